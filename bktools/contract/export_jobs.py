@@ -1,0 +1,108 @@
+"""Export jobs (interface, sections 2.5, 3, 4.2 and 7.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from bktools.contract import rules
+from bktools.contract.endpoint import Endpoint
+from bktools.errors import (
+    AccountingIntegrationNotFoundError,
+    ArgumentError,
+    ExportAlreadyInProgressError,
+    ExportRefusedError,
+    MissingContraAccountsError,
+)
+
+CREATE_EXPORT_JOB = Endpoint(
+    operation="create_export_job",
+    method="POST",
+    path="/v3/export-jobs",
+    # An export books money and the service has no idempotency key.
+    repeatable=False,
+)
+
+# Decided by the body's `type`, compared without regard to case, never by status.
+REFUSALS: dict[str, type[ExportRefusedError]] = {
+    "MISSING_CONTRA_ACCOUNTS": MissingContraAccountsError,
+    "EXPORT_ALREADY_IN_PROGRESS": ExportAlreadyInProgressError,
+    "ACCOUNTING_INTEGRATION_NOT_FOUND": AccountingIntegrationNotFoundError,
+}
+
+NEXT_STEPS = {
+    "MISSING_CONTRA_ACCOUNTS": "map the contra accounts of the company in the service's accounting settings, then submit again",
+    "EXPORT_ALREADY_IN_PROGRESS": "wait until the company's running export job has ended, then submit again",
+    "ACCOUNTING_INTEGRATION_NOT_FOUND": "connect the company to its accounting system in the service, then submit again",
+}
+
+# ASSUMED: the values in use; another one passes.
+STATUSES = ("pending", "in_progress", "failed", "completed", "completed_with_errors")
+
+
+class ExportJob(msgspec.Struct, frozen=True, rename="camel"):
+    """An export job as the service answers it.
+
+    Timestamps are ISO 8601 text in UTC as sent, with up to nine fractional digits (`contract.rules.timestamp` reads
+    them); `expires_in` is in seconds after `last_updated_at` (ASSUMED: the interface shows no unit).
+    """
+
+    id: str
+    company_id: str
+    created_at: str | None = None
+    expires_in: int | None = None
+    is_interactive: bool | None = None
+    number_of_items: int | None = None
+    status: str | None = None
+    vendor_based_bookkeeping: bool | None = None
+    completed_at: str | None = None
+    created_by: str | None = None
+    expired_at: str | None = None
+    failure_reason: str | None = None
+    failure_reason_type: str | None = None
+    last_updated_at: str | None = None
+    started_at: str | None = None
+
+
+class ExportOptions(msgspec.Struct, frozen=True, rename="camel"):
+    """Additional configuration of an export job."""
+
+    vendor_based_bookkeeping: bool = False
+
+
+class ExportJobBody(msgspec.Struct, frozen=True, rename="camel"):
+    """The request, with its fields in the interface's order, so that the same job is the same bytes."""
+
+    accounting_entry_ids: list[str]
+    company_id: str
+    employee_id: str | None
+    is_interactive: bool
+    options: ExportOptions
+
+
+def create_body(
+    accounting_entry_ids: Iterable[object],
+    company_id: object,
+    *,
+    employee_id: object = None,
+    is_interactive: object = True,
+    vendor_based_bookkeeping: object = False,
+) -> bytes:
+    """Return the request body of an export job, checked: JSON, the same bytes for the same arguments.
+
+    ASSUMED: `accountingEntryIds` and `companyId` are required, `employeeId` is nullable, the flags have the
+    interface's defaults.
+    """
+    entries = rules.unique_uuids("accounting_entry_ids", accounting_entry_ids)
+    if not entries:
+        raise ArgumentError("accounting_entry_ids", "must name at least one accounting entry")
+    return msgspec.json.encode(
+        ExportJobBody(
+            accounting_entry_ids=entries,
+            company_id=rules.uuid_text("company_id", company_id),
+            employee_id=None if employee_id is None else rules.uuid_text("employee_id", employee_id),
+            is_interactive=rules.flag("is_interactive", is_interactive),
+            options=ExportOptions(rules.flag("vendor_based_bookkeeping", vendor_based_bookkeeping)),
+        )
+    )

@@ -1,0 +1,119 @@
+"""Paging: what a request may ask (interface, section 4.1) and the envelope of the answer (section 2.3)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import msgspec
+
+from bktools.contract import rules
+from bktools.errors import ArgumentError
+
+CURSOR_PATTERN = re.compile(r"[A-Z2-7=~]+\Z")
+
+PAGE_ORDERS = ("ASC", "ASC_NULLS_FIRST", "ASC_NULLS_LAST", "DESC", "DESC_NULLS_FIRST", "DESC_NULLS_LAST")
+
+QUERY_NAMES = ("before", "after", "offset", "limit", "sorting_keys", "sorting_order")
+
+
+@dataclass(frozen=True)
+class PageRequest:
+    """Which page is asked for; every rule of the interface is checked when it is made.
+
+    Parameters
+    ----------
+    before, after : str, optional
+        Cursor of the row before or after which the page lies; exclude each other and `offset`.
+    offset : int, optional
+        Rows to skip, 0 or more (int64).
+    limit : int, optional
+        Rows at most, 0 or more (int32); the service may return fewer.
+    sorting_keys : sequence of str
+        Keys to sort by; which ones the service knows is not shown.
+    sorting_order : sequence of str
+        One of `PAGE_ORDERS` a key.
+    """
+
+    before: str | None = None
+    after: str | None = None
+    offset: int | None = None
+    limit: int | None = None
+    sorting_keys: Sequence[str] = ()
+    sorting_order: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        given = [name for name in ("before", "after", "offset") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ArgumentError(given[1], f"cannot be combined with {given[0]}: give one of before, after, offset")
+        for name in ("before", "after"):
+            cursor = getattr(self, name)
+            if cursor is not None and not (isinstance(cursor, str) and CURSOR_PATTERN.match(cursor)):
+                raise ArgumentError(name, "must be a cursor of an earlier answer (pattern ^[A-Z2-7=~]+$)", cursor)
+        if self.offset is not None:
+            rules.whole_number("offset", self.offset)
+        if self.limit is not None:
+            rules.whole_number("limit", self.limit, largest=rules.INT32_MAX)
+        for name in ("sorting_keys", "sorting_order"):
+            values = getattr(self, name)
+            if isinstance(values, str):
+                raise ArgumentError(name, "must be a list of texts, not one text", values)
+            for index, value in enumerate(values):
+                rules.text(f"{name}[{index}]", value, shortest=1)
+        for index, order in enumerate(self.sorting_order):
+            if order not in PAGE_ORDERS:
+                raise ArgumentError(f"sorting_order[{index}]", f"must be one of {', '.join(PAGE_ORDERS)}", order)
+        if len(self.sorting_order) not in {0, len(self.sorting_keys)}:
+            raise ArgumentError(
+                "sorting_order",
+                f"must have one entry per sorting key ({len(self.sorting_keys)}), has {len(self.sorting_order)}",
+            )
+
+    def query(self) -> list[tuple[str, str]]:
+        """Return the query parameters, lists as repeated keys."""
+        pairs: list[tuple[str, str]] = []
+        for name in QUERY_NAMES:
+            value = getattr(self, name)
+            if value is None:
+                continue
+            values = value if name.startswith("sorting") else (value,)
+            pairs += [(name, str(item)) for item in values]
+        return pairs
+
+
+class CurrentRequestPagination(msgspec.Struct, frozen=True, rename="camel"):
+    """Echo of the request's paging."""
+
+    parameters: dict[str, list[str]] = {}  # noqa: RUF012 - msgspec copies defaults
+    after: str | None = None
+    before: str | None = None
+    limit: int | None = None
+    offset: int | None = None
+    sorting_keys: list[str] | None = None
+    sorting_order: list[str] | None = None
+
+
+class Pagination(msgspec.Struct, frozen=True, rename="camel"):
+    """Envelope of a page.
+
+    `current_request_pagination` may be missing here although the interface requires it: nothing depends on the echo.
+    """
+
+    has_next_page: bool
+    has_previous_page: bool
+    current_request_pagination: CurrentRequestPagination | None = None
+    start_cursor: str | None = None
+    end_cursor: str | None = None
+    total: int | None = None
+
+
+Record = TypeVar("Record")
+
+
+class Page(msgspec.Struct, Generic[Record], frozen=True):
+    """One page of a table: `data`, the records, and `pagination`, the envelope."""
+
+    data: list[Record]
+    pagination: Pagination

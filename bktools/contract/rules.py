@@ -1,0 +1,80 @@
+"""Rules that a field or argument must keep, each a function that returns the value or raises.
+
+They stand before anything is sent, so a bad argument never reaches the service.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import uuid
+from collections.abc import Iterable
+
+from bktools.errors import ArgumentError
+
+# Anchored with \Z: Python's `$` lets a newline pass.
+UUID_PATTERN = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\Z")
+
+# The same for engines whose pattern must match the whole value by itself (RE2: `$` is the end).
+UUID_REGEX = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
+
+INT32_MAX = 2**31 - 1
+INT64_MAX = 2**63 - 1
+
+
+def uuid_text(argument: str, value: object) -> str:
+    """Return a UUID as lower-case text; accepts text and `uuid.UUID`."""
+    if isinstance(value, uuid.UUID):
+        return str(value)
+    if not isinstance(value, str) or not UUID_PATTERN.match(value):
+        raise ArgumentError(argument, "must be a UUID such as 123e4567-e89b-42d3-a456-426614174000", value)
+    return value.lower()
+
+
+def unique_uuids(argument: str, values: Iterable[object]) -> list[str]:
+    """Return UUIDs as text, in the order given; the same one twice is refused."""
+    if isinstance(values, str | bytes):
+        raise ArgumentError(argument, "must be a list of UUIDs, not one text", values)
+    found = [uuid_text(f"{argument}[{index}]", value) for index, value in enumerate(values)]
+    seen: set[str] = set()
+    for index, value in enumerate(found):
+        if value in seen:
+            raise ArgumentError(f"{argument}[{index}]", "must not repeat an item of the list", value)
+        seen.add(value)
+    return found
+
+
+def text(argument: str, value: object, *, shortest: int = 0, longest: int | None = None) -> str:
+    """Return text whose length lies within the bounds, counted in characters."""
+    if not isinstance(value, str):
+        raise ArgumentError(argument, "must be text", value)
+    if len(value) < shortest:
+        raise ArgumentError(argument, f"must have at least {shortest} character{'s' if shortest > 1 else ''}", value)
+    if longest is not None and len(value) > longest:
+        raise ArgumentError(argument, f"must have at most {longest} characters, has {len(value)}", value)
+    return value
+
+
+def flag(argument: str, value: object) -> bool:
+    """Return True or False; numbers and words are refused."""
+    if not isinstance(value, bool):
+        raise ArgumentError(argument, "must be True or False", value)
+    return value
+
+
+def whole_number(argument: str, value: object, *, smallest: int = 0, largest: int = INT64_MAX) -> int:
+    """Return an integer within the bounds; a boolean is none."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ArgumentError(argument, "must be a whole number", value)
+    if value < smallest:
+        raise ArgumentError(argument, f"must be at least {smallest}", value)
+    if value > largest:
+        raise ArgumentError(argument, f"must be at most {largest}", value)
+    return value
+
+
+def timestamp(text_: str) -> dt.datetime:
+    """Return an ISO 8601 timestamp in UTC; digits beyond microseconds are dropped."""
+    # fromisoformat takes up to six fractional digits only from 3.11 on, and no more; the service sends up to nine.
+    value = dt.datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text_))
+    return value.replace(tzinfo=dt.UTC) if value.tzinfo is None else value.astimezone(dt.UTC)
