@@ -23,14 +23,13 @@ CREATE_ACCOUNT = Endpoint(
 
 LONGEST_TEXT = 255
 
-# ASSUMED: 201 says created, 200 that an existing account was matched, 409 or 400 that it is a duplicate.
+# ASSUMED: 201 says created, 200 that an existing account was matched.
 CREATED_STATUS = 201
 MATCHED_STATUS = 200
-DUPLICATE_STATUSES = (409, 400)
 
 
 class Account(msgspec.Struct, frozen=True, rename="camel"):
-    """An account as the service answers it."""
+    """An account as the service answers it; `matched` says whether it existed before, by the answer's status."""
 
     id: str
     company_id: str
@@ -40,6 +39,17 @@ class Account(msgspec.Struct, frozen=True, rename="camel"):
     code: str | None = None
     tax_code_external_id: str | None = None
     metadata: msgspec.Raw = msgspec.Raw(b"null")
+    # Not of the wire, so it has a name there that no service sends.
+    matched: bool = msgspec.field(default=False, name="bktools:matched")
+
+
+def is_duplicate(status: int, said: str) -> bool:
+    """Whether an answer refuses a create because the account exists.
+
+    ASSUMED: 409, with or without a body, or 400 with a body that says so; another 400 is another mistake.
+    """
+    words = ("exist", "duplicate", "already", "conflict")
+    return status == 409 or (status == 400 and any(word in said.lower() for word in words))  # noqa: PLR2004
 
 
 def create_body(

@@ -1,0 +1,141 @@
+"""From settings to a conversation: `connect`, the `Sandbox` for tests and notebooks, and the one that is shared."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from bktools.sandbox import Server
+from bktools.service import Service
+from bktools.settings import SANDBOX, Secret, Settings, load_settings
+
+
+def connect(environment: str | None = None, **overrides: Any) -> Service:
+    """Begin a conversation with the service.
+
+    Parameters
+    ----------
+    environment : str, optional
+        "production", "staging", "sandbox", a table of the config file, or a base URL; by default the configured one.
+    **overrides
+        Any setting by its name: `base_url`, `token`, `api_key`, `company`, `cache_dir`, `data_dir`,
+        `requests_per_minute`, `balance_url`, `balance_token` and the others of `bktools.settings.Settings`.
+
+    Returns
+    -------
+    Service
+        Close it, or use it in a `with` statement. "sandbox" starts the embedded service, which keeps its state in the
+        data folder between runs.
+
+    Raises
+    ------
+    ConfigurationError
+        When nothing is configured, or a setting is malformed.
+
+    Notes
+    -----
+    Environments and credentials: interface, section 5.
+
+    Examples
+    --------
+    >>> import bktools
+    >>> with bktools.connect("sandbox") as service:
+    ...     employees = bktools.load_employees(service=service)
+    >>> len(employees) > 0
+    True
+    """
+    return open_service(load_settings(environment, **overrides))
+
+
+def open_service(settings: Settings) -> Service:
+    """Begin the conversation that settings describe; the sandbox is started when they name it."""
+    if not settings.is_sandbox:
+        return Service(settings)
+    if settings.base_url is not None:
+        return Service(settings)
+    server = Server(settings.state_dir).start()
+    return Service(_at(server, settings), on_close=server.stop)
+
+
+class Sandbox:
+    """A running embedded service in a folder of its own; a context manager that gives the `Service` to talk to it.
+
+    Parameters
+    ----------
+    folder : path, optional
+        Where it keeps its state, its journal and its snapshots; a temporary folder, removed at the end, by default.
+    **options
+        Of the server: `seed`, `companies`, `categories`, `employees`, `latency` (seconds), `requests_per_minute`,
+        `max_limit` (rows a page), `job_seconds`, `faults`.
+
+    Attributes
+    ----------
+    server : bktools.sandbox.Server
+        The running server, with its addresses and tokens.
+
+    Examples
+    --------
+    >>> import bktools
+    >>> with bktools.Sandbox() as service:
+    ...     categories = bktools.load_categories(service=service)
+    >>> bool(categories["id"].is_unique)
+    True
+    """
+
+    def __init__(self, folder: str | Path | None = None, **options: Any) -> None:
+        self._folder = folder
+        self._options = options
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Service:
+        with ExitStack() as stack:
+            if self._folder is None:
+                folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bktools-")))
+            else:
+                folder = Path(self._folder)
+            settings = load_settings(SANDBOX, env={}, data_dir=folder / "data", cache_dir=folder / "cache")
+            self.server = Server(settings.state_dir, **self._options).start()
+            stack.callback(self.server.stop)
+            service = stack.enter_context(Service(_at(self.server, settings)))
+            self._stack = stack.pop_all()
+        return service
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+
+_shared: dict[Settings, Service] = {}
+_shared_lock = threading.Lock()
+
+
+def conversation(service: Service | None = None) -> Service:
+    """Return the service given, or the one that the settings in force describe, begun once a process."""
+    if service is not None:
+        return service
+    settings = load_settings()
+    with _shared_lock:
+        if settings not in _shared:
+            _shared[settings] = open_service(settings)
+        return _shared[settings]
+
+
+def _at(server: Server, settings: Settings) -> Settings:
+    known = {
+        "base_url": server.base_url,
+        "token": Secret(server.token),
+        "api_key": Secret(server.api_key),
+        "balance_url": server.balance_url,
+        "balance_token": Secret(server.balance_token),
+        "company": settings.company or server.company_id,
+    }
+    sources = dict(settings.sources) | {name: "the running sandbox" for name in known if name != "company"}
+    if settings.company is None:
+        sources["company"] = "the sandbox's first company"
+    return replace(settings, sources=sources, **known)

@@ -1,0 +1,165 @@
+"""Accounts known here: what was created, what the service said exists, what was imported."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from bktools.connect import conversation
+from bktools.contract import rules
+from bktools.errors import InputError
+from bktools.frames.schema import ACCOUNTS, to_arrow, to_pandas
+from bktools.inputs.accounts import read_accounts
+from bktools.journal.journal import Journal, now, record_event
+from bktools.service import Service
+
+COLUMNS = ("company_id", "external_id", "state", "account_id", "name", "code", "tax_code_external_id", "archived")
+
+
+def record_accounts(journal: Journal, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write what became known of accounts, all of them or none.
+
+    Parameters
+    ----------
+    journal : Journal
+        Open.
+    rows : sequence of mapping
+        `company_id`, `external_id`, `state`, and what is known of `account_id`, `name`, `code`,
+        `tax_code_external_id`, `archived`, `metadata` (JSON text), `message`.
+    """
+    names = (*COLUMNS, "metadata", "message", "updated_at")
+    updates = ", ".join(f"{name} = excluded.{name}" for name in names[2:])
+    sql = (
+        f"INSERT INTO accounts ({', '.join(names)}) VALUES ({', '.join('?' * len(names))}) "  # noqa: S608 - our own names
+        f"ON CONFLICT (company_id, external_id) DO UPDATE SET {updates}"
+    )
+    stamp = now().isoformat()
+    with journal.transaction() as connection:
+        for row in rows:
+            key = (row["company_id"], row["external_id"])
+            found = connection.execute(
+                "SELECT state FROM accounts WHERE company_id = ? AND external_id = ?", key
+            ).fetchone()
+            connection.execute(sql, [*(row.get(name) for name in names[:-1]), stamp])
+            before = found["state"] if found else None
+            record_event(connection, "account", json.dumps(key), before, row["state"], row.get("message"))
+
+
+def load_accounts(company: str | None = None, *, service: Service | None = None) -> pd.DataFrame:
+    """Return the accounts known here: created, matched, or imported. The service cannot list them.
+
+    Parameters
+    ----------
+    company : str, optional
+        UUID of a company; all by default.
+    service : Service, optional
+        By default the one the configuration describes; only its journal is read, nothing is sent.
+
+    Returns
+    -------
+    DataFrame
+        One row an account: company_id, external_id, state (CREATED, MATCHED, IMPORTED; EXISTS where the service said
+        so without an id; REJECTED, UNKNOWN, SENDING where it is not known to exist), id, name, code,
+        tax_code_external_id, archived, metadata (JSON text), message, updated_at (UTC).
+
+    Raises
+    ------
+    ArgumentError
+        When `company` is no UUID.
+    JournalError, StorageError
+        When the journal cannot be read.
+
+    Notes
+    -----
+    Accounts: interface, section 2.4.
+
+    Examples
+    --------
+    >>> import bktools
+    >>> with bktools.Sandbox() as service:
+    ...     len(bktools.load_accounts(service=service))
+    0
+    """
+    settings = conversation(service).settings
+    sql = "SELECT * FROM accounts WHERE ? IS NULL OR company_id = ? ORDER BY company_id, external_id"
+    company_id = None if company is None else rules.uuid_text("company", company)
+    with Journal(settings) as journal:
+        found = journal.rows(sql, company_id, company_id)
+    columns: dict[str, list[Any]] = {
+        name: [row["account_id" if name == "id" else name] for row in found] for name in ACCOUNTS.names
+    }
+    columns["archived"] = [None if value is None else bool(value) for value in columns["archived"]]
+    columns["updated_at"] = [rules.timestamp(value) for value in columns["updated_at"]]
+    provenance = {"environment": settings.environment, "table": "accounts", "rows": len(found), "complete": True}
+    return to_pandas(pa.table(columns, schema=ACCOUNTS), provenance)
+
+
+def import_accounts(
+    source: str | Path | pd.DataFrame, *, company: str | None = None, service: Service | None = None
+) -> pd.DataFrame:
+    """Make accounts known that were created elsewhere, from the list that the service's user interface exports.
+
+    Parameters
+    ----------
+    source : path or DataFrame
+        With id (UUID) and external_id; name, code, archived, tax_code_external_id, company_id where it has them.
+    company : str, optional
+        UUID of their company, for a list that does not say it; the configured one by default.
+    service : Service, optional
+        By default the one the configuration describes; only its journal is written, nothing is sent.
+
+    Returns
+    -------
+    DataFrame
+        The accounts known here afterwards, as `load_accounts` returns them.
+
+    Raises
+    ------
+    InputError
+        When the list cannot be read, or does not say which company it is of; nothing was changed.
+
+    Notes
+    -----
+    Accounts: interface, section 2.4.
+
+    Examples
+    --------
+    >>> import bktools, pandas as pd
+    >>> made = pd.DataFrame({"id": ["123e4567-e89b-42d3-a456-426614174000"], "external_id": ["0400"], "name": ["Bank"]})
+    >>> with bktools.Sandbox() as service:
+    ...     known = bktools.import_accounts(made, service=service)
+    >>> known["state"].to_list()
+    ['IMPORTED']
+    """
+    service = conversation(service)
+    frame = source if isinstance(source, pd.DataFrame) else read_accounts(source)
+    name = "the frame" if isinstance(source, pd.DataFrame) else str(source)
+    missing = [column for column in ("id", "external_id") if column not in frame.columns]
+    if missing:
+        raise InputError(f"has no column {missing[0]}; it has {', '.join(map(str, frame.columns))}", source=name)
+    fallback = company or service.settings.company
+    rows = []
+    for number, row in enumerate(to_arrow(frame).to_pylist(), 1):
+        company_id = row.get("company_id") or fallback
+        if company_id is None:
+            raise InputError("does not say which company its accounts are of: give company= (--company)", source=name)
+        rows.append(
+            {
+                **row,
+                "company_id": rules.uuid_text(f"company_id of account {number} in {name}", company_id),
+                "external_id": rules.text(
+                    f"external_id of account {number} in {name}", row["external_id"], shortest=1, longest=255
+                ),
+                "account_id": rules.uuid_text(f"id of account {number} in {name}", row["id"]),
+                "state": "IMPORTED",
+                "message": f"imported from {Path(name).name}",
+            }
+        )
+    with Journal(service.settings) as journal:
+        record_accounts(journal, rows)
+    return load_accounts(service=service)

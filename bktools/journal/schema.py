@@ -1,0 +1,135 @@
+"""Tables, constraints and migrations of the journal.
+
+A migration is never changed once it was released: data outlives code. Add the next one to `MIGRATIONS`.
+"""
+
+from __future__ import annotations
+
+# PLANNED   in a plan that was asked to be submitted, and not sent
+# SENDING   its request is being sent, or was when the process died
+# ACCEPTED  the service created the job (not: the job is completed, which cannot be read back)
+# REJECTED  the service refused it; nothing was booked
+# UNKNOWN   it may have arrived; only a person who looked can tell
+# RELEASED  a person found that nothing was booked, or a later plan took the place of one that was not sent
+BATCH_STATES = ("PLANNED", "SENDING", "ACCEPTED", "REJECTED", "UNKNOWN", "RELEASED")
+
+# States whose entries no other batch may take.
+LIVE_STATES = ("PLANNED", "SENDING", "ACCEPTED", "UNKNOWN")
+
+TRANSITIONS = (
+    ("PLANNED", "SENDING"),
+    ("PLANNED", "RELEASED"),
+    ("SENDING", "PLANNED"),
+    ("SENDING", "ACCEPTED"),
+    ("SENDING", "REJECTED"),
+    ("SENDING", "UNKNOWN"),
+    ("UNKNOWN", "ACCEPTED"),
+    ("UNKNOWN", "RELEASED"),
+    ("REJECTED", "PLANNED"),
+    ("RELEASED", "PLANNED"),
+)
+
+ACCOUNT_STATES = ("SENDING", "CREATED", "MATCHED", "EXISTS", "REJECTED", "UNKNOWN", "IMPORTED")
+
+
+def _words(states: tuple[str, ...]) -> str:
+    return ", ".join(f"'{state}'" for state in states)
+
+
+_FIRST = f"""
+CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+
+CREATE TABLE accounts (
+    company_id TEXT NOT NULL,
+    external_id TEXT NOT NULL CHECK (length(external_id) BETWEEN 1 AND 255),
+    state TEXT NOT NULL CHECK (state IN ({_words(ACCOUNT_STATES)})),
+    account_id TEXT,
+    name TEXT,
+    code TEXT,
+    tax_code_external_id TEXT,
+    archived INTEGER CHECK (archived IN (0, 1)),
+    metadata TEXT,
+    message TEXT,
+    updated_at TEXT NOT NULL,
+    PRIMARY KEY (company_id, external_id),
+    CHECK (account_id IS NOT NULL OR state NOT IN ('CREATED', 'MATCHED', 'IMPORTED'))
+);
+
+CREATE TABLE batches (
+    batch_id TEXT PRIMARY KEY,
+    company_id TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ({_words(BATCH_STATES)})),
+    entries INTEGER NOT NULL CHECK (entries > 0),
+    body BLOB NOT NULL,
+    body_sha256 TEXT NOT NULL,
+    plan_id TEXT NOT NULL,
+    job_id TEXT,
+    job TEXT,
+    message TEXT,
+    sender TEXT,
+    planned_at TEXT NOT NULL,
+    sent_at TEXT,
+    settled_at TEXT,
+    settled_by TEXT,
+    CHECK (job_id IS NOT NULL OR settled_by IS NOT NULL OR state <> 'ACCEPTED')
+);
+
+-- One batch of a company is on its way or in doubt, never two.
+CREATE UNIQUE INDEX one_in_doubt ON batches (company_id) WHERE state IN ('SENDING', 'UNKNOWN');
+
+CREATE TABLE batch_entries (
+    batch_id TEXT NOT NULL REFERENCES batches (batch_id),
+    entry_id TEXT NOT NULL,
+    live INTEGER NOT NULL CHECK (live IN (0, 1)),
+    PRIMARY KEY (batch_id, entry_id)
+) WITHOUT ROWID;
+
+-- An entry is in one live batch, never two: it cannot be booked twice.
+CREATE UNIQUE INDEX one_live_batch ON batch_entries (entry_id) WHERE live = 1;
+
+CREATE TABLE transitions (before TEXT NOT NULL, after TEXT NOT NULL, PRIMARY KEY (before, after)) WITHOUT ROWID;
+INSERT INTO transitions VALUES {", ".join(f"('{before}', '{after}')" for before, after in TRANSITIONS)};
+
+CREATE TRIGGER batches_begin_planned BEFORE INSERT ON batches WHEN NEW.state <> 'PLANNED'
+BEGIN SELECT RAISE(ABORT, 'a batch begins as PLANNED'); END;
+
+CREATE TRIGGER batches_follow_transitions BEFORE UPDATE OF state ON batches
+WHEN NOT EXISTS (SELECT 1 FROM transitions WHERE before = OLD.state AND after = NEW.state)
+BEGIN SELECT RAISE(ABORT, 'a batch does not change between these states'); END;
+
+CREATE TRIGGER batches_keep_their_body BEFORE UPDATE OF batch_id, company_id, entries, body, body_sha256 ON batches
+BEGIN SELECT RAISE(ABORT, 'what a batch is cannot be changed'); END;
+
+CREATE TRIGGER batches_free_their_entries AFTER UPDATE OF state ON batches
+WHEN NEW.state NOT IN ({_words(LIVE_STATES)})
+BEGIN UPDATE batch_entries SET live = 0 WHERE batch_id = NEW.batch_id; END;
+
+CREATE TRIGGER batches_take_their_entries AFTER UPDATE OF state ON batches
+WHEN NEW.state = 'PLANNED'
+BEGIN UPDATE batch_entries SET live = 1 WHERE batch_id = NEW.batch_id; END;
+
+CREATE TRIGGER batches_stay BEFORE DELETE ON batches
+BEGIN SELECT RAISE(ABORT, 'the journal forgets nothing'); END;
+
+CREATE TRIGGER batch_entries_stay BEFORE DELETE ON batch_entries
+BEGIN SELECT RAISE(ABORT, 'the journal forgets nothing'); END;
+
+CREATE TABLE events (
+    event_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    at TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    subject_id TEXT NOT NULL,
+    before TEXT,
+    after TEXT NOT NULL,
+    message TEXT,
+    done_by TEXT NOT NULL
+);
+
+CREATE TRIGGER events_stay BEFORE DELETE ON events
+BEGIN SELECT RAISE(ABORT, 'events are only ever added'); END;
+
+CREATE TRIGGER events_stay_as_they_are BEFORE UPDATE ON events
+BEGIN SELECT RAISE(ABORT, 'events are only ever added'); END;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST,)

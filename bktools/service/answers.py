@@ -1,0 +1,122 @@
+"""What an answer means: a typed record, or one of the errors of the tree."""
+
+from __future__ import annotations
+
+import datetime as dt
+from email.utils import parsedate_to_datetime
+from typing import Any, TypeVar
+
+import msgspec
+
+from bktools.contract.endpoint import Endpoint, Host
+from bktools.contract.export_jobs import NEXT_STEPS, REFUSALS
+from bktools.errors import (
+    AuthenticationError,
+    NotFoundError,
+    RateLimitedError,
+    ScopeError,
+    ServerError,
+    StatusError,
+    UnreadableAnswerError,
+)
+from bktools.service.transport import Answer
+
+Record = TypeVar("Record")
+
+LONGEST_DETAIL = 300
+
+BY_STATUS: dict[int, tuple[type[StatusError], str]] = {
+    401: (AuthenticationError, "the credential is missing, wrong or expired: renew it (bktools config shows its source)"),
+    403: (ScopeError, "the credential may not do this: ask for the scope, or use another credential"),
+    404: (NotFoundError, "there is no such thing, or the address is wrong (bktools config shows it)"),
+    429: (RateLimitedError, "too many requests: lower requests_per_minute"),
+}
+
+
+def decoded(answer: Answer, decoder: msgspec.json.Decoder[Record], endpoint: Endpoint) -> Record:
+    """Return the record that a 2xx answer holds.
+
+    Raises
+    ------
+    UnreadableAnswerError
+        When the body is not JSON, or not of the types the contract promises. Unknown fields and values pass.
+    """
+    try:
+        return decoder.decode(answer.body)
+    except msgspec.ValidationError as error:
+        raise UnreadableAnswerError(
+            f"the answer to {endpoint.operation} is not what the interface promises: {error}", status=answer.status
+        ) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        kind = answer.headers.get("content-type", "no content type")
+        raise UnreadableAnswerError(
+            f"the answer to {endpoint.operation} is not JSON ({_one_line(str(error))}; {kind}): is the address right?",
+            status=answer.status,
+            repeatable=True,
+        ) from error
+
+
+def error_of(answer: Answer, endpoint: Endpoint) -> StatusError:
+    """Return the error that an answer other than 2xx stands for.
+
+    A refusal of an export job is told by the body's `type`, never by the status (interface, section 7.1).
+    """
+    kind, detail = _type_and_detail(answer.body)
+    error, advice = BY_STATUS.get(answer.status, (StatusError, ""))
+    if endpoint.operation == "create_export_job" and kind in REFUSALS:
+        error, advice = REFUSALS[kind], NEXT_STEPS[kind]
+    elif endpoint.host is Host.BALANCE and isinstance(_json(answer.body), str):
+        # Status codes of the two plain bodies are not shown (interface, section 7.2): the text tells them apart.
+        is_route = "route" in detail.lower() or answer.status == 404  # noqa: PLR2004 - the status by its usual number
+        error, advice = BY_STATUS[404] if is_route else (ServerError, "")
+    elif answer.status >= 500:  # noqa: PLR2004
+        error, advice = ServerError, "the service has a problem of its own: try again later"
+    elif 300 <= answer.status < 400:  # noqa: PLR2004
+        advice = "redirects are not followed, so that no credential leaves for another host: is the address right?"
+    said = ": ".join(part for part in (kind, detail) if part)
+    message = f"{endpoint.operation} was answered {answer.status}" + (f" ({said})" if said else "")
+    return error(
+        f"{message}: {advice}" if advice else message,
+        status=answer.status,
+        body=answer.body,
+        type=kind,
+        detail=detail,
+        retry_after=_retry_after(answer.headers.get("retry-after")),
+    )
+
+
+def _type_and_detail(body: bytes) -> tuple[str, str]:
+    found = _json(body)
+    if isinstance(found, str):
+        return "", _one_line(found)
+    if isinstance(found, dict):
+        kind = found.get("type")
+        detail = next((found[name] for name in ("message", "error", "detail") if isinstance(found.get(name), str)), "")
+        return (kind.strip().upper() if isinstance(kind, str) else ""), _one_line(detail)
+    return "", ""
+
+
+def _json(body: bytes) -> Any:
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _one_line(text: str) -> str:
+    line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    return line if len(line) <= LONGEST_DETAIL else f"{line[: LONGEST_DETAIL - 1]}…"
+
+
+def _retry_after(value: str | None) -> float | None:
+    if value is None:
+        return None
+    text = value.strip()
+    if text.isascii() and text.isdigit():
+        return float(text)
+    try:
+        date = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    date = date.replace(tzinfo=dt.UTC) if date.tzinfo is None else date
+    return max((date - dt.datetime.now(dt.UTC)).total_seconds(), 0.0)

@@ -1,0 +1,110 @@
+"""Which failures are repeated, how often, and after which pause."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import stamina
+
+from bktools.errors import (
+    ConnectionLostError,
+    StatusError,
+    UnreachableError,
+    UnreadableAnswerError,
+)
+
+REPEATED_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """Bounds of repeating one request.
+
+    Parameters
+    ----------
+    attempts : int
+        Requests at most, the first one included.
+    shortest_pause, longest_pause : float
+        Seconds; the pause is drawn between the shortest and a bound that doubles up to the longest.
+    deadline : float
+        Seconds for the call with all its repeats.
+    """
+
+    attempts: int = 5
+    shortest_pause: float = 0.5
+    longest_pause: float = 20.0
+    deadline: float = 300.0
+
+
+class Budget:
+    """Repeats that the whole client may make, so that a service that is down is not hammered.
+
+    A repeat takes one; ten answered requests give one back.
+    """
+
+    def __init__(self, size: float = 50.0) -> None:
+        self._size = size
+        self._left = size
+        self._lock = threading.Lock()
+
+    def take(self) -> bool:
+        """Take one repeat; False when there is none left."""
+        with self._lock:
+            if self._left < 1:
+                return False
+            self._left -= 1
+            return True
+
+    def give_back(self) -> None:
+        """Count an answered request."""
+        with self._lock:
+            self._left = min(self._size, self._left + 0.1)
+
+
+def is_repeatable(error: BaseException) -> bool:
+    """Whether the same request may bring a better answer."""
+    if isinstance(error, StatusError):
+        return error.status in REPEATED_STATUSES
+    if isinstance(error, UnreadableAnswerError):
+        return error.repeatable
+    return isinstance(error, UnreachableError | ConnectionLostError)
+
+
+def repeated(send: Callable[[], Answer], policy: RetryPolicy, budget: Budget) -> Answer:
+    """Return what `send` returns, repeating it within the policy and the budget.
+
+    Raises
+    ------
+    BktoolsError
+        The last failure, as it was.
+    """
+    begin = time.monotonic()
+    pauses = 0
+
+    def pause_after(error: Exception) -> bool | float:
+        nonlocal pauses
+        if not is_repeatable(error):
+            return False
+        # The message says what became of a repeat that was not made.
+        pauses += 1
+        bound = min(policy.longest_pause, policy.shortest_pause * 2**pauses)
+        pause = random.uniform(policy.shortest_pause, max(bound, policy.shortest_pause))  # noqa: S311 - spread, no secret
+        asked = error.retry_after if isinstance(error, StatusError) else None
+        if asked is not None:
+            pause = max(asked, 0.0) + random.uniform(0, 0.1)  # noqa: S311
+        if time.monotonic() - begin + pause > policy.deadline:
+            return False
+        return pause if pauses < policy.attempts and budget.take() else False
+
+    for attempt in stamina.retry_context(on=pause_after, attempts=policy.attempts, timeout=policy.deadline):
+        with attempt:
+            answer = send()
+    budget.give_back()
+    return answer

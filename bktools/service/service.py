@@ -1,0 +1,385 @@
+"""`Service`: the six operations of the interface, one to one."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+from urllib.parse import quote
+
+import msgspec
+
+from bktools.contract import accounts, balance, categories, employees, export_jobs, rules
+from bktools.contract.endpoint import Endpoint
+from bktools.contract.paging import Page, PageRequest
+from bktools.errors import DuplicateAccountError, StatusError
+from bktools.service import answers, auth
+from bktools.service.rate import Rate
+from bktools.service.retry import Budget, RetryPolicy, repeated
+from bktools.service.transport import Answer, Limits, Request, Transport
+from bktools.settings import Settings
+
+Record = TypeVar("Record")
+
+
+class _Data(msgspec.Struct, Generic[Record], frozen=True):
+    """Wrapper of a single resource."""
+
+    data: Record
+
+
+_CATEGORIES = msgspec.json.Decoder(Page[categories.Category])
+_EMPLOYEES = msgspec.json.Decoder(Page[employees.Employee])
+_EMPLOYEE = msgspec.json.Decoder(_Data[employees.Employee])
+_ACCOUNT = msgspec.json.Decoder(_Data[accounts.Account])
+_EXPORT_JOB = msgspec.json.Decoder(_Data[export_jobs.ExportJob])
+_BALANCE = msgspec.json.Decoder(balance.Balance)
+
+# An export may take the service long, and giving up early would leave its outcome unknown.
+_ONE_POST = Limits(connect=10.0, read=300.0, whole=600.0)
+
+
+class Service:
+    """One conversation with the service.
+
+    Made by `bktools.connect`; threads may share it. Close it, or use it in a `with` statement.
+
+    Parameters
+    ----------
+    settings : Settings
+        Where the service is and who asks.
+    retry : RetryPolicy
+        How often a repeatable request is repeated.
+    limits : Limits
+        Time and size of one request.
+    on_close : callable, optional
+        Called once when the conversation ends; the sandbox stops with it.
+
+    Examples
+    --------
+    >>> import bktools
+    >>> with bktools.Sandbox() as service:
+    ...     page = service.search_categories(service.settings.company, limit=2)
+    >>> len(page.data)
+    2
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        retry: RetryPolicy | None = None,
+        limits: Limits | None = None,
+        on_close: Callable[[], None] | None = None,
+    ) -> None:
+        self.settings = settings
+        self._retry = retry or RetryPolicy()
+        self._limits = limits or Limits()
+        self._on_close = on_close
+        self._transport = Transport(settings)
+        self._rate = Rate(settings.requests_per_minute)
+        self._budget = Budget()
+
+    def search_categories(
+        self,
+        company_id: str,
+        *,
+        ids: Iterable[str] | None = None,
+        account_ids: Iterable[str] | None = None,
+        category_group_ids: Iterable[str] | None = None,
+        archived: bool | None = None,
+        name: str | None = None,
+        before: str | None = None,
+        after: str | None = None,
+        offset: int | None = None,
+        limit: int | None = None,
+        sorting_keys: Sequence[str] = (),
+        sorting_order: Sequence[str] = (),
+    ) -> Page[categories.Category]:
+        """Return one page of a company's bookkeeping categories (interface, section 4.1).
+
+        Parameters
+        ----------
+        company_id : str
+            UUID of the company.
+        ids, account_ids, category_group_ids : iterable of str, optional
+            UUIDs to narrow the list to, each once; an empty list is no filter.
+        archived : bool, optional
+            Only archived or only active categories.
+        name : str, optional
+            Search by name.
+        before, after, offset, limit, sorting_keys, sorting_order
+            The page, see `bktools.contract.paging.PageRequest`.
+
+        Returns
+        -------
+        Page of Category
+            `data`, a list of records, and `pagination`, the envelope.
+
+        Raises
+        ------
+        ArgumentError
+            Before anything is sent.
+        ServiceError
+            When the service cannot be reached or does not answer as it should, after bounded repeats.
+        """
+        body = categories.search_body(
+            company_id,
+            ids=ids,
+            account_ids=account_ids,
+            category_group_ids=category_group_ids,
+            archived=archived,
+            name=name,
+        )
+        page = PageRequest(before, after, offset, limit, sorting_keys, sorting_order)
+        return self._ask(
+            categories.SEARCH_CATEGORIES, _CATEGORIES, query=page.query(), body=msgspec.json.encode(body)
+        )
+
+    def create_account(
+        self,
+        company_id: str,
+        external_id: str,
+        name: str,
+        *,
+        archived: bool = False,
+        code: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        tax_code_external_id: str | None = None,
+    ) -> accounts.Account:
+        """Create an account of the chart of accounts (interface, section 4.3).
+
+        Parameters
+        ----------
+        company_id : str
+            UUID of the company.
+        external_id : str
+            Identifier in the accounting system, 1 to 255 characters, unique in the company.
+        name : str
+            At most 255 characters.
+        archived : bool
+            Whether it is created archived.
+        code : str, optional
+            Number in the external chart of accounts, at most 255 characters.
+        metadata : mapping, optional
+            Free-form JSON object.
+        tax_code_external_id : str, optional
+            Identifier of the tax code in the accounting system; neither a percentage nor the service's UUID.
+
+        Returns
+        -------
+        Account
+            `matched` is True when the account existed already (ASSUMED: status 200 says so).
+
+        Raises
+        ------
+        DuplicateAccountError
+            When an account with this external ID exists and the service does not tell which.
+        ArgumentError, ServiceError
+            As in `search_categories`; the request is sent once.
+        """
+        endpoint = accounts.CREATE_ACCOUNT
+        body = accounts.create_body(
+            company_id,
+            external_id,
+            name,
+            archived=archived,
+            code=code,
+            metadata=metadata,
+            tax_code_external_id=tax_code_external_id,
+        )
+        try:
+            answer = self._send(endpoint, body=msgspec.json.encode(body))
+        except StatusError as error:
+            if accounts.is_duplicate(error.status, f"{error.type} {error.detail}"):
+                raise DuplicateAccountError(
+                    f"an account with the external ID {external_id!r} exists in company {company_id} already, and the "
+                    "service does not tell its id: import the service's list (bktools accounts import FILE)",
+                    status=error.status,
+                    body=error.body,
+                    type=error.type,
+                    detail=error.detail,
+                ) from error
+            raise
+        account = answers.decoded(answer, _ACCOUNT, endpoint).data
+        return msgspec.structs.replace(account, matched=answer.status == accounts.MATCHED_STATUS)
+
+    def create_export_job(
+        self,
+        accounting_entry_ids: Iterable[str],
+        company_id: str,
+        *,
+        employee_id: str | None = None,
+        is_interactive: bool = True,
+        vendor_based_bookkeeping: bool = False,
+    ) -> export_jobs.ExportJob:
+        """Create a job that transfers accounting entries to the accounting system (interface, section 4.2).
+
+        An export books money, cannot be reverted and has no idempotency key: this sends once, on a fresh connection,
+        and repeats nothing. `bktools.submit_export_jobs` is the careful way to use it.
+
+        Parameters
+        ----------
+        accounting_entry_ids : iterable of str
+            UUIDs of the entries, at least one, each once.
+        company_id : str
+            UUID of the company.
+        employee_id : str, optional
+            UUID of the employee who initiated the job.
+        is_interactive : bool
+            False for a background job that needs no user.
+        vendor_based_bookkeeping : bool
+            The interface's option of that name.
+
+        Returns
+        -------
+        ExportJob
+            With status `pending` when it is new.
+
+        Raises
+        ------
+        ExportRefusedError
+            For one of the three documented reasons; nothing was created.
+        UnreachableError
+            When no connection stood; nothing was sent.
+        ArgumentError, ServiceError
+            After any other `ServiceError` than these two the outcome is unknown.
+        """
+        body = export_jobs.create_body(
+            accounting_entry_ids,
+            company_id,
+            employee_id=employee_id,
+            is_interactive=is_interactive,
+            vendor_based_bookkeeping=vendor_based_bookkeeping,
+        )
+        return self._ask(export_jobs.CREATE_EXPORT_JOB, _EXPORT_JOB, body=body, limits=_ONE_POST, fresh=True).data
+
+    def search_employees(
+        self,
+        company_id: str | None = None,
+        *,
+        email: str | None = None,
+        external_id: str | None = None,
+        before: str | None = None,
+        after: str | None = None,
+        offset: int | None = None,
+        limit: int | None = None,
+        sorting_keys: Sequence[str] = (),
+        sorting_order: Sequence[str] = (),
+    ) -> Page[employees.Employee]:
+        """Return one page of employees (interface, section 4.4).
+
+        Parameters
+        ----------
+        company_id : str, optional
+            UUID of the company; without it, employees of all companies the credential can see.
+        email : str, optional
+            Exact e-mail.
+        external_id : str, optional
+            External ID of the employee.
+        before, after, offset, limit, sorting_keys, sorting_order
+            The page, see `bktools.contract.paging.PageRequest`.
+
+        Returns
+        -------
+        Page of Employee
+            `data`, a list of records, and `pagination`, the envelope.
+
+        Raises
+        ------
+        ArgumentError, ServiceError
+            As in `search_categories`.
+        """
+        filters = employees.search_query(company_id, email=email, external_id=external_id)
+        page = PageRequest(before, after, offset, limit, sorting_keys, sorting_order)
+        return self._ask(employees.SEARCH_EMPLOYEES, _EMPLOYEES, query=filters + page.query())
+
+    def get_employee(self, employee_id: str) -> employees.Employee:
+        """Return an employee (interface, section 4.5).
+
+        Parameters
+        ----------
+        employee_id : str
+            UUID of the employee.
+
+        Raises
+        ------
+        NotFoundError
+            When there is no such employee.
+        ArgumentError, ServiceError
+            As in `search_categories`.
+        """
+        path = {"employeeId": rules.uuid_text("employee_id", employee_id)}
+        return self._ask(employees.GET_EMPLOYEE, _EMPLOYEE, path=path).data
+
+    def get_balance(self) -> balance.Balance:
+        """Return the company's balance; deprecated by the interface (section 4.6), which names no replacement.
+
+        Returns
+        -------
+        Balance
+            `current` and `available` are exact decimals; unit and scale are not shown.
+
+        Raises
+        ------
+        AuthenticationError, ScopeError, NotFoundError, ServerError
+            For the bodies of section 7.2.
+        """
+        warnings.warn("the service has deprecated the balance read", DeprecationWarning, stacklevel=2)
+        return self._ask(balance.GET_BALANCE, _BALANCE)
+
+    def close(self) -> None:
+        """End the conversation."""
+        self._transport.close()
+        on_close, self._on_close = self._on_close, None
+        if on_close is not None:
+            on_close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Service({self.settings.environment!r}, base_url={self.settings.base_url!r})"
+
+    def _ask(
+        self,
+        endpoint: Endpoint,
+        decoder: msgspec.json.Decoder[Record],
+        *,
+        path: Mapping[str, str] | None = None,
+        query: Sequence[tuple[str, str]] = (),
+        body: bytes | None = None,
+        limits: Limits | None = None,
+        fresh: bool = False,
+    ) -> Record:
+        def once() -> Record:
+            answer = self._send(endpoint, path=path, query=query, body=body, limits=limits, fresh=fresh)
+            return answers.decoded(answer, decoder, endpoint)
+
+        return repeated(once, self._retry, self._budget) if endpoint.repeatable else once()
+
+    def _send(
+        self,
+        endpoint: Endpoint,
+        *,
+        path: Mapping[str, str] | None = None,
+        query: Sequence[tuple[str, str]] = (),
+        body: bytes | None = None,
+        limits: Limits | None = None,
+        fresh: bool = False,
+    ) -> Answer:
+        """Send once; an answer other than 2xx is raised."""
+        places = {name: quote(value, safe="") for name, value in (path or {}).items()}
+        url = auth.address(endpoint, self.settings) + endpoint.path.format_map(places)
+        request = Request(endpoint.method, url, auth.authorization(endpoint, self.settings), query, body)
+        self._rate.wait()
+        answer = self._transport.send(request, limits or self._limits, fresh=fresh)
+        if not 200 <= answer.status < 300:  # noqa: PLR2004 - the class of success
+            raise answers.error_of(answer, endpoint)
+        return answer

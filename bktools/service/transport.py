@@ -1,0 +1,224 @@
+"""One request, one whole answer: connections, time limits, bodies. Repeats and meaning are elsewhere.
+
+httpx's transports are used without its client on top: no redirects, no cookies, no environment, and no log line that
+would hold an address with somebody's e-mail in it.
+"""
+
+from __future__ import annotations
+
+import ssl
+import threading
+import time
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlencode
+
+import httpx
+
+from bktools.errors import ConfigurationError, ConnectionLostError, UnreachableError, UnreadableAnswerError
+from bktools.settings import Settings
+
+GZIP_WINDOW = 31  # zlib: expect a gzip header and checksum
+
+# Nothing of the request has left while one of these is raised.
+NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError, httpx.UnsupportedProtocol)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds of one request.
+
+    Parameters
+    ----------
+    connect, read : float
+        Seconds to connect, and between two pieces of the answer.
+    whole : float
+        Seconds for the whole request.
+    body : int
+        Bytes of the decoded body.
+    """
+
+    connect: float = 10.0
+    read: float = 60.0
+    whole: float = 300.0
+    body: int = 64 * 2**20
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is sent."""
+
+    method: str
+    url: str
+    authorization: str
+    query: Sequence[tuple[str, str]] = ()
+    body: bytes | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back, whole and decompressed."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Transport:
+    """Connections to the hosts of one environment, one set a thread.
+
+    Parameters
+    ----------
+    settings : Settings
+        Proxy and certificates.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._local = threading.local()
+        self._opened: list[httpx.HTTPTransport] = []
+        self._lock = threading.Lock()
+        self._trust: ssl.SSLContext | None = None
+
+    def send(self, request: Request, limits: Limits, *, fresh: bool = False) -> Answer:
+        """Return the answer to one request, sent once.
+
+        Parameters
+        ----------
+        fresh : bool
+            On a connection of its own, so that no failure of an older one is met.
+
+        Raises
+        ------
+        UnreachableError
+            When nothing was sent.
+        ConnectionLostError, UnreadableAnswerError
+            When the request may have arrived.
+        """
+        connections = self._open() if fresh else self._of_this_thread()
+        end = time.monotonic() + limits.whole
+        try:
+            response = connections.handle_request(_to_httpx(request, limits))
+            try:
+                body = _whole_body(response, limits, end)
+            finally:
+                response.close()
+        except NOT_SENT as error:
+            host = httpx.URL(request.url).netloc.decode()
+            raise UnreachableError(f"no connection to {host} ({_reason(error)}): nothing was sent") from error
+        except httpx.TransportError as error:
+            raise ConnectionLostError(
+                f"the connection broke while the service answered ({_reason(error)}): the request may have arrived"
+            ) from error
+        finally:
+            if fresh:
+                connections.close()
+        return Answer(response.status_code, {name.lower(): value for name, value in response.headers.items()}, body)
+
+    def close(self) -> None:
+        """Close every connection."""
+        with self._lock:
+            opened, self._opened = self._opened, []
+            self._local = threading.local()
+        for connections in opened:
+            connections.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _of_this_thread(self) -> httpx.HTTPTransport:
+        found: httpx.HTTPTransport | None = getattr(self._local, "connections", None)
+        if found is None:
+            found = self._local.connections = self._open()
+            with self._lock:
+                self._opened.append(found)
+        return found
+
+    def _open(self) -> httpx.HTTPTransport:
+        with self._lock:
+            if self._trust is None:
+                # Reading the certificates takes longer than a request; one context serves every thread.
+                self._trust = _trust(self._settings)
+        return httpx.HTTPTransport(verify=self._trust, trust_env=False, proxy=self._settings.proxy)
+
+
+def _trust(settings: Settings) -> ssl.SSLContext:
+    if settings.ca_bundle is None:
+        return httpx.create_ssl_context(trust_env=False)
+    try:
+        return ssl.create_default_context(cafile=settings.ca_bundle)
+    except OSError as error:
+        raise ConfigurationError(f"ca_bundle {settings.ca_bundle} cannot be read: {error}") from error
+
+
+def _to_httpx(request: Request, limits: Limits) -> httpx.Request:
+    url = f"{request.url}?{urlencode(request.query)}" if request.query else request.url
+    headers = {"Authorization": request.authorization, "Accept": "application/json", "Accept-Encoding": "gzip"}
+    headers["User-Agent"] = "bktools"
+    if request.body is not None:
+        headers["Content-Type"] = "application/json;charset=UTF-8"
+    timeout = httpx.Timeout(limits.read, connect=limits.connect).as_dict()
+    return httpx.Request(request.method, url, headers=headers, content=request.body, extensions={"timeout": timeout})
+
+
+def _whole_body(response: httpx.Response, limits: Limits, end: float) -> bytes:
+    """Read a body; length and chunk end are checked below, gzip's end and checksum here."""
+    encoding = response.headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in {"identity", "gzip"}:
+        raise UnreadableAnswerError(
+            f"the answer came in the encoding {encoding!r}, which was not asked for", status=response.status_code
+        )
+    assert isinstance(response.stream, httpx.SyncByteStream)
+    pieces = _in_time(response.stream, end)
+    decoded = _gunzip(pieces, limits.body, response.status_code) if encoding == "gzip" else pieces
+    parts: list[bytes] = []
+    size = 0
+    for part in decoded:
+        size += len(part)
+        if size > limits.body:
+            raise UnreadableAnswerError(
+                f"the answer is larger than {limits.body // 2**20} MiB: ask for smaller pages",
+                status=response.status_code,
+            )
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _in_time(pieces: Iterable[bytes], end: float) -> Iterable[bytes]:
+    for piece in pieces:
+        if time.monotonic() > end:
+            # A server that sends a byte now and then keeps every single read within its limit.
+            raise ConnectionLostError("the answer took longer than the whole request may: the request has arrived")
+        yield piece
+
+
+def _gunzip(pieces: Iterable[bytes], most: int, status: int) -> Iterable[bytes]:
+    decoder = zlib.decompressobj(GZIP_WINDOW)
+    broken = UnreadableAnswerError("the answer's compressed body is damaged or cut short", status=status, repeatable=True)
+    begun = False
+    for piece in pieces:
+        data = piece
+        while data:
+            begun = True
+            if decoder.eof:
+                decoder = zlib.decompressobj(GZIP_WINDOW)
+            try:
+                # Bounded by itself, so that a small body that unpacks to gigabytes is never held.
+                yield decoder.decompress(data, most + 1)
+            except zlib.error as error:
+                raise broken from error
+            data = decoder.unconsumed_tail or decoder.unused_data
+    if begun and not decoder.eof:
+        raise broken
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

@@ -1,0 +1,327 @@
+"""Where the service is, who asks, and where files are kept.
+
+Every setting is taken from the first of these that has it: an argument, an environment variable `BKTOOLS_<NAME>`, the
+table of the environment in the config file, the top level of the config file, the system keyring (secrets), a default.
+
+The variables that say where a service is and who asks belong to one environment, the one `BKTOOLS_ENVIRONMENT` or
+`BKTOOLS_BASE_URL` names: a token never goes to another one because somebody asked for another one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import platformdirs
+
+from bktools.errors import ConfigurationError
+
+SANDBOX = "sandbox"
+
+HOW_TO_CONFIGURE = (
+    "no environment is configured: set BKTOOLS_ENVIRONMENT, or BKTOOLS_BASE_URL and BKTOOLS_TOKEN, or write "
+    f"{platformdirs.user_config_path('bktools') / 'config.toml'} (bktools config shows what is in force); "
+    'to try bktools without a service: connect("sandbox"), on the command line --sandbox'
+)
+
+
+class Secret:
+    """Text that shows itself only when asked to."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        """Return the text."""
+        return self._text
+
+    def __repr__(self) -> str:
+        return "Secret(…)"
+
+    __str__ = __repr__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and other._text == self._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        message = "a secret is not to be pickled"
+        raise TypeError(message)
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ConfigurationError(f"{name} must be text, got {value!r}")
+    return value.strip()
+
+
+def _secret(name: str, value: object) -> Secret:
+    if isinstance(value, Secret):
+        return value
+    if not isinstance(value, str) or not value.strip():
+        # The value is not shown: it may be a secret all the same.
+        raise ConfigurationError(f"{name} must be text that is not empty")
+    text = value.strip()
+    if not text.isascii() or not text.isprintable() or " " in text:
+        raise ConfigurationError(f"{name} holds white space or characters that no header takes: was it copied whole?")
+    return Secret(text)
+
+
+def _url(name: str, value: object) -> str:
+    text = _text(name, value).rstrip("/")
+    parts = urlsplit(text)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ConfigurationError(f"{name} must be an address such as https://api.example.com, got {text!r}")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ConfigurationError(f"{name} must be an address without user name, query or fragment")
+    if parts.scheme == "http" and parts.hostname not in {"localhost", "127.0.0.1", "::1"}:
+        raise ConfigurationError(f"{name} must begin with https:// (plain http is for loopback only), got {text!r}")
+    return f"{parts.scheme}://{parts.netloc.lower()}{parts.path}"
+
+
+def _path(name: str, value: object) -> Path:
+    if not isinstance(value, str | os.PathLike) or not str(value):
+        raise ConfigurationError(f"{name} must be a folder, got {value!r}")
+    return Path(value).expanduser().absolute()
+
+
+def _rate(name: str, value: object) -> int:
+    try:
+        number = int(value) if not isinstance(value, bool) else -1  # type: ignore[call-overload]
+    except (TypeError, ValueError):
+        number = -1
+    if number < 0:
+        raise ConfigurationError(f"{name} must be a whole number, 0 for no limit, got {value!r}")
+    return int(number)
+
+
+def _flag(name: str, value: object) -> bool:
+    words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+    found = words.get(str(value).strip().lower())
+    if found is None:
+        raise ConfigurationError(f"{name} must be true or false, got {value!r}")
+    return found
+
+
+def _setting(read: Callable[[str, object], Any], *, default: Any = None, connection: bool = False) -> Any:
+    return field(default=default, metadata={"read": read, "connection": connection})
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is in force, and where each value came from.
+
+    Parameters
+    ----------
+    environment : str
+        "production", "staging", "sandbox", a table of the config file, or a base URL.
+    base_url, balance_url : str, optional
+        The two hosts (interface, section 5).
+    token, api_key, balance_token : Secret, optional
+        Credentials: bearer token, API key (HTTP Basic), bearer token of the balance's host.
+    api_key_everywhere : bool
+        True for a service that takes the API key on every operation, not only on the two the interface names.
+    credential_name : str, optional
+        Whose credential it is; snapshots then stay readable when its token is renewed.
+    company : str, optional
+        The company meant when none is named.
+    cache_dir, data_dir : Path
+        Snapshots may be deleted; the data folder holds the journal and may not.
+    requests_per_minute : int
+        What the client keeps itself under; 0 for no limit.
+    proxy, ca_bundle : optional
+        Address of a proxy; a file of certificates to trust instead of the usual ones.
+    sources : mapping
+        Where each value came from, by name.
+    """
+
+    environment: str
+    base_url: str | None = _setting(_url, connection=True)
+    token: Secret | None = _setting(_secret, connection=True)
+    api_key: Secret | None = _setting(_secret, connection=True)
+    api_key_everywhere: bool = _setting(_flag, default=False, connection=True)
+    credential_name: str | None = _setting(_text, connection=True)
+    balance_url: str | None = _setting(_url, connection=True)
+    balance_token: Secret | None = _setting(_secret, connection=True)
+    company: str | None = _setting(_text, connection=True)
+    requests_per_minute: int = _setting(_rate, default=500)
+    proxy: str | None = _setting(_text)
+    ca_bundle: Path | None = _setting(_path)
+    cache_dir: Path = _setting(_path, default=Path())
+    data_dir: Path = _setting(_path, default=Path())
+    sources: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    @property
+    def is_sandbox(self) -> bool:
+        """Whether the environment is the embedded sandbox."""
+        return self.environment == SANDBOX
+
+    @property
+    def identity(self) -> str:
+        """What the journal and the snapshots hang on: the address, whatever the environment is called."""
+        # The sandbox listens on another port at each start, and is the same service all the same.
+        return SANDBOX if self.is_sandbox else str(self.base_url)
+
+    @property
+    def folder_name(self) -> str:
+        """Name of this environment's folder below the data folder; a digest, never text from outside."""
+        return SANDBOX if self.is_sandbox else hashlib.sha256(self.identity.encode()).hexdigest()[:32]
+
+    @property
+    def state_dir(self) -> Path:
+        """Folder of this environment's durable state."""
+        return self.data_dir / self.folder_name
+
+
+SETTINGS = {item.name: item for item in fields(Settings) if "read" in item.metadata}
+SECRETS = tuple(name for name, item in SETTINGS.items() if item.metadata["read"] is _secret)
+
+
+def load_settings(
+    environment: str | None = None,
+    *,
+    env: Mapping[str, str] | None = None,
+    config_file: Path | None = None,
+    **overrides: Any,
+) -> Settings:
+    """Return the settings in force.
+
+    Parameters
+    ----------
+    environment : str, optional
+        "production", "staging", "sandbox", a table of the config file, or a base URL.
+    env : mapping, optional
+        Environment variables; the process's own by default.
+    config_file : Path, optional
+        The config file; `BKTOOLS_CONFIG` or the user's config folder by default.
+    **overrides
+        Any setting by its name; None means not given.
+
+    Raises
+    ------
+    ConfigurationError
+        When no environment is configured or a value is malformed. The message names the setting and where it stands.
+    """
+    env = os.environ if env is None else env
+    unknown = sorted(set(overrides) - set(SETTINGS))
+    if unknown:
+        raise ConfigurationError(f"no such setting: {', '.join(unknown)} (there are {', '.join(SETTINGS)})")
+    file, file_name = _read_config(config_file, env)
+    environment, environment_source = _which_environment(environment, env, file, file_name, overrides)
+    overrides = {name: value for name, value in overrides.items() if value is not None}
+    if "://" in environment:
+        environment = _url("environment", environment)
+        overrides.setdefault("base_url", environment)
+    table = file.get(environment, {})
+    if not isinstance(table, dict):
+        raise ConfigurationError(f"[{environment}] in {file_name} must be a table")
+    _refuse_unknown(table, f"[{environment}] in {file_name}")
+    variables_apply = _variables_apply(environment, env)
+
+    values: dict[str, Any] = {}
+    sources = {"environment": environment_source}
+    for name, item in SETTINGS.items():
+        variable = f"BKTOOLS_{name.upper()}"
+        of_connection = item.metadata["connection"]
+        places = [(overrides.get(name), "argument")]
+        if variables_apply or not of_connection:
+            places.append((env.get(variable) or None, variable))
+        places.append((table.get(name), f"[{environment}] in {file_name}"))
+        if not of_connection:
+            places.append((file.get(name), str(file_name)))
+        if name in SECRETS and environment != SANDBOX:
+            places.append((_keyring_secret(environment, name, places), "system keyring"))
+        value, source = next((place for place in places if place[0] is not None), (_default(name, environment), "default"))
+        values[name] = value if source == "default" else item.metadata["read"](f"{name} ({source})", value)
+        sources[name] = source if values[name] is not None else "not set"
+    if values["base_url"] is None and environment != SANDBOX:
+        raise ConfigurationError(
+            f"the environment {environment!r} has no base_url: set BKTOOLS_BASE_URL or base_url in [{environment}] of "
+            f"{file_name}"
+        )
+    return Settings(environment=environment, sources=sources, **values)
+
+
+def _which_environment(
+    asked: str | None, env: Mapping[str, str], file: Mapping[str, Any], file_name: Path, overrides: Mapping[str, Any]
+) -> tuple[str, str]:
+    places = [
+        (asked, "argument"),
+        (overrides.get("base_url"), "argument base_url"),
+        (env.get("BKTOOLS_ENVIRONMENT"), "BKTOOLS_ENVIRONMENT"),
+        (env.get("BKTOOLS_BASE_URL"), "BKTOOLS_BASE_URL"),
+        (file.get("environment"), str(file_name)),
+    ]
+    for value, source in places:
+        if value:
+            return _text(f"environment ({source})", value), source
+    raise ConfigurationError(HOW_TO_CONFIGURE)
+
+
+def _variables_apply(environment: str, env: Mapping[str, str]) -> bool:
+    named = env.get("BKTOOLS_ENVIRONMENT")
+    if named:
+        return named == environment
+    if environment == SANDBOX:
+        return False
+    address = env.get("BKTOOLS_BASE_URL")
+    if "://" in environment and address:
+        return _url("BKTOOLS_BASE_URL", address) == environment
+    return True
+
+
+def _default(name: str, environment: str) -> Any:
+    if name == "cache_dir":
+        return platformdirs.user_cache_path("bktools")
+    if name == "data_dir":
+        return platformdirs.user_data_path("bktools")
+    if name == "requests_per_minute" and environment == SANDBOX:
+        return 0
+    return SETTINGS[name].default
+
+
+def _read_config(config_file: Path | None, env: Mapping[str, str]) -> tuple[dict[str, Any], Path]:
+    named = config_file or env.get("BKTOOLS_CONFIG")
+    path = Path(named).expanduser() if named else platformdirs.user_config_path("bktools") / "config.toml"
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if named:
+            raise ConfigurationError(f"there is no config file {path}") from None
+        return {}, path
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigurationError(f"the config file {path} cannot be read: {error}") from error
+    _refuse_unknown({name: value for name, value in found.items() if not isinstance(value, dict)}, str(path))
+    return found, path
+
+
+def _refuse_unknown(table: Mapping[str, Any], where: str) -> None:
+    unknown = sorted(set(table) - set(SETTINGS) - {"environment"})
+    if unknown:
+        raise ConfigurationError(f"{where} has no setting {unknown[0]!r}; there are {', '.join(SETTINGS)}")
+
+
+def _keyring_secret(environment: str, name: str, places: list[tuple[Any, str]]) -> str | None:
+    if any(value is not None for value, _ in places):
+        return None
+    try:
+        import keyring
+        from keyring.errors import KeyringError
+    except ImportError:
+        return None
+    try:
+        found: str | None = keyring.get_password(f"bktools:{environment}", name)
+    except KeyringError:
+        # No keyring service runs here (a server, a container): the same as no entry.
+        return None
+    return found

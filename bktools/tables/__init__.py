@@ -1,0 +1,1 @@
+"""Rows of the service as DataFrames, kept as Parquet snapshots."""
