@@ -1,0 +1,109 @@
+"""Which column of a file holds which field: by its heading, or as the caller says."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+
+from bktools.errors import ArgumentError, InputError
+from bktools.inputs.headings import Words
+
+Columns = Mapping[str, str | None]
+
+
+def normal(heading: str) -> str:
+    """Return a heading for comparison: no case, spaces or punctuation; `%` stays, for it tells a rate from a code."""
+    folded = unicodedata.normalize("NFKC", heading).casefold()
+    return "".join(character for character in folded if character.isalnum() or character == "%")
+
+
+def _spellings(words: str) -> frozenset[str]:
+    return frozenset(normal(word) for word in words.split("|")) - {""}
+
+
+class Vocabulary:
+    """The headings of one kind of file, ready for comparison.
+
+    Parameters
+    ----------
+    fields : mapping
+        Words per field, from `headings.py`.
+    chosen : mapping, optional
+        Field to heading, as the caller said; an empty heading leaves the field out.
+    """
+
+    def __init__(self, fields: Mapping[str, Words], chosen: Columns | None = None) -> None:
+        self.fields = {field: (_spellings(words.strong), _spellings(words.weak)) for field, words in fields.items()}
+        self.chosen = dict(chosen or {})
+        for field, heading in self.chosen.items():
+            if field not in self.fields:
+                raise ArgumentError("columns", f"may map these fields: {', '.join(self.fields)}", field)
+            if heading is not None and not isinstance(heading, str):
+                raise ArgumentError(f"columns[{field!r}]", "must be a heading of the file", heading)
+        self._known = frozenset().union(*(strong | weak for strong, weak in self.fields.values()))
+        self._chosen = {normal(heading) for heading in self.chosen.values() if heading}
+
+    def score(self, cells: Sequence[str]) -> int:
+        """Return how many cells of a row are headings known here; those the caller named count most."""
+        words = {normal(cell) for cell in cells}
+        return len(words & self._known) + 100 * len(words & self._chosen)
+
+    def assign(self, headings: Sequence[str], source: str, required: Sequence[str]) -> dict[str, int]:
+        """Return the position of each field's column.
+
+        Raises
+        ------
+        InputError
+            When a required field has no column, or a field has several.
+        """
+        places: dict[str, int] = {}
+        for field, heading in self.chosen.items():
+            if heading:
+                places[field] = _named(headings, heading, field, source)
+        for field, groups in self.fields.items():
+            if field in self.chosen:
+                continue
+            for words in groups:
+                free = set(range(len(headings))) - set(places.values())
+                found = [place for place in sorted(free) if normal(headings[place]) in words]
+                if len(found) > 1:
+                    raise _ambiguous(headings, found, field, source)
+                if found:
+                    places[field] = found[0]
+                    break
+        for field in required:
+            if field not in places:
+                raise InputError(
+                    f"no column is the {field}; found: {_listed(headings)}; say which with {option(field)}",
+                    source=source,
+                )
+        return places
+
+
+def option(field: str, heading: str = "HEADING") -> str:
+    """Return the words that tell how to map a field to a heading, in Python and on the command line."""
+    return f'columns={{"{field}": "{heading}"}} (command line: --column {field}={heading})'
+
+
+def _listed(headings: Sequence[str]) -> str:
+    shown = [repr(heading) for heading in headings if heading.strip()]
+    more = f" and {len(shown) - 20} more" if len(shown) > 20 else ""  # noqa: PLR2004 - what a line can hold
+    return (", ".join(shown[:20]) or "none") + more
+
+
+def _named(headings: Sequence[str], heading: str, field: str, source: str) -> int:
+    exact = [place for place, text in enumerate(headings) if text == heading]
+    found = exact or [place for place, text in enumerate(headings) if normal(text) == normal(heading)]
+    if not found:
+        raise InputError(f"no column is headed {heading!r} for the {field}; found: {_listed(headings)}", source=source)
+    if len(found) > 1:
+        raise _ambiguous(headings, found, field, source)
+    return found[0]
+
+
+def _ambiguous(headings: Sequence[str], found: Sequence[int], field: str, source: str) -> InputError:
+    both = " and ".join(f"{headings[place]!r} (column {place + 1})" for place in found)
+    way = option(field, headings[found[0]])
+    if len({headings[place] for place in found}) < len(found):
+        way = "rename one of them in the file"
+    return InputError(f"{both} could each be the {field}; say which with {way}", source=source)

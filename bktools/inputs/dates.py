@@ -1,0 +1,87 @@
+"""Text of cells → calendar dates, by the order that the whole column shows."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.errors import InputError
+from bktools.frames import schema
+from bktools.inputs import values
+from bktools.inputs.table import Table
+
+_TIME = r"(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
+_ORDERS = {
+    "%Y-%m-%d": rf"(?P<y>\d{{4}})-(?P<m>\d{{2}})-(?P<d>\d{{2}}){_TIME}",
+    "%Y%m%d": r"(?P<y>\d{4})(?P<m>\d{2})(?P<d>\d{2})",
+    "%Y/%m/%d": rf"(?P<y>\d{{4}})[/.](?P<m>\d{{1,2}})[/.](?P<d>\d{{1,2}}){_TIME}",
+    "%d.%m.%Y": rf"(?P<d>\d{{1,2}})\.(?P<m>\d{{1,2}})\.(?P<y>\d{{4}}){_TIME}",
+    "%d/%m/%Y": rf"(?P<d>\d{{1,2}})[/-](?P<m>\d{{1,2}})[/-](?P<y>\d{{4}}){_TIME}",
+    "%m/%d/%Y": rf"(?P<m>\d{{1,2}})[/-](?P<d>\d{{1,2}})[/-](?P<y>\d{{4}}){_TIME}",
+}
+
+
+def dates(table: Table, place: int, date_format: str | None) -> pa.ChunkedArray:
+    """Return a column of calendar dates as they are written; empty cells are null.
+
+    Parameters
+    ----------
+    table : Table
+        The file.
+    place : int
+        The column.
+    date_format : str, optional
+        As `strptime` takes it; without it the column must show the order of day and month.
+
+    Raises
+    ------
+    InputError
+        When a value is no date, or day and month could each be the other.
+    """
+    encoded = pc.dictionary_encode(values.or_null(values.trimmed(table.columns[place]))).combine_chunks()
+    texts = encoded.dictionary.to_pylist()
+    found = [_parsed(text, date_format) for text in texts] if date_format else _by_evidence(table, place, texts)
+    result = pa.chunked_array([pc.take(pa.array(found, type=schema.DATE), encoded.indices)])
+    wrong = values.mask(pc.and_(pc.is_null(result), pc.is_valid(encoded.indices)))
+    form = f"of the form {date_format}" if date_format else "such as 2026-10-31 in one order of day and month"
+    values.refuse(table, place, wrong, f"must hold dates {form} (date_format=, --date-format)")
+    return result
+
+
+def _parsed(text: str, date_format: str) -> dt.date | None:
+    try:
+        return dt.datetime.strptime(text, date_format).date()  # noqa: DTZ007 - a calendar date has no zone
+    except ValueError:
+        return None
+
+
+def _reader(pattern: str) -> Callable[[str], dt.date | None]:
+    compiled = re.compile(pattern, re.ASCII)
+
+    def read(text: str) -> dt.date | None:
+        match = compiled.fullmatch(text)
+        try:
+            return match and dt.date(int(match["y"]), int(match["m"]), int(match["d"]))
+        except ValueError:
+            return None
+
+    return read
+
+
+def _by_evidence(table: Table, place: int, texts: list[str]) -> list[dt.date | None]:
+    readings = [[read(text) for text in texts] for read in map(_reader, _ORDERS.values())]
+    whole = [reading for reading in readings if None not in reading]
+    for other in whole[1:]:
+        if other != whole[0]:
+            differs = next(text for text, one, two in zip(texts, whole[0], other, strict=True) if one != two)
+            raise InputError(
+                f"{table.headings[place]!r} holds dates such as {differs!r} whose day could be the month: set"
+                ' date_format="%d/%m/%Y" or "%m/%d/%Y" (command line: --date-format)',
+                source=table.source,
+            )
+    # Where no order reads all, the one that reads most shows which values are wrong.
+    return whole[0] if whole else max(readings, key=lambda reading: sum(one is not None for one in reading))

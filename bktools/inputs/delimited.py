@@ -1,0 +1,240 @@
+"""Delimited text → columns of text, to the letter.
+
+Arrow's reader does the work on text whose quotes stand where they should; Python's exact reader takes the rest, and
+names the line of what cannot be read.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
+
+from bktools.errors import ArgumentError, InputError
+
+DELIMITERS = (",", ";", "\t", "|")
+
+Score = Callable[[Sequence[str]], int]
+Lines = npt.NDArray[np.int64]
+
+_SAMPLE_BYTES = 1 << 16
+_SAMPLE_ROWS = 50
+_CHUNK = 1 << 26
+_LONGEST_CELL = 1 << 20
+
+
+class Head(NamedTuple):
+    """Where the headings are: the delimiter, the cells, the line they start on and the line after them (from 1)."""
+
+    delimiter: str
+    cells: tuple[str, ...]
+    line: int
+    body_line: int
+
+
+class Body(NamedTuple):
+    """Cells below the headings, a column per heading, with the line each row starts on."""
+
+    columns: list[pa.ChunkedArray]
+    lines: Lines
+
+
+def read_head(text: bytes, score: Score, *, delimiter: str | None, prefer: str, source: str) -> Head:
+    """Return the headings of a delimited text: the row with most headings that are known, else the first with cells.
+
+    Parameters
+    ----------
+    text : bytes
+        UTF-8.
+    score : callable
+        How many cells of a row are known headings.
+    delimiter : str, optional
+        One character; without it the one that makes most of the headings.
+    prefer : str
+        The delimiter of equals.
+    source : str
+        The file, for errors.
+    """
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii()):
+        raise ArgumentError("delimiter", "must be one character such as ; or a tab", delimiter)
+    sample = text[:_SAMPLE_BYTES].decode(errors="ignore")
+    first = sample.split("\n", 1)[0].strip('\r" ').casefold()
+    # Excel's own line: it says the delimiter and is no row.
+    skip = 1 if len(first) == len("sep=;") and first.startswith("sep=") else 0
+    if skip and delimiter is None and first[-1] in DELIMITERS:
+        delimiter = first[-1]
+    candidates = [delimiter] if delimiter else sorted(DELIMITERS, key=lambda one: one != prefer)
+    heads = [(_quality(rows, score), _head(rows, score, one)) for one in candidates if (rows := _rows(sample, one, skip))]
+    if not heads:
+        raise InputError("the file has no rows", source=source)
+    return max(heads, key=lambda pair: pair[0])[1]
+
+
+class _Row(NamedTuple):
+    line: int
+    next_line: int
+    cells: list[str]
+
+
+def _rows(sample: str, delimiter: str, skip: int) -> list[_Row]:
+    reader = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)
+    rows: list[_Row] = []
+    line = 1
+    try:
+        for cells in reader:
+            if line > skip and any(cell.strip() for cell in cells):
+                rows.append(_Row(line, reader.line_num + 1, cells))
+            line = reader.line_num + 1
+            if len(rows) == _SAMPLE_ROWS:
+                break
+    except csv.Error:
+        # What is wrong below is told when the body is read.
+        pass
+    return rows
+
+
+def _quality(rows: list[_Row], score: Score) -> tuple[int, int, int]:
+    widths = [len(row.cells) for row in rows]
+    usual = max(set(widths), key=widths.count)
+    return max(score(row.cells) for row in rows), int(usual > 1) * widths.count(usual), usual
+
+
+def _head(rows: list[_Row], score: Score, delimiter: str) -> Head:
+    widest = max(len(row.cells) for row in rows)
+    first = next((row for row in rows if len(row.cells) > 1), rows[0]) if widest > 1 else rows[0]
+    best = max(rows, key=lambda row: score(row.cells))
+    row = best if score(best.cells) else first
+    return Head(delimiter, tuple(row.cells), row.line, row.next_line)
+
+
+def read_body(text: bytes, head: Head, source: str) -> Body:
+    """Return the rows below the headings.
+
+    Raises
+    ------
+    InputError
+        When a row has more cells than there are headings, or a quote is not closed.
+    """
+    if b"\r" in text and text.count(b"\r") != text.count(b"\r\n"):
+        # A lone carriage return ends a line too, or belongs to a cell: the exact reader knows.
+        return _read_exactly(text, head, source)
+    offset = 0
+    for _ in range(head.body_line - 1):
+        offset = text.find(b"\n", offset) + 1
+        if not offset:
+            return _empty(head)
+    body = memoryview(text)[offset:]
+    lines = _record_lines(body, head)
+    if lines is not None and len(head.cells) > 1:
+        columns = _read_quickly(body, head, quoted=b'"' in text)
+        if columns is not None and len(columns[0]) == len(lines):
+            return Body(columns, lines)
+    return _read_exactly(text, head, source)
+
+
+def _empty(head: Head) -> Body:
+    return Body([pa.chunked_array([], type=pa.large_string()) for _ in head.cells], np.zeros(0, dtype=np.int64))
+
+
+def _places(body: memoryview, byte: bytes) -> Lines:
+    values = np.frombuffer(body, dtype=np.uint8)
+    # In chunks: the comparison of a whole file would double its memory.
+    parts = [np.flatnonzero(values[at : at + _CHUNK] == byte[0]) + at for at in range(0, len(values), _CHUNK)]
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+
+
+def _record_lines(body: memoryview, head: Head) -> Lines | None:
+    """Return the line each record starts on; None when a quote stands where RFC 4180 has none."""
+    values = np.frombuffer(body, dtype=np.uint8)
+    newlines = _places(body, b"\n")
+    quotes = _places(body, b'"')
+    starts = np.concatenate([[0], newlines + 1])
+    numbers = np.arange(head.body_line, head.body_line + len(starts), dtype=np.int64)
+    if len(quotes):
+        if not _well_quoted(values, quotes, head.delimiter):
+            return None
+        outside = np.searchsorted(quotes, starts) % 2 == 0
+        starts, numbers = starts[outside], numbers[outside]
+    # Lines without a character are no records.
+    padded = np.concatenate([values[starts[starts < len(values)]], np.full((starts >= len(values)).sum(), 10, np.uint8)])
+    return numbers[(padded != ord("\n")) & (padded != ord("\r"))]
+
+
+def _well_quoted(values: npt.NDArray[np.uint8], quotes: Lines, delimiter: str) -> bool:
+    if len(quotes) % 2:
+        return False
+    edges = np.frombuffer(delimiter.encode() + b'\r\n"', dtype=np.uint8)
+    opening, closing = quotes[0::2], quotes[1::2]
+    before = values[np.maximum(opening - 1, 0)]
+    after = values[np.minimum(closing + 1, len(values) - 1)]
+    opened = np.isin(before, edges) | (opening == 0)
+    closed = np.isin(after, edges) | (closing == len(values) - 1)
+    return bool(opened.all() and closed.all())
+
+
+def _read_quickly(body: memoryview, head: Head, *, quoted: bool) -> list[pa.ChunkedArray] | None:
+    names = [str(place) for place in range(len(head.cells))]
+    if not len(body):
+        return _empty(head).columns
+    try:
+        table = arrow_csv.read_csv(
+            pa.BufferReader(pa.py_buffer(body)),
+            read_options=arrow_csv.ReadOptions(column_names=names),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=head.delimiter,
+                quote_char='"' if quoted else False,
+                newlines_in_values=quoted,
+                ignore_empty_lines=True,
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.large_string()), null_values=[], strings_can_be_null=False
+            ),
+        )
+    except pa.ArrowInvalid:
+        # A short or long row, a cell larger than a block: the exact reader takes it, or names its line.
+        return None
+    return list(table.columns)
+
+
+def _read_exactly(text: bytes, head: Head, source: str) -> Body:
+    width = len(head.cells)
+    columns: list[list[str]] = [[] for _ in head.cells]
+    lines: list[int] = []
+    line = 1
+    reader = csv.reader(io.StringIO(text.decode(), newline=""), delimiter=head.delimiter, strict=True)
+    csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
+    try:
+        for cells in reader:
+            if line >= head.body_line and cells:
+                if len(cells) > width:
+                    _refuse_surplus(cells, head, source, line)
+                for place, column in enumerate(columns):
+                    column.append(cells[place] if place < len(cells) else "")
+                lines.append(line)
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise InputError(
+            f"a quoted cell that starts here is not closed properly ({error}); double the quotes inside it",
+            source=source,
+            line=line,
+        ) from None
+    return Body(
+        [pa.chunked_array([pa.array(column, type=pa.large_string())]) for column in columns],
+        np.array(lines, dtype=np.int64),
+    )
+
+
+def _refuse_surplus(cells: Sequence[str], head: Head, source: str, line: int) -> None:
+    if any(cell.strip() for cell in cells[len(head.cells) :]):
+        raise InputError(
+            f"{len(cells)} cells, but {len(head.cells)} headings (line {head.line}): put a cell that holds the delimiter"
+            f" {head.delimiter!r} in quotes, or set delimiter= (--delimiter)",
+            source=source,
+            line=line,
+        )

@@ -1,0 +1,132 @@
+"""Bytes of a text file → UTF-8, with the encoding named or found."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Sequence
+
+import numpy as np
+
+from bktools.errors import ArgumentError, InputError
+
+# A longer mark stands before the shorter one that it starts with.
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+# Tried on bytes that are not UTF-8; on equal evidence the first one counts.
+_ONE_BYTE = ("cp1252", "cp1250", "cp850", "mac_roman")
+
+# What the languages of the headings write beyond ASCII.
+_LETTERS = frozenset("äöüßÄÖÜåÅæÆøØéèêëÉÈÊàâÀÂçÇîïÎôÔùûÙÛœŒñÑáíóúÁÍÓÚìòÌÒąćęłńśźżĄĆĘŁŃŚŹŻ")
+
+_MAYBE_UTF16 = 0.4
+
+
+def to_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str, list[str]]:
+    """Return the text as UTF-8 without a mark, the encoding it was in, and notes.
+
+    Raises
+    ------
+    ArgumentError
+        When the encoding is not known.
+    InputError
+        When bytes do not fit the encoding, fit several, or hold NUL characters.
+    """
+    notes: list[str] = []
+    mark, found = next(((mark, name) for mark, name in _MARKS if data.startswith(mark)), (b"", ""))
+    if encoding is not None:
+        try:
+            found = codecs.lookup(encoding).name
+        except LookupError:
+            raise ArgumentError("encoding", "must be an encoding such as utf-8 or cp1252", encoding) from None
+        if not _is_mark_of(mark, found):
+            mark = b""
+    body = data[len(mark) :]
+    found = found or _unmarked_utf16(body) or "utf-8"
+    if found == "utf-8":
+        error = _utf8_error(body)
+        if error is not None and (encoding is not None or mark):
+            raise _undecodable(body, error, found, source)
+        if error is not None:
+            found = _one_byte_encoding(body, error, source)
+            notes.append(f"read as {found}, since the bytes are not UTF-8; if names look wrong, set encoding= (--encoding)")
+    text = body if found == "utf-8" else _decoded(body, found, source).encode()
+    if b"\0" in text:
+        line = text.count(b"\n", 0, text.index(b"\0")) + 1
+        raise InputError(
+            "a NUL byte stands in the text: the file is damaged, or in another encoding (set encoding=, --encoding)",
+            source=source,
+            line=line,
+        )
+    return text, "utf-8-sig" if mark == codecs.BOM_UTF8 else found, notes
+
+
+def _is_mark_of(mark: bytes, encoding: str) -> bool:
+    names: dict[bytes, Sequence[str]] = {
+        codecs.BOM_UTF8: ("utf-8", "utf-8-sig"),
+        codecs.BOM_UTF16_LE: ("utf-16", "utf-16-le"),
+        codecs.BOM_UTF16_BE: ("utf-16", "utf-16-be"),
+        codecs.BOM_UTF32_LE: ("utf-32", "utf-32-le"),
+        codecs.BOM_UTF32_BE: ("utf-32", "utf-32-be"),
+    }
+    return encoding in names.get(mark, ())
+
+
+def _unmarked_utf16(body: bytes) -> str | None:
+    sample = np.frombuffer(body[: 4096 - 4096 % 2], dtype=np.uint8)[: len(body) // 2 * 2]
+    if not len(sample):
+        return None
+    high, low = (sample[0::2] == 0).mean(), (sample[1::2] == 0).mean()
+    if low > _MAYBE_UTF16 and high < 1 - _MAYBE_UTF16 and low > high:
+        return "utf-16-le"
+    return "utf-16-be" if high > _MAYBE_UTF16 and high > low else None
+
+
+def _utf8_error(body: bytes) -> UnicodeDecodeError | None:
+    if body.isascii():
+        return None
+    try:
+        body.decode()
+    except UnicodeDecodeError as error:
+        return error
+    return None
+
+
+def _decoded(body: bytes, encoding: str, source: str) -> str:
+    try:
+        return body.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise _undecodable(body, error, encoding, source) from None
+
+
+def _undecodable(body: bytes, error: UnicodeDecodeError, encoding: str, source: str) -> InputError:
+    before = body[: error.start].decode(encoding, errors="ignore")
+    return InputError(
+        f"byte 0x{body[error.start]:02X} is no {encoding}; set encoding= (--encoding), or save the file as UTF-8",
+        source=source,
+        line=before.count("\n") + 1,
+    )
+
+
+def _one_byte_encoding(body: bytes, error: UnicodeDecodeError, source: str) -> str:
+    """Return the encoding whose letters fit best the languages of ERPs; mixtures with UTF-8 are refused."""
+    kept = body.decode(errors="ignore")
+    if not kept.isascii():
+        raise InputError(
+            f"byte 0x{body[error.start]:02X} is no UTF-8 while other lines are: encodings are mixed; save the file in one"
+            " encoding, or set encoding= (--encoding)",
+            source=source,
+            line=body.count(b"\n", 0, error.start) + 1,
+        )
+    counts = np.bincount(np.frombuffer(body, dtype=np.uint8), minlength=256)
+    scores: dict[str, int] = {}
+    for encoding in _ONE_BYTE:
+        letters = {byte: bytes([byte]).decode(encoding, errors="replace") for byte in range(128, 256) if counts[byte]}
+        if "\N{REPLACEMENT CHARACTER}" not in letters.values():
+            scores[encoding] = sum(int(counts[byte]) for byte, letter in letters.items() if letter in _LETTERS)
+    return max(scores, key=lambda encoding: scores[encoding])

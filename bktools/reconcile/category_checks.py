@@ -1,0 +1,156 @@
+"""Checks of categories: whether an export under each can succeed. Each returns its findings.
+
+What an archived category lacks is good to know and no more: nothing new is coded with it.
+"""
+
+from __future__ import annotations
+
+import narwhals as nw
+
+from bktools.frames.engine import Lazy
+from bktools.reconcile.findings import Tables, account, category, findings, shown
+
+ACCOUNT = account("account_code", "account_name")
+CATEGORY = category()
+
+
+def category_without_account(tables: Tables) -> Lazy:
+    """Every entry under a category without an account fails in the export."""
+    return _broken(tables, "no_account", nw.format("{} has no account: give it one in the service", CATEGORY))
+
+
+def category_on_unknown_account(tables: Tables) -> Lazy:
+    """The account that the category names is not among those known here."""
+    return _broken(
+        tables,
+        "unknown_account",
+        nw.format(
+            "{} is on account {}, which is not known here: import it (bktools accounts import FILE), "
+            "or give the category another account",
+            CATEGORY,
+            nw.col("account_id"),
+        ),
+    )
+
+
+def category_on_archived_account(tables: Tables) -> Lazy:
+    """Every entry under a category on an archived account fails in the export."""
+    line = "{} is on {}, which is archived in the service: give it another account"
+    return _broken(tables, "archived_account", nw.format(line, CATEGORY, ACCOUNT))
+
+
+def category_on_account_to_be_archived(tables: Tables) -> Lazy:
+    """The ERP no longer has the account, or has it archived."""
+    line = "{} is on {}, which the ERP has archived or no longer has: give it another account before the next export"
+    return _broken(tables, "to_be_archived_account", nw.format(line, CATEGORY, ACCOUNT), action="archive")
+
+
+def archived_category_on_active_account(tables: Tables) -> Lazy:
+    """Nothing is wrong with it; the account may be free to archive."""
+    return _of_categories(
+        tables.coverage.filter(nw.col("archived") & (nw.col("state") == "covered")),
+        severity="info",
+        message=nw.format("{} is archived and its account {} is active", CATEGORY, ACCOUNT),
+    )
+
+
+def category_name_duplicate(tables: Tables) -> Lazy:
+    """Several categories of a company have one name, so people pick the wrong one."""
+    several = (
+        tables.categories.filter(~nw.col("name").is_null())
+        .group_by("company_id", "name")
+        .agg(count=nw.len())
+        .filter(nw.col("count") > 1)
+    )
+    return _of_categories(
+        tables.coverage.join(several, on=["company_id", "name"]),
+        severity=_unless_archived("warning"),
+        field="name",
+        service_value="name",
+        message=nw.format(
+            "{} has the name of {} other categories of the company: rename it, so that people can tell them apart",
+            CATEGORY,
+            (nw.col("count") - 1).cast(nw.String),
+        ),
+    )
+
+
+def category_without_tax_code(tables: Tables) -> Lazy:
+    """The ERP has a tax code for the account and the category has none."""
+    lacking = nw.col("in_chart") & ~nw.col("erp_tax").is_null() & nw.col("tax_code_id").is_null()
+    return _of_categories(
+        tables.coverage.filter(lacking),
+        severity=_unless_archived("warning"),
+        field="tax_code_id",
+        erp_value="erp_tax",
+        message=nw.format(
+            "{} has no tax code and its account {} has {} in the ERP: give it the tax code, if it should have one",
+            CATEGORY,
+            ACCOUNT,
+            shown("erp_tax"),
+        ),
+    )
+
+
+def category_tax_code_ambiguous(tables: Tables) -> Lazy:
+    """One tax code of the service stands on accounts with several tax codes in the ERP: not all of them can fit."""
+    taxed = tables.coverage.filter(nw.col("in_chart") & ~nw.col("erp_tax").is_null() & ~nw.col("tax_code_id").is_null())
+    several = (
+        taxed.group_by("company_id", "tax_code_id")
+        .agg(first=nw.col("erp_tax").min(), last=nw.col("erp_tax").max())
+        .filter(nw.col("first") != nw.col("last"))
+    )
+    return _of_categories(
+        taxed.join(several, on=["company_id", "tax_code_id"]),
+        severity=_unless_archived("warning"),
+        field="tax_code_id",
+        erp_value="erp_tax",
+        service_value="tax_code_id",
+        message=nw.format(
+            "{} is on {}, which has {} in the ERP; its tax code is used for {} and {} there: check which one it is",
+            CATEGORY,
+            ACCOUNT,
+            shown("erp_tax"),
+            shown("first"),
+            shown("last"),
+        ),
+    )
+
+
+def _broken(tables: Tables, state: str, message: nw.Expr, action: str = "none") -> Lazy:
+    return _of_categories(
+        tables.coverage.filter(nw.col("state") == state),
+        severity=_unless_archived("error"),
+        action=action,
+        field="account_id",
+        service_value="account_id",
+        message=message,
+    )
+
+
+def _of_categories(
+    frame: Lazy,
+    *,
+    severity: str | nw.Expr,
+    message: nw.Expr,
+    action: str = "none",
+    field: str | None = None,
+    erp_value: str | None = None,
+    service_value: str | None = None,
+) -> Lazy:
+    return findings(
+        frame,
+        severity=severity,
+        message=message,
+        action=action,
+        external_id="external_id",
+        account_id="account_id",
+        category_id="category_id",
+        field=field,
+        erp_value=erp_value,
+        service_value=service_value,
+    )
+
+
+def _unless_archived(severity: str) -> nw.Expr:
+    return nw.when(nw.col("archived")).then(nw.lit("info")).otherwise(nw.lit(severity))

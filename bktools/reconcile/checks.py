@@ -1,0 +1,46 @@
+"""The checks that a reconciliation runs. A new one is a function that returns findings, and its line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import narwhals as nw
+
+from bktools.frames.engine import Lazy
+from bktools.reconcile import account_checks, category_checks
+from bktools.reconcile.findings import Tables, ordered
+
+CHECKS: tuple[Callable[[Tables], Lazy], ...] = (
+    account_checks.missing_in_service,
+    account_checks.missing_in_erp,
+    account_checks.name_differs,
+    account_checks.code_differs,
+    account_checks.tax_code_differs,
+    account_checks.archived_differs,
+    account_checks.external_id_duplicate,
+    account_checks.external_id_empty,
+    account_checks.external_id_too_long,
+    account_checks.external_id_looks_alike,
+    account_checks.name_missing,
+    account_checks.name_too_long,
+    account_checks.code_too_long,
+    account_checks.leading_zeros_lost,
+    account_checks.code_lengths_mixed,
+    account_checks.account_id_unknown,
+    account_checks.account_unused,
+    account_checks.company_without_chart,
+    category_checks.category_without_account,
+    category_checks.category_on_unknown_account,
+    category_checks.category_on_archived_account,
+    category_checks.category_on_account_to_be_archived,
+    category_checks.archived_category_on_active_account,
+    category_checks.category_name_duplicate,
+    category_checks.category_without_tax_code,
+    category_checks.category_tax_code_ambiguous,
+)
+
+
+def run(tables: Tables) -> Lazy:
+    """Return the findings of all checks as one query, under the check's name, in their order."""
+    named = [check(tables).with_columns(check=nw.lit(check.__name__)) for check in CHECKS]
+    return ordered(nw.concat(named))
