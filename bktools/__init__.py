@@ -1,3 +1,86 @@
-"""Bookkeeping service data in pandas."""
+"""Bookkeeping service data in pandas: load, reconcile, export once, report.
+
+Public names are loaded when they are first used, so `import bktools` is quick and does nothing else.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from bktools.conversation import Sandbox, connect
+    from bktools.export import ExportPlan, compose_export_jobs
+    from bktools.inputs.chart_of_accounts import read_chart_of_accounts
+    from bktools.inputs.entries import read_entries
+    from bktools.journal.accounts import import_accounts, load_accounts
+    from bktools.journal.export_jobs import load_export_jobs, resolve_export_job
+    from bktools.reconcile import Reconciliation, reconcile_accounts
+    from bktools.reports.delimited import to_csv
+    from bktools.service import Service
+    from bktools.submit import create_accounts, submit_export_jobs
+    from bktools.tables.compare import compare_categories
+    from bktools.tables.load import get_balance, get_employee, load_categories, load_employees
+
+_HOMES = {
+    "ExportPlan": "bktools.export",
+    "Reconciliation": "bktools.reconcile",
+    "Sandbox": "bktools.conversation",
+    "Service": "bktools.service",
+    "compare_categories": "bktools.tables.compare",
+    "compose_export_jobs": "bktools.export",
+    "connect": "bktools.conversation",
+    "create_accounts": "bktools.submit",
+    "get_balance": "bktools.tables.load",
+    "get_employee": "bktools.tables.load",
+    "import_accounts": "bktools.journal.accounts",
+    "load_accounts": "bktools.journal.accounts",
+    "load_categories": "bktools.tables.load",
+    "load_employees": "bktools.tables.load",
+    "load_export_jobs": "bktools.journal.export_jobs",
+    "read_chart_of_accounts": "bktools.inputs.chart_of_accounts",
+    "read_entries": "bktools.inputs.entries",
+    "reconcile_accounts": "bktools.reconcile",
+    "resolve_export_job": "bktools.journal.export_jobs",
+    "submit_export_jobs": "bktools.submit",
+    "to_csv": "bktools.reports.delimited",
+}
+
+__all__ = [
+    "ExportPlan",
+    "Reconciliation",
+    "Sandbox",
+    "Service",
+    "compare_categories",
+    "compose_export_jobs",
+    "connect",
+    "create_accounts",
+    "get_balance",
+    "get_employee",
+    "import_accounts",
+    "load_accounts",
+    "load_categories",
+    "load_employees",
+    "load_export_jobs",
+    "read_chart_of_accounts",
+    "read_entries",
+    "reconcile_accounts",
+    "resolve_export_job",
+    "submit_export_jobs",
+    "to_csv",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'bktools' has no attribute {name!r}")
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from bktools.connect import conversation
+from bktools.conversation import conversation
 from bktools.contract import rules
 from bktools.errors import InputError
 from bktools.frames.schema import ACCOUNTS, to_arrow, to_pandas

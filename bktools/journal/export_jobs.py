@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from bktools.connect import conversation
+from bktools.conversation import conversation
 from bktools.contract import rules
 from bktools.errors import ArgumentError, JournalError
 from bktools.frames.schema import EXPORT_JOBS, EXPORTED_ENTRIES, to_pandas

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import pandas as pd
 import pyarrow as pa
 
-from bktools.connect import conversation
+from bktools.conversation import conversation
 from bktools.contract import categories as category_contract
 from bktools.contract import employees as employee_contract
 from bktools.contract import rules

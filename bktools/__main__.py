@@ -1,0 +1,5 @@
+"""`python -m bktools`."""
+
+from bktools.cli import main
+
+main()

@@ -1,0 +1,216 @@
+"""Why an accounting entry is not ready for export.
+
+A reason is one entry of `REASONS`, in the order in which they are told: an entry that has several is told the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+
+from bktools.contract.rules import UUID_REGEX
+
+Lazy = nw.LazyFrame[Any]
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One way in which an entry is not ready.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the frame of entries that are not ready.
+    message : str
+        What it means and what to do, for an analyst.
+    needs : str
+        The frame it is checked against; "" for the entries alone.
+    holds : callable
+        The expression that is true for such an entry, over the entries joined with what they point at.
+    """
+
+    name: str
+    message: str
+    needs: str
+    holds: Callable[[], nw.Expr]
+
+
+def _c(name: str) -> nw.Expr:
+    return nw.col(name)
+
+
+REASONS = (
+    Reason("not_a_uuid", "the entry ID is no UUID: correct it in the file", "", lambda: ~_c("is_uuid")),
+    Reason(
+        "conflicting",
+        "the same entry ID stands on lines that differ: find out which one is right",
+        "",
+        lambda: _c("same_id") > _c("same_row"),
+    ),
+    Reason("duplicate", "the same entry stands in the file before: it is exported once", "", lambda: _c("copy") > 1),
+    Reason(
+        "other_company",
+        "the entry belongs to another company than the one exported",
+        "company",
+        lambda: _c("company_id") != _c("asked_company"),
+    ),
+    Reason(
+        "exported",
+        "the journal says it was exported: a second export would book it twice",
+        "history",
+        lambda: _c("journal_state") == "ACCEPTED",
+    ),
+    Reason(
+        "in_doubt",
+        "the journal says it may have been exported: settle its batch first (bktools export resolve)",
+        "history",
+        lambda: _c("journal_state").is_in(["SENDING", "UNKNOWN"]),
+    ),
+    Reason("not_approved", "it is not approved yet", "approved", lambda: ~_c("approved")),
+    Reason("no_category", "it has no category: code it in the service", "category_id", lambda: _c("category_id").is_null()),
+    Reason(
+        "unknown_category",
+        "the service has no such category: code the entry again in the service",
+        "categories",
+        lambda: _c("category_company").is_null(),
+    ),
+    Reason(
+        "category_of_other_company",
+        "its category belongs to another company: code the entry again in the service",
+        "categories",
+        lambda: _c("category_company") != _c("company_id"),
+    ),
+    Reason(
+        "archived_category",
+        "its category is archived: code the entry again in the service",
+        "categories",
+        lambda: _c("category_archived"),
+    ),
+    Reason(
+        "no_account",
+        "its category has no account: map the category in the service",
+        "categories",
+        lambda: _c("category_account").is_null(),
+    ),
+    Reason(
+        "unknown_account",
+        "its category is on an account that is not known here: create or import the accounts first",
+        "accounts",
+        lambda: _c("account_known").is_null(),
+    ),
+    Reason(
+        "archived_account",
+        "its category is on an archived account: map the category to another one in the service",
+        "accounts",
+        lambda: _c("account_archived"),
+    ),
+    Reason(
+        "unknown_employee",
+        "the service has no such employee",
+        "employees",
+        lambda: ~_c("employee_id").is_null() & _c("employee_known").is_null(),
+    ),
+)
+
+MESSAGES = {reason.name: reason.message for reason in REASONS}
+
+
+def with_reason(
+    entries: Lazy,
+    *,
+    company: str | None = None,
+    categories: Lazy | None = None,
+    accounts: Lazy | None = None,
+    employees: Lazy | None = None,
+    history: Lazy | None = None,
+) -> Lazy:
+    """Return the entries with `reason`, null for those that are ready.
+
+    Parameters
+    ----------
+    entries : LazyFrame
+        With `line`, a number that orders rows of the same ID.
+    company : str, optional
+        The company exported.
+    categories, accounts, employees, history : LazyFrame, optional
+        What is not given is not checked.
+    """
+    columns = entries.collect_schema().names()
+    content = [name for name in columns if name != "line"]
+    given = {"", *columns}
+    rows = entries.with_columns(
+        nw.col("id").fill_null("").str.contains(UUID_REGEX).alias("is_uuid"),
+        nw.len().over("id").alias("same_id"),
+        nw.len().over(*content).alias("same_row"),
+        nw.col("line").rank("ordinal").over(*content).alias("copy"),
+    )
+    if company is not None:
+        given.add("company")
+        rows = rows.with_columns(nw.lit(company).alias("asked_company"))
+    if categories is not None:
+        given.add("categories")
+        rows = rows.join(_category_facts(categories), how="left", left_on="category_id", right_on="category_key")
+    if categories is not None and accounts is not None:
+        given.add("accounts")
+        rows = rows.join(_account_facts(accounts), how="left", left_on="category_account", right_on="account_key")
+    if employees is not None and "employee_id" in columns:
+        given.add("employees")
+        rows = rows.join(_employee_facts(employees), how="left", left_on="employee_id", right_on="employee_key")
+    if history is not None:
+        given.add("history")
+        rows = rows.join(_journal_facts(history), how="left", left_on="id", right_on="entry_key")
+
+    reason = nw.lit(None).cast(nw.String())
+    for item in reversed(REASONS):
+        if item.needs in given:
+            reason = nw.when(item.holds().fill_null(value=False)).then(nw.lit(item.name)).otherwise(reason)
+    return rows.select(*columns, reason.alias("reason"))
+
+
+def unchecked(
+    columns: list[str], *, categories: Any, accounts: Any, employees: Any, history: Any
+) -> tuple[str, ...]:
+    """Return what was not given, so not checked; each a phrase."""
+    missing = []
+    if "approved" not in columns:
+        missing.append("approval (the entries have no status)")
+    if categories is None:
+        missing.append("categories and their accounts (no categories were given)")
+    elif accounts is None:
+        missing.append("whether accounts are known and active (no accounts were given)")
+    if employees is None:
+        missing.append("employees (none were given)")
+    if history is None:
+        missing.append("earlier exports (no history was given; the journal is checked when the plan is submitted)")
+    return tuple(missing)
+
+
+def _category_facts(categories: Lazy) -> Lazy:
+    return categories.select(
+        _c("id").alias("category_key"),
+        _c("company_id").alias("category_company"),
+        _c("archived").alias("category_archived"),
+        _c("account_id").alias("category_account"),
+    ).unique("category_key", keep="any")
+
+
+def _account_facts(accounts: Lazy) -> Lazy:
+    known = accounts.filter(~_c("id").is_null()).select(
+        _c("id").alias("account_key"), _c("archived").fill_null(value=False).alias("account_archived")
+    )
+    # One account may be known under two external IDs; archived under one of them is archived.
+    return known.group_by("account_key").agg(_c("account_archived").max()).with_columns(account_known=nw.lit(value=True))
+
+
+def _employee_facts(employees: Lazy) -> Lazy:
+    return employees.select(_c("id").alias("employee_key")).unique("employee_key", keep="any").with_columns(
+        employee_known=nw.lit(value=True)
+    )
+
+
+def _journal_facts(history: Lazy) -> Lazy:
+    booked = history.filter(_c("state").is_in(["ACCEPTED", "SENDING", "UNKNOWN"]))
+    return booked.group_by(_c("entry_id").alias("entry_key")).agg(_c("state").min().alias("journal_state"))

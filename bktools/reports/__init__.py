@@ -1,0 +1,1 @@
+"""Tables handed on: CSV, plots, the month-end folder."""

@@ -1,0 +1,165 @@
+"""`to_csv`: a frame as a file that opens right where it goes."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.errors import ArgumentError, StorageError
+from bktools.frames.schema import to_arrow
+
+# A spreadsheet takes a cell that begins so for a formula (or hides the sign).
+FORMULA = r"^[=+\-@\t\r]"
+
+# Text that a spreadsheet would take for a number or a date and change: 0400, 12345678901234567, 1E5, 1.10, 1-2, 3/4.
+CHANGED = r"^\s*(0\d+|\d{16,}|\d+[eE]\d+|\d+[.,]\d*|\d{1,4}[-/.:]\d{1,4}([-/.:]\d{1,4})?)\s*$"
+
+
+@dataclass(frozen=True)
+class Profile:
+    """How a file is written.
+
+    Parameters
+    ----------
+    delimiter, decimal : str
+        Between cells; before the fraction.
+    encoding : str
+        Of the file.
+    line_end : str
+        Of each line.
+    guarded : bool
+        Whether text is kept from being taken for a formula, a number or a date.
+    """
+
+    delimiter: str
+    decimal: str
+    encoding: str
+    line_end: str
+    guarded: bool
+
+
+PROFILES = {
+    "excel": Profile(",", ".", "utf-8-sig", "\r\n", guarded=True),
+    "excel-eu": Profile(";", ",", "utf-8-sig", "\r\n", guarded=True),
+    "machine": Profile(",", ".", "utf-8", "\n", guarded=False),
+}
+
+
+def to_csv(frame: pd.DataFrame, path: str | Path, profile: str = "excel") -> Path:
+    """Write a frame as CSV; the whole file or none of it.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Any frame; it is not changed, its index is not written.
+    path : path
+        File to write; one that is there is replaced. Readable by you alone.
+    profile : str
+        "excel": UTF-8 with BOM, comma, CRLF. "excel-eu": semicolon and decimal comma. In both, text that a spreadsheet
+        would take for a formula is led by an apostrophe, and codes such as 0400 are written as ="0400". "machine":
+        UTF-8 without BOM, comma, LF, values as they are.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    ArgumentError
+        When there is no such profile.
+    StorageError
+        When the file cannot be written; one that was there is as it was.
+
+    Notes
+    -----
+    Money is written exactly, timestamps as ISO 8601 in UTC, null as an empty cell, flags as true and false.
+
+    Examples
+    --------
+    >>> import bktools, pandas as pd, pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = bktools.to_csv(pd.DataFrame({"code": ["0400", "=1+1"]}), f"{folder}/codes.csv")
+    ...     pathlib.Path(path).read_text("utf-8-sig").split()
+    ['code', '="0400"', "'=1+1"]
+    """
+    if profile not in PROFILES:
+        raise ArgumentError("profile", f"must be one of {', '.join(PROFILES)}", profile)
+    form = PROFILES[profile]
+    table = to_arrow(frame)
+    columns = {name: _as_text(column, form) for name, column in zip(table.column_names, table.columns, strict=True)}
+    text = pd.DataFrame({name: column.to_pandas() for name, column in columns.items()}, columns=table.column_names)
+
+    def write(file: IO[bytes]) -> None:
+        text.to_csv(
+            file,
+            index=False,
+            sep=form.delimiter,
+            encoding=form.encoding,
+            lineterminator=form.line_end,
+            doublequote=True,
+        )
+
+    return write_whole(path, write)
+
+
+def write_whole(path: str | Path, write: Callable[[IO[bytes]], Any]) -> Path:
+    """Write a file that only its owner reads, the whole of it or nothing."""
+    path = Path(path)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    with disk_errors(path):
+        try:
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                write(file)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    return path
+
+
+@contextmanager
+def disk_errors(path: Path) -> Iterator[None]:
+    """Turn what the disk refuses into one line."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, StorageError):
+            raise
+        raise StorageError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def _as_text(column: pa.ChunkedArray, form: Profile) -> pa.ChunkedArray:
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        if kind.tz is None:
+            # A calendar date.
+            return pc.strftime(column, format="%Y-%m-%d")
+        return pc.strftime(column.cast(pa.timestamp("s", kind.tz), safe=False), format="%Y-%m-%dT%H:%M:%SZ")
+    if pa.types.is_decimal(kind) or pa.types.is_floating(kind):
+        text = column.cast(pa.string())
+        return text if form.decimal == "." else pc.replace_substring(text, ".", form.decimal)
+    if pa.types.is_large_string(kind) or pa.types.is_string(kind):
+        return _guarded(column.cast(pa.large_string())) if form.guarded else column
+    if pa.types.is_dictionary(kind):
+        return _as_text(column.cast(kind.value_type), form)
+    return column.cast(pa.large_string())
+
+
+def _guarded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    guarded = pc.if_else(
+        pc.match_substring_regex(column, FORMULA), pc.binary_join_element_wise("'", column, ""), column
+    )
+    kept = pc.binary_join_element_wise('="', column, '"', "")
+    return pc.if_else(pc.match_substring_regex(column, CHANGED), kept, guarded)

@@ -1,0 +1,6 @@
+"""Everything that writes to the service: journal the intent, send once, journal the outcome."""
+
+from bktools.submit.accounts import create_accounts
+from bktools.submit.export_jobs import submit_export_jobs
+
+__all__ = ["create_accounts", "submit_export_jobs"]

@@ -1,0 +1,226 @@
+"""`create_accounts`: the accounts that a reconciliation says the service lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import pandas as pd
+import pyarrow as pa
+
+from bktools.contract.accounts import Account
+from bktools.conversation import conversation
+from bktools.errors import (
+    AuthenticationError,
+    ConfigurationError,
+    DuplicateAccountError,
+    InputError,
+    ScopeError,
+    ServiceError,
+    StatusError,
+    UnreachableError,
+)
+from bktools.frames.schema import TEXT, to_arrow, to_pandas
+from bktools.journal.accounts import record_accounts
+from bktools.journal.journal import Journal
+from bktools.progress import progress as progress_bar
+from bktools.service import Service
+from bktools.service.retry import Budget, RetryPolicy, is_repeatable, repeated
+
+# (externalId, companyId) is unique in the service, so a create that is repeated cannot make a second account.
+REPEATS = RetryPolicy(attempts=3)
+
+# Intents are written in groups, each on disk before its first request.
+GROUP = 100
+
+KNOWN_STATES = ("CREATED", "MATCHED", "EXISTS", "IMPORTED")
+
+# After these the next account would fare no better.
+HOPELESS = (UnreachableError, AuthenticationError, ScopeError, ConfigurationError)
+
+NEEDED = ("company_id", "external_id", "action", "name", "code", "archived", "tax_code_external_id")
+
+OUTCOMES = pa.schema(
+    {
+        "company_id": TEXT,
+        "external_id": TEXT,
+        "code": TEXT,
+        "name": TEXT,
+        "outcome": TEXT,
+        "id": TEXT,
+        "message": TEXT,
+    }
+)
+
+
+class HasActions(Protocol):
+    """A reconciliation, as far as it is needed here."""
+
+    @property
+    def actions(self) -> pd.DataFrame:
+        """One row an account, with `action`."""
+
+
+def create_accounts(
+    reconciliation: HasActions, *, apply: bool = False, progress: bool | None = None, service: Service | None = None
+) -> pd.DataFrame:
+    """Create the accounts that the service lacks. Without `apply` it says which, and nothing is sent.
+
+    Parameters
+    ----------
+    reconciliation : Reconciliation
+        As `reconcile_accounts` returns it; its actions `create` are carried out, the others are for a person.
+    apply : bool
+        True to create.
+    progress : bool, optional
+        A bar; by default where somebody can see it.
+    service : Service, optional
+        By default the one the configuration describes.
+
+    Returns
+    -------
+    DataFrame
+        One row an account to create: company_id, external_id, code, name, outcome, id, message. Outcomes: CREATED;
+        MATCHED (it existed, the answer says which); EXISTS (it existed, its id is not known: import it); REJECTED;
+        UNKNOWN (run again, a create may be repeated). Without `apply`: PLANNED.
+
+    Raises
+    ------
+    ServiceError
+        When the service cannot be reached or refuses the credential; what was created is in the journal, run again.
+    InputError
+        When an account breaks a rule of the interface; nothing is sent.
+
+    Notes
+    -----
+    Accounts: interface, sections 2.4 and 4.3.
+
+    Examples
+    --------
+    >>> import bktools, pandas as pd
+    >>> with bktools.Sandbox() as service:
+    ...     chart = pd.DataFrame({
+    ...         "external_id": ["0400"], "code": ["0400"], "name": ["Bank"], "archived": [False],
+    ...         "tax_code_external_id": [None], "company_id": [service.settings.company]})
+    ...     known = bktools.load_accounts(service=service)
+    ...     found = bktools.reconcile_accounts(chart, known, bktools.load_categories(service=service))
+    ...     made = bktools.create_accounts(found, apply=True, service=service)
+    >>> made["outcome"].to_list()
+    ['CREATED']
+    """
+    missing = [column for column in NEEDED if column not in reconciliation.actions.columns]
+    if missing:
+        raise InputError(f"the actions of the reconciliation have no column {missing[0]}")
+    actions = to_arrow(reconciliation.actions).select(list(NEEDED)).to_pylist()
+    wanted = [action for action in actions if action["action"] == "create"]
+    service = conversation(service)
+    if not apply:
+        rows = [_row(account, "PLANNED", None, "would be created") for account in wanted]
+        return _frame(rows, service, applied=False)
+    with Journal(service.settings) as journal, progress_bar(
+        "accounts", total=len(wanted), unit="account", shown=progress
+    ) as bar:
+        rows = []
+        for row in _created(journal, wanted, service):
+            rows.append(row)
+            bar.update(1)
+    return _frame(rows, service, applied=True)
+
+
+def _created(
+    journal: Journal, wanted: Sequence[Mapping[str, Any]], service: Service
+) -> Iterator[dict[str, Any]]:
+    budget = Budget()
+    for begin in range(0, len(wanted), GROUP):
+        group = wanted[begin : begin + GROUP]
+        known = [_known(journal, account) for account in group]
+        new = [account for account, found in zip(group, known, strict=True) if found is None]
+        record_accounts(journal, [_memory(account, "SENDING") for account in new])
+        for account, found in zip(group, known, strict=True):
+            if found is not None:
+                yield _row(account, found["state"], found["account_id"], "known already; nothing was sent")
+                continue
+            memory = _sent(account, service, budget)
+            record_accounts(journal, [memory])
+            yield _row(account, memory["state"], memory.get("account_id"), memory["message"])
+
+
+def _sent(account: Mapping[str, Any], service: Service, budget: Budget) -> dict[str, Any]:
+    """Send one create and return what the journal is to remember."""
+
+    def once() -> Account:
+        return service.create_account(
+            account["company_id"],
+            account["external_id"],
+            account["name"],
+            archived=bool(account["archived"]),
+            code=account["code"],
+            tax_code_external_id=account["tax_code_external_id"],
+        )
+
+    try:
+        answer = repeated(once, REPEATS, budget)
+    except DuplicateAccountError as error:
+        return _memory(account, "EXISTS", message=str(error))
+    except HOPELESS:
+        raise
+    except StatusError as error:
+        state = "UNKNOWN" if is_repeatable(error) or error.status >= 500 else "REJECTED"  # noqa: PLR2004
+        return _memory(account, state, message=str(error))
+    except ServiceError as error:
+        return _memory(account, "UNKNOWN", message=str(error))
+    if answer.external_id != account["external_id"] or answer.company_id.lower() != account["company_id"]:
+        return _memory(account, "UNKNOWN", message=f"the service answered with another account: {answer.id}")
+    state = "MATCHED" if answer.matched else "CREATED"
+    message = "it existed already" if answer.matched else "created"
+    return _memory(account, state, answer, message)
+
+
+def _memory(
+    account: Mapping[str, Any], state: str, answer: Account | None = None, message: str = ""
+) -> dict[str, Any]:
+    """Return what is known of an account: what the service answered, else what was asked."""
+    asked = {name: account[name] for name in ("name", "code", "tax_code_external_id", "archived")}
+    if state in {"EXISTS", "SENDING", "UNKNOWN", "REJECTED"}:
+        # What was asked for is not what the service holds.
+        asked = dict.fromkeys(asked)
+    known = {
+        "company_id": account["company_id"],
+        "external_id": account["external_id"],
+        "state": state,
+        "message": message,
+        **asked,
+    }
+    if answer is not None:
+        told = {name: getattr(answer, name) for name in asked}
+        known |= {name: value for name, value in told.items() if value is not None}
+        known["account_id"] = answer.id.lower()
+        raw = bytes(answer.metadata)
+        known["metadata"] = None if raw == b"null" else raw.decode()
+    return known
+
+
+def _known(journal: Journal, account: Mapping[str, Any]) -> Any:
+    found = journal.rows(
+        "SELECT state, account_id FROM accounts WHERE company_id = ? AND external_id = ?",
+        account["company_id"],
+        account["external_id"],
+    )
+    return found[0] if found and found[0]["state"] in KNOWN_STATES else None
+
+
+def _row(account: Mapping[str, Any], outcome: str, account_id: str | None, message: str) -> dict[str, Any]:
+    return {
+        "company_id": account["company_id"],
+        "external_id": account["external_id"],
+        "code": account["code"],
+        "name": account["name"],
+        "outcome": outcome,
+        "id": account_id,
+        "message": message,
+    }
+
+
+def _frame(rows: list[dict[str, Any]], service: Service, *, applied: bool) -> pd.DataFrame:
+    table = pa.Table.from_pylist(rows, schema=OUTCOMES)
+    return to_pandas(table, {"environment": service.settings.environment, "applied": applied, "rows": len(rows)})

@@ -1,0 +1,80 @@
+"""What an answer to an export job's one POST means. Nothing is guessed: what is not certain is UNKNOWN."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from bktools.contract.export_jobs import ExportJob
+from bktools.contract.rules import UUID_PATTERN
+from bktools.errors import (
+    BktoolsError,
+    ConfigurationError,
+    ExportAlreadyInProgressError,
+    ExportRefusedError,
+    StatusError,
+    UnreachableError,
+)
+
+# Statuses of the 4xx class after which the request may have been taken all the same.
+UNCERTAIN = frozenset({408, 409, 425, 429})
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """State of a batch after its request, and why.
+
+    Parameters
+    ----------
+    state : str
+        PLANNED when nothing was created and it may be tried again; ACCEPTED, REJECTED, UNKNOWN.
+    message : str
+        One line.
+    waits : bool
+        Whether it was put back because a job of the company is in progress.
+    job_id, job : str, optional
+        The job's id and its JSON, as answered.
+    """
+
+    state: str
+    message: str
+    waits: bool = False
+    job_id: str | None = None
+    job: str | None = None
+
+
+def of_answer(job: ExportJob, company_id: str, entries: int) -> Outcome:
+    """Return the outcome of a 2xx: accepted only when it is this job that was created."""
+    text = msgspec.json.encode(job).decode()
+    if not UUID_PATTERN.match(job.id):
+        return Outcome("UNKNOWN", f"the service answered with a job whose id is no UUID: {job.id[:40]!r}", job=text)
+    if job.company_id.lower() != company_id:
+        return Outcome("UNKNOWN", f"the service answered with a job of another company: {job.company_id[:40]}", job=text)
+    if job.number_of_items != entries:
+        return Outcome(
+            "UNKNOWN",
+            f"the service answered with a job of {job.number_of_items} items, {entries} were sent",
+            job_id=job.id,
+            job=text,
+        )
+    return Outcome("ACCEPTED", f"job {job.id}, {job.status or 'no status'}", job_id=job.id, job=text)
+
+
+def of_error(error: BaseException) -> Outcome:
+    """Return the outcome of a request that ended in an error."""
+    line = " ".join(str(error).split())
+    match error:
+        case UnreachableError() | ConfigurationError():
+            return Outcome("PLANNED", line)
+        case ExportAlreadyInProgressError():
+            # It may be somebody else's job: a reason to wait, never a proof of anything.
+            return Outcome("PLANNED", line, waits=True)
+        case ExportRefusedError():
+            return Outcome("REJECTED", line)
+        case StatusError() if 400 <= error.status < 500 and error.status not in UNCERTAIN:  # noqa: PLR2004
+            return Outcome("REJECTED", line)
+        case BktoolsError():
+            return Outcome("UNKNOWN", line)
+        case _:
+            return Outcome("UNKNOWN", f"{type(error).__name__} while sending{': ' + line if line else ''}")
