@@ -46,7 +46,9 @@ class ScopeRefusal(Refusal):
     def answer(self) -> Response:
         """Return the answer: `{statusCode, error, message}`."""
         error = {401: "Unauthorized", 403: "Forbidden"}[self.status]
-        return json_answer({"statusCode": self.status, "error": error, "message": self.message}, self.status, self.headers)
+        return json_answer(
+            {"statusCode": self.status, "error": error, "message": self.message}, self.status, self.headers
+        )
 
 
 def invalid(message: str) -> Refusal:

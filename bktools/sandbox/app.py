@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -15,18 +16,15 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from bktools.contract import (
-    CREATE_ACCOUNT,
-    CREATE_EXPORT_JOB,
-    GET_BALANCE,
-    GET_EMPLOYEE,
-    SEARCH_CATEGORIES,
-    SEARCH_EMPLOYEES,
-    Endpoint,
-)
+from bktools.contract.accounts import CREATE_ACCOUNT
+from bktools.contract.balance import GET_BALANCE
+from bktools.contract.categories import SEARCH_CATEGORIES
+from bktools.contract.employees import GET_EMPLOYEE, SEARCH_EMPLOYEES
+from bktools.contract.endpoint import Endpoint
+from bktools.contract.export_jobs import CREATE_EXPORT_JOB
 from bktools.sandbox.answers import Refusal, json_answer
 from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, Caller, authenticate
-from bktools.sandbox.faults import Faults, LostResponse, broken, rate_limited
+from bktools.sandbox.faults import Fault, Faults, LostResponse, broken, rate_limited
 from bktools.sandbox.openapi import openapi_document
 from bktools.sandbox.routes import accounts, balance, categories, employees, export_jobs
 from bktools.sandbox.state import State
@@ -60,15 +58,15 @@ class Conduct:
     requests_per_minute: int | None
 
 
-def build_app(
-    state: State, conduct: Conduct, base_url: str, balance_url: str, transport_of: TransportOf
-) -> ASGIApp:
+def build_app(state: State, conduct: Conduct, base_url: str, balance_url: str, transport_of: TransportOf) -> ASGIApp:
     """Return the application: the main host and the balance host, told apart by their ports."""
     limit = _RateLimit(conduct.requests_per_minute)
 
     def routes(served: tuple[tuple[Endpoint, Handler], ...], audience: str) -> list[Route]:
         return [
-            Route(endpoint.path, _operation(endpoint, handler, audience, state, conduct, limit), methods=[endpoint.method])
+            Route(
+                endpoint.path, _operation(endpoint, handler, audience, state, conduct, limit), methods=[endpoint.method]
+            )
             for endpoint, handler in served
         ]
 
@@ -97,33 +95,38 @@ def _operation(
     async def answer(request: Request) -> Response:
         try:
             limit.count()
-            caller = authenticate(
-                endpoint, request.headers.get("authorization"), settings["secret"], settings["api_key"], audience
-            )
+            authorization = request.headers.get("authorization")
+            caller = authenticate(endpoint, authorization, settings["secret"], settings["api_key"], audience)
             return await handler(request, state, caller)
         except Refusal as refusal:
             return refusal.answer()
 
-    async def with_faults(request: Request) -> Response:
+    async def answer_with_faults(request: Request) -> Response:
         faults = conduct.faults.hitting(endpoint.operation)
         delay = conduct.latency + sum(fault.seconds for fault in faults if fault.kind == "latency")
         if delay:
             await asyncio.sleep(delay)
-        for fault in faults:
-            if fault.kind == "rate_limited":
-                return rate_limited(fault.seconds, fault.retry_after).answer()
-            if fault.kind == "error":
-                return _failure(audience, fault.status)
-            if fault.kind == "reset":
-                return LostResponse()
+        instead = [found for fault in faults if (found := _answer_instead(fault, audience))]
+        if instead:
+            return instead[0]
         response = await answer(request)
-        for fault in faults:
-            if fault.kind == "drift":
-                state.store.drift()
-            response = broken(fault, response)
-        return response
+        if any(fault.kind == "drift" for fault in faults):
+            state.store.drift()
+        return reduce(broken, faults, response)
 
-    return with_faults
+    return answer_with_faults
+
+
+def _answer_instead(fault: Fault, audience: str) -> Response | None:
+    match fault.kind:
+        case "rate_limited":
+            return rate_limited(fault.seconds, fault.retry_after).answer()
+        case "error":
+            return _failure(audience, fault.status)
+        case "reset":
+            return LostResponse()
+        case _:
+            return None
 
 
 class _RateLimit:

@@ -16,15 +16,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bktools.contract import (
-    CREATE_ACCOUNT,
-    CREATE_EXPORT_JOB,
-    GET_BALANCE,
-    GET_EMPLOYEE,
-    SEARCH_CATEGORIES,
-    SEARCH_EMPLOYEES,
-    Endpoint,
-)
+from bktools.contract.accounts import CREATE_ACCOUNT
+from bktools.contract.balance import GET_BALANCE
+from bktools.contract.categories import SEARCH_CATEGORIES
+from bktools.contract.employees import GET_EMPLOYEE, SEARCH_EMPLOYEES
+from bktools.contract.endpoint import Endpoint
+from bktools.contract.export_jobs import CREATE_EXPORT_JOB
 from bktools.sandbox.answers import ScopeRefusal
 
 # Employees of all companies at once need this one besides.

@@ -1,5 +1,7 @@
 """The chart of accounts that the first company keeps in its ERP, and how far the service knows it already."""
 
+# ruff: noqa: RUF001 - letters of other scripts that look like Latin ones are the point
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -128,4 +130,6 @@ class ChartAccount(NamedTuple):
 def chart_of_accounts() -> tuple[ChartAccount, ...]:
     """Return the chart in the order of its codes."""
     rows = (line.split("|") for line in _CHART.strip("\n").split("\n"))
-    return tuple(ChartAccount(code, name, type_, tax, active == "ja", known) for code, name, type_, tax, active, known in rows)
+    return tuple(
+        ChartAccount(code, name, type_, tax, active == "ja", known) for code, name, type_, tax, active, known in rows
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import socket
 import struct
@@ -174,7 +173,7 @@ class CutResponse(Response):
         await _until_disconnected(receive)
 
 
-def broken(fault: Fault, response: Response) -> Response:
+def broken(response: Response, fault: Fault) -> Response:
     """Return an answer as a fault leaves it."""
     body = bytes(response.body)
     match fault.kind:
@@ -196,5 +195,6 @@ def broken(fault: Fault, response: Response) -> Response:
 
 
 async def _until_disconnected(receive: Receive) -> None:
+    # Only then may the application return: an answer that was not finished would be taken for a mistake.
     while (await receive())["type"] != "http.disconnect":
-        await asyncio.sleep(0)
+        pass

@@ -1,5 +1,7 @@
 """What the companies, people and categories of the sandbox are called: many scripts, on purpose."""
 
+# ruff: noqa: RUF001 - letters of other scripts that look like Latin ones are the point
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -66,7 +68,7 @@ GROUPS = {
 }
 OTHER_GROUPS = ("Travel", "Office", "Vehicles", "Marketing")
 
-# Crossed with the places below: 24 × 10 names before a number is needed to tell them apart.
+# Crossed with the places below: 24 by 10 names before a number is needed to tell them apart.
 CATEGORY_NAMES = {
     "DE": (
         "Bahnfahrt", "Flug", "Hotel", "Taxi", "Mietwagen", "Parken", "Tanken", "Kfz-Reparatur",
@@ -103,6 +105,6 @@ METADATA = (
     '{"costCenter": "0400", "rate": 1.10}',
     '{"tags": ["Büro", "東京", "🥨"], "nested": {"deep": [1, 2.50, null, {"ok": true}]}}',
     '{"big": 12345678901234567890123, "tiny": 1e-7, "zero": 0.00}',
-    '{}',
+    "{}",
     '{"note": "Zeile 1\\nZeile 2", "quote": "\\"", "null": null}',
 )  # fmt: skip

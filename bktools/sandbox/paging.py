@@ -160,8 +160,8 @@ def segments(order: Order, after: Key | None, *, inclusive: bool = False) -> lis
     for depth in reversed(range(len(order))):
         pinned = [_equal(key, value) for key, value in zip(order[:depth], after, strict=False)]
         deepest = depth == len(order) - 1
-        for part in _beyond(order[depth], after[depth], inclusive=inclusive and deepest):
-            found.append(Segment(all_of([*pinned, part]), order[depth:]))
+        beyond = _beyond(order[depth], after[depth], inclusive=inclusive and deepest)
+        found += [Segment(all_of([*pinned, part]), order[depth:]) for part in beyond]
     return found
 
 
@@ -188,7 +188,9 @@ def _equal(key: SortKey, value: Any) -> Condition:
 
 def all_of(parts: list[Condition]) -> Condition:
     """Return the condition that all of the parts hold; with no parts it always does."""
-    return Condition(" AND ".join(part.sql for part in parts) or "1", tuple(p for part in parts for p in part.parameters))
+    return Condition(
+        " AND ".join(part.sql for part in parts) or "1", tuple(p for part in parts for p in part.parameters)
+    )
 
 
 class Cursors:
@@ -221,7 +223,9 @@ class Cursors:
         if not hmac.compare_digest(signature, self._sign(content)):
             raise invalid(f"{name} is no cursor of this service")
         if content[:_QUERY_BYTES] != self._query:
-            raise invalid(f"{name} is a cursor of another search; a cursor goes with the filters and sorting it came from")
+            raise invalid(
+                f"{name} is a cursor of another search; a cursor goes with the filters and sorting it came from"
+            )
         return tuple(json.loads(content[_QUERY_BYTES:]))
 
     def _sign(self, content: bytes) -> bytes:

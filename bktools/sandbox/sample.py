@@ -1,5 +1,7 @@
 """Sample files that match the sandbox's world: a chart of accounts as a German ERP writes it, and accounting entries."""
 
+# ruff: noqa: RUF001 - letters of other scripts that look like Latin ones are the point
+
 from __future__ import annotations
 
 import csv

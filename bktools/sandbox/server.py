@@ -9,9 +9,10 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from bktools.errors import ArgumentError, StorageError
 from bktools.sandbox.app import Conduct, build_app
@@ -126,7 +127,7 @@ class Server:
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
 
-    def start(self) -> Server:
+    def start(self) -> Self:
         """Start serving and return this server; addresses and credentials are known then.
 
         Raises
@@ -170,7 +171,7 @@ class Server:
             # Without an end a join keeps Ctrl-C waiting on some platforms.
             self._thread.join(0.5)
 
-    def __enter__(self) -> Server:
+    def __enter__(self) -> Self:
         return self.start()
 
     def __exit__(
@@ -296,7 +297,8 @@ class Server:
 
     def _transport_of(self, client: tuple[str, int]) -> asyncio.Transport:
         assert self._uvicorn is not None
-        return next(c.transport for c in self._uvicorn.server_state.connections if c.client == client)
+        connections = self._uvicorn.server_state.connections
+        return next(c.transport for c in connections if isinstance(c, H11Protocol) and c.client == client)
 
     def _run(self, sockets: list[socket.socket]) -> None:
         try:
@@ -341,5 +343,7 @@ def _listen(ports: tuple[int, int]) -> list[socket.socket]:
         except OSError as error:
             for opened in sockets:
                 opened.close()
-            raise StorageError(f"port {port} of {LOOPBACK} cannot be used ({error.strerror}); give another one or none") from error
+            raise StorageError(
+                f"port {port} of {LOOPBACK} cannot be used ({error.strerror}); give another one or none"
+            ) from error
     return sockets

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from bktools.errors import StorageError
 from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, issue_token, new_secret
@@ -129,7 +129,7 @@ class Store:
             raise StorageError(f"{file} cannot be used as a sandbox database ({error}); reset the sandbox") from error
         self.settings: Mapping[str, str] = dict(self._connection.execute("SELECT name, value FROM settings"))
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -284,7 +284,7 @@ class Store:
     def companies(self) -> list[Company]:
         """Return every company."""
         found = self._connection.execute(f"SELECT {', '.join(Company._fields)} FROM companies ORDER BY position")  # noqa: S608 - own field names
-        return [Company(*row[:4], bool(row[4]), bool(row[5]), *row[6:]) for row in found]
+        return [_company(row) for row in found]
 
     def company(self, company_id: str) -> Company | None:
         """Return a company, None where there is none."""
@@ -311,7 +311,9 @@ class Store:
     def drift(self) -> None:
         """Remove the first company's first category and add one at the end, as the data of a busy company do."""
         with self._write():
-            first = self._connection.execute("SELECT position, body FROM categories ORDER BY position LIMIT 1").fetchone()
+            first = self._connection.execute(
+                "SELECT position, body FROM categories ORDER BY position LIMIT 1"
+            ).fetchone()
             if first is None:
                 return
             position, body = first
@@ -324,7 +326,9 @@ class Store:
 
     def category_ids(self, company_id: str) -> list[str]:
         """Return the ids of a company's categories in the order of the table."""
-        found = self._connection.execute("SELECT id FROM categories WHERE company_id = ? ORDER BY position", (company_id,))
+        found = self._connection.execute(
+            "SELECT id FROM categories WHERE company_id = ? ORDER BY position", (company_id,)
+        )
         return [row[0] for row in found]
 
     def employee(self, employee_id: str) -> tuple[str, str] | None:
@@ -339,16 +343,17 @@ class Store:
         """Store an account unless its (companyId, externalId) is taken; return what is stored and whether it is new."""
         with self._write():
             new = self._connection.execute(
-                "INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (company_id, external_id) DO NOTHING", account
+                "INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (company_id, external_id) DO NOTHING",
+                account,
             )
             sql = f"SELECT {', '.join(Account._fields)} FROM accounts WHERE company_id = ? AND external_id = ?"  # noqa: S608 - own names
             row = self._connection.execute(sql, (account.company_id, account.external_id)).fetchone()
-        return Account(*row[:4], bool(row[4]), *row[5:]), new.rowcount > 0
+        return _account(row), new.rowcount > 0
 
     def accounts(self, company_id: str) -> list[Account]:
         """Return a company's accounts by external ID."""
         sql = f"SELECT {', '.join(Account._fields)} FROM accounts WHERE company_id = ? ORDER BY external_id"  # noqa: S608 - own names
-        return [Account(*row[:4], bool(row[4]), *row[5:]) for row in self._connection.execute(sql, (company_id,))]
+        return [_account(row) for row in self._connection.execute(sql, (company_id,))]
 
     # Export jobs
 
@@ -363,7 +368,9 @@ class Store:
             sql = "SELECT job_outcome, job_expires_in FROM companies WHERE id = ?"
             outcome, expires_in = self._connection.execute(sql, (job.company_id,)).fetchone()
             job = job._replace(created_at=now, outcome=outcome, expires_in=expires_in)
-            self._connection.execute("INSERT INTO export_jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*job, job.ends_at))
+            self._connection.execute(
+                "INSERT INTO export_jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*job, job.ends_at)
+            )
             rows = ((job.id, number, entry) for number, entry in enumerate(entries))
             self._connection.executemany("INSERT INTO accepted_entries VALUES (?, ?, ?)", rows)
         return job
@@ -371,9 +378,7 @@ class Store:
     def export_jobs(self) -> list[ExportJob]:
         """Return every job, the oldest first."""
         sql = f"SELECT {', '.join(ExportJob._fields)} FROM export_jobs ORDER BY created_at, id"  # noqa: S608 - own names
-        return [
-            ExportJob(*row[:4], bool(row[4]), row[5], bool(row[6]), *row[7:]) for row in self._connection.execute(sql)
-        ]
+        return [_job(row) for row in self._connection.execute(sql)]
 
     def accepted_entries(self) -> dict[str, int]:
         """Return how often each entry was accepted in a job."""
@@ -388,7 +393,7 @@ def new_id() -> str:
 def any_of(column: str, values: list[str]) -> Condition:
     """Return the condition that a column has one of the values."""
     # One parameter however many values, sorted so that the same set is the same query.
-    return Condition(f"{column} IN (SELECT value FROM json_each(?))", (json.dumps(sorted(values)),))
+    return Condition(column + " IN (SELECT value FROM json_each(?))", (json.dumps(sorted(values)),))
 
 
 def folded(name: str) -> str:
@@ -403,6 +408,28 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _INSERT_EMPLOYEE = """
 INSERT INTO employees (id, company_id, email, first_name, last_name, code, job_title, phone, role, body)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+
+
+# SQLite has no booleans.
+
+
+def _company(row: tuple[Any, ...]) -> Company:
+    company = Company._make(row)
+    return company._replace(
+        has_integration=bool(company.has_integration), has_contra_accounts=bool(company.has_contra_accounts)
+    )
+
+
+def _account(row: tuple[Any, ...]) -> Account:
+    account = Account._make(row)
+    return account._replace(archived=bool(account.archived))
+
+
+def _job(row: tuple[Any, ...]) -> ExportJob:
+    job = ExportJob._make(row)
+    return job._replace(
+        is_interactive=bool(job.is_interactive), vendor_based_bookkeeping=bool(job.vendor_based_bookkeeping)
+    )
 
 
 def _category_row(category: Category) -> tuple[object, ...]:

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from bktools.sandbox.answers import Refusal, invalid
 
 LARGEST_BODY = 4 * 1024 * 1024
+_LARGEST_READ = 16 * LARGEST_BODY
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
 
@@ -159,17 +160,19 @@ def _check_media_type(given: str | None) -> None:
 
 
 async def _whole_body(request: Request) -> bytes:
-    too_large = Refusal(413, "PAYLOAD_TOO_LARGE", f"a body may have at most {LARGEST_BODY} bytes", {"Connection": "close"})
-    announced = request.headers.get("content-length", "0")
-    if len(announced) > len(str(LARGEST_BODY)) or int(announced) > LARGEST_BODY:
-        raise too_large
     parts: list[bytes] = []
     size = 0
     async for part in request.stream():
         size += len(part)
-        if size > LARGEST_BODY:
-            raise too_large
-        parts.append(part)
+        if size <= LARGEST_BODY:
+            parts.append(part)
+        # What is too much is read on for a while without being kept: a client that still sends would see the
+        # connection break instead of the answer.
+        elif size > _LARGEST_READ:
+            break
+    if size > LARGEST_BODY:
+        rule = f"a body may have at most {LARGEST_BODY} bytes"
+        raise Refusal(413, "PAYLOAD_TOO_LARGE", rule, {"Connection": "close"})
     return b"".join(parts)
 
 

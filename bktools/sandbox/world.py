@@ -180,9 +180,10 @@ class World:
         owner = self.all_companies[company]
         groups = [group.id for group in self.category_groups(company)]
         accounts = self.accounts(company)
-        uncharted = [a.id for a in accounts if a.external_id in {code for code, _, archived in ONLY_IN_SERVICE if not archived}]
-        archived = [a.id for a in accounts if a.archived and a.id not in uncharted]
-        usual = [a.id for a in accounts if not a.archived and a.id not in uncharted]
+        foreign = {code for code, _, _ in ONLY_IN_SERVICE}
+        uncharted = [a.id for a in accounts if a.external_id in foreign and not a.archived]
+        archived = [a.id for a in accounts if a.archived and a.external_id not in foreign]
+        usual = [a.id for a in accounts if not a.archived and a.external_id not in foreign]
         taxes = [tax.id for tax in self.tax_codes(company)]
         count = self.categories if company == 0 else self.categories // _SMALLER
         for number in range(count):

@@ -51,7 +51,9 @@ async def create(request: Request, state: State, caller: Caller) -> Response:
         message = f"no active accounting integration exists for company {company.id} and its accounting system"
         raise Refusal(404, "ACCOUNTING_INTEGRATION_NOT_FOUND", message)
     if not company.has_contra_accounts:
-        message = f"contra accounts of company {company.id} are not fully configured; map them in the accounting settings"
+        message = (
+            f"contra accounts of company {company.id} are not fully configured; map them in the accounting settings"
+        )
         raise Refusal(400, "MISSING_CONTRA_ACCOUNTS", message)
     job = state.store.create_export_job(
         ExportJob(
@@ -69,5 +71,7 @@ async def create(request: Request, state: State, caller: Caller) -> Response:
         sent["accountingEntryIds"],
     )
     if job is None:
-        raise Refusal(409, "EXPORT_ALREADY_IN_PROGRESS", f"an export job is already in progress for company {company.id}")
+        raise Refusal(
+            409, "EXPORT_ALREADY_IN_PROGRESS", f"an export job is already in progress for company {company.id}"
+        )
     return json_answer({"data": job_at(job, job.created_at)}, 201)
