@@ -73,15 +73,12 @@ def collect(frame: Lazy) -> pa.Table:
 
 
 def kept(frame: Lazy) -> Lazy:
-    """Run a lazy frame of our own DuckDB connection once and return its rows as a table there.
+    """Run a lazy frame on DuckDB once and return its rows as a frame of the same connection.
 
     DuckDB would run a relation again for every query that stands on it.
     """
-    relation = frame.to_native()
-    name = nw.generate_temporary_column_name(8, [])
-    relation.create(name)
-    table: Lazy = nw.from_native(relation.query("_", f'SELECT * FROM "{name}"'))
-    return table
+    rows: Lazy = nw.from_native(frame.to_native().materialize())
+    return rows
 
 
 def _opened(frame: Any, number: int) -> pa.Table | Lazy:

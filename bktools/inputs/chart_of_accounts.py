@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from os import PathLike
 
 import numpy as np
@@ -10,12 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.contract import rules
-from bktools.contract.accounts import LONGEST_TEXT
 from bktools.errors import InputError
 from bktools.frames import schema
-from bktools.inputs import headings, values
+from bktools.inputs import account_fields, cells, flags, headings
 from bktools.inputs.columns import Columns, Vocabulary
-from bktools.inputs.table import Table, read_table
+from bktools.inputs.file import read_table
+from bktools.inputs.table import Table
 
 
 def read_chart_of_accounts(
@@ -27,10 +28,11 @@ def read_chart_of_accounts(
     encoding: str | None = None,
     sheet: str | int | None = None,
 ) -> pd.DataFrame:
-    """Read a chart of accounts from a CSV, TSV, Excel or Parquet file of an ERP.
+    r"""Read a chart of accounts from a CSV, TSV, Excel or Parquet file of an ERP.
 
     Text stays as it is in the file: leading zeros, spaces at the end, newlines. What was recognised is told in
-    `frame.attrs["bktools"]`, and each of it can be set.
+    `frame.attrs["bktools"]`, and each of it can be set. Rows with a name but no code are titles of sections: they are
+    skipped, and a note counts them.
 
     Parameters
     ----------
@@ -59,10 +61,12 @@ def read_chart_of_accounts(
     InputError
         When the file cannot be read, has no column for code or name, or an external ID is empty, too long or there
         twice. The message names the line and the way out.
+    ArgumentError
+        When an argument is not what it must be.
 
     Notes
     -----
-    Section 2.4 of the interface.
+    Section 2.4 of the interface. A tax rate is never taken as the tax code's identifier.
 
     Examples
     --------
@@ -70,108 +74,107 @@ def read_chart_of_accounts(
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "chart.csv")
-    ...     _ = path.write_text("Konto;Bezeichnung;Aktiv\\n0400;Maschinen;ja\\n", encoding="utf-8")
+    ...     _ = path.write_text("Konto;Bezeichnung;Aktiv\n0400;Maschinen;ja\n", encoding="utf-8")
     ...     chart = read_chart_of_accounts(path)
     >>> chart[["external_id", "code", "name", "archived"]].values.tolist()
     [['0400', '0400', 'Maschinen', False]]
     """
+    company = None if company is None else rules.uuid_text("company", company)
     vocabulary = Vocabulary(headings.CHART, columns)
     table = read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
     places = vocabulary.assign(table.headings, table.source, required=("code", "name"))
     notes: list[str] = []
-    rate = places.pop("tax_rate", None)
-    if rate is not None:
-        notes.append(f"{table.headings[rate]!r} is a tax rate, not the identifier of a tax code: not read")
     table = _accounts_only(table, places, notes)
-    result = _frame(table, places, None if company is None else rules.uuid_text("company", company))
+    places = account_fields.without_rates(table, places, notes, said="tax_code_external_id" in vocabulary.chosen)
+    places.setdefault("external_id", places["code"])
+    result = _checked(table, places, company)
+    notes += _doubts(table, places)
     return schema.to_pandas(result, table.provenance(result.num_rows, places, notes))
 
 
-def _accounts_only(table: Table, places: dict[str, int], notes: list[str]) -> Table:
-    """Return the rows that are accounts: neither blank nor the title of a section."""
-    identity = np.ones(len(table.lines), dtype=bool)
-    for field in ("code", "external_id"):
-        if field in places:
-            identity &= values.blank(table.columns[places[field]])
-    titles = identity & ~values.blank(table.columns[places["name"]])
-    if titles.any():
-        notes.append(f"{titles.sum()} rows without a code skipped as titles of sections ({values.lines_of(table, titles)})")
-    kept = table.rows(~identity)
-    if not len(kept.lines):
-        raise InputError("no row below the headings has a code", source=table.source, line=table.heading_line)
-    return kept
-
-
-def _frame(table: Table, places: dict[str, int], company: str | None) -> pa.Table:
-    rows = len(table.lines)
+def _accounts_only(table: Table, places: Mapping[str, int], notes: list[str]) -> Table:
+    """Return the rows that are accounts: neither blank, nor the headings again, nor the title of a section."""
     code, name = (table.columns[places[field]] for field in ("code", "name"))
-    own = places.get("external_id", places["code"])
-    company_ids = _company_ids(table, places, company)
-    for field in ("external_id", "code", "name"):
-        place = places.get(field)
-        if place is not None:
-            long = values.mask(pc.greater(pc.utf8_length(table.columns[place]), LONGEST_TEXT))
-            values.refuse(table, place, long, f"must have at most {LONGEST_TEXT} characters")
-    values.refuse(table, own, values.blank(table.columns[own]), "must not be empty, it is the external ID")
-    _refuse_duplicates(table, own, company_ids)
+    no_code, no_name = cells.blank(code), cells.blank(name)
+    no_identity = no_code
+    if "external_id" in places:
+        no_identity = no_code & cells.blank(table.columns[places["external_id"]])
+    headings_again = cells.mask(pc.equal(code, table.headings[places["code"]])) & cells.mask(
+        pc.equal(name, table.headings[places["name"]])
+    )
+    titles = (no_identity & ~no_name) | _titles_in_code_column(table, code, no_code)
+    for rows, reason in (
+        (headings_again, "that repeat the headings"),
+        (titles, "that are titles of sections, not accounts"),
+    ):
+        if rows.any():
+            notes.append(f"skipped {rows.sum()} rows {reason}: {cells.lines_of(table, rows)}")
+    kept = ~(headings_again | titles | (no_identity & no_name))
+    if not kept.any():
+        raise InputError("no row below the headings has a code", source=table.source, line=table.heading_line)
+    return table.rows(kept)
+
+
+def _titles_in_code_column(table: Table, code: pa.ChunkedArray, no_code: cells.Mask) -> cells.Mask:
+    """Return rows whose only cell is a code without a digit, in a chart whose other codes have digits."""
+    wordy = ~cells.matches(code, r"\d") & ~no_code
+    if not wordy.any() or wordy.sum() > (~no_code).sum() / 2:
+        return np.zeros(len(no_code), dtype=bool)
+    filled = np.sum([~cells.blank(column.filter(pa.array(wordy))) for column in table.columns], axis=0)
+    wordy[wordy] = filled == 1
+    return wordy
+
+
+def _checked(table: Table, places: Mapping[str, int], company: str | None) -> pa.Table:
+    own = places["external_id"]
+    company_ids = account_fields.company_ids(table, places, company)
+    cells.refuse(table, own, cells.blank(table.columns[own]), "is the external ID and must not be empty (fill it in)")
+    account_fields.refuse_long_text(table, places)
+    account_fields.refuse_duplicates(table, own, "external ID", [table.columns[own], company_ids])
     columns = {
         "external_id": table.columns[own],
-        "code": code,
-        "name": name,
-        "archived": _archived(table, places),
-        "tax_code_external_id": _optional(table, places, "tax_code_external_id"),
+        "code": table.columns[places["code"]],
+        "name": table.columns[places["name"]],
+        "archived": flags.archived(table, places),
+        "tax_code_external_id": account_fields.optional(table, places, "tax_code_external_id"),
         "company_id": company_ids,
-        "type": _optional(table, places, "type"),
+        "type": account_fields.optional(table, places, "type"),
         "line": pa.chunked_array([pa.array(table.lines, type=schema.COUNT)]),
     }
-    nothing = {field.name: pa.nulls(rows, field.type) for field in schema.CHART}
-    return pa.table(
-        [nothing[field.name] if columns[field.name] is None else columns[field.name] for field in schema.CHART],
-        schema=schema.CHART,
-    )
+    return pa.table(columns, schema=schema.CHART)
 
 
-def _optional(table: Table, places: dict[str, int], field: str) -> pa.ChunkedArray | None:
-    return values.or_null(table.columns[places[field]]) if field in places else None
-
-
-def _archived(table: Table, places: dict[str, int]) -> pa.ChunkedArray:
-    found = [
-        values.flags(table, places[field], yes=yes, empty=False)
-        for field, yes in (("archived", True), ("active", False))
-        if field in places
+def _doubts(table: Table, places: Mapping[str, int]) -> list[str]:
+    """Return what looks wrong in the file but is kept to the letter."""
+    code, name, own = (table.columns[places[field]] for field in ("code", "name", "external_id"))
+    notes = [
+        f"{rows.sum()} {what}: {cells.lines_of(table, rows)}"
+        for rows, what in (
+            (cells.blank(name), "accounts have no name"),
+            (cells.blank(code), "accounts have no code"),
+            (
+                ~cells.mask(pc.equal(own, cells.trimmed(own))),
+                "external IDs begin or end with white space, which is kept",
+            ),
+            (
+                _lost_zeros(code),
+                "codes seem to have lost their leading zeros, which others still have; kept as they are",
+            ),
+        )
+        if rows.any()
     ]
-    if not found:
-        return pa.chunked_array([pa.repeat(pa.scalar(False), len(table.lines))])  # noqa: FBT003 - a value
-    return found[0] if len(found) == 1 else pc.or_(*found)
+    if places["code"] in table.numeric and pc.count_distinct(pc.utf8_length(code)).as_py() > 1:
+        notes.append("codes are numbers of different lengths in the file: leading zeros, if they had any, are lost")
+    return notes
 
 
-def _company_ids(table: Table, places: dict[str, int], company: str | None) -> pa.ChunkedArray | None:
-    rows = len(table.lines)
-    said = None if company is None else pa.chunked_array([pa.repeat(pa.scalar(company, schema.TEXT), rows)])
-    if "company_id" not in places:
-        return said
-    written = values.uuids(table, places["company_id"], required=False)
-    if company is None:
-        return written
-    other = values.mask(pc.fill_null(pc.not_equal(written, company), False))  # noqa: FBT003 - Arrow's own
-    values.refuse(table, places["company_id"], other, f"must be the company asked for, {company}")
-    return said
-
-
-def _refuse_duplicates(table: Table, place: int, company_ids: pa.ChunkedArray | None) -> None:
-    keys = [table.columns[place], *([] if company_ids is None else [company_ids])]
-    frame = pd.DataFrame({str(at): pc.dictionary_encode(key).combine_chunks().indices for at, key in enumerate(keys)})
-    again = frame.duplicated(keep="first").to_numpy()
-    if not again.any():
-        return
-    second = int(np.argmax(again))
-    first = int(np.argmax((frame == frame.iloc[second]).all(axis=1).to_numpy()))
-    many = f"; {int(again.sum())} rows repeat an external ID: {values.lines_of(table, again)}" if again.sum() > 1 else ""
-    raise InputError(
-        f"external ID {table.columns[place][second].as_py()!r} is on line {int(table.lines[first])} already, it must be"
-        f" unique{many}; correct the file, or say which column is unique with columns={{\"external_id\": \"HEADING\"}}"
-        " (command line: --column external_id=HEADING)",
-        source=table.source,
-        line=int(table.lines[second]),
-    )
+def _lost_zeros(code: pa.ChunkedArray) -> cells.Mask:
+    """Return codes shorter than the one length that every code with a leading zero has."""
+    digits = cells.matches(code, r"^\d+$")
+    length = pc.utf8_length(code).to_numpy()
+    zero = digits & cells.mask(pc.starts_with(code, "0"))
+    fixed = np.unique(length[zero])
+    if len(fixed) != 1 or length[digits].max() != fixed[0]:
+        return np.zeros(len(length), dtype=bool)
+    short: cells.Mask = digits & (length < fixed[0])
+    return short

@@ -85,6 +85,11 @@ def option(field: str, heading: str = "HEADING") -> str:
     return f'columns={{"{field}": "{heading}"}} (command line: --column {field}={heading})'
 
 
+def leave_out(field: str) -> str:
+    """Return the words that tell how to read a file without a field."""
+    return f'columns={{"{field}": ""}} (command line: --column {field}=)'
+
+
 def _listed(headings: Sequence[str]) -> str:
     shown = [repr(heading) for heading in headings if heading.strip()]
     more = f" and {len(shown) - 20} more" if len(shown) > 20 else ""  # noqa: PLR2004 - what a line can hold

@@ -11,18 +11,20 @@ import pyarrow.compute as pc
 
 from bktools.errors import InputError
 from bktools.frames import schema
-from bktools.inputs import values
+from bktools.inputs import cells
 from bktools.inputs.table import Table
 
-_TIME = r"(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
-_ORDERS = {
-    "%Y-%m-%d": rf"(?P<y>\d{{4}})-(?P<m>\d{{2}})-(?P<d>\d{{2}}){_TIME}",
-    "%Y%m%d": r"(?P<y>\d{4})(?P<m>\d{2})(?P<d>\d{2})",
-    "%Y/%m/%d": rf"(?P<y>\d{{4}})[/.](?P<m>\d{{1,2}})[/.](?P<d>\d{{1,2}}){_TIME}",
-    "%d.%m.%Y": rf"(?P<d>\d{{1,2}})\.(?P<m>\d{{1,2}})\.(?P<y>\d{{4}}){_TIME}",
-    "%d/%m/%Y": rf"(?P<d>\d{{1,2}})[/-](?P<m>\d{{1,2}})[/-](?P<y>\d{{4}}){_TIME}",
-    "%m/%d/%Y": rf"(?P<m>\d{{1,2}})[/-](?P<d>\d{{1,2}})[/-](?P<y>\d{{4}}){_TIME}",
-}
+# A time of day behind the date is no part of the calendar date, and neither is its zone.
+_TIME = r"(\d)[T ]+\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?(?: ?(?:Z|UTC|[+-]\d{2}:?(?:\d{2})?))?$"
+_YEAR, _MONTH, _DAY = r"(?P<year>\d{4})", r"(?P<month>\d{1,2})", r"(?P<day>\d{1,2})"
+_ORDERS = (
+    rf"{_YEAR}-{_MONTH}-{_DAY}",
+    r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})",
+    rf"{_YEAR}[/.]{_MONTH}[/.]{_DAY}",
+    rf"{_DAY}\.{_MONTH}\.{_YEAR}",
+    rf"{_DAY}[/-]{_MONTH}[/-]{_YEAR}",
+    rf"{_MONTH}[/-]{_DAY}[/-]{_YEAR}",
+)
 
 
 def dates(table: Table, place: int, date_format: str | None) -> pa.ChunkedArray:
@@ -42,13 +44,16 @@ def dates(table: Table, place: int, date_format: str | None) -> pa.ChunkedArray:
     InputError
         When a value is no date, or day and month could each be the other.
     """
-    encoded = pc.dictionary_encode(values.or_null(values.trimmed(table.columns[place]))).combine_chunks()
+    column = cells.or_null(cells.trimmed(table.columns[place]))
+    if date_format is None and cells.mask(pc.match_substring(column, ":")).any():
+        column = pc.replace_substring_regex(column, _TIME, r"\1")
+    encoded = pc.dictionary_encode(column).combine_chunks()
     texts = encoded.dictionary.to_pylist()
     found = [_parsed(text, date_format) for text in texts] if date_format else _by_evidence(table, place, texts)
     result = pa.chunked_array([pc.take(pa.array(found, type=schema.DATE), encoded.indices)])
-    wrong = values.mask(pc.and_(pc.is_null(result), pc.is_valid(encoded.indices)))
+    wrong = cells.mask(pc.and_(pc.is_null(result), pc.is_valid(encoded.indices)))
     form = f"of the form {date_format}" if date_format else "such as 2026-10-31 in one order of day and month"
-    values.refuse(table, place, wrong, f"must hold dates {form} (date_format=, --date-format)")
+    cells.refuse(table, place, wrong, f"must hold dates {form} (date_format=, --date-format)")
     return result
 
 
@@ -65,7 +70,7 @@ def _reader(pattern: str) -> Callable[[str], dt.date | None]:
     def read(text: str) -> dt.date | None:
         match = compiled.fullmatch(text)
         try:
-            return match and dt.date(int(match["y"]), int(match["m"]), int(match["d"]))
+            return match and dt.date(int(match["year"]), int(match["month"]), int(match["day"]))
         except ValueError:
             return None
 
@@ -73,7 +78,7 @@ def _reader(pattern: str) -> Callable[[str], dt.date | None]:
 
 
 def _by_evidence(table: Table, place: int, texts: list[str]) -> list[dt.date | None]:
-    readings = [[read(text) for text in texts] for read in map(_reader, _ORDERS.values())]
+    readings = [[read(text) for text in texts] for read in map(_reader, _ORDERS)]
     whole = [reading for reading in readings if None not in reading]
     for other in whole[1:]:
         if other != whole[0]:

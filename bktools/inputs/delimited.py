@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,10 +17,11 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from bktools.errors import ArgumentError, InputError
+from bktools.inputs.encoding import to_utf8
+from bktools.inputs.table import Score, Table
 
 DELIMITERS = (",", ";", "\t", "|")
 
-Score = Callable[[Sequence[str]], int]
 Lines = npt.NDArray[np.int64]
 
 _SAMPLE_BYTES = 1 << 16
@@ -43,6 +44,33 @@ class Body(NamedTuple):
 
     columns: list[pa.ChunkedArray]
     lines: Lines
+
+
+def read_delimited(
+    data: bytes, score: Score, *, delimiter: str | None, encoding: str | None, prefer: str, source: str
+) -> Table:
+    """Return the cells of a delimited text.
+
+    Raises
+    ------
+    InputError
+        When the bytes do not fit the encoding, a row has more cells than there are headings, or a quote is not closed.
+    """
+    text, found, notes = to_utf8(data, encoding, source)
+    if text[:64].lstrip().startswith(b"<"):
+        raise InputError("is HTML or XML, not a table: save it as CSV (UTF-8), XLSX or Parquet", source=source)
+    head = read_head(text, score, delimiter=delimiter, prefer=prefer, source=source)
+    body = read_body(text, head, source)
+    return Table(
+        source=source,
+        headings=head.cells,
+        columns=body.columns,
+        lines=body.lines,
+        heading_line=head.line,
+        delimiter=head.delimiter,
+        encoding=found,
+        notes=tuple(notes),
+    )
 
 
 def read_head(text: bytes, score: Score, *, delimiter: str | None, prefer: str, source: str) -> Head:
@@ -70,7 +98,9 @@ def read_head(text: bytes, score: Score, *, delimiter: str | None, prefer: str, 
     if skip and delimiter is None and first[-1] in DELIMITERS:
         delimiter = first[-1]
     candidates = [delimiter] if delimiter else sorted(DELIMITERS, key=lambda one: one != prefer)
-    heads = [(_quality(rows, score), _head(rows, score, one)) for one in candidates if (rows := _rows(sample, one, skip))]
+    heads = [
+        (_quality(rows, score), _head(rows, score, one)) for one in candidates if (rows := _rows(sample, one, skip))
+    ]
     if not heads:
         raise InputError("the file has no rows", source=source)
     return max(heads, key=lambda pair: pair[0])[1]
@@ -162,7 +192,9 @@ def _record_lines(body: memoryview, head: Head) -> Lines | None:
         outside = np.searchsorted(quotes, starts) % 2 == 0
         starts, numbers = starts[outside], numbers[outside]
     # Lines without a character are no records.
-    padded = np.concatenate([values[starts[starts < len(values)]], np.full((starts >= len(values)).sum(), 10, np.uint8)])
+    padded = np.concatenate(
+        [values[starts[starts < len(values)]], np.full((starts >= len(values)).sum(), 10, np.uint8)]
+    )
     return numbers[(padded != ord("\n")) & (padded != ord("\r"))]
 
 

@@ -25,6 +25,7 @@ _ONE_BYTE = ("cp1252", "cp1250", "cp850", "mac_roman")
 _LETTERS = frozenset("äöüßÄÖÜåÅæÆøØéèêëÉÈÊàâÀÂçÇîïÎôÔùûÙÛœŒñÑáíóúÁÍÓÚìòÌÒąćęłńśźżĄĆĘŁŃŚŹŻ")
 
 _MAYBE_UTF16 = 0.4
+_PART = 1 << 24
 
 
 def to_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str, list[str]]:
@@ -54,7 +55,9 @@ def to_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str,
             raise _undecodable(body, error, found, source)
         if error is not None:
             found = _one_byte_encoding(body, error, source)
-            notes.append(f"read as {found}, since the bytes are not UTF-8; if names look wrong, set encoding= (--encoding)")
+            notes.append(
+                f"read as {found}, since the bytes are not UTF-8; if names look wrong, set encoding= (--encoding)"
+            )
     text = body if found == "utf-8" else _decoded(body, found, source).encode()
     if b"\0" in text:
         line = text.count(b"\n", 0, text.index(b"\0")) + 1
@@ -87,13 +90,19 @@ def _unmarked_utf16(body: bytes) -> str | None:
     return "utf-16-be" if high > _MAYBE_UTF16 and high > low else None
 
 
-def _utf8_error(body: bytes) -> UnicodeDecodeError | None:
+def _utf8_error(body: bytes) -> int | None:
+    """Return where the first byte is that is no UTF-8."""
     if body.isascii():
         return None
-    try:
-        body.decode()
-    except UnicodeDecodeError as error:
-        return error
+    start = 0
+    while start < len(body):
+        # Parts end with a line: decoded at once, a large file would be held in memory again and wider.
+        end = body.find(b"\n", start + _PART) + 1 or len(body)
+        try:
+            str(memoryview(body)[start:end], "utf-8")
+        except UnicodeDecodeError as error:
+            return start + error.start
+        start = end
     return None
 
 
@@ -101,29 +110,32 @@ def _decoded(body: bytes, encoding: str, source: str) -> str:
     try:
         return body.decode(encoding)
     except UnicodeDecodeError as error:
-        raise _undecodable(body, error, encoding, source) from None
+        raise _undecodable(body, error.start, encoding, source) from None
 
 
-def _undecodable(body: bytes, error: UnicodeDecodeError, encoding: str, source: str) -> InputError:
-    before = body[: error.start].decode(encoding, errors="ignore")
+def _undecodable(body: bytes, at: int, encoding: str, source: str) -> InputError:
+    before = body[:at].decode(encoding, errors="ignore")
     return InputError(
-        f"byte 0x{body[error.start]:02X} is no {encoding}; set encoding= (--encoding), or save the file as UTF-8",
+        f"byte 0x{body[at]:02X} is no {encoding}; set encoding= (--encoding), or save the file as UTF-8",
         source=source,
         line=before.count("\n") + 1,
     )
 
 
-def _one_byte_encoding(body: bytes, error: UnicodeDecodeError, source: str) -> str:
-    """Return the encoding whose letters fit best the languages of ERPs; mixtures with UTF-8 are refused."""
-    kept = body.decode(errors="ignore")
-    if not kept.isascii():
+def _one_byte_encoding(body: bytes, at: int, source: str) -> str:
+    """Return the encoding that makes most letters of the bytes; a mixture with UTF-8 is refused.
+
+    Two bytes of an old encoding can look like UTF-8 by chance (a Polish "ÓŁ"), but then not like a letter known here.
+    """
+    counts = np.bincount(np.frombuffer(body, dtype=np.uint8), minlength=256)
+    whole = [character for character in body.decode(errors="ignore") if not character.isascii()]
+    if not _LETTERS.isdisjoint(whole) or len(whole) > counts[128:].sum() / 4:
         raise InputError(
-            f"byte 0x{body[error.start]:02X} is no UTF-8 while other lines are: encodings are mixed; save the file in one"
+            f"byte 0x{body[at]:02X} is no UTF-8, other characters are: encodings are mixed; save the file in one"
             " encoding, or set encoding= (--encoding)",
             source=source,
-            line=body.count(b"\n", 0, error.start) + 1,
+            line=body.count(b"\n", 0, at) + 1,
         )
-    counts = np.bincount(np.frombuffer(body, dtype=np.uint8), minlength=256)
     scores: dict[str, int] = {}
     for encoding in _ONE_BYTE:
         letters = {byte: bytes([byte]).decode(encoding, errors="replace") for byte in range(128, 256) if counts[byte]}

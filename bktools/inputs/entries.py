@@ -9,14 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.frames import schema
-from bktools.inputs import amounts, dates, headings, values
+from bktools.inputs import amounts, cells, dates, flags, headings
 from bktools.inputs.columns import Columns, Vocabulary
-from bktools.inputs.table import Table, read_table
+from bktools.inputs.file import read_table
+from bktools.inputs.table import Table
 
-APPROVED = frozenset(
-    "approved genehmigt freigegeben bestätigt approuvé approuvée validé validée aprobado aprobada goedgekeurd godkänd"
-    " godkänt attesterad godkendt godkjent zatwierdzone zatwierdzony zatwierdzona approvato approvata".split()
-)
+_SHOWN_WORDS = 8
 
 
 def read_entries(
@@ -29,7 +27,7 @@ def read_entries(
     decimal: str | None = None,
     date_format: str | None = None,
 ) -> pd.DataFrame:
-    """Read accounting entries from a CSV, TSV, Excel or Parquet file.
+    r"""Read accounting entries from a CSV, TSV, Excel or Parquet file.
 
     Parameters
     ----------
@@ -59,6 +57,8 @@ def read_entries(
     ------
     InputError
         When the file cannot be read, has no column for `id` or `company_id`, or a value is not what its column says.
+    ArgumentError
+        When an argument is not what it must be.
 
     Notes
     -----
@@ -71,7 +71,7 @@ def read_entries(
     >>> entry = "1b4e28ba-2fa1-41d2-883f-0016d3cca427,6fa459ea-ee8a-4ca4-894e-db77e160355e,12.50"
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "entries.csv")
-    ...     _ = path.write_text(f"entry_id,company_id,amount\\n{entry}\\n", encoding="utf-8")
+    ...     _ = path.write_text(f"entry_id,company_id,amount\n{entry}\n", encoding="utf-8")
     ...     entries = read_entries(path)
     >>> entries["amount"].tolist()
     [Decimal('12.50')]
@@ -79,10 +79,11 @@ def read_entries(
     vocabulary = Vocabulary(headings.ENTRIES, columns)
     table = read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
     places = vocabulary.assign(table.headings, table.source, required=("id", "company_id"))
+    table = cells.without_blank_rows(table, places.values())
     notes: list[str] = []
     result = {
-        "id": values.uuids(table, places["id"], required=True),
-        "company_id": values.uuids(table, places["company_id"], required=True),
+        "id": cells.uuids(table, places["id"], required=True),
+        "company_id": cells.uuids(table, places["company_id"], required=True),
     }
     if "date" in places:
         result["date"] = dates.dates(table, places["date"], date_format)
@@ -92,31 +93,33 @@ def read_entries(
         result["currency"] = _currencies(table, places["currency"])
     for field in ("category_id", "employee_id"):
         if field in places:
-            result[field] = values.uuids(table, places[field], required=False)
-    result |= _approval(table, places)
+            result[field] = cells.uuids(table, places[field], required=False)
+    saying = places.get("approved", places.get("status"))
+    if saying is not None:
+        result["status"] = cells.or_null(table.columns[places.get("status", saying)])
+        result["approved"] = flags.approved(table, saying, headed_approved="approved" in places)
+        notes += _approvals(table.columns[saying], result["approved"])
     if "description" in places:
-        result["description"] = values.or_null(table.columns[places["description"]])
+        result["description"] = cells.or_null(table.columns[places["description"]])
     result["line"] = pa.chunked_array([pa.array(table.lines, type=schema.COUNT)])
     ordered = pa.table({field.name: result[field.name] for field in schema.ENTRIES if field.name in result})
     return schema.to_pandas(ordered, table.provenance(ordered.num_rows, places, notes))
 
 
 def _currencies(table: Table, place: int) -> pa.ChunkedArray:
-    column = pc.utf8_upper(values.or_null(values.trimmed(table.columns[place])))
-    fits = pc.fill_null(pc.match_substring_regex(column, "^[A-Z]{3}$"), True)  # noqa: FBT003 - Arrow's own
-    values.refuse(table, place, ~values.mask(fits), "must hold currency codes of three letters such as EUR")
+    column = pc.ascii_upper(cells.or_null(cells.trimmed(table.columns[place])))
+    rule = "must hold currency codes of three letters such as EUR"
+    cells.refuse(table, place, ~cells.matches(column, "^[A-Z]{3}$"), rule)
     return column
 
 
-def _approval(table: Table, places: dict[str, int]) -> dict[str, pa.ChunkedArray]:
-    """Return status and approval; a column that is headed approved may say yes, too."""
-    place = places.get("approved", places.get("status"))
-    if place is None:
-        return {}
-    known = APPROVED | (values.YES if "approved" in places else frozenset())
-    words = pc.dictionary_encode(values.trimmed(table.columns[place])).combine_chunks()
-    meaning = pa.array([word.casefold() in known for word in words.dictionary.to_pylist()], type=pa.bool_())
-    return {
-        "status": values.or_null(table.columns[places.get("status", place)]),
-        "approved": pa.chunked_array([pc.take(meaning, words.indices)]),
-    }
+def _approvals(column: pa.ChunkedArray, approved: pa.ChunkedArray) -> list[str]:
+    """Return which words were taken as an approval and which were not."""
+    notes: list[str] = []
+    for rows, said in ((approved, "approved"), (pc.invert(approved), "not approved")):
+        words = pc.value_counts(column.filter(rows)).to_pylist()
+        if words:
+            shown = ", ".join(f"{cells.quoted(word['values'])} ({word['counts']})" for word in words[:_SHOWN_WORDS])
+            more = f" and {len(words) - _SHOWN_WORDS} more words" if len(words) > _SHOWN_WORDS else ""
+            notes.append(f"taken as {said}: {shown}{more}")
+    return notes

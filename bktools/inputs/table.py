@@ -1,24 +1,17 @@
-"""A file of an ERP → a table of text with headings, whatever the file is made of."""
+"""A file of an ERP as a table of text with headings, whatever the file was made of."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from bktools.errors import InputError
-from bktools.inputs import delimited
-from bktools.inputs import encoding as encodings
-from bktools.inputs.delimited import Lines, Score
-
-_TEXT_SUFFIXES = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t"}
+# How many cells of a row are known headings.
+Score = Callable[[Sequence[str]], int]
 
 
 @dataclass(frozen=True)
@@ -29,8 +22,6 @@ class Table:
     ----------
     source : str
         The path.
-    sha256 : str
-        Of the file's bytes.
     headings : tuple of str
         As they stand in the file.
     columns : list of pyarrow.ChunkedArray
@@ -45,19 +36,21 @@ class Table:
         Columns of a workbook or Parquet file whose cells are numbers, so that their decimal mark is a point.
     notes : tuple of str
         What a person should know.
+    sha256 : str
+        Of the file's bytes.
     """
 
     source: str
-    sha256: str
     headings: tuple[str, ...]
     columns: list[pa.ChunkedArray]
-    lines: Lines
+    lines: npt.NDArray[np.int64]
     heading_line: int
     delimiter: str | None = None
     encoding: str | None = None
     sheet: str | None = None
     numeric: frozenset[int] = frozenset()
     notes: tuple[str, ...] = ()
+    sha256: str = ""
 
     def rows(self, kept: npt.NDArray[np.bool_]) -> Table:
         """Return the table with those rows alone."""
@@ -68,6 +61,8 @@ class Table:
 
     def provenance(self, rows: int, places: Mapping[str, int], notes: Sequence[str]) -> dict[str, Any]:
         """Return what a frame says of where it came from."""
+        unread = [heading for place, heading in enumerate(self.headings) if place not in places.values() and heading]
+        left = [f"columns not read: {', '.join(map(repr, unread))}"] if unread else []
         return {
             "source": self.source,
             "sha256": self.sha256,
@@ -77,48 +72,5 @@ class Table:
             "encoding": self.encoding,
             "sheet": self.sheet,
             "heading_line": self.heading_line,
-            "notes": [*self.notes, *notes],
+            "notes": [*self.notes, *notes, *left],
         }
-
-
-def read_table(
-    path: str | PathLike[str],
-    score: Score,
-    *,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    sheet: str | int | None = None,
-) -> Table:
-    """Return the cells of a CSV, TSV, Excel or Parquet file as text.
-
-    Raises
-    ------
-    InputError
-        When there is no such file, or it cannot be read as a table.
-    """
-    source = str(path)
-    data = _bytes(Path(path), source)
-    sha256 = hashlib.sha256(data).hexdigest()
-    suffix = Path(path).suffix.casefold()
-    text, found, notes = encodings.to_utf8(data, encoding, source)
-    head = delimited.read_head(text, score, delimiter=delimiter, prefer=_TEXT_SUFFIXES.get(suffix, ","), source=source)
-    body = delimited.read_body(text, head, source)
-    if not len(body.lines):
-        raise InputError("the file has headings but no rows below them", source=source)
-    return Table(
-        source, sha256, head.cells, body.columns, body.lines, head.line, head.delimiter, found, notes=tuple(notes)
-    )
-
-
-def _bytes(path: Path, source: str) -> bytes:
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        raise InputError("there is no such file", source=source) from None
-    except IsADirectoryError:
-        raise InputError("is a directory, not a file", source=source) from None
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror or error})", source=source) from None
-    if not data.strip():
-        raise InputError("the file is empty", source=source)
-    return data

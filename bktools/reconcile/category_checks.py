@@ -16,13 +16,14 @@ CATEGORY = category()
 
 def category_without_account(tables: Tables) -> Lazy:
     """Every entry under a category without an account fails in the export."""
-    return _broken(tables, "no_account", nw.format("{} has no account: give it one in the service", CATEGORY))
+    return _broken(tables, "category_without_account", "no_account", nw.format("{} has no account: give it one in the service", CATEGORY))
 
 
 def category_on_unknown_account(tables: Tables) -> Lazy:
     """The account that the category names is not among those known here."""
     return _broken(
         tables,
+        "category_on_unknown_account",
         "unknown_account",
         nw.format(
             "{} is on account {}, which is not known here: import it (bktools accounts import FILE), "
@@ -36,19 +37,20 @@ def category_on_unknown_account(tables: Tables) -> Lazy:
 def category_on_archived_account(tables: Tables) -> Lazy:
     """Every entry under a category on an archived account fails in the export."""
     line = "{} is on {}, which is archived in the service: give it another account"
-    return _broken(tables, "archived_account", nw.format(line, CATEGORY, ACCOUNT))
+    return _broken(tables, "category_on_archived_account", "archived_account", nw.format(line, CATEGORY, ACCOUNT))
 
 
 def category_on_account_to_be_archived(tables: Tables) -> Lazy:
     """The ERP no longer has the account, or has it archived."""
     line = "{} is on {}, which the ERP has archived or no longer has: give it another account before the next export"
-    return _broken(tables, "to_be_archived_account", nw.format(line, CATEGORY, ACCOUNT), action="archive")
+    return _broken(tables, "category_on_account_to_be_archived", "to_be_archived_account", nw.format(line, CATEGORY, ACCOUNT), action="archive")
 
 
 def archived_category_on_active_account(tables: Tables) -> Lazy:
     """Nothing is wrong with it; the account may be free to archive."""
     return _of_categories(
         tables.coverage.filter(nw.col("archived") & (nw.col("state") == "covered")),
+        "archived_category_on_active_account",
         severity="info",
         message=nw.format("{} is archived and its account {} is active", CATEGORY, ACCOUNT),
     )
@@ -64,6 +66,7 @@ def category_name_duplicate(tables: Tables) -> Lazy:
     )
     return _of_categories(
         tables.coverage.join(several, on=["company_id", "name"]),
+        "category_name_duplicate",
         severity=_unless_archived("warning"),
         field="name",
         service_value="name",
@@ -80,6 +83,7 @@ def category_without_tax_code(tables: Tables) -> Lazy:
     lacking = nw.col("in_chart") & ~nw.col("erp_tax").is_null() & nw.col("tax_code_id").is_null()
     return _of_categories(
         tables.coverage.filter(lacking),
+        "category_without_tax_code",
         severity=_unless_archived("warning"),
         field="tax_code_id",
         erp_value="erp_tax",
@@ -102,6 +106,7 @@ def category_tax_code_ambiguous(tables: Tables) -> Lazy:
     )
     return _of_categories(
         taxed.join(several, on=["company_id", "tax_code_id"]),
+        "category_tax_code_ambiguous",
         severity=_unless_archived("warning"),
         field="tax_code_id",
         erp_value="erp_tax",
@@ -117,9 +122,10 @@ def category_tax_code_ambiguous(tables: Tables) -> Lazy:
     )
 
 
-def _broken(tables: Tables, state: str, message: nw.Expr, action: str = "none") -> Lazy:
+def _broken(tables: Tables, check: str, state: str, message: nw.Expr, action: str = "none") -> Lazy:
     return _of_categories(
         tables.coverage.filter(nw.col("state") == state),
+        check,
         severity=_unless_archived("error"),
         action=action,
         field="account_id",
@@ -130,6 +136,7 @@ def _broken(tables: Tables, state: str, message: nw.Expr, action: str = "none") 
 
 def _of_categories(
     frame: Lazy,
+    check: str,
     *,
     severity: str | nw.Expr,
     message: nw.Expr,
@@ -140,6 +147,7 @@ def _of_categories(
 ) -> Lazy:
     return findings(
         frame,
+        check,
         severity=severity,
         message=message,
         action=action,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import narwhals as nw
 
 from bktools.frames.engine import Lazy
-from bktools.reconcile import account_checks, category_checks
+from bktools.reconcile import account_checks, category_checks, identity_checks
 from bktools.reconcile.findings import Tables, ordered
 
 CHECKS: tuple[Callable[[Tables], Lazy], ...] = (
@@ -17,15 +17,15 @@ CHECKS: tuple[Callable[[Tables], Lazy], ...] = (
     account_checks.code_differs,
     account_checks.tax_code_differs,
     account_checks.archived_differs,
-    account_checks.external_id_duplicate,
-    account_checks.external_id_empty,
-    account_checks.external_id_too_long,
-    account_checks.external_id_looks_alike,
-    account_checks.name_missing,
-    account_checks.name_too_long,
-    account_checks.code_too_long,
-    account_checks.leading_zeros_lost,
-    account_checks.code_lengths_mixed,
+    identity_checks.external_id_duplicate,
+    identity_checks.external_id_empty,
+    identity_checks.external_id_too_long,
+    identity_checks.external_id_looks_alike,
+    identity_checks.name_missing,
+    identity_checks.name_too_long,
+    identity_checks.code_too_long,
+    identity_checks.leading_zeros_lost,
+    identity_checks.code_lengths_mixed,
     account_checks.account_id_unknown,
     account_checks.account_unused,
     account_checks.company_without_chart,
@@ -41,6 +41,5 @@ CHECKS: tuple[Callable[[Tables], Lazy], ...] = (
 
 
 def run(tables: Tables) -> Lazy:
-    """Return the findings of all checks as one query, under the check's name, in their order."""
-    named = [check(tables).with_columns(check=nw.lit(check.__name__)) for check in CHECKS]
-    return ordered(nw.concat(named))
+    """Return the findings of all checks as one query, in their order."""
+    return ordered(nw.concat([check(tables) for check in CHECKS]))

@@ -23,7 +23,6 @@ FINDING_COLUMNS = [
 ]
 # error: an export under it will fail, or money could be misbooked. warning: a person should act. info: good to know.
 SEVERITIES = ("error", "warning", "info")
-SHOWN = 60
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,6 +38,7 @@ class Tables:
 
 def findings(
     frame: Lazy,
+    check: str,
     *,
     severity: str | nw.Expr,
     message: nw.Expr,
@@ -50,12 +50,14 @@ def findings(
     erp_value: str | nw.Expr | None = None,
     service_value: str | nw.Expr | None = None,
 ) -> Lazy:
-    """Return one finding per row of the frame, without the check's name, which the run adds.
+    """Return one finding per row of the frame.
 
     Parameters
     ----------
     frame : narwhals.LazyFrame
         The rows that break the check; has `company_id`.
+    check : str
+        Name of the check, which is that of its function.
     severity, action : str or expression
         One of the severities, one of the verbs; text stands for itself.
     message : expression
@@ -66,6 +68,7 @@ def findings(
         The field that the finding is about.
     """
     return frame.select(
+        check=_text(check),
         severity=_text(severity),
         action=_text(action),
         company_id="company_id",
@@ -82,7 +85,8 @@ def findings(
 def ordered(found: Lazy) -> Lazy:
     """Return findings most severe first, in an order that depends on nothing but their content."""
     by = ["check", "company_id", "external_id", "category_id", "account_id", "field", "erp_value", "message"]
-    return found.with_columns(_rank()).sort("rank", *by).select(FINDING_COLUMNS)
+    line = nw.col("message").str.replace_all(r"[\r\n\t]+", " ")
+    return found.with_columns(_rank(), message=line).sort("rank", *by).select(FINDING_COLUMNS)
 
 
 def summarised(found: Lazy, actions: Lazy) -> Lazy:
@@ -93,19 +97,24 @@ def summarised(found: Lazy, actions: Lazy) -> Lazy:
     return nw.concat([counted, verbs]).with_columns(_rank()).sort("rank", "check").select("check", "severity", "count")
 
 
-def account(code: str | nw.Expr, name: str | nw.Expr, external_id: str | nw.Expr = "external_id") -> nw.Expr:
+def account(code: str | nw.Expr, name: str | nw.Expr) -> nw.Expr:
     """Return how a line names an account: "1200 Bank"; its external ID where it has no code."""
-    return nw.concat_str(nw.coalesce(code, external_id), _short(name), separator=" ", ignore_nulls=True)
+    return nw.concat_str(nw.coalesce(code, "external_id"), name, separator=" ", ignore_nulls=True)
 
 
 def category() -> nw.Expr:
     """Return how a line names a category: by its name, its ID where it has none."""
-    return nw.concat_str(nw.lit("category "), _short(nw.coalesce("name", "category_id")))
+    return nw.concat_str(nw.lit("category "), nw.coalesce("name", "category_id"))
 
 
 def shown(value: str | nw.Expr) -> nw.Expr:
-    """Return how a line shows a value: in quotes, short, on one line; "nothing" where there is none."""
-    return nw.coalesce(nw.concat_str(nw.lit('"'), _short(value), nw.lit('"')), nw.lit("nothing"))
+    """Return how a line shows a value: in quotes, "nothing" where there is none."""
+    return nw.coalesce(nw.concat_str(nw.lit('"'), value, nw.lit('"')), nw.lit("nothing"))
+
+
+def flag(column: str) -> nw.Expr:
+    """Return true and false as text."""
+    return nw.when(nw.col(column)).then(nw.lit("true")).otherwise(nw.lit("false"))
 
 
 def _rank() -> nw.Expr:
@@ -113,12 +122,6 @@ def _rank() -> nw.Expr:
     for place, severity in enumerate(SEVERITIES):
         rank = nw.when(nw.col("severity") == severity).then(nw.lit(place)).otherwise(rank)
     return rank.alias("rank")
-
-
-def _short(value: str | nw.Expr) -> nw.Expr:
-    expression = nw.col(value) if isinstance(value, str) else value
-    line = expression.str.replace_all(r"[\r\n\t]+", " ")
-    return nw.when(line.str.len_chars() > SHOWN).then(nw.concat_str(line.str.slice(0, SHOWN - 1), nw.lit("…"))).otherwise(line)
 
 
 def _text(value: str | nw.Expr | None) -> nw.Expr:

@@ -38,24 +38,31 @@ SCHEMAS: Mapping[str, pa.Schema] = {
 
 @dataclasses.dataclass(frozen=True)
 class Given:
-    """The three frames with their used columns alone, on one engine; accounts are those known to the service."""
+    """The three frames with their used columns alone, on one engine; accounts are those known to the service.
+
+    `compared` are the optional columns that both chart and accounts have: what was not given is not compared.
+    """
 
     chart: Lazy
     accounts: Lazy
     categories: Lazy
+    compared: frozenset[str]
 
 
 def read(chart: Any, accounts: Any, categories: Any) -> Given:
     """Return the frames as they are used, or raise what is wrong with them."""
     frames = dict(zip(SCHEMAS, lazy_frames(chart, accounts, categories), strict=True))
+    compared = set(USED["chart"]) & set(USED["accounts"])
     for name, frame in frames.items():
         if frame is None:
             raise ArgumentError(name, "must be a frame; an empty one where there is nothing")
+        if name in ("chart", "accounts"):
+            compared &= set(frame.collect_schema())
         frames[name] = _typed(frame, name)
     for name, frame in frames.items():
         _refuse_gaps(frame, name)
     known = frames["accounts"].filter(nw.col("state").is_in(KNOWN_STATES))
-    return Given(_with_company(**frames), known, frames["categories"])
+    return Given(_with_company(**frames), known, frames["categories"], frozenset(compared))
 
 
 def _typed(frame: Lazy, name: str) -> Lazy:

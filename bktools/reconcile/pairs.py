@@ -30,7 +30,8 @@ def pair(given: Given) -> Lazy:
 
     Columns: the key; `erp_*` as the chart has it; `account_id`, `name`, `code`, `archived`, `tax` as the service has
     it; `chart_rows`, `service_rows` how many rows have the key (null: none); `charted` whether there is a chart for the
-    company; `*_differs`; `action`, `why`. What is ambiguous (several rows of a key) is null.
+    company; `*_differs`, named as
+    their checks; `action`, `why`. What is ambiguous (several rows of a key) is null.
     """
     chart = _one_per_key(
         given.chart.select(
@@ -48,20 +49,27 @@ def pair(given: Given) -> Lazy:
         "service_rows",
     ).join(charted, on="company_id", how="left")
     joined = chart.join(service, on=KEY, how="full", suffix="_service")
-    keys = [nw.coalesce(column, f"{column}_service").alias(column) for column in KEY]
-    both = (nw.col("chart_rows") == 1) & (nw.col("service_rows") == 1)
     told = ~nw.col("account_id").is_null()
-    pairs = joined.with_columns(*keys, charted=~nw.col("chart_rows").is_null() | ~nw.col("charted").is_null())
-    pairs = pairs.drop([f"{column}_service" for column in KEY]).with_columns(
-        both=both.fill_null(False),
+    # (flag, column of the chart, column of the service, name of both, where the service's side is known)
+    compared = [
         # The service always has a name and a flag, so a missing one is unknown, not different.
-        name_differs=_differs("erp_name", "name", known=~nw.col("name").is_null()),
-        # These may be missing in the service, but not where the service never told the account.
-        code_differs=_differs("erp_code", "code", known=told | ~nw.col("code").is_null()),
-        tax_differs=_differs("erp_tax", "tax", known=told | ~nw.col("tax").is_null()),
-        archived_differs=_differs("erp_archived", "archived", known=~nw.col("archived").is_null()),
-    )
-    return _judged(pairs)
+        ("name_differs", "erp_name", "name", "name", ~nw.col("name").is_null()),
+        ("archived_differs", "erp_archived", "archived", "archived", ~nw.col("archived").is_null()),
+        # These may be missing in the service, but are unknown where the service never told the account.
+        ("code_differs", "erp_code", "code", "code", told | ~nw.col("code").is_null()),
+        ("tax_code_differs", "erp_tax", "tax", "tax_code_external_id", told | ~nw.col("tax").is_null()),
+    ]
+    differences = {
+        flag: _differs(erp, service_, known) if column in given.compared else nw.lit(False)
+        for flag, erp, service_, column, known in compared
+    }
+    return joined.select(
+        *[nw.coalesce(column, f"{column}_service").alias(column) for column in KEY],
+        *["erp_name", "erp_code", "erp_archived", "erp_tax", "chart_rows"],
+        *["account_id", "name", "code", "archived", "tax", "service_rows"],
+        charted=~nw.col("chart_rows").is_null() | ~nw.col("charted").is_null(),
+        **differences,
+    ).with_columns(**_judgement())
 
 
 def actions(pairs: Lazy, chart: Lazy) -> Lazy:
@@ -104,22 +112,23 @@ def _one_per_key(frame: Lazy, count: str) -> Lazy:
     return nw.concat([once, ambiguous])
 
 
-def _differs(erp: str, service: str, *, known: nw.Expr) -> nw.Expr:
-    """Whether both sides have the account and say something different; two nulls are the same."""
+def _differs(erp: str, service: str, known: nw.Expr) -> nw.Expr:
+    """Whether both sides have the account, once each, and say something different; two nulls are the same."""
     left, right = nw.col(erp), nw.col(service)
-    single = ((nw.col("chart_rows") == 1) & (nw.col("service_rows") == 1)).fill_null(False)
-    return single & known & ((left != right).fill_null(False) | (left.is_null() & ~right.is_null()) | (~left.is_null() & right.is_null()))
+    both = ((nw.col("chart_rows") == 1) & (nw.col("service_rows") == 1)).fill_null(False)
+    return both & known & ((left != right).fill_null(False) | (left.is_null() != right.is_null()))
 
 
-def _judged(pairs: Lazy) -> Lazy:
-    """Return the pairs with `action` and `why`: the first rule that holds decides."""
+def _judgement() -> dict[str, nw.Expr]:
+    """Return `action` and `why` of a pair: the first rule that holds decides."""
     in_chart, in_service = ~nw.col("chart_rows").is_null(), ~nw.col("service_rows").is_null()
     new, gone = in_chart & ~in_service, in_service & ~in_chart
     erp_archived = nw.col("erp_archived").fill_null(False)
     archived, active = nw.col("archived").fill_null(False), ~nw.col("archived").fill_null(True)
+    name, code, tax = nw.col("name_differs"), nw.col("code_differs"), nw.col("tax_code_differs")
     rules = [
         (~nw.col("charted"), "none", "no chart of accounts was given for this company"),
-        ((nw.col("chart_rows") > 1).fill_null(False), "none", "the external ID is on several accounts of the chart"),
+        ((nw.col("chart_rows") > 1).fill_null(False), "none", "the external ID is on several rows of the chart"),
         ((nw.col("service_rows") > 1).fill_null(False), "none", "the external ID is on several accounts known here"),
         (new & erp_archived, "none", "archived in the ERP and unknown to the service"),
         (new & is_long("external_id"), "none", f"the external ID has more than {LONGEST_TEXT} characters"),
@@ -132,15 +141,16 @@ def _judged(pairs: Lazy) -> Lazy:
         (gone, "none", "not in the chart; whether it is archived in the service is unknown"),
         (nw.col("archived_differs") & erp_archived, "archive", "archived in the chart and active in the service"),
         (nw.col("archived_differs"), "unarchive", "active in the chart and archived in the service"),
+        (name & code & tax, "update", "name, code and tax code differ"),
+        (name & code, "update", "name and code differ"),
+        (name & tax, "update", "name and tax code differ"),
+        (code & tax, "update", "code and tax code differ"),
+        (name, "update", "the name differs"),
+        (code, "update", "the code differs"),
+        (tax, "update", "the tax code differs"),
     ]
-    parts = [("name", "name_differs"), ("code", "code_differs"), ("tax code", "tax_differs")]
-    fields = nw.concat_str(
-        *[nw.when(nw.col(flag)).then(nw.lit(word)) for word, flag in parts], separator=", ", ignore_nulls=True
-    )
-    differs = nw.col("name_differs") | nw.col("code_differs") | nw.col("tax_differs")
-    action = nw.when(differs).then(nw.lit("update")).otherwise(nw.lit("none"))
-    why = nw.when(differs).then(nw.concat_str(fields, nw.lit(" not as in the chart"))).otherwise(nw.lit("the same on both sides"))
+    action, why = nw.lit("none"), nw.lit("the same in the chart and in the service")
     for holds, verb, reason in reversed(rules):
         action = nw.when(holds).then(nw.lit(verb)).otherwise(action)
         why = nw.when(holds).then(nw.lit(reason)).otherwise(why)
-    return pairs.with_columns(action=action, why=why)
+    return {"action": action, "why": why}

@@ -68,7 +68,7 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
     pairs = keep(pair(frames))
     coverage = keep(cover(frames, pairs))
     tables = Tables(frames.chart, frames.accounts, frames.categories, pairs, coverage)
-    findings, verbs = checks.run(tables), actions(pairs, frames.chart)
+    findings, verbs = keep(checks.run(tables)), keep(actions(pairs, frames.chart))
     found = {
         "findings": findings,
         "actions": verbs,

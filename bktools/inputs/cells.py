@@ -1,0 +1,114 @@
+"""Columns of cells: which are empty, which are null, and the error that names a cell which breaks its rule."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.contract import rules
+from bktools.errors import InputError
+from bktools.frames import schema
+from bktools.inputs.table import Table
+
+Mask = npt.NDArray[np.bool_]
+
+_SHOWN_LINES = 3
+_SHOWN_CHARACTERS = 60
+
+
+def mask(flags: pa.ChunkedArray, *, null: bool = False) -> Mask:
+    """Return Arrow's flags as numpy's, with a value for nulls."""
+    result: Mask = pc.fill_null(flags, null).to_numpy().astype(bool)
+    return result
+
+
+def trimmed(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return text without white space at its ends."""
+    return pc.utf8_trim_whitespace(column)
+
+
+def blank(column: pa.ChunkedArray) -> Mask:
+    """Return where a cell holds nothing but white space."""
+    return mask(pc.equal(trimmed(column), ""))
+
+
+def or_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return text to the letter, where cells that hold nothing but white space are null."""
+    return pc.if_else(pc.equal(trimmed(column), ""), pa.scalar(None, schema.TEXT), column)
+
+
+def matches(column: pa.ChunkedArray, pattern: str) -> Mask:
+    """Return where text matches a pattern; a null does."""
+    return mask(pc.match_substring_regex(column, pattern), null=True)
+
+
+def constant(value: object, kind: pa.DataType, rows: int) -> pa.ChunkedArray:
+    """Return a column that says the same in every row."""
+    return pa.chunked_array([pa.repeat(pa.scalar(value, kind), rows)])
+
+
+def lines_of(table: Table, rows: Mask) -> str:
+    """Return where rows stand, in words: the first three lines and how many more."""
+    lines = table.lines[rows]
+    shown = ", ".join(str(line) for line in lines[:_SHOWN_LINES])
+    more = f" and {len(lines) - _SHOWN_LINES} more" if len(lines) > _SHOWN_LINES else ""
+    return f"line{'s' if len(lines) > 1 else ''} {shown}{more}"
+
+
+def quoted(value: object) -> str:
+    """Return a value for a message of one line."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[: _SHOWN_CHARACTERS - 1]}…"
+
+
+def refuse(table: Table, place: int, wrong: Mask, rule: str) -> None:
+    """Raise an error that names the first wrong cell and how many there are; do nothing when none is wrong.
+
+    Parameters
+    ----------
+    table : Table
+        The file.
+    place : int
+        The column.
+    wrong : numpy.ndarray of bool
+        One flag per row.
+    rule : str
+        The rule as a phrase that follows the heading, and the way out.
+    """
+    if not wrong.any():
+        return
+    first = int(np.argmax(wrong))
+    many = f" ({wrong.sum()} such cells: {lines_of(table, wrong)})" if wrong.sum() > 1 else ""
+    raise InputError(
+        f"{table.headings[place]!r} {rule}, got {quoted(table.columns[place][first].as_py())}{many}",
+        source=table.source,
+        line=int(table.lines[first]),
+    )
+
+
+def uuids(table: Table, place: int, *, required: bool) -> pa.ChunkedArray:
+    """Return a column of UUIDs in lower case; empty cells are null where they may be."""
+    column = table.columns[place]
+    if required:
+        refuse(table, place, blank(column), "must not be empty")
+    else:
+        column = or_null(column)
+    refuse(
+        table,
+        place,
+        ~matches(column, rules.UUID_REGEX),
+        "must hold UUIDs such as 123e4567-e89b-42d3-a456-426614174000",
+    )
+    return pc.ascii_lower(column)
+
+
+def without_blank_rows(table: Table, places: Collection[int]) -> Table:
+    """Return the rows in which at least one of the columns holds something."""
+    empty = np.logical_and.reduce([blank(table.columns[place]) for place in places])
+    if empty.all():
+        raise InputError("no row below the headings holds anything", source=table.source, line=table.heading_line)
+    return table.rows(~empty)

@@ -1,0 +1,103 @@
+"""A file → a table; what the file is made of is seen in its bytes, not in its name."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+
+from bktools.errors import ArgumentError, InputError
+from bktools.inputs.delimited import read_delimited
+from bktools.inputs.table import Score, Table
+
+_SUFFIXES = {
+    **dict.fromkeys((".csv", ".tsv", ".tab", ".txt"), "text"),
+    **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), "workbook"),
+    **dict.fromkeys((".parquet", ".pq"), "Parquet"),
+}
+_MAGIC = {
+    b"PK\x03\x04": "workbook",
+    b"\xd0\xcf\x11\xe0": "workbook",
+    b"PAR1": "Parquet",
+    b"%PDF": "PDF",
+    b"\x1f\x8b": "gzip archive",
+}
+_OPTIONS = {"text": ("delimiter", "encoding"), "workbook": ("sheet",), "Parquet": ()}
+_WAY_OUT = "save it as CSV (UTF-8), XLSX or Parquet"
+
+
+def read_table(
+    path: str | PathLike[str],
+    score: Score,
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    sheet: str | int | None = None,
+) -> Table:
+    """Return the cells of a CSV, TSV, Excel or Parquet file as text; what the file is made of is seen in its bytes.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    score : callable
+        How many cells of a row are known headings.
+    delimiter, encoding : str, optional
+        Of a text; found where they are not given.
+    sheet : str or int, optional
+        Of a workbook; the one with most known headings where it is not given.
+
+    Raises
+    ------
+    InputError
+        When there is no such file, or it cannot be read as a table.
+    ArgumentError
+        When an argument is not what it must be, or is for another kind of file.
+    """
+    source = str(path)
+    suffix = Path(path).suffix.casefold()
+    data = _bytes(Path(path), suffix, source)
+    kind = next((kind for magic, kind in _MAGIC.items() if data.startswith(magic)), "text")
+    if kind not in _SUFFIXES.values():
+        raise InputError(f"is a {kind}, not a table: {_WAY_OUT}", source=source)
+    _refuse_options_of_another_kind(kind, source, {"delimiter": delimiter, "encoding": encoding, "sheet": sheet})
+    if kind == "workbook":
+        from bktools.inputs.workbook import read_workbook
+
+        table = read_workbook(data, score, sheet=sheet, source=source)
+    elif kind == "Parquet":
+        from bktools.inputs.parquet import read_parquet
+
+        table = read_parquet(data, source)
+    else:
+        # ERPs name text with tabs .txt or .xls.
+        prefer = "," if suffix == ".csv" else "\t"
+        table = read_delimited(data, score, delimiter=delimiter, encoding=encoding, prefer=prefer, source=source)
+    if not len(table.lines):
+        raise InputError("the file has headings but no rows below them", source=source)
+    notes = [f"read as a {kind} file by its content, not as its suffix {suffix} says"] * (kind != _SUFFIXES[suffix])
+    return replace(table, sha256=hashlib.sha256(data).hexdigest(), notes=(*notes, *table.notes))
+
+
+def _refuse_options_of_another_kind(kind: str, source: str, options: Mapping[str, object]) -> None:
+    for argument, value in options.items():
+        if value is not None and argument not in _OPTIONS[kind]:
+            raise ArgumentError(argument, f"does not apply to {source}, a {kind} file by its content", value)
+
+
+def _bytes(path: Path, suffix: str, source: str) -> bytes:
+    try:
+        if path.is_dir():
+            raise InputError("is a directory, not a file", source=source)
+        if path.exists() and suffix not in _SUFFIXES:
+            raise InputError(f"has none of the suffixes {' '.join(_SUFFIXES)}: {_WAY_OUT}", source=source)
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise InputError("there is no such file", source=source) from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be read ({getattr(error, 'strerror', None) or error})", source=source) from None
+    if not data.strip():
+        raise InputError("the file is empty", source=source)
+    return data

@@ -1,0 +1,198 @@
+"""The service put together: hosts, routes, credentials, faults, and the bodies of everything that is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from bktools.contract.accounts import CREATE_ACCOUNT
+from bktools.contract.balance import GET_BALANCE
+from bktools.contract.categories import SEARCH_CATEGORIES
+from bktools.contract.employees import GET_EMPLOYEE, SEARCH_EMPLOYEES
+from bktools.contract.endpoint import Endpoint
+from bktools.contract.export_jobs import CREATE_EXPORT_JOB
+from bktools.sandbox.answers import Refusal, json_answer
+from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, Caller, authenticate
+from bktools.sandbox.faults import Fault, Faults, LostResponse, broken, rate_limited
+from bktools.sandbox.openapi import openapi_document
+from bktools.sandbox.routes import accounts, balance, categories, employees, export_jobs
+from bktools.sandbox.state import State
+
+# From the address of a client to its connection, for the faults that break it.
+TransportOf = Callable[[tuple[str, int]], asyncio.Transport]
+
+Handler = Callable[[Request, State, Caller], Awaitable[Response]]
+
+MAIN_ROUTES: tuple[tuple[Endpoint, Handler], ...] = (
+    (SEARCH_CATEGORIES, categories.search),
+    (CREATE_ACCOUNT, accounts.create),
+    (CREATE_EXPORT_JOB, export_jobs.create),
+    (SEARCH_EMPLOYEES, employees.search),
+    (GET_EMPLOYEE, employees.get),
+)
+BALANCE_ROUTES: tuple[tuple[Endpoint, Handler], ...] = ((GET_BALANCE, balance.get),)
+
+ROUTE_UNKNOWN = "Route not found"
+SERVER_FAILURE = "Something went wrong. Please contact the administrator if the problem persists."
+
+_MINUTE = 60.0
+
+
+@dataclass(frozen=True)
+class Conduct:
+    """How a server treats every request, whatever it asks for."""
+
+    faults: Faults
+    latency: float
+    requests_per_minute: int | None
+
+
+def build_app(state: State, conduct: Conduct, base_url: str, balance_url: str, transport_of: TransportOf) -> ASGIApp:
+    """Return the application: the main host and the balance host, told apart by their ports."""
+    limit = _RateLimit(conduct.requests_per_minute)
+
+    def routes(served: tuple[tuple[Endpoint, Handler], ...], audience: str) -> list[Route]:
+        return [
+            Route(
+                endpoint.path, _operation(endpoint, handler, audience, state, conduct, limit), methods=[endpoint.method]
+            )
+            for endpoint, handler in served
+        ]
+
+    document = openapi_document(base_url, balance_url, state.max_limit)
+
+    async def describe(request: Request) -> Response:  # noqa: ARG001 - a route takes it
+        return json_answer(document)
+
+    main = Starlette(
+        routes=[*routes(MAIN_ROUTES, MAIN_AUDIENCE), Route("/openapi.json", describe, methods=["GET"])],
+        exception_handlers={HTTPException: _main_error, Exception: _main_failure},
+    )
+    separate = Starlette(
+        routes=routes(BALANCE_ROUTES, BALANCE_AUDIENCE),
+        exception_handlers={HTTPException: _balance_error, Exception: _balance_failure},
+    )
+    main.router.redirect_slashes = separate.router.redirect_slashes = False
+    return _hosts({_port(base_url): main, _port(balance_url): separate}, transport_of)
+
+
+def _operation(
+    endpoint: Endpoint, handler: Handler, audience: str, state: State, conduct: Conduct, limit: _RateLimit
+) -> Callable[[Request], Awaitable[Response]]:
+    settings = state.store.settings
+
+    async def answer(request: Request) -> Response:
+        try:
+            limit.count()
+            authorization = request.headers.get("authorization")
+            caller = authenticate(endpoint, authorization, settings["secret"], settings["api_key"], audience)
+            return await handler(request, state, caller)
+        except Refusal as refusal:
+            return refusal.answer()
+
+    async def answer_with_faults(request: Request) -> Response:
+        faults = conduct.faults.hitting(endpoint.operation)
+        delay = conduct.latency + sum(fault.seconds for fault in faults if fault.kind == "latency")
+        if delay:
+            await asyncio.sleep(delay)
+        instead = [found for fault in faults if (found := _answer_instead(fault, audience))]
+        if instead:
+            return instead[0]
+        response = await answer(request)
+        if any(fault.kind == "drift" for fault in faults):
+            state.store.drift()
+        return reduce(broken, faults, response)
+
+    return answer_with_faults
+
+
+def _answer_instead(fault: Fault, audience: str) -> Response | None:
+    match fault.kind:
+        case "rate_limited":
+            return rate_limited(fault.seconds, fault.retry_after).answer()
+        case "error":
+            return _failure(audience, fault.status)
+        case "reset":
+            return LostResponse()
+        case _:
+            return None
+
+
+class _RateLimit:
+    """At most so many requests in any minute."""
+
+    def __init__(self, per_minute: int | None) -> None:
+        self._per_minute = per_minute
+        self._times: deque[float] = deque()
+
+    def count(self) -> None:
+        """Count a request, or refuse it and say when the next one may come."""
+        if self._per_minute is None:
+            return
+        now = time.monotonic()
+        while self._times and self._times[0] <= now - _MINUTE:
+            self._times.popleft()
+        if len(self._times) >= self._per_minute:
+            raise rate_limited(self._times[0] + _MINUTE - now)
+        self._times.append(now)
+
+
+def _hosts(apps: Mapping[int, ASGIApp], transport_of: TransportOf) -> ASGIApp:
+    """Choose the application by the port, and refuse requests meant for another host.
+
+    A page in a browser can make its own host name point here; the name in the header then gives it away.
+    """
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        port = scope["server"][1]
+        host = next((value.decode("latin-1").lower() for name, value in scope["headers"] if name == b"host"), "")
+        if host not in {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}:
+            message = f"this is 127.0.0.1:{port}; the Host header says otherwise"
+            await Refusal(421, "MISDIRECTED_REQUEST", message).answer()(scope, receive, send)
+            return
+        scope["state"] = {"transport_of": transport_of}
+        await apps[port](scope, receive, send)
+
+    return app
+
+
+async def _main_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    types = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}
+    message = f"{request.method} {request.url.path}: {error.detail}"
+    return Refusal(error.status_code, types.get(error.status_code, "INVALID_REQUEST"), message, error.headers).answer()
+
+
+async def _main_failure(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler takes both
+    return _failure(MAIN_AUDIENCE, 500)
+
+
+async def _balance_error(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler takes both
+    return json_answer(ROUTE_UNKNOWN, 404)
+
+
+async def _balance_failure(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler takes both
+    return _failure(BALANCE_AUDIENCE, 500)
+
+
+def _failure(audience: str, status: int) -> Response:
+    if audience == BALANCE_AUDIENCE:
+        return json_answer(SERVER_FAILURE, status)
+    return Refusal(status, "INTERNAL_ERROR", SERVER_FAILURE).answer()
+
+
+def _port(url: str) -> int:
+    return int(url.rpartition(":")[2])

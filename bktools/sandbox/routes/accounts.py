@@ -1,0 +1,80 @@
+"""Creation of accounts of the chart of accounts (interface, sections 2.4 and 4.3)."""
+
+from __future__ import annotations
+
+import json
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from bktools.sandbox.answers import Refusal, text_answer
+from bktools.sandbox.auth import Caller
+from bktools.sandbox.state import State
+from bktools.sandbox.store import new_id
+from bktools.sandbox.validation import Field, read_body, read_flag, read_object, read_text, read_uuid, text_of
+from bktools.sandbox.world import Account
+
+FIELDS = {
+    "archived": Field(read_flag, required=True),
+    "companyId": Field(read_uuid, required=True),
+    "externalId": Field(text_of(1, 255), required=True),
+    "name": Field(text_of(0, 255), required=True),
+    "code": Field(text_of(0, 255)),
+    "metadata": Field(read_object),
+    "taxCodeExternalId": Field(read_text),
+}
+
+# What must agree with the stored account for a repeat to count as the same account.
+_IDENTIFYING = {
+    "name": "name",
+    "code": "code",
+    "archived": "archived",
+    "taxCodeExternalId": "tax_code_external_id",
+}
+
+
+async def create(request: Request, state: State, caller: Caller) -> Response:
+    """Create an account: 201 when it is new, 200 when it is there as sent, 409 when it is there otherwise."""
+    sent = await read_body(request, FIELDS)
+    caller.check_company(sent["companyId"], known=state.store.company(sent["companyId"]) is not None)
+    account = Account(
+        id=new_id(),
+        company_id=sent["companyId"],
+        external_id=sent["externalId"],
+        name=sent["name"],
+        archived=sent["archived"],
+        code=sent["code"],
+        metadata=sent["metadata"],
+        tax_code_external_id=sent["taxCodeExternalId"],
+    )
+    stored, new = state.store.create_account(account)
+    differing = [
+        field
+        for field, attribute in _IDENTIFYING.items()
+        if sent[field] is not None and sent[field] != getattr(stored, attribute)
+    ]
+    if differing:
+        raise Refusal(
+            409,
+            "ACCOUNT_ALREADY_EXISTS",
+            f"company {stored.company_id} has an account with externalId {stored.external_id!r} already, "
+            f"with another {', '.join(differing)}",
+        )
+    return text_answer(f'{{"data": {_account_json(stored)}}}', 201 if new else 200)
+
+
+def _account_json(account: Account) -> str:
+    shown = json.dumps(
+        {
+            "archived": account.archived,
+            "code": account.code,
+            "companyId": account.company_id,
+            "externalId": account.external_id,
+            "id": account.id,
+            "name": account.name,
+            "taxCodeExternalId": account.tax_code_external_id,
+        },
+        ensure_ascii=False,
+    )
+    # Metadata go back to the letter, so they are not parsed and written again.
+    return f'{shown[:-1]}, "metadata": {account.metadata or "null"}}}'

@@ -1,0 +1,171 @@
+"""Sample files that match the sandbox's world: a chart of accounts as a German ERP writes it, and accounting entries."""
+
+# ruff: noqa: RUF001 - letters of other scripts that look like Latin ones are the point
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import tempfile
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from itertools import cycle
+from pathlib import Path
+
+from bktools.sandbox.chart import chart_of_accounts
+from bktools.sandbox.world import World
+
+CHART_FILE = "chart_of_accounts.csv"
+ENTRIES_FILE = "accounting_entries.csv"
+
+_CHART_HEADINGS = ("Konto", "Bezeichnung", "Art", "Steuerschlüssel", "Aktiv")
+_ENTRY_HEADINGS = (
+    "entry_id", "company_id", "date", "amount", "currency", "category_id", "employee_id", "status", "description",
+)  # fmt: skip
+
+_ENTRIES = 320
+_CURRENCIES = ("EUR", "EUR", "EUR", "EUR", "USD", "SEK", "JPY", "CHF")
+_DESCRIPTIONS = (
+    "ICE Köln – Berlin",
+    "Mittagessen mit Kunden",
+    "Büromaterial, 2. Lieferung",
+    "Taxi Flughafen",
+    "会議費",
+    "Ücretli otopark",
+    "Обед с клиентом",
+    "دعوة عشاء",
+    "L'hôtel de la gare",
+    "Gutschrift Rücksendung",
+    "Snacks 🥨",
+)
+
+# Entries that are something special, by their number.
+_IN_REVIEW = range(10, 310, 20)  # 15 of them: draft and in_review in turn
+_FORMULA = 40
+_NEWLINE = 80
+_NO_CATEGORY = 120
+_UNKNOWN_CATEGORY = 160
+_UNKNOWN_EMPLOYEES = (200, 240)
+_OTHER_COMPANY = 280
+_COPIED = 99  # written a second time at the end, every cell the same
+
+
+def write_sample_data(
+    folder: Path | str, *, seed: int = 1, companies: int = 3, categories: int = 240, employees: int = 27
+) -> tuple[Path, Path]:
+    """Write `chart_of_accounts.csv` and `accounting_entries.csv` of the first company and return their paths.
+
+    The same arguments give the same bytes. Each file is whole or as it was before.
+
+    Parameters
+    ----------
+    folder : Path
+        Where to; made when it is missing.
+    seed, companies, categories, employees : int
+        The world, as a `Server` takes it.
+
+    Returns
+    -------
+    tuple of Path
+        The chart: UTF-8 with BOM, `;`, CRLF, codes of six digits. The entries: UTF-8, `,`, ISO dates, decimal point.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from bktools.sandbox import write_sample_data
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [path.name for path in write_sample_data(folder)]
+    ['chart_of_accounts.csv', 'accounting_entries.csv']
+    """
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    world = World(seed, companies, categories, employees)
+    chart = "\ufeff" + _csv(_CHART_HEADINGS, _chart_rows(), delimiter=";", line_end="\r\n")
+    entries = _csv(_ENTRY_HEADINGS, entry_rows(world), delimiter=",", line_end="\n")
+    return _replace(target / CHART_FILE, chart), _replace(target / ENTRIES_FILE, entries)
+
+
+def _chart_rows() -> Iterable[tuple[str, ...]]:
+    for account in chart_of_accounts():
+        yield account.code, account.name, account.type, account.tax_code, "ja" if account.active else "nein"
+
+
+def entry_rows(world: World) -> list[tuple[str, ...]]:
+    """Return the accounting entries of a world's first company, most of them approved and coded.
+
+    Raises
+    ------
+    ValueError
+        The world has no categories or employees to write entries for.
+    """
+    categories = [category.id for category in world.categories_of(0)]
+    employees = [employee.id for employee in world.employees_of(0)]
+    if not categories or not employees:
+        raise ValueError("sample entries need at least one category and one employee")
+    review = dict(zip(_IN_REVIEW, cycle(("draft", "in_review")), strict=False))
+    rows: list[tuple[str, ...]] = []
+    for number in range(_ENTRIES - 1):
+        company = world.companies - 1 if number == _OTHER_COMPANY else 0
+        currency = _CURRENCIES[world.number(len(_CURRENCIES), "entry", number, "currency")]
+        rows.append(
+            (
+                world.id("entry", number),
+                world.all_companies[company].id,
+                f"2026-10-{1 + world.number(31, 'entry', number, 'day'):02}",
+                _amount(world, number, currency),
+                currency,
+                _category(world, number, categories),
+                world.id("nobody", number) if number in _UNKNOWN_EMPLOYEES else employees[number % len(employees)],
+                review.get(number, "approved"),
+                _description(number),
+            )
+        )
+    return [*rows, rows[_COPIED]]
+
+
+def _amount(world: World, number: int, currency: str) -> str:
+    cents = 100 + world.number(250_000, "entry", number, "amount")
+    sign = -1 if number % 13 == 5 else 1  # noqa: PLR2004 - now and then a credit
+    return str(sign * cents) if currency == "JPY" else f"{sign * Decimal(cents) / 100:.2f}"
+
+
+def _category(world: World, number: int, categories: Sequence[str]) -> str:
+    if number == _NO_CATEGORY:
+        return ""
+    if number == _UNKNOWN_CATEGORY:
+        return world.id("no category", number)
+    # Seven is coprime to 240, so every kind of category gets its entries.
+    return categories[number * 7 % len(categories)]
+
+
+def _description(number: int) -> str:
+    if number == _FORMULA:
+        return "=1+1 Rechnung"
+    if number == _NEWLINE:
+        return 'Zeile eins,\nZeile zwei, "zitiert"'
+    return f"{_DESCRIPTIONS[number % len(_DESCRIPTIONS)]} #{number + 1}"
+
+
+def _csv(headings: Sequence[str], rows: Iterable[Sequence[str]], *, delimiter: str, line_end: str) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=delimiter, lineterminator=line_end)
+    writer.writerow(headings)
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _replace(path: Path, text: str) -> Path:
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode("utf-8"))
+            file.flush()
+            os.fsync(file.fileno())
+        # Sample data are no secret, and a temporary file is made as one.
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return path

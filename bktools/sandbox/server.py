@@ -1,0 +1,349 @@
+"""A running sandbox: the service on two loopback ports, in a thread of this process."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from bktools.errors import ArgumentError, StorageError
+from bktools.sandbox.app import Conduct, build_app
+from bktools.sandbox.auth import ALL_SCOPES, BALANCE_AUDIENCE, MAIN_AUDIENCE, issue_token
+from bktools.sandbox.faults import Fault, Faults
+from bktools.sandbox.jobs import OUTCOMES, job_at
+from bktools.sandbox.state import State
+from bktools.sandbox.store import Store, new_id
+from bktools.sandbox.world import Account, Category, Company, World
+
+DATABASE = "service.sqlite"
+LOOPBACK = "127.0.0.1"
+_START_SECONDS = 60.0
+
+
+class Server:
+    """A sandbox that runs in this process, on 127.0.0.1, while it is entered or between `start` and `stop`.
+
+    It is the whole service of the interface over real HTTP. Its state is one SQLite file in `folder`, made with a
+    world when it is missing and kept otherwise; several servers, also of other processes, may share it.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the state is kept.
+    port : int
+        Port of the main host; a free one unless given.
+    seed : int
+        Where a new world comes from: the same seed, the same world.
+    companies, categories, employees : int
+        Size of a new world: companies in all, categories and employees of the first company (the others have a quarter).
+    latency : float
+        Seconds before every answer.
+    requests_per_minute : int, optional
+        More than this are answered 429; without it, there is no limit.
+    max_limit : int
+        Most rows of a page; a request for more silently gets this many.
+    job_seconds : float
+        From the creation of an export job to its end.
+    faults : iterable of Fault
+        Faults in force from the start.
+    db : Path, optional
+        Another file for the state than `folder / "service.sqlite"`.
+    balance_port : int
+        Port of the balance host; a free one unless given.
+
+    Attributes
+    ----------
+    base_url, token, api_key : str
+        Address of the main host and credentials for it. Known from `start` on, like the next ones.
+    balance_url, balance_token : str
+        Address of the balance host and the token for it.
+    company_id : str
+        The first company.
+
+    Examples
+    --------
+    >>> import tempfile, urllib.request
+    >>> from bktools.sandbox import Server
+    >>> with tempfile.TemporaryDirectory() as folder, Server(folder) as server:
+    ...     request = urllib.request.Request(f"{server.base_url}/v2/employees?limit=1")
+    ...     request.add_header("Authorization", f"Bearer {server.token}")
+    ...     urllib.request.urlopen(request).status
+    200
+    """
+
+    base_url: str
+    token: str
+    api_key: str
+    balance_url: str
+    balance_token: str
+    company_id: str
+
+    def __init__(
+        self,
+        folder: Path | str,
+        *,
+        port: int = 0,
+        seed: int = 1,
+        companies: int = 3,
+        categories: int = 240,
+        employees: int = 27,
+        latency: float = 0.0,
+        requests_per_minute: int | None = None,
+        max_limit: int = 100,
+        job_seconds: float = 1.0,
+        faults: Iterable[Fault] = (),
+        db: Path | str | None = None,
+        balance_port: int = 0,
+    ) -> None:
+        for name, value, smallest in (
+            ("port", port, 0),
+            ("companies", companies, 1),
+            ("categories", categories, 0),
+            ("employees", employees, 0),
+            ("latency", latency, 0),
+            ("max_limit", max_limit, 1),
+            ("job_seconds", job_seconds, 0),
+            ("balance_port", balance_port, 0),
+            ("requests_per_minute", 1 if requests_per_minute is None else requests_per_minute, 1),
+        ):
+            if value < smallest:
+                raise ArgumentError(name, f"must be at least {smallest}", value)
+        self.file = Path(db) if db is not None else Path(folder) / DATABASE
+        self._world = World(seed, companies, categories, employees)
+        self._ports = (port, balance_port)
+        self._max_limit = max_limit
+        self._job_seconds = job_seconds
+        self._faults = Faults(faults)
+        self._conduct = Conduct(self._faults, latency, requests_per_minute)
+        self._uvicorn: uvicorn.Server | None = None
+        self._thread: threading.Thread | None = None
+        self._failure: BaseException | None = None
+
+    def start(self) -> Self:
+        """Start serving and return this server; addresses and credentials are known then.
+
+        Raises
+        ------
+        StorageError
+            The state cannot be used, or a port is taken.
+        """
+        if self._thread is not None:
+            return self
+        with self._store() as store:
+            self.token, self.api_key = store.settings["token"], store.settings["api_key"]
+            self.balance_token = store.settings["balance_token"]
+            self.company_id = store.companies()[0].id
+        sockets = _listen(self._ports)
+        self.base_url, self.balance_url = (f"http://{LOOPBACK}:{s.getsockname()[1]}" for s in sockets)
+        self._failure = None
+        # Daemon, so that a notebook's kernel or a script ends without asking.
+        self._thread = threading.Thread(target=self._run, args=(sockets,), name="bktools-sandbox", daemon=True)
+        self._thread.start()
+        deadline = time.monotonic() + _START_SECONDS
+        while not (self._uvicorn and self._uvicorn.started):
+            if not self._thread.is_alive() or time.monotonic() > deadline:
+                self.stop()
+                raise StorageError(f"the sandbox did not start: {self._failure}") from self._failure
+            time.sleep(0.002)
+        return self
+
+    def stop(self) -> None:
+        """Stop serving; the state stays. Does nothing when it is not running."""
+        if self._thread is None:
+            return
+        if self._uvicorn is not None:
+            self._uvicorn.should_exit = True
+        self._thread.join()
+        self._thread = None
+        self._uvicorn = None
+
+    def wait(self) -> None:
+        """Wait until the server stops; Ctrl-C ends the waiting as usual."""
+        while self._thread is not None and self._thread.is_alive():
+            # Without an end a join keeps Ctrl-C waiting on some platforms.
+            self._thread.join(0.5)
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        address = self.base_url if self._thread is not None else "not running"
+        return f"Server({str(self.file)!r}, {address})"
+
+    # What a test or a demonstration needs besides the interface
+
+    def inject(self, fault: Fault) -> None:
+        """Put a fault in force from the next request on."""
+        self._faults.add(fault)
+
+    def clear_faults(self) -> None:
+        """Take every fault out of force."""
+        self._faults.clear()
+
+    def issue_token(
+        self,
+        scopes: Sequence[str] = ALL_SCOPES,
+        *,
+        companies: Sequence[str] | None = None,
+        expires_in: float | None = None,
+        balance: bool = False,
+    ) -> str:
+        """Return another token.
+
+        Parameters
+        ----------
+        scopes : sequence of str
+            Some of `bktools.sandbox.auth.ALL_SCOPES`.
+        companies : sequence of str, optional
+            The companies it is for; all of them unless given.
+        expires_in : float, optional
+            Seconds until it answers 401.
+        balance : bool
+            Whether it is for the balance host; its company is the first of `companies`.
+        """
+        with self._store() as store:
+            audience = BALANCE_AUDIENCE if balance else MAIN_AUDIENCE
+            return issue_token(store.settings["secret"], audience, scopes, companies, expires_in)
+
+    def companies(self) -> list[Company]:
+        """Return every company."""
+        with self._store() as store:
+            return store.companies()
+
+    def configure_company(
+        self,
+        company_id: str,
+        *,
+        has_integration: bool | None = None,
+        has_contra_accounts: bool | None = None,
+        job_outcome: str | None = None,
+        job_expires_in: int | None = None,
+    ) -> None:
+        """Change how export jobs of a company go; what is not given stays.
+
+        Parameters
+        ----------
+        company_id : str
+            The company.
+        has_integration, has_contra_accounts : bool, optional
+            Without the one, jobs are refused as ACCOUNTING_INTEGRATION_NOT_FOUND, without the other as
+            MISSING_CONTRA_ACCOUNTS.
+        job_outcome : str, optional
+            How later jobs end: "completed", "completed_with_errors", "failed", or "expired" (they never start).
+        job_expires_in : int, optional
+            Seconds until a job that does not start expires.
+        """
+        if job_outcome is not None and job_outcome not in OUTCOMES:
+            raise ArgumentError("job_outcome", f"must be one of {', '.join(OUTCOMES)}", job_outcome)
+        changes = {
+            "has_integration": has_integration,
+            "has_contra_accounts": has_contra_accounts,
+            "job_outcome": job_outcome,
+            "job_expires_in": job_expires_in,
+        }
+        with self._store() as store:
+            store.configure_company(company_id, {name: value for name, value in changes.items() if value is not None})
+
+    def add_category(self, name: str, **fields: Any) -> str:
+        """Add a category at the end of the table and return its id; fields are those of `world.Category`."""
+        first = next(self._world.categories_of(0))
+        values = first._asdict() | {"company_id": self.company_id, "account_id": None, "tax_code_id": None}
+        values |= {"metadata": None, "archived": False, "id": new_id(), "name": name} | fields
+        category = Category(**values)
+        with self._store() as store:
+            store.add_category(category)
+        return category.id
+
+    def remove_category(self, category_id: str) -> bool:
+        """Remove a category; tell whether it was there."""
+        with self._store() as store:
+            return store.remove_category(category_id)
+
+    def category_ids(self, company_id: str | None = None) -> list[str]:
+        """Return the ids of a company's categories (the first company's), in the order of the table."""
+        with self._store() as store:
+            return store.category_ids(company_id or self.company_id)
+
+    def accounts(self, company_id: str | None = None) -> list[Account]:
+        """Return the accounts of a company (the first company) as they are stored."""
+        with self._store() as store:
+            return store.accounts(company_id or self.company_id)
+
+    def export_jobs(self) -> list[dict[str, Any]]:
+        """Return every export job as it is now, the oldest first, with the interface's fields."""
+        with self._store() as store:
+            return [job_at(job, time.time()) for job in store.export_jobs()]
+
+    def accepted_entries(self) -> dict[str, int]:
+        """Return how often each accounting entry was accepted in an export job; more than once is booked twice."""
+        with self._store() as store:
+            return store.accepted_entries()
+
+    def _store(self) -> Store:
+        return Store(self.file, self._world)
+
+    def _transport_of(self, client: tuple[str, int]) -> asyncio.Transport:
+        assert self._uvicorn is not None
+        connections = self._uvicorn.server_state.connections
+        return next(c.transport for c in connections if isinstance(c, H11Protocol) and c.client == client)
+
+    def _run(self, sockets: list[socket.socket]) -> None:
+        try:
+            with self._store() as store:
+                state = State(store, self._max_limit, self._job_seconds)
+                app = build_app(state, self._conduct, self.base_url, self.balance_url, self._transport_of)
+                config = uvicorn.Config(
+                    app,
+                    http="h11",
+                    ws="none",
+                    loop="asyncio",
+                    lifespan="off",
+                    log_config=None,
+                    access_log=False,
+                    server_header=False,
+                    timeout_graceful_shutdown=1,
+                )
+                self._uvicorn = uvicorn.Server(config)
+                self._uvicorn.run(sockets=sockets)
+        except BaseException as error:  # noqa: BLE001 - told to the thread that waits for the start
+            self._failure = error
+        finally:
+            for listening in sockets:
+                listening.close()
+
+
+def reset(folder: Path | str) -> None:
+    """Forget the state in a folder: remove the sandbox's database and the files SQLite keeps beside it, nothing else."""
+    for suffix in ("", "-wal", "-shm"):
+        (Path(folder) / f"{DATABASE}{suffix}").unlink(missing_ok=True)
+
+
+def _listen(ports: tuple[int, int]) -> list[socket.socket]:
+    sockets: list[socket.socket] = []
+    for port in ports:
+        listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        sockets.append(listening)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind((LOOPBACK, port))
+            listening.listen(2048)
+        except OSError as error:
+            for opened in sockets:
+                opened.close()
+            raise StorageError(
+                f"port {port} of {LOOPBACK} cannot be used ({error.strerror}); give another one or none"
+            ) from error
+    return sockets

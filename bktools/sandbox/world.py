@@ -1,0 +1,278 @@
+"""The world the sandbox starts with: everything follows from a seed, the same bytes on every platform.
+
+Ids and choices come from SHA-256 of the seed and a path such as ("company", 0, "category", 17), so that asking for more
+of one thing never changes another, and no version of a random generator matters.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from bktools.sandbox import names
+from bktools.sandbox.chart import ONLY_IN_SERVICE, OTHER_NAMES, chart_of_accounts
+
+# Kinds of categories by their number modulo a period; remainders are chosen so that no two kinds meet.
+_UNMAPPED = (12, 5)
+_ARCHIVED = (30, 7)
+_ON_ARCHIVED_ACCOUNT = (48, 11)
+_ON_UNCHARTED_ACCOUNT = (60, 25)
+_NAMESAKE_OF_THIRD = (240, 200)
+
+_SMALLER = 4  # the other companies have a quarter of the first one's categories
+
+
+class Company(NamedTuple):
+    """A company and how its exports are configured."""
+
+    id: str
+    name: str
+    country: str
+    currency: str
+    has_integration: bool
+    has_contra_accounts: bool
+    current: str
+    available: str
+
+
+class CategoryGroup(NamedTuple):
+    """A category group."""
+
+    id: str
+    company_id: str
+    name: str
+
+
+class TaxCode(NamedTuple):
+    """A tax code of the target system."""
+
+    id: str
+    company_id: str
+    external_id: str
+
+
+class Account(NamedTuple):
+    """An account as the service stores it; `metadata` is JSON text."""
+
+    id: str
+    company_id: str
+    external_id: str
+    name: str
+    archived: bool
+    code: str | None
+    metadata: str | None
+    tax_code_external_id: str | None
+
+
+class Category(NamedTuple):
+    """A bookkeeping category as the service stores it; `metadata` is JSON text."""
+
+    id: str
+    company_id: str
+    category_group_id: str
+    name: str
+    archived: bool
+    account_id: str | None
+    tax_code_id: str | None
+    metadata: str | None
+
+
+class Employee(NamedTuple):
+    """An employee as the service stores it."""
+
+    id: str
+    company_id: str
+    email: str
+    first_name: str
+    last_name: str
+    avatar_url: str | None
+    code: str | None
+    job_title: str | None
+    phone: str | None
+    role: str | None
+
+
+@dataclass(frozen=True)
+class World:
+    """Everything the sandbox holds at first.
+
+    Parameters
+    ----------
+    seed : int
+        Where all ids come from.
+    companies, categories, employees : int
+        How many: companies in all, categories and employees of the first company (a quarter of it in the others).
+    """
+
+    seed: int = 1
+    companies: int = 3
+    categories: int = 240
+    employees: int = 27
+
+    def id(self, *path: object) -> str:
+        """Return the UUID (shaped as version 4) of whatever lies at a path."""
+        return str(uuid.UUID(bytes=self._digest(path)[:16], version=4))
+
+    def number(self, below: int, *path: object) -> int:
+        """Return a number from 0 up to `below` that belongs to a path."""
+        return int.from_bytes(self._digest(path)[16:24], "big") % below
+
+    def _digest(self, path: tuple[object, ...]) -> bytes:
+        return hashlib.sha256(f"{self.seed}/{'/'.join(map(str, path))}".encode()).digest()
+
+    @cached_property
+    def all_companies(self) -> tuple[Company, ...]:
+        """Every company: the first fully configured, the second without contra accounts, the third not connected."""
+        return tuple(self._company(index) for index in range(self.companies))
+
+    def _company(self, index: int) -> Company:
+        called = names.COMPANIES[index % len(names.COMPANIES)]
+        again = index // len(names.COMPANIES)
+        whole = 10_000 + self.number(90_000, "company", index, "balance")
+        cents = "" if called.currency == "JPY" else ".50"
+        return Company(
+            id=self.id("company", index),
+            name=f"{called.name} {again + 1}" if again else called.name,
+            country=called.country,
+            currency=called.currency,
+            has_integration=index != 2,  # noqa: PLR2004 - the third company
+            has_contra_accounts=index != 1,
+            current=f"{whole}{cents}",
+            available=f"{whole - 1_250}{cents}",
+        )
+
+    def category_groups(self, company: int) -> list[CategoryGroup]:
+        """Return the category groups of a company."""
+        called = names.GROUPS.get(self.all_companies[company].country, names.OTHER_GROUPS)
+        owner = self.all_companies[company].id
+        return [CategoryGroup(self.id("company", company, "group", name), owner, name) for name in called]
+
+    def tax_codes(self, company: int) -> list[TaxCode]:
+        """Return the tax codes that a company's accounts name."""
+        found = dict.fromkeys(a.tax_code_external_id for a in self.accounts(company) if a.tax_code_external_id)
+        owner = self.all_companies[company].id
+        return [TaxCode(self.id("company", company, "tax", code), owner, code) for code in found]
+
+    def accounts(self, company: int) -> list[Account]:
+        """Return the accounts the service knows of a company."""
+        owner = self.all_companies[company].id
+
+        def account(code: str, name: str, tax: str | None, *, archived: bool) -> Account:
+            id_ = self.id("company", company, "account", code)
+            return Account(id_, owner, code, name, archived, code, None, tax)
+
+        if company > 0:
+            return [account(f"{4000 + 10 * n}", f"Account {4000 + 10 * n}", None, archived=n == 0) for n in range(12)]
+        known = [
+            account(row.code, OTHER_NAMES.get(row.code, row.name), row.tax_code or None, archived=not row.active)
+            for row in chart_of_accounts()
+            if row.in_service
+        ]
+        return known + [account(code, name, None, archived=archived) for code, name, archived in ONLY_IN_SERVICE]
+
+    def categories_of(self, company: int) -> Iterator[Category]:
+        """Yield the categories of a company, in the order in which they were made."""
+        owner = self.all_companies[company]
+        groups = [group.id for group in self.category_groups(company)]
+        accounts = self.accounts(company)
+        foreign = {code for code, _, _ in ONLY_IN_SERVICE}
+        uncharted = [a.id for a in accounts if a.external_id in foreign and not a.archived]
+        archived = [a.id for a in accounts if a.archived and a.external_id not in foreign]
+        usual = [a.id for a in accounts if not a.archived and a.external_id not in foreign]
+        taxes = [tax.id for tax in self.tax_codes(company)]
+        count = self.categories if company == 0 else self.categories // _SMALLER
+        for number in range(count):
+            account: str | None = usual[self.number(len(usual), "company", company, "mapping", number)]
+            if _is(number, _UNMAPPED):
+                account = None
+            elif archived and _is(number, _ON_ARCHIVED_ACCOUNT):
+                account = archived[number % len(archived)]
+            elif uncharted and _is(number, _ON_UNCHARTED_ACCOUNT):
+                account = uncharted[number // _ON_UNCHARTED_ACCOUNT[0] % len(uncharted)]
+            yield Category(
+                id=self.id("company", company, "category", number),
+                company_id=owner.id,
+                category_group_id=groups[number % len(groups)],
+                name=_category_name(company, owner.country, number),
+                archived=_is(number, _ARCHIVED),
+                account_id=account,
+                tax_code_id=taxes[number % len(taxes)] if taxes and _is(number, (20, 3)) else None,
+                metadata=names.METADATA[number // 16 % len(names.METADATA)] if _is(number, (16, 0)) else None,
+            )
+
+    def employees_of(self, company: int) -> Iterator[Employee]:
+        """Yield the employees of a company; some without code, avatar, job title, phone or role."""
+        owner = self.all_companies[company]
+        domain = names.COMPANIES[company % len(names.COMPANIES)].domain
+        count = self.employees if company == 0 else max(1, self.employees // _SMALLER) if self.employees else 0
+        for number in range(count):
+            first, last, address = names.PEOPLE[(number + 5 * company) % len(names.PEOPLE)]
+            again = number // len(names.PEOPLE)
+            yield Employee(
+                id=self.id("company", company, "employee", number),
+                company_id=owner.id,
+                email=f"{address}{again or ''}@{domain}",
+                first_name=first,
+                last_name=last,
+                avatar_url=f"https://images.{domain}/{number}.png" if number % 3 == 0 else None,
+                code=None if number % 6 == 4 else f"{number + 1:04}",  # noqa: PLR2004 - every sixth
+                job_title=None if number % 5 == 3 else names.JOB_TITLES[number % len(names.JOB_TITLES)],  # noqa: PLR2004
+                phone=f"+49 221 {number + 100:03} {number}" if number % 4 else None,
+                role=names.ROLES[number % len(names.ROLES)] if number % 7 else None,
+            )
+
+
+def category_json(category: Category) -> str:
+    """Return a category as the service answers it; its metadata to the letter, left out where there is none."""
+    shown = json.dumps(
+        {
+            "id": category.id,
+            "companyId": category.company_id,
+            "categoryGroupId": category.category_group_id,
+            "name": category.name,
+            "archived": category.archived,
+            "accountId": category.account_id,
+            "taxCodeId": category.tax_code_id,
+        },
+        ensure_ascii=False,
+    )
+    return shown if category.metadata is None else f'{shown[:-1]}, "metadata": {category.metadata}}}'
+
+
+def employee_json(employee: Employee) -> str:
+    """Return an employee as the service answers it, without the fields that are not known."""
+    fields = {
+        "id": employee.id,
+        "companyId": employee.company_id,
+        "email": employee.email,
+        "firstName": employee.first_name,
+        "lastName": employee.last_name,
+        "avatar": {"url": employee.avatar_url} if employee.avatar_url else None,
+        "code": employee.code,
+        "jobTitle": employee.job_title,
+        "phone": employee.phone,
+        "role": employee.role,
+    }
+    return json.dumps({name: value for name, value in fields.items() if value is not None}, ensure_ascii=False)
+
+
+def _is(number: int, kind: tuple[int, int]) -> bool:
+    period, remainder = kind
+    return number % period == remainder
+
+
+def _category_name(company: int, country: str, number: int) -> str:
+    if company == 0 and number < len(names.FIRST_NAMES):
+        return names.FIRST_NAMES[number]
+    if company == 0 and _is(number, _NAMESAKE_OF_THIRD):
+        return names.FIRST_NAMES[2]
+    things = names.CATEGORY_NAMES.get(country, names.OTHER_CATEGORY_NAMES)
+    thing = things[number % len(things)]
+    place = names.PLACES[number // len(things) % len(names.PLACES)]
+    again = number // (len(things) * len(names.PLACES))
+    return f"{thing} {place} {again + 1}" if again else f"{thing} {place}"
