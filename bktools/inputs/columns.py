@@ -60,6 +60,7 @@ class Vocabulary:
         for field, heading in self.chosen.items():
             if heading:
                 places[field] = _named(headings, heading, field, source)
+                self._refuse_opposite(field, heading)
         for field, groups in self.fields.items():
             if field in self.chosen:
                 continue
@@ -78,6 +79,14 @@ class Vocabulary:
                     source=source,
                 )
         return places
+
+    def _refuse_opposite(self, field: str, heading: str) -> None:
+        """Raise an error when a heading says the opposite of its field: every account would be turned round."""
+        other = {"archived": "active", "active": "archived"}.get(field)
+        if other in self.fields and normal(heading) in self.fields[other][0]:
+            raise ArgumentError(
+                f"columns[{field!r}]", f"must not be a column that says {other}: use {option(other, heading)}"
+            )
 
 
 def option(field: str, heading: str = "HEADING") -> str:

@@ -192,10 +192,10 @@ def _record_lines(body: memoryview, head: Head) -> Lines | None:
         outside = np.searchsorted(quotes, starts) % 2 == 0
         starts, numbers = starts[outside], numbers[outside]
     # Lines without a character are no records.
-    padded = np.concatenate(
-        [values[starts[starts < len(values)]], np.full((starts >= len(values)).sum(), 10, np.uint8)]
-    )
-    return numbers[(padded != ord("\n")) & (padded != ord("\r"))]
+    inside = starts < len(values)
+    first = values[starts[inside]]
+    filled: Lines = numbers[inside][(first != ord("\n")) & (first != ord("\r"))]
+    return filled
 
 
 def _well_quoted(values: npt.NDArray[np.uint8], quotes: Lines, delimiter: str) -> bool:

@@ -6,6 +6,7 @@ import codecs
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from bktools.errors import ArgumentError, InputError
 
@@ -23,6 +24,11 @@ _ONE_BYTE = ("cp1252", "cp1250", "cp850", "mac_roman")
 
 # What the languages of the headings write beyond ASCII.
 _LETTERS = frozenset("äöüßÄÖÜåÅæÆøØéèêëÉÈÊàâÀÂçÇîïÎôÔùûÙÛœŒñÑáíóúÁÍÓÚìòÌÒąćęłńśźżĄĆĘŁŃŚŹŻ")
+
+_MARKS_OF_TEXT = frozenset("–—‘’‚“”„«»‹›…•€§°´·½¡¿ºª\u00a0\u00ad")  # noqa: RUF001 - these very marks are meant
+_IS_ASCII_LETTER = np.array([chr(byte).isascii() and chr(byte).isalpha() for byte in range(256)])
+
+Counts = npt.NDArray[np.int64]
 
 _MAYBE_UTF16 = 0.4
 _PART = 1 << 24
@@ -42,6 +48,8 @@ def to_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str,
     mark, found = next(((mark, name) for mark, name in _MARKS if data.startswith(mark)), (b"", ""))
     if encoding is not None:
         try:
+            # Encoding a letter refuses what is a codec but no text encoding, such as base64.
+            "a".encode(encoding)
             found = codecs.lookup(encoding).name
         except LookupError:
             raise ArgumentError("encoding", "must be an encoding such as utf-8 or cp1252", encoding) from None
@@ -127,7 +135,11 @@ def _one_byte_encoding(body: bytes, at: int, source: str) -> str:
 
     Two bytes of an old encoding can look like UTF-8 by chance (a Polish "ÓŁ"), but then not like a letter known here.
     """
-    counts = np.bincount(np.frombuffer(body, dtype=np.uint8), minlength=256)
+    values = np.frombuffer(body, dtype=np.uint8)
+    counts = np.bincount(values, minlength=256)
+    # What stands between two ASCII letters is a letter, too, not a typographer's quote.
+    ascii_letter = _IS_ASCII_LETTER[values]
+    inside = np.bincount(values[1:-1][ascii_letter[:-2] & ascii_letter[2:]], minlength=256)
     whole = [character for character in body.decode(errors="ignore") if not character.isascii()]
     if not _LETTERS.isdisjoint(whole) or len(whole) > counts[128:].sum() / 4:
         raise InputError(
@@ -136,9 +148,21 @@ def _one_byte_encoding(body: bytes, at: int, source: str) -> str:
             source=source,
             line=body.count(b"\n", 0, at) + 1,
         )
-    scores: dict[str, int] = {}
-    for encoding in _ONE_BYTE:
-        letters = {byte: bytes([byte]).decode(encoding, errors="replace") for byte in range(128, 256) if counts[byte]}
-        if "\N{REPLACEMENT CHARACTER}" not in letters.values():
-            scores[encoding] = sum(int(counts[byte]) for byte, letter in letters.items() if letter in _LETTERS)
-    return max(scores, key=lambda encoding: scores[encoding])
+    candidates = [name for name in _ONE_BYTE if _decodes(body, name)]
+    return max(candidates, key=lambda name: _evidence(counts, inside, name))
+
+
+def _decodes(body: bytes, encoding: str) -> bool:
+    try:
+        body.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _evidence(counts: Counts, inside: Counts, encoding: str) -> tuple[int, int]:
+    """Return how much speaks for an encoding: letters inside words first, then letters and marks anywhere."""
+    high = {byte: bytes([byte]).decode(encoding, errors="replace") for byte in range(128, 256)}
+    letters = sum(int(inside[byte]) * (1 if letter in _LETTERS else -1) for byte, letter in high.items())
+    usual = sum(int(counts[byte]) for byte, letter in high.items() if letter in _LETTERS or letter in _MARKS_OF_TEXT)
+    return letters, usual

@@ -5,7 +5,7 @@ from __future__ import annotations
 import narwhals as nw
 
 from bktools.frames.engine import Lazy
-from bktools.reconcile.findings import Tables, account, findings, flag, shown
+from bktools.reconcile.findings import Tables, account, findings, flag, line, shown
 
 ERP_ACCOUNT = account("erp_code", "erp_name")
 SERVICE_ACCOUNT = account("code", "name")
@@ -19,14 +19,14 @@ def missing_in_service(tables: Tables) -> Lazy:
         severity="warning",
         action="create",
         external_id="external_id",
-        message=nw.format("{} is in the chart and not in the service: create it (bktools accounts create)", ERP_ACCOUNT),
+        message=line("{} is in the chart and not in the service: create it (bktools accounts create)", ERP_ACCOUNT),
     )
 
 
 def missing_in_erp(tables: Tables) -> Lazy:
     """In the service and not in the chart of its company."""
     archived = nw.col("archived").fill_null(False)
-    line = "{} is in the service and not in the chart: "
+    template = "{} is in the service and not in the chart: "
     return findings(
         tables.pairs.filter(nw.col("chart_rows").is_null() & nw.col("charted")),
         "missing_in_erp",
@@ -35,8 +35,8 @@ def missing_in_erp(tables: Tables) -> Lazy:
         external_id="external_id",
         account_id="account_id",
         message=nw.when(archived)
-        .then(nw.format(line + "it is archived already, nothing to do", SERVICE_ACCOUNT))
-        .otherwise(nw.format(line + "archive it in the service, or bring it back in the ERP", SERVICE_ACCOUNT)),
+        .then(line(template + "it is archived already, nothing to do", SERVICE_ACCOUNT))
+        .otherwise(line(template + "archive it in the service, or bring it back in the ERP", SERVICE_ACCOUNT)),
     )
 
 
@@ -58,7 +58,7 @@ def tax_code_differs(tables: Tables) -> Lazy:
 
 def archived_differs(tables: Tables) -> Lazy:
     """Both have the account, and one of them has it archived."""
-    line = "{} is {} in the chart and {} in the service: {} it in the service"
+    template = "{} is {} in the chart and {} in the service: {} it in the service"
     to_archive = [ERP_ACCOUNT, nw.lit("archived"), nw.lit("active"), nw.lit("archive")]
     to_unarchive = [ERP_ACCOUNT, nw.lit("active"), nw.lit("archived"), nw.lit("unarchive")]
     return findings(
@@ -72,8 +72,8 @@ def archived_differs(tables: Tables) -> Lazy:
         erp_value=flag("erp_archived"),
         service_value=flag("archived"),
         message=nw.when(nw.col("erp_archived"))
-        .then(nw.format(line, *to_archive))
-        .otherwise(nw.format(line, *to_unarchive)),
+        .then(line(template, *to_archive))
+        .otherwise(line(template, *to_unarchive)),
     )
 
 
@@ -85,7 +85,7 @@ def account_id_unknown(tables: Tables) -> Lazy:
         severity="warning",
         external_id="external_id",
         field="id",
-        message=nw.format(
+        message=line(
             "{} exists in the service and its ID is unknown here: import it (bktools accounts import FILE)",
             account(nw.coalesce("code", "erp_code"), nw.coalesce("name", "erp_name")),
         ),
@@ -96,15 +96,15 @@ def account_unused(tables: Tables) -> Lazy:
     """No category names the active account; nothing is said of a company whose categories were not given."""
     companies = tables.categories.select("company_id").unique()
     named = tables.categories.select("company_id", "account_id").filter(~nw.col("account_id").is_null())
-    active = tables.pairs.filter(~nw.col("account_id").is_null() & ~nw.col("archived").fill_null(False))
-    accounts = active.select("company_id", "external_id", "account_id", "code", "name")
+    active = tables.accounts.filter(~nw.col("id").is_null() & ~nw.col("archived").fill_null(False))
+    accounts = active.select("company_id", "external_id", "code", "name", account_id="id")
     return findings(
         accounts.join(companies, on="company_id", how="semi").join(named, on=["company_id", "account_id"], how="anti"),
         "account_unused",
         severity="info",
         external_id="external_id",
         account_id="account_id",
-        message=nw.format("no category uses {}", SERVICE_ACCOUNT),
+        message=line("no category uses {}", SERVICE_ACCOUNT),
     )
 
 
@@ -114,7 +114,7 @@ def company_without_chart(tables: Tables) -> Lazy:
         tables.pairs.filter(~nw.col("charted")).group_by("company_id").agg(count=nw.len()),
         "company_without_chart",
         severity="warning",
-        message=nw.format(
+        message=line(
             "the chart has no account of company {}, so what the service has of it ({}) was not compared: "
             "give its chart, or leave the company out",
             nw.col("company_id"),
@@ -137,7 +137,7 @@ def _difference(
         field=field,
         erp_value=erp,
         service_value=service,
-        message=nw.format(
+        message=line(
             f"{{}} has the {words} {{}} in the chart and {{}} in the service: update it in the service",
             ERP_ACCOUNT,
             shown(erp),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import narwhals as nw
 
 from bktools.frames.engine import Lazy
-from bktools.reconcile.findings import Tables, account, category, findings, shown
+from bktools.reconcile.findings import Tables, account, category, findings, line, shown
 
 ACCOUNT = account("account_code", "account_name")
 CATEGORY = category()
@@ -16,7 +16,7 @@ CATEGORY = category()
 
 def category_without_account(tables: Tables) -> Lazy:
     """Every entry under a category without an account fails in the export."""
-    return _broken(tables, "category_without_account", "no_account", nw.format("{} has no account: give it one in the service", CATEGORY))
+    return _broken(tables, "category_without_account", "no_account", line("{} has no account: give it one in the service", CATEGORY))
 
 
 def category_on_unknown_account(tables: Tables) -> Lazy:
@@ -25,7 +25,7 @@ def category_on_unknown_account(tables: Tables) -> Lazy:
         tables,
         "category_on_unknown_account",
         "unknown_account",
-        nw.format(
+        line(
             "{} is on account {}, which is not known here: import it (bktools accounts import FILE), "
             "or give the category another account",
             CATEGORY,
@@ -36,14 +36,14 @@ def category_on_unknown_account(tables: Tables) -> Lazy:
 
 def category_on_archived_account(tables: Tables) -> Lazy:
     """Every entry under a category on an archived account fails in the export."""
-    line = "{} is on {}, which is archived in the service: give it another account"
-    return _broken(tables, "category_on_archived_account", "archived_account", nw.format(line, CATEGORY, ACCOUNT))
+    template = "{} is on {}, which is archived in the service: give it another account"
+    return _broken(tables, "category_on_archived_account", "archived_account", line(template, CATEGORY, ACCOUNT))
 
 
 def category_on_account_to_be_archived(tables: Tables) -> Lazy:
     """The ERP no longer has the account, or has it archived."""
-    line = "{} is on {}, which the ERP has archived or no longer has: give it another account before the next export"
-    return _broken(tables, "category_on_account_to_be_archived", "to_be_archived_account", nw.format(line, CATEGORY, ACCOUNT), action="archive")
+    template = "{} is on {}, which the ERP has archived or no longer has: give it another account before the next export"
+    return _broken(tables, "category_on_account_to_be_archived", "to_be_archived_account", line(template, CATEGORY, ACCOUNT), action="archive")
 
 
 def archived_category_on_active_account(tables: Tables) -> Lazy:
@@ -52,7 +52,7 @@ def archived_category_on_active_account(tables: Tables) -> Lazy:
         tables.coverage.filter(nw.col("archived") & (nw.col("state") == "covered")),
         "archived_category_on_active_account",
         severity="info",
-        message=nw.format("{} is archived and its account {} is active", CATEGORY, ACCOUNT),
+        message=line("{} is archived and its account {} is active", CATEGORY, ACCOUNT),
     )
 
 
@@ -70,7 +70,7 @@ def category_name_duplicate(tables: Tables) -> Lazy:
         severity=_unless_archived("warning"),
         field="name",
         service_value="name",
-        message=nw.format(
+        message=line(
             "{} has the name of {} other categories of the company: rename it, so that people can tell them apart",
             CATEGORY,
             (nw.col("count") - 1).cast(nw.String),
@@ -87,7 +87,7 @@ def category_without_tax_code(tables: Tables) -> Lazy:
         severity=_unless_archived("warning"),
         field="tax_code_id",
         erp_value="erp_tax",
-        message=nw.format(
+        message=line(
             "{} has no tax code and its account {} has {} in the ERP: give it the tax code, if it should have one",
             CATEGORY,
             ACCOUNT,
@@ -111,7 +111,7 @@ def category_tax_code_ambiguous(tables: Tables) -> Lazy:
         field="tax_code_id",
         erp_value="erp_tax",
         service_value="tax_code_id",
-        message=nw.format(
+        message=line(
             "{} is on {}, which has {} in the ERP; its tax code is used for {} and {} there: check which one it is",
             CATEGORY,
             ACCOUNT,

@@ -24,29 +24,36 @@ COVERAGE_COLUMNS = [
 def cover(given: Given, pairs: Lazy) -> Lazy:
     """Return one row per category with the account behind it.
 
-    The columns above, and for the checks: `account_code`, `account_action`, `account_active` and `erp_tax` of the
-    account.
+    The columns above, and for the checks: `account_code`, and of the chart `erp_tax` and whether it has the account
+    once, `in_chart`. `pairs` are the remarkable ones, judged: an account that is not among them is as in the chart.
     """
     categories = given.categories.rename({"id": "category_id"})
+    used = categories.select("company_id", "account_id").unique()
     # Only accounts that a category names: there may be a million others. An ID that is on several accounts gives one.
     named = (
-        given.accounts.select(*KEY, account_id="id")
-        .join(categories.select("company_id", "account_id").unique(), on=["company_id", "account_id"], how="semi")
+        given.accounts.select(*KEY, "name", "code", "archived", account_id="id")
+        .join(used, on=["company_id", "account_id"], how="semi")
         .group_by("company_id", "account_id")
-        .agg(nw.col("external_id").min())
+        .agg(
+            external_id=nw.col("external_id").min(),
+            account_name=nw.col("name").min(),
+            account_code=nw.col("code").min(),
+            account_archived=nw.col("archived").cast(nw.Int64).max(),
+        )
     )
-    facts = pairs.select(
-        *KEY,
-        account_name=nw.coalesce("name", "erp_name"),
-        account_code=nw.coalesce("code", "erp_code"),
-        account_archived="archived",
-        account_action="action",
-        erp_tax="erp_tax",
-        in_chart=nw.col("chart_rows") == 1,
+    charted = (
+        given.chart.select(*KEY, "tax_code_external_id")
+        .join(named.select(KEY), on=KEY, how="semi")
+        .group_by(*KEY)
+        .agg(erp_tax=nw.col("tax_code_external_id").min(), chart_rows=nw.len())
     )
-    named = named.join(facts, on=KEY, how="left")
-    covered = categories.join(named, on=["company_id", "account_id"], how="left")
-    archived = nw.col("account_archived").fill_null(False)
+    verbs = pairs.select(*KEY, account_action="action")
+    covered = (
+        categories.join(named, on=["company_id", "account_id"], how="left")
+        .join(charted, on=KEY, how="left")
+        .join(verbs, on=KEY, how="left")
+    )
+    archived = (nw.col("account_archived") == 1).fill_null(False)
     state = (
         nw.when(is_empty("account_id"))
         .then(nw.lit("no_account"))
@@ -58,6 +65,6 @@ def cover(given: Given, pairs: Lazy) -> Lazy:
         .then(nw.lit("to_be_archived_account"))
         .otherwise(nw.lit("covered"))
     )
-    return covered.with_columns(state=state, in_chart=nw.col("in_chart").fill_null(False)).select(
+    return covered.with_columns(state=state, in_chart=(nw.col("chart_rows") == 1).fill_null(False)).select(
         *COVERAGE_COLUMNS, "account_code", "erp_tax", "in_chart"
     )

@@ -97,6 +97,14 @@ def summarised(found: Lazy, actions: Lazy) -> Lazy:
     return nw.concat([counted, verbs]).with_columns(_rank()).sort("rank", "check").select("check", "severity", "count")
 
 
+def line(template: str, *parts: nw.Expr) -> nw.Expr:
+    """Return a line of text with parts, none of which is null, in the places of `{}`."""
+    texts = template.split("{}")
+    pieces = [piece for text, part in zip(texts, [*parts, None], strict=True) for piece in (nw.lit(text), part)]
+    # narwhals' own format guards every part against null, which doubles the query.
+    return nw.concat_str(*[piece for piece in pieces[:-1]], ignore_nulls=True)
+
+
 def account(code: str | nw.Expr, name: str | nw.Expr) -> nw.Expr:
     """Return how a line names an account: "1200 Bank"; its external ID where it has no code."""
     return nw.concat_str(nw.coalesce(code, "external_id"), name, separator=" ", ignore_nulls=True)

@@ -6,7 +6,7 @@ import narwhals as nw
 
 from bktools.contract.accounts import LONGEST_TEXT
 from bktools.frames.engine import Lazy
-from bktools.reconcile.findings import Tables, account, findings, shown
+from bktools.reconcile.findings import Tables, account, findings, line, shown
 from bktools.reconcile.pairs import KEY, is_empty, is_long
 
 # What a spreadsheet or a person may add to a text without anybody seeing it. Spelled out, because engines do not agree
@@ -31,9 +31,9 @@ def external_id_duplicate(tables: Tables) -> Lazy:
             severity="error",
             external_id="external_id",
             field="external_id",
-            message=nw.format(line, nw.col(rows).cast(nw.String), shown("external_id")),
+            message=line(template, nw.col(rows).cast(nw.String), shown("external_id")),
         )
-        for rows, line in sides.items()
+        for rows, template in sides.items()
     ]
     return nw.concat(several)
 
@@ -52,9 +52,9 @@ def external_id_empty(tables: Tables) -> Lazy:
             severity="error",
             external_id="external_id",
             field="external_id",
-            message=nw.format(line, named),
+            message=line(template, named),
         )
-        for frame, line in sides
+        for frame, template in sides
     ]
     return nw.concat(nameless)
 
@@ -83,7 +83,7 @@ def name_missing(tables: Tables) -> Lazy:
         external_id="external_id",
         account_id="account_id",
         field="name",
-        message=nw.format("{} has no name in the chart: give it one in the ERP", account("erp_code", "erp_name")),
+        message=line("{} has no name in the chart: give it one in the ERP", account("erp_code", "erp_name")),
     )
 
 
@@ -105,7 +105,7 @@ def leading_zeros_lost(tables: Tables) -> Lazy:
         field="code",
         erp_value="erp_code",
         service_value="code",
-        message=nw.format(
+        message=line(
             f"the chart has the code {{}} and the service {{}}, {READ_AS_TEXT}", shown("erp_code"), shown("code")
         ),
     )
@@ -124,7 +124,7 @@ def code_lengths_mixed(tables: Tables) -> Lazy:
         "code_lengths_mixed",
         severity="info",
         field="code",
-        message=nw.format(
+        message=line(
             "codes of the chart have {} to {} digits and none starts with 0: if the ERP has some that do, "
             "read the chart's file as text",
             nw.col("shortest").cast(nw.String),
@@ -143,7 +143,7 @@ def _too_long(tables: Tables, check: str, column: str, words: str, field: str) -
         account_id="account_id",
         field=field,
         erp_value=column,
-        message=nw.format(
+        message=line(
             f"{words} of {{}}… has {{}} characters and the service takes {LONGEST_TEXT}: shorten it in the ERP",
             cut,
             nw.col(column).str.len_chars().cast(nw.String),
@@ -151,7 +151,7 @@ def _too_long(tables: Tables, check: str, column: str, words: str, field: str) -
     )
 
 
-def _alike(tables: Tables, check: str, bare: nw.Expr, line: str) -> Lazy:
+def _alike(tables: Tables, check: str, bare: nw.Expr, template: str) -> Lazy:
     """Return findings for accounts of the chart alone that are like one of the service alone, once made bare."""
     # Narrow before the join: DuckDB plans a wide one ten times as long.
     chart = tables.pairs.filter(nw.col("service_rows").is_null()).select(*KEY, bare=bare)
@@ -166,8 +166,8 @@ def _alike(tables: Tables, check: str, bare: nw.Expr, line: str) -> Lazy:
         field="external_id",
         erp_value="external_id",
         service_value="like",
-        message=nw.format(
-            f"the chart has the external ID {{}} and the service {{}}, {line}", shown("external_id"), shown("like")
+        message=line(
+            f"the chart has the external ID {{}} and the service {{}}, {template}", shown("external_id"), shown("like")
         ),
     )
 

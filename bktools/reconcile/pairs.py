@@ -5,11 +5,15 @@ Accounts are matched on external ID within a company, to the letter, and on noth
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import narwhals as nw
 
 from bktools.contract.accounts import LONGEST_TEXT
 from bktools.frames.engine import Lazy
 from bktools.reconcile.given import Given
+
+Keep = Callable[[Lazy], Lazy]
 
 KEY = ["company_id", "external_id"]
 ACTION_COLUMNS = [*KEY, "account_id", "action", "why", "name", "code", "archived", "tax_code_external_id"]
@@ -25,13 +29,12 @@ def is_long(column: str) -> nw.Expr:
     return (nw.col(column).str.len_chars() > LONGEST_TEXT).fill_null(False)
 
 
-def pair(given: Given) -> Lazy:
+def pair(given: Given, keep: Keep = lambda frame: frame) -> Lazy:
     """Return one row per (company, external ID) of either side; rows without an external ID are left out.
 
     Columns: the key; `erp_*` as the chart has it; `account_id`, `name`, `code`, `archived`, `tax` as the service has
     it; `chart_rows`, `service_rows` how many rows have the key (null: none); `charted` whether there is a chart for the
-    company; `*_differs`, named as
-    their checks; `action`, `why`. What is ambiguous (several rows of a key) is null.
+    company; `*_differs`, named as their checks. What is ambiguous (several rows of a key) is null.
     """
     chart = _one_per_key(
         given.chart.select(
@@ -42,11 +45,13 @@ def pair(given: Given) -> Lazy:
             erp_tax="tax_code_external_id",
         ),
         "chart_rows",
+        keep,
     )
     charted = given.chart.select("company_id").unique().with_columns(charted=nw.lit(True))
     service = _one_per_key(
         given.accounts.select(*KEY, "name", "code", "archived", account_id="id", tax="tax_code_external_id"),
         "service_rows",
+        keep,
     ).join(charted, on="company_id", how="left")
     joined = chart.join(service, on=KEY, how="full", suffix="_service")
     told = ~nw.col("account_id").is_null()
@@ -69,12 +74,28 @@ def pair(given: Given) -> Lazy:
         *["account_id", "name", "code", "archived", "tax", "service_rows"],
         charted=~nw.col("chart_rows").is_null() | ~nw.col("charted").is_null(),
         **differences,
-    ).with_columns(**_judgement())
+    )
+
+
+def remarkable(pairs: Lazy) -> Lazy:
+    """Return the pairs that anything is to be said about: among a million accounts, a few."""
+    said = [
+        *[nw.col(flag) for flag in ("name_differs", "code_differs", "tax_code_differs", "archived_differs")],
+        *[nw.col(rows).is_null() | (nw.col(rows) > 1) for rows in ("chart_rows", "service_rows")],
+        *[nw.col(column).is_null() for column in ("erp_name", "account_id")],
+        *[is_long(column) for column in ("external_id", "erp_name", "erp_code")],
+    ]
+    return pairs.filter(nw.any_horizontal(*said, ignore_nulls=True))
+
+
+def judged(pairs: Lazy) -> Lazy:
+    """Return the pairs with `action` and `why`: the first rule that holds decides."""
+    return pairs.with_columns(**_judgement())
 
 
 def actions(pairs: Lazy, chart: Lazy) -> Lazy:
     """Return the verb of each account, with what creating it takes; as the chart has it where the chart has it."""
-    listed = pairs.select(
+    listed = judged(pairs).select(
         *KEY,
         "account_id",
         "action",
@@ -100,10 +121,10 @@ def actions(pairs: Lazy, chart: Lazy) -> Lazy:
     return nw.concat([listed, nameless]).sort(*KEY, "code", "name")
 
 
-def _one_per_key(frame: Lazy, count: str) -> Lazy:
+def _one_per_key(frame: Lazy, count: str, keep: Keep) -> Lazy:
     """Return one row per key with the number of its rows; where there are several, their values are left out."""
     keyed = frame.filter(~is_empty("external_id"))
-    several = keyed.group_by(*KEY).agg(nw.len().cast(nw.Int64).alias(count)).filter(nw.col(count) > 1)
+    several = keep(keyed.group_by(*KEY).agg(nw.len().cast(nw.Int64).alias(count)).filter(nw.col(count) > 1))
     columns = frame.collect_schema()
     once = keyed.join(several.select(KEY), on=KEY, how="anti").with_columns(nw.lit(1, nw.Int64).alias(count))
     ambiguous = several.select(
@@ -120,7 +141,6 @@ def _differs(erp: str, service: str, known: nw.Expr) -> nw.Expr:
 
 
 def _judgement() -> dict[str, nw.Expr]:
-    """Return `action` and `why` of a pair: the first rule that holds decides."""
     in_chart, in_service = ~nw.col("chart_rows").is_null(), ~nw.col("service_rows").is_null()
     new, gone = in_chart & ~in_service, in_service & ~in_chart
     erp_archived = nw.col("erp_archived").fill_null(False)

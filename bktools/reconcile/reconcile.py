@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import narwhals as nw
+import pandas as pd
 
-from bktools.frames.engine import collect, in_memory, kept
+from bktools.frames.engine import Lazy, collect, in_memory, kept
 from bktools.frames.schema import to_pandas
 from bktools.reconcile import checks, given
 from bktools.reconcile.coverage import COVERAGE_COLUMNS, cover
-from bktools.reconcile.findings import Tables, summarised
-from bktools.reconcile.pairs import actions, pair
+from bktools.reconcile.findings import Tables
+from bktools.reconcile.pairs import actions, judged, pair, remarkable
 from bktools.reconcile.reconciliation import Reconciliation
 
 
@@ -63,18 +64,23 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
     '1200 Bank is in the chart and not in the service: create it (bktools accounts create)'
     """
     own = in_memory(chart, accounts, categories)
-    keep = kept if own else (lambda frame: frame)
+    keep = kept if own else _lazy
     frames = given.read(chart, accounts, categories)
-    pairs = keep(pair(frames))
-    coverage = keep(cover(frames, pairs))
-    tables = Tables(frames.chart, frames.accounts, frames.categories, pairs, coverage)
-    findings, verbs = keep(checks.run(tables)), keep(actions(pairs, frames.chart))
-    found = {
-        "findings": findings,
-        "actions": verbs,
-        "coverage": coverage.select(COVERAGE_COLUMNS).sort("company_id", "name", "category_id"),
-        "summary": summarised(findings, verbs),
-    }
-    if own:
-        return Reconciliation(**{name: to_pandas(collect(frame)) for name, frame in found.items()})
-    return Reconciliation(**{name: nw.to_native(frame) for name, frame in found.items()})
+    pairs = pair(frames, keep)
+    said = keep(judged(remarkable(pairs)))
+    coverage = keep(cover(frames, said))
+    found = checks.run(Tables(frames.chart, frames.accounts, frames.categories, said, coverage))
+    give = _collected if own else nw.to_native
+    return Reconciliation(
+        findings=give(found),
+        coverage=give(coverage.select(COVERAGE_COLUMNS).sort("company_id", "name", "category_id")),
+        list_actions=lambda: give(actions(pairs, frames.chart)),
+    )
+
+
+def _lazy(frame: Lazy) -> Lazy:
+    return frame
+
+
+def _collected(frame: Lazy) -> pd.DataFrame:
+    return to_pandas(collect(frame))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+from collections.abc import Callable
 from typing import Any
 
 
@@ -11,6 +13,9 @@ class Reconciliation:
     """What a reconciliation found."""
 
     findings: Any
-    actions: Any
     coverage: Any
-    summary: Any
+    list_actions: Callable[[], Any]
+
+    @functools.cached_property
+    def actions(self) -> Any:
+        return self.list_actions()

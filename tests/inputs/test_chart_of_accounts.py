@@ -1,0 +1,248 @@
+"""Charts of accounts in the forms that ERPs write."""
+
+from __future__ import annotations
+
+import pytest
+
+from bktools.errors import ArgumentError, InputError
+from bktools.frames import schema
+from bktools.inputs.chart_of_accounts import read_chart_of_accounts
+
+COMPANY = "6fa459ea-ee8a-4ca4-894e-db77e160355e"
+OTHER = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
+
+
+def notes(chart):
+    return "\n".join(chart.attrs["bktools"]["notes"])
+
+
+def nulls(chart, field):
+    return chart[field].isna().tolist()
+
+
+def test_german_chart(write):
+    """A German export with BOM, CRLF and yes in its own word is read without an option, and says what it saw."""
+    path = write(
+        "\ufeffKonto;Bezeichnung;Art;Steuerschlüssel;Aktiv\r\n"
+        "0400;Technische Anlagen ;Bestand;9;ja\r\n"
+        '1200;"Bank; ""Haus""";Bestand;;nein\r\n',
+        name="konten.csv",
+    )
+    chart = read_chart_of_accounts(path, company=COMPANY.upper())
+    assert list(chart.columns) == schema.CHART.names
+    assert chart["external_id"].tolist() == chart["code"].tolist() == ["0400", "1200"]
+    assert chart["name"].tolist() == ["Technische Anlagen ", 'Bank; "Haus"']
+    assert chart["archived"].tolist() == [False, True]
+    assert chart["archived"].dtype == bool
+    assert chart["tax_code_external_id"].iloc[0] == "9"
+    assert nulls(chart, "tax_code_external_id") == [False, True]
+    assert chart["company_id"].tolist() == [COMPANY, COMPANY]
+    assert chart["type"].tolist() == ["Bestand", "Bestand"]
+    assert chart["line"].tolist() == [2, 3]
+    seen = chart.attrs["bktools"]
+    assert seen["columns"] == {
+        "external_id": "Konto",
+        "code": "Konto",
+        "name": "Bezeichnung",
+        "type": "Art",
+        "tax_code_external_id": "Steuerschlüssel",
+        "active": "Aktiv",
+    }
+    assert (seen["delimiter"], seen["encoding"], seen["heading_line"], seen["rows"]) == (";", "utf-8-sig", 1, 2)
+    assert seen["source"] == str(path)
+    assert len(seen["sha256"]) == 64
+    assert seen["notes"] == []
+
+
+@pytest.mark.parametrize(
+    ("headings", "archived", "yes"),
+    [
+        ("*Code,*Name", None, None),
+        ("Account #,Account Name,Inactive", True, "Yes"),
+        ("Account No.,Description,Active", False, "TRUE"),
+        ("No.,Name,Blocked", True, "Yes"),
+        ("Konto-Nr.;Kontobeschriftung;Gesperrt", True, "X"),
+        ("Kontonummer;Kontobezeichnung;Aktiv", False, "Ja"),
+        ("Numéro de compte;Intitulé du compte;Actif", False, "oui"),
+        ("CompteNum|CompteLib", None, None),
+        ("Código de cuenta;Nombre de la cuenta;Activo", False, "Sí"),
+        ("Grootboekrekening;Omschrijving;Geblokkeerd", True, "ja"),
+        ("Kontonummer;Benämning;Aktiv", False, "ja"),
+        ("Kontonr.;Kontonavn;Spærret", True, "ja"),
+        ("Kontonummer;Navn;Sperret", True, "ja"),
+        ("Numer konta;Nazwa konta;Aktywne", False, "tak"),
+        ("Codice conto;Descrizione;Attivo", False, "sì"),
+        ("KONTO\tBEZEICHNUNG", None, None),
+    ],
+)
+def test_headings_in_ten_languages(write, headings, archived, yes):
+    """Code, name and flag are found by their headings in ten languages, whatever the delimiter."""
+    delimiter = next(one for one in ";|\t," if one in headings)
+    row = ["0010", "Kassa"] + ([yes] if yes else [])
+    chart = read_chart_of_accounts(write(f"{headings}\n{delimiter.join(row)}\n"))
+    assert chart[["code", "name"]].values.tolist() == [["0010", "Kassa"]]
+    assert chart["archived"].tolist() == [bool(archived)]
+    assert chart.attrs["bktools"]["delimiter"] == delimiter
+
+
+def test_text_is_kept_to_the_letter(write):
+    """Zeros, spaces, newlines, emoji, right-to-left text, formulas and words that look like nulls stay."""
+    names = [" a ", "b\r\nc\nd", "\U0001f4b6", "\u05e7\u05d5\u05e4\u05d4 \u202e", "=1+1", "NA", "null", 'q"q', "'0"]
+    rows = "".join(f'00{at},"{name.replace(chr(34), chr(34) * 2)}"\r\n' for at, name in enumerate(names))
+    chart = read_chart_of_accounts(write("Code,Name\r\n" + rows))
+    assert chart["name"].tolist() == names
+    assert chart["code"].tolist() == [f"00{at}" for at in range(len(names))]
+    assert chart["line"].tolist() == [2, 3, 6, 7, 8, 9, 10, 11, 12]
+
+
+def test_external_id_beside_code(write):
+    """A column of its own for the external ID is taken, and codes may then repeat."""
+    chart = read_chart_of_accounts(write("External ID,Code,Name\nA-1,400,x\nA-2,400,y\n"))
+    assert chart["external_id"].tolist() == ["A-1", "A-2"]
+    assert chart["code"].tolist() == ["400", "400"]
+
+
+def test_title_lines_and_sections(write):
+    """Lines above the headings, titles of sections, repeated headings and blank rows are no accounts."""
+    chart = read_chart_of_accounts(
+        write(
+            "Kontenplan 2026\n\nFirma: Muster;;\nKonto;Bezeichnung;Art\n;Anlagen;\n0400;Maschinen;B\n;;\nUmlauf;;\n"
+            "Konto;Bezeichnung;Art\n1200;Bank;B\n\n"
+        )
+    )
+    assert chart["code"].tolist() == ["0400", "1200"]
+    assert chart["line"].tolist() == [6, 10]
+    assert chart.attrs["bktools"]["heading_line"] == 4
+    assert "skipped 2 rows that are titles of sections, not accounts: lines 5, 8" in notes(chart)
+    assert "skipped 1 rows that repeat the headings: line 9" in notes(chart)
+
+
+def test_excel_says_its_delimiter(write):
+    """Excel's own first line `sep=` is obeyed and is no row."""
+    chart = read_chart_of_accounts(write("sep=;\r\nKonto;Name\r\n0400;a,b\r\n"))
+    assert chart[["code", "name", "line"]].values.tolist() == [["0400", "a,b", 3]]
+
+
+def test_columns_as_said(write):
+    """A mapping wins over recognition, and an empty heading leaves a field out."""
+    path = write("Key,Konto,Label,Tax Code\n7,0400,Machines,V9\n")
+    columns = {"external_id": "Konto", "code": "key", "name": "Label", "tax_code_external_id": None}
+    chart = read_chart_of_accounts(path, columns=columns)
+    assert chart[["external_id", "code", "name"]].values.tolist() == [["0400", "7", "Machines"]]
+    assert nulls(chart, "tax_code_external_id") == [True]
+
+
+def test_tax_rate_is_no_tax_code(write):
+    """A rate is never the identifier of a tax code, whether the heading or the values say that it is one."""
+    by_heading = read_chart_of_accounts(write("Account,Name,VAT rate\n400,a,25\n"))
+    assert nulls(by_heading, "tax_code_external_id") == [True]
+    assert "'VAT rate' is a tax rate" in notes(by_heading)
+    path = write("*Code,*Name,*Tax Code\n400,a,0.1\n401,b,\n")
+    by_value = read_chart_of_accounts(path)
+    assert nulls(by_value, "tax_code_external_id") == [True, True]
+    assert "'*Tax Code' holds tax rates" in notes(by_value)
+    said = read_chart_of_accounts(path, columns={"tax_code_external_id": "*Tax Code"})
+    assert said["tax_code_external_id"].tolist()[0] == "0.1"
+    codes = read_chart_of_accounts(write("Code,Name,Tax Code\n400,a,9\n401,b,0.1\n"))
+    assert codes["tax_code_external_id"].tolist() == ["9", "0.1"]
+
+
+def test_lost_zeros_are_told_not_mended(write):
+    """Codes shorter than the one length of those with leading zeros are named, and stay as they are."""
+    chart = read_chart_of_accounts(write("Konto;Name\n0410;a\n400;b\n1200;c\n"))
+    assert chart["code"].tolist() == ["0410", "400", "1200"]
+    assert "1 codes seem to have lost their leading zeros" in notes(chart)
+    assert "line 3" in notes(chart)
+    assert "leading zeros" not in notes(read_chart_of_accounts(write("Konto;Name\n04;a\n0400;b\n12;c\n")))
+
+
+def test_odd_accounts_are_told(write):
+    """An account without a name and a code with a space at its end are kept and named."""
+    chart = read_chart_of_accounts(write("Konto;Name\n0410 ;a\n0420;\n"))
+    assert chart["code"].tolist() == ["0410 ", "0420"]
+    assert chart["name"].tolist() == ["a", ""]
+    assert "1 external IDs begin or end with white space, which is kept: line 2" in notes(chart)
+    assert "1 accounts have no name: line 3" in notes(chart)
+
+
+def test_two_flag_columns(write):
+    """Archived is who is archived by either column."""
+    chart = read_chart_of_accounts(write("Code,Name,Active,Archived\n1,a,yes,no\n2,b,no,no\n3,c,yes,yes\n4,d,,\n"))
+    assert chart["archived"].tolist() == [False, True, True, False]
+
+
+def test_status_words(write):
+    """A status in words says whether an account is archived."""
+    chart = read_chart_of_accounts(write("Code,Name,Status\n1,a,Active\n2,b,ARCHIVED\n"))
+    assert chart["archived"].tolist() == [False, True]
+
+
+def test_company_column(write):
+    """A company's accounts are unique within the company; another company than the one asked for is refused."""
+    path = write(f"Code,Name,company_id\n1,a,{COMPANY.upper()}\n1,b,{OTHER}\n")
+    assert read_chart_of_accounts(path)["company_id"].tolist() == [COMPANY, OTHER]
+    with pytest.raises(InputError, match=r"line 3: 'company_id' must be the company asked for"):
+        read_chart_of_accounts(path, company=COMPANY)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("Code,Name\n1,a\n2,b\n1,c\n", r"line 4: external ID '1' is on line 2 already, it must be unique; correct"),
+        (
+            "Code,Name\n" + "1,a\n" * 6,
+            r"line 3: .*'1' is on line 2 already.*5 rows repeat one: lines 3, 4, 5 and 2 more",
+        ),
+        ("External ID,Code,Name\n,1,a\n", r"line 2: 'External ID' is the external ID and must not be empty"),
+        (f"Code,Name\n{'9' * 256},a\n", r"line 2: 'Code' must have at most 255 characters"),
+        (f"Code,Name\n1,{'n' * 256}\n", r"line 2: 'Name' must have at most 255 characters"),
+        ("Foo,Name\n1,a\n", r"no column is the code; found: 'Foo', 'Name'; .*--column code=HEADING"),
+        ("Code,Foo\n1,a\n", r"no column is the name; found: 'Code', 'Foo'; .*columns=\{\"name\": \"HEADING\"\}"),
+        (
+            "Konto;Code;Name\n1;2;a\n",
+            r"'Konto' \(column 1\) and 'Code' \(column 2\) could each be the code; .*--column",
+        ),
+        ("Code,Name,Name\n1,a,b\n", r"'Name' \(column 2\) and 'Name' \(column 3\).*rename one of them"),
+        ("Code,Name,Active\n1,a,maybe\n", r"line 2: 'Active' must say yes or no.*got 'maybe'"),
+        ("Code,Name\n", "headings but no rows"),
+        ("Code,Name\n,\n", "no row below the headings has a code"),
+        ("Code,Name\n1,Rent, rates\n", r"line 2: 3 cells, but 2 headings \(line 1\).*--delimiter"),
+        ('Code,Name\n1,a\n2,"b\n3,c\n', r"line 3: a quoted cell that starts here is not closed"),
+        ('Code,Name\n1,"a" b\n', r"line 2: a quoted cell that starts here is not closed properly"),
+        ("", "the file is empty"),
+        (" \n\n", "the file is empty"),
+    ],
+)
+def test_refusals(write, content, message):
+    """What cannot be taken as it is gets one line that names the place and the way out."""
+    with pytest.raises(InputError, match=message) as caught:
+        read_chart_of_accounts(write(content))
+    assert "\n" not in str(caught.value)
+    assert "file.csv" in str(caught.value)
+
+
+def test_arguments_are_checked(write):
+    """An unknown field, a heading that is not there and a flag turned round are refused."""
+    path = write("Code,Name,Aktiv\n1,a,ja\n")
+    with pytest.raises(ArgumentError, match="columns may map these fields: external_id, code"):
+        read_chart_of_accounts(path, columns={"number": "Code"})
+    with pytest.raises(InputError, match=r"no column is headed 'Konto' for the code; found: 'Code'"):
+        read_chart_of_accounts(path, columns={"code": "Konto"})
+    with pytest.raises(ArgumentError, match="must not be a column that says active"):
+        read_chart_of_accounts(path, columns={"archived": "Aktiv"})
+    with pytest.raises(ArgumentError, match="company must be a UUID"):
+        read_chart_of_accounts(path, company="acme")
+    with pytest.raises(ArgumentError, match="delimiter must be one character"):
+        read_chart_of_accounts(path, delimiter=";;")
+
+
+def test_short_rows_and_surplus_empty_cells(write):
+    """Rows without their last empty cells, and rows with empty cells too many, are whole rows."""
+    chart = read_chart_of_accounts(write("Code,Name,Tax Code\n1,a\n2,b,V,,\n"))
+    assert chart["name"].tolist() == ["a", "b"]
+    assert nulls(chart, "tax_code_external_id") == [True, False]
+
+
+def test_inch_marks_are_no_quotes(write):
+    """A quote in the middle of a cell that has none around it is a character."""
+    assert read_chart_of_accounts(write('Code,Name\n1,3" pipe\n2,b\n'))["name"].tolist() == ['3" pipe', "b"]

@@ -1,0 +1,75 @@
+"""Encodings are found by evidence, and doubts are told."""
+
+from __future__ import annotations
+
+import codecs
+
+import pytest
+
+from bktools.errors import ArgumentError, InputError
+from bktools.inputs.chart_of_accounts import read_chart_of_accounts
+from bktools.inputs.encoding import to_utf8
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "found"),
+    [
+        ("Büro ß", "utf-8", "utf-8"),
+        ("Büro", "utf-8-sig", "utf-8-sig"),
+        ("Büro and some more", "utf-16-le", "utf-16-le"),
+        ("Büro and some more", "utf-16-be", "utf-16-be"),
+        ("Büro \u2013 „Haus“", "cp1252", "cp1252"),
+        ("Försäljning på café, Ærø", "cp1252", "cp1252"),
+        ("Śródki trwałe, należności", "cp1250", "cp1250"),
+        ("PÓŁPRODUKTY, należności", "cp1250", "cp1250"),
+        ("Büromöbel, Straße", "cp850", "cp850"),
+        ("Büromöbel", "mac_roman", "mac_roman"),
+        ("\u2013 Kasse \u2013", "cp1252", "cp1252"),
+        ("PÓŁ", "cp1250", "cp1250"),
+    ],
+)
+def test_encodings_are_found(text, encoding, found):
+    """Text in the encodings of ERPs comes back as it was written."""
+    assert to_utf8(text.encode(encoding), None, "f.csv")[:2] == (text.encode(), found)
+
+
+def test_a_guess_is_told():
+    """An encoding that was not certain is in the notes, with the option that sets it."""
+    assert "--encoding" in to_utf8("ö".encode("cp1252"), None, "f.csv")[2][0]
+    assert to_utf8("ö".encode("cp1252"), "cp1252", "f.csv")[2] == []
+
+
+def test_set_encoding_wins():
+    """The encoding that the caller names is taken, with or without its mark."""
+    assert to_utf8("ł".encode("cp1250"), "cp1250", "f")[:2] == ("ł".encode(), "cp1250")
+    assert to_utf8(codecs.BOM_UTF16_LE + "ł".encode("utf-16-le"), "utf-16", "f")[0] == "ł".encode()
+    assert to_utf8(codecs.BOM_UTF8 + b"a", "utf-8", "f")[0] == b"a"
+    assert to_utf8("ä".encode(), "latin-1", "f")[0] == "Ã¤".encode()
+    with pytest.raises(ArgumentError, match="encoding must be an encoding"):
+        to_utf8(b"a", "klingon", "f")
+    with pytest.raises(ArgumentError, match="encoding must be an encoding"):
+        to_utf8(b"a", "base64", "f")
+
+
+@pytest.mark.parametrize(
+    ("data", "encoding", "message"),
+    [
+        ("Büro\nHöhe\n".encode() + "Öl\n".encode("cp1252"), None, r"line 3: byte 0xD6 is no UTF-8.*mixed.*--encoding"),
+        ("Büro\n".encode("cp1252") * 50 + "Öl\n".encode(), None, r"line 1: byte 0xFC .*mixed"),
+        (codecs.BOM_UTF8 + b"a\n\xff\n", None, r"line 2: byte 0xFF is no utf-8"),
+        (b"a\nb\n\xe4\n", "utf-8", r"line 3: byte 0xE4 is no utf-8; set encoding="),
+        (b"a\n\x81\n", "cp1252", r"line 2: byte 0x81 is no cp1252"),
+        (b"a,b\nc,\0\n", None, r"line 2: a NUL byte"),
+    ],
+)
+def test_refusals(data, encoding, message):
+    """Bytes that do not fit are named with their line."""
+    with pytest.raises(InputError, match=message):
+        to_utf8(data, encoding, "f.csv")
+
+
+def test_chart_in_utf16(write):
+    """Excel's "Unicode text", UTF-16 with tabs, is a chart without an option."""
+    chart = read_chart_of_accounts(write("Konto\tBezeichnung\r\n0400\tBüro\r\n", "konten.txt", "utf-16"))
+    assert chart[["code", "name"]].values.tolist() == [["0400", "Büro"]]
+    assert chart.attrs["bktools"]["encoding"] == "utf-16-le"

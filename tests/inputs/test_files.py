@@ -1,0 +1,186 @@
+"""Files of every make: workbooks, Parquet, and what is no table at all."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import xlsxwriter
+
+from bktools.errors import ArgumentError, InputError
+from bktools.inputs.chart_of_accounts import read_chart_of_accounts
+from bktools.inputs.entries import read_entries
+
+ENTRY = "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
+COMPANY = "6fa459ea-ee8a-4ca4-894e-db77e160355e"
+
+
+@pytest.fixture
+def workbook(tmp_path):
+    """Write sheets of rows, text as text and numbers as numbers, and return the path."""
+
+    def workbook(sheets, name="chart.xlsx"):
+        path = tmp_path / name
+        with xlsxwriter.Workbook(path) as book:
+            form = book.add_format({"num_format": "dd.mm.yyyy"})
+            for title, rows in sheets.items():
+                sheet = book.add_worksheet(title)
+                for at, row in enumerate(rows):
+                    for place, cell in enumerate(row):
+                        if isinstance(cell, dt.date):
+                            sheet.write_datetime(at, place, cell, form)
+                        elif isinstance(cell, str):
+                            sheet.write_string(at, place, cell)
+                        elif cell is not None:
+                            sheet.write(at, place, cell)
+        return path
+
+    return workbook
+
+
+def test_workbook_chart(workbook):
+    """Text cells stay text, number cells have no decimals, and the sheet with the headings is found."""
+    rows = [
+        ["Kontenplan"],
+        [],
+        ["Konto", "Bezeichnung", "Aktiv"],
+        ["0400", " Maschinen \n", True],
+        [],
+        [401, "=Formel", False],
+        ["0420", "NA", True],
+    ]
+    chart = read_chart_of_accounts(workbook({"Info": [["Stand", "heute"]], "Konten": rows}))
+    assert chart["code"].tolist() == ["0400", "401", "0420"]
+    assert chart["name"].tolist() == [" Maschinen \n", "=Formel", "NA"]
+    assert chart["archived"].tolist() == [False, True, False]
+    assert chart["line"].tolist() == [4, 6, 7]
+    seen = chart.attrs["bktools"]
+    assert (seen["sheet"], seen["heading_line"]) == ("Konten", 3)
+    assert "read the sheet 'Konten'; not read: 'Info'" in seen["notes"]
+    assert any("1 codes seem to have lost their leading zeros" in note for note in seen["notes"])
+
+
+def test_workbook_number_codes_are_told(workbook):
+    """Codes that are numbers of several lengths may have lost zeros that nobody can see."""
+    chart = read_chart_of_accounts(workbook({"A": [["Konto", "Name"], [400, "a"], [1200, "b"]]}))
+    assert chart["code"].tolist() == ["400", "1200"]
+    assert "codes are numbers of different lengths" in "".join(chart.attrs["bktools"]["notes"])
+
+
+def test_workbook_sheet_is_chosen(workbook):
+    """A sheet is chosen by its name or position, and one that is not there is named with those that are."""
+    path = workbook({"A": [["Code", "Name"], ["1", "a"]], "B": [["Code", "Name"], ["2", "b"]]})
+    assert read_chart_of_accounts(path)["code"].tolist() == ["1"]
+    assert read_chart_of_accounts(path, sheet="B")["code"].tolist() == ["2"]
+    assert read_chart_of_accounts(path, sheet=1)["code"].tolist() == ["2"]
+    with pytest.raises(InputError, match="there is no sheet 'C'; found: 'A', 'B'"):
+        read_chart_of_accounts(path, sheet="C")
+    with pytest.raises(InputError, match="there is no sheet 2"):
+        read_chart_of_accounts(path, sheet=2)
+    with pytest.raises(ArgumentError, match="delimiter does not apply"):
+        read_chart_of_accounts(path, delimiter=";")
+
+
+def test_workbook_entries(workbook):
+    """Number cells are amounts with a point, date cells are dates, and a sum's last binary digits are not shown."""
+    rows = [
+        ["id", "company_id", "date", "amount"],
+        [ENTRY, COMPANY, dt.date(2026, 10, 31), 1234.567],
+        [ENTRY, COMPANY, dt.datetime(2026, 3, 4, 12, 30), 0.1 + 0.2],  # noqa: DTZ001 - Excel knows no zones
+        [ENTRY, COMPANY, None, 1e15],
+    ]
+    entries = read_entries(workbook({"A": rows}))
+    assert entries["amount"].tolist() == [Decimal("1234.567"), Decimal("0.300"), Decimal("1000000000000000.000")]
+    assert entries["date"].tolist()[:2] == [pd.Timestamp(2026, 10, 31), pd.Timestamp(2026, 3, 4)]
+    assert entries["date"].isna().tolist() == [False, False, True]
+
+
+def test_content_counts_not_the_name(workbook, write):
+    """A workbook named .csv and text named .xls are read by their content, and a note says so."""
+    rows = [["Code", "Name"], ["0400", "a"]]
+    chart = read_chart_of_accounts(workbook({"A": rows}, name="chart.csv"))
+    assert chart["code"].tolist() == ["0400"]
+    assert "read as a workbook file by its content" in chart.attrs["bktools"]["notes"][0]
+    chart = read_chart_of_accounts(write("Code\tName\n0400\ta\n", "chart.xls"))
+    assert chart["code"].tolist() == ["0400"]
+    assert "read as a text file by its content" in chart.attrs["bktools"]["notes"][0]
+
+
+def test_parquet_chart(tmp_path):
+    """Parquet text stays text, numbers with nulls are whole numbers again, nulls are empty."""
+    frame = pd.DataFrame({"code": ["0400", "0401"], "name": ["a ", "NA"], "Tax Code": [9.0, None], "extra": [[1], [2]]})
+    frame.to_parquet(tmp_path / "chart.parquet")
+    chart = read_chart_of_accounts(tmp_path / "chart.parquet")
+    assert chart["code"].tolist() == ["0400", "0401"]
+    assert chart["name"].tolist() == ["a ", "NA"]
+    assert chart["tax_code_external_id"].tolist()[0] == "9"
+    assert chart["tax_code_external_id"].isna().tolist() == [False, True]
+    assert chart["line"].tolist() == [2, 3]
+    assert "columns that are no text are not read: extra" in chart.attrs["bktools"]["notes"]
+
+
+def test_parquet_entries(tmp_path):
+    """Decimals come through exactly, tiny ones too, and timestamps are their dates."""
+    table = pa.table(
+        {
+            "id": [ENTRY, ENTRY],
+            "company_id": [COMPANY, COMPANY],
+            "amount": pa.array([Decimal("0E-10"), Decimal("-1234.0000000001")], pa.decimal128(20, 10)),
+            "date": pa.array([dt.datetime(2026, 10, 31, 23, tzinfo=dt.UTC), None], pa.timestamp("us", tz="UTC")),
+        }
+    )
+    pq.write_table(table, tmp_path / "entries.parquet")
+    entries = read_entries(tmp_path / "entries.parquet")
+    assert entries["amount"].tolist() == [Decimal("0E-10"), Decimal("-1234.0000000001")]
+    assert entries["date"].iloc[0] == pd.Timestamp(2026, 10, 31)
+    assert entries["date"].isna().tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", b"", "the file is empty"),
+        ("a.xlsx", b"PK\x03\x04 broken", "is no workbook that can be read"),
+        ("a.csv", b"PK\x03\x04 broken", "is no workbook that can be read"),
+        ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"x" * 600, "is no workbook that can be read"),
+        ("a.parquet", b"PAR1 broken PAR1", "is no Parquet file that can be read"),
+        ("a.csv", b"%PDF-1.7", "is a PDF, not a table: save it as CSV"),
+        ("a.csv", b"\x1f\x8b\x08", "is a gzip archive, not a table"),
+        ("a.xls", b"<html><table>", "is HTML or XML, not a table"),
+        ("a.docx", b"PK\x03\x04", r"has none of the suffixes .csv"),
+        ("a", b"Code,Name\n", r"has none of the suffixes"),
+    ],
+)
+def test_what_is_no_table(write, name, content, message):
+    """What cannot be a table is refused in one line that says what it is."""
+    path = write(content, name)
+    with pytest.raises(InputError, match=message) as caught:
+        read_chart_of_accounts(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_not_there(tmp_path):
+    """A missing file and a folder are told apart."""
+    with pytest.raises(InputError, match="there is no such file"):
+        read_chart_of_accounts(tmp_path / "missing.csv")
+    with pytest.raises(InputError, match="is a directory, not a file"):
+        read_chart_of_accounts(tmp_path)
+
+
+def test_empty_workbook(workbook):
+    """A workbook without a cell, and one with headings alone, are told."""
+    with pytest.raises(InputError, match="the workbook has no cells"):
+        read_chart_of_accounts(workbook({"A": []}))
+    with pytest.raises(InputError, match="headings but no rows"):
+        read_chart_of_accounts(workbook({"A": [["Code", "Name"]]}))
+
+
+def test_sheet_of_a_text_is_refused(write):
+    """A sheet of a text file is a mistake of the caller."""
+    with pytest.raises(ArgumentError, match="sheet does not apply"):
+        read_chart_of_accounts(write("Code,Name\n1,a\n"), sheet="A")

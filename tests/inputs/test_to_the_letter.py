@@ -1,0 +1,109 @@
+"""Whatever text a program writes into a table comes back to the letter, with the line it stands on."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import tempfile
+from pathlib import Path
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from bktools.inputs.chart_of_accounts import read_chart_of_accounts
+from bktools.inputs.delimited import read_body, read_head
+
+ENCODINGS = {
+    "utf-8": b"",
+    "utf-8-sig": b"",
+    "utf-16": b"",
+    "utf-16-le": codecs.BOM_UTF16_LE,
+    "utf-16-be": codecs.BOM_UTF16_BE,
+    "utf-32": b"",
+}
+
+# NUL is refused, lone surrogates are no text.
+TEXT = st.text(
+    st.one_of(
+        st.sampled_from("aZ0 ,;|\t\"'=\n\r\u00a0äłéßÅ\U0001f600\u05d0\u202e#*.-"),
+        st.characters(exclude_characters="\0", exclude_categories=("Cs",)),
+    ),
+    max_size=12,
+)
+ROWS = st.lists(st.tuples(TEXT, TEXT, TEXT), min_size=1, max_size=8)
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    rows=ROWS,
+    delimiter=st.sampled_from(",;\t|"),
+    line_end=st.sampled_from(["\n", "\r\n"]),
+    quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC]),
+    ends=st.booleans(),
+)
+@example(rows=[("NA", "null", "")], delimiter=",", line_end="\n", quoting=csv.QUOTE_ALL, ends=True)
+@example(rows=[("\r\n", "\n", '""')], delimiter=";", line_end="\r\n", quoting=csv.QUOTE_MINIMAL, ends=False)
+def test_cells_come_back(rows, delimiter, line_end, quoting, ends):
+    """Any cells in any dialect are read as Python's own reader reads them, with the line of each row."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, delimiter=delimiter, lineterminator=line_end, quoting=quoting)
+    writer.writerow(["Konto", "Bezeichnung", "Art"])
+    writer.writerows(rows)
+    text = out.getvalue() if ends else out.getvalue()[: -len(line_end)]
+    score = {"Konto", "Bezeichnung", "Art"}.intersection
+    head = read_head(text.encode(), lambda cells: len(score(cells)), delimiter=None, prefer=",", source="x.csv")
+    body = read_body(text.encode(), head, "x.csv")
+
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    expected, lines, line = [], [], 1
+    for cells in reader:
+        if line > 1 and cells:
+            # A lone carriage return that the writer left without quotes ends a row, for every reader.
+            expected.append(cells + [""] * (3 - len(cells)))
+            lines.append(line)
+        line = reader.line_num + 1
+    assert head.delimiter == delimiter
+    assert [list(row) for row in zip(*(column.to_pylist() for column in body.columns), strict=True)] == expected
+    assert body.lines.tolist() == lines
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    names=st.lists(TEXT, min_size=1, max_size=6),
+    delimiter=st.sampled_from(",;\t|"),
+    encoding=st.sampled_from(sorted(ENCODINGS)),
+    line_end=st.sampled_from(["\n", "\r\n"]),
+)
+def test_names_come_back_in_every_encoding(names, delimiter, encoding, line_end):
+    """A chart's names and codes with leading zeros survive every Unicode encoding, with its byte order mark."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, delimiter=delimiter, lineterminator=line_end, quoting=csv.QUOTE_ALL)
+    writer.writerow(["Konto", "Bezeichnung"])
+    writer.writerows([f"{at:04}", name] for at, name in enumerate(names))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "chart.csv")
+        path.write_bytes(ENCODINGS[encoding] + out.getvalue().encode(encoding))
+        chart = read_chart_of_accounts(path)
+    assert chart["name"].tolist() == names
+    assert chart["code"].tolist() == [f"{at:04}" for at in range(len(names))]
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    names=st.lists(st.text("aäöüßÄÖÜéèçåøæñ ,;-", min_size=1, max_size=12), min_size=1, max_size=6),
+    delimiter=st.sampled_from(",;\t|"),
+)
+def test_names_come_back_in_windows_encoding(names, delimiter):
+    """Western letters in cp1252 are found without a word, from one letter on."""
+    names = ["Büro", *names]
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, delimiter=delimiter)
+    writer.writerow(["Konto", "Bezeichnung"])
+    writer.writerows([f"{at:04}", name] for at, name in enumerate(names))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "chart.csv")
+        path.write_bytes(out.getvalue().encode("cp1252"))
+        chart = read_chart_of_accounts(path)
+    assert chart["name"].tolist() == names
+    assert chart.attrs["bktools"]["encoding"] == "cp1252"
