@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import threading
 from contextlib import ExitStack
@@ -10,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from bktools.errors import ConfigurationError, StorageError
 from bktools.sandbox import Server
 from bktools.service import Service
 from bktools.settings import SANDBOX, Secret, Settings, load_settings
@@ -124,6 +126,18 @@ def conversation(service: Service | None = None) -> Service:
         if settings not in _shared:
             _shared[settings] = open_service(settings)
         return _shared[settings]
+
+
+def forget_sandbox(settings: Settings) -> None:
+    """Remove the state of the sandbox that keeps it between runs, with its journal; a real one is never touched."""
+    if not settings.is_sandbox:
+        raise ConfigurationError(f"only the sandbox can be forgotten, not {settings.environment}")
+    try:
+        shutil.rmtree(settings.state_dir)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise StorageError(f"the sandbox's state in {settings.state_dir} cannot be removed: {error}") from error
 
 
 def _at(server: Server, settings: Settings) -> Settings:

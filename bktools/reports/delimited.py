@@ -158,8 +158,8 @@ def _as_text(column: pa.ChunkedArray, form: Profile) -> pa.ChunkedArray:
 
 
 def _guarded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    guarded = pc.if_else(
-        pc.match_substring_regex(column, FORMULA), pc.binary_join_element_wise("'", column, ""), column
-    )
-    kept = pc.binary_join_element_wise('="', column, '"', "")
+    apostrophe, equals, quote, nothing = (pa.scalar(text, pa.large_string()) for text in ("'", '="', '"', ""))
+    led = pc.binary_join_element_wise(apostrophe, column, nothing)
+    kept = pc.binary_join_element_wise(equals, column, quote, nothing)
+    guarded = pc.if_else(pc.match_substring_regex(column, FORMULA), led, column)
     return pc.if_else(pc.match_substring_regex(column, CHANGED), kept, guarded)

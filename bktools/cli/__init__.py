@@ -1,0 +1,27 @@
+"""The command line: one file per command."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run a command; what went wrong is one line on standard error and an exit code of `bktools.cli.exits`."""
+    from bktools.cli.app import app
+    from bktools.cli.exits import Exit, exit_of
+    from bktools.errors import BktoolsError
+
+    try:
+        app()
+    except BktoolsError as error:
+        if "--verbose" in sys.argv:
+            raise
+        print(f"bktools: {error}", file=sys.stderr)
+        sys.exit(exit_of(error))
+    except KeyboardInterrupt:
+        print("bktools: interrupted; what was done is in the journal, run again to go on", file=sys.stderr)
+        sys.exit(Exit.INTERRUPTED)
+    except BrokenPipeError:
+        # The reader of a pipe (head) went away.
+        sys.stderr.close()
+        sys.exit(Exit.FAILED)

@@ -1,0 +1,45 @@
+"""The commands put together. Heavy libraries are imported when a command runs, not here."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import bktools
+from bktools.cli import accounts, config, export, month_end, reconcile, sandbox
+
+app = typer.Typer(
+    name="bktools",
+    help="Bookkeeping service data: load, reconcile, export once, report.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+app.command("month-end")(month_end.month_end)
+app.command("reconcile")(reconcile.reconcile)
+app.command("config")(config.config)
+app.add_typer(accounts.app, name="accounts")
+app.add_typer(export.app, name="export")
+app.add_typer(sandbox.app, name="sandbox")
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"bktools {bktools.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def every_command(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and end.")
+    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Show the whole traceback of an error.")] = False,
+) -> None:
+    """Bookkeeping service data: load, reconcile, export once, report.
+
+    Try it without a service: bktools month-end --sandbox
+    """

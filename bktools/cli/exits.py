@@ -1,0 +1,48 @@
+"""Exit codes, each declared once."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from bktools import errors
+
+
+class Exit(IntEnum):
+    """What a command tells the shell."""
+
+    DONE = 0
+    FAILED = 1
+    USAGE = 2  # click's own for a wrong option
+    CONFIGURATION = 3
+    INPUT = 4
+    UNREACHABLE = 5
+    REFUSED = 6
+    SERVICE = 7
+    STORAGE = 8
+    JOURNAL = 9
+    INCOMPLETE = 10  # what was asked was not all done; the output says what and why
+    FINDINGS = 11  # a check that was asked to fail on findings found some
+    INTERRUPTED = 130
+
+
+# The first class that fits decides.
+BY_ERROR: tuple[tuple[type[BaseException], Exit], ...] = (
+    (errors.ConfigurationError, Exit.CONFIGURATION),
+    (errors.ArgumentError, Exit.INPUT),
+    (errors.InputError, Exit.INPUT),
+    (errors.PlanError, Exit.INPUT),
+    (errors.SnapshotNotFoundError, Exit.INPUT),
+    (errors.UnreachableError, Exit.UNREACHABLE),
+    (errors.ConnectionLostError, Exit.UNREACHABLE),
+    (errors.AuthenticationError, Exit.REFUSED),
+    (errors.ScopeError, Exit.REFUSED),
+    (errors.ServiceError, Exit.SERVICE),
+    (errors.StorageError, Exit.STORAGE),
+    (errors.JournalError, Exit.JOURNAL),
+    (errors.BktoolsError, Exit.FAILED),
+)
+
+
+def exit_of(error: BaseException) -> Exit:
+    """Return the exit code of an error."""
+    return next((code for kind, code in BY_ERROR if isinstance(error, kind)), Exit.FAILED)

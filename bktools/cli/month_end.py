@@ -1,0 +1,289 @@
+"""`bktools month-end`: the whole close, step by step, each step said."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bktools.cli.exits import Exit
+from bktools.cli.options import (
+    Apply,
+    Chart,
+    Column,
+    Company,
+    Delimiter,
+    Encoding,
+    EntryColumn,
+    Environment,
+    Sandbox,
+    conversation,
+    the_company,
+)
+from bktools.cli.options import columns as to_columns
+from bktools.errors import ArgumentError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bktools.reports.month_end import Close
+    from bktools.service import Service
+
+MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])\Z")
+
+
+def month_end(
+    sandbox: Sandbox = False,
+    apply: Apply = False,
+    chart: Chart = None,
+    entries: Annotated[
+        Path | None, typer.Option("--entries", help="The accounting entries: CSV, TSV, Excel or Parquet.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Folder to write; month-end-YYYY-MM by default.")] = None,
+    month: Annotated[
+        str | None, typer.Option("--month", help="The month closed, as 2026-10; the last one of the entries by default.")
+    ] = None,
+    company: Company = None,
+    environment: Environment = None,
+    column: Column = None,
+    entry_column: EntryColumn = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    max_entries: Annotated[int, typer.Option("--max-entries", min=1, help="Entries of an export job at most.")] = 500,
+    wait: Annotated[
+        float, typer.Option("--wait", min=0, help="Seconds to wait while an export job of the company is in progress.")
+    ] = 300.0,
+    profile: Annotated[str, typer.Option("--profile", help="Of the CSV files: excel, excel-eu or machine.")] = "excel",
+) -> None:
+    """Close a month: load, reconcile, create accounts, export the entries that are ready, write the folder.
+
+    Without --apply everything is planned and nothing is written to the service. Run twice with --apply, the second run
+    creates nothing twice.
+
+    Example: bktools month-end --sandbox --apply
+    """
+    if month is not None and not MONTH.match(month):
+        raise ArgumentError("--month", "must be a month such as 2026-10", month)
+    _check_profile(profile)
+    files = _Files(chart, entries, to_columns(column), to_columns(entry_column), delimiter, encoding)
+    with conversation(environment, sandbox=sandbox, company=company) as service:
+        close, folder = _close(
+            service, files, month=month, out=out, apply=apply, max_entries=max_entries, wait=wait, profile=profile
+        )
+    _say_not_done(close)
+    typer.echo(f"\nWritten to {folder}{'/' if folder.is_dir() else ''}")
+    if not apply:
+        typer.echo("Nothing was written to the service: run again with --apply to do it.")
+    elif _is_incomplete(close):
+        raise typer.Exit(Exit.INCOMPLETE)
+
+
+class _Files:
+    """What is read, and how."""
+
+    def __init__(
+        self,
+        chart: Path | None,
+        entries: Path | None,
+        columns: dict[str, str] | None,
+        entry_columns: dict[str, str] | None,
+        delimiter: str | None,
+        encoding: str | None,
+    ) -> None:
+        self.chart = chart
+        self.entries = entries
+        self.columns = columns
+        self.entry_columns = entry_columns
+        self.delimiter = delimiter
+        self.encoding = encoding
+
+    def read(self, service: Service, company: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Return chart and entries; the sample files of the sandbox where none is named."""
+        from bktools.cli.reconcile import recognised, sample_files
+        from bktools.inputs.chart_of_accounts import read_chart_of_accounts
+        from bktools.inputs.entries import read_entries
+
+        chart, entries = self.chart, self.entries
+        if chart is None or entries is None:
+            samples = sample_files(service)
+            chart, entries = chart or samples[0], entries or samples[1]
+        read_chart = read_chart_of_accounts(
+            chart, columns=self.columns, company=company, delimiter=self.delimiter, encoding=self.encoding
+        )
+        _say("chart", recognised(read_chart))
+        read = read_entries(entries, columns=self.entry_columns)
+        _say("entries", recognised(read))
+        return read_chart, read
+
+
+class _Clock:
+    """Seconds a step."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        begin = time.perf_counter()
+        yield
+        self.seconds[name] = time.perf_counter() - begin
+
+
+def _close(
+    service: Service,
+    files: _Files,
+    *,
+    month: str | None,
+    out: Path | None,
+    apply: bool,
+    max_entries: int,
+    wait: float,
+    profile: str,
+) -> tuple[Close, Path]:
+    from bktools.export import compose_export_jobs
+    from bktools.journal.accounts import load_accounts
+    from bktools.journal.export_jobs import load_export_jobs
+    from bktools.reconcile import reconcile_accounts
+    from bktools.reports.month_end import Close, check_target, write_month_end
+    from bktools.submit import create_accounts, submit_export_jobs
+    from bktools.tables.load import load_categories, load_employees
+
+    begun_at = dt.datetime.now(dt.UTC)
+    clock = _Clock()
+    company = the_company(service)
+    note = " (embedded service: not real books)" if service.settings.is_sandbox else ""
+    typer.echo(f"Month-end of company {company} · {service.settings.environment}{note}\n")
+
+    # Everything that can be wrong with files and folders is found before anything is sent.
+    with clock.step("read files"):
+        chart, entries = files.read(service, company)
+    period = month or _month_of(entries)
+    folder = out or Path(f"month-end-{period}")
+    check_target(folder)
+    in_period = _up_to(entries, period)
+
+    with clock.step("load"):
+        categories = load_categories(company, refresh=True, service=service)
+        _say("categories", f"{len(categories)} rows")
+        employees = load_employees(company, refresh=True, service=service)
+        _say("employees", f"{len(employees)} rows")
+
+    with clock.step("reconcile"):
+        before = reconcile_accounts(chart, load_accounts(company, service=service), categories)
+    _say("reconcile", _verbs(before.actions))
+
+    with clock.step("create accounts"):
+        accounts = create_accounts(before, apply=apply, service=service)
+        known = load_accounts(company, service=service)
+        after = reconcile_accounts(chart, known, categories) if apply else before
+    _say("accounts", _counts(accounts["outcome"]))
+    _say("findings", _counts(after.findings["severity"]))
+
+    with clock.step("compose"):
+        plan = compose_export_jobs(
+            entries,
+            selection=in_period.to_list(),
+            categories=categories,
+            accounts=known,
+            employees=employees,
+            history=load_export_jobs(company, entries=True, service=service),
+            company=company,
+            max_entries=max_entries,
+        )
+    _say("export plan", f"{len(plan.entries)} entries ready in {len(plan.batches)} jobs, {len(plan.not_ready)} not ready")
+
+    with clock.step("submit"):
+        jobs = submit_export_jobs(plan, apply=apply, wait=wait, service=service)
+    _say("export jobs", _counts(jobs["outcome"]))
+
+    close = Close(
+        period=period,
+        environment=service.settings.environment,
+        company=company,
+        applied=apply,
+        begun_at=begun_at,
+        categories=categories,
+        employees=employees,
+        chart=chart,
+        entries=entries,
+        before=before,
+        after=after,
+        accounts=accounts,
+        plan=plan,
+        jobs=jobs,
+        left_out=int((~in_period).sum()),
+        times=clock.seconds,
+    )
+    return close, write_month_end(close, folder, profile)
+
+
+def _check_profile(profile: str) -> None:
+    from bktools.reports.delimited import PROFILES
+
+    if profile not in PROFILES:
+        raise ArgumentError("--profile", f"must be one of {', '.join(PROFILES)}", profile)
+
+
+def _month_of(entries: pd.DataFrame) -> str:
+    if "date" not in entries.columns or entries["date"].isna().all():
+        raise ArgumentError("--month", "must be given: the entries have no dates")
+    return f"{entries['date'].max():%Y-%m}"
+
+
+def _up_to(entries: pd.DataFrame, period: str) -> pd.Series:
+    """Return which entries belong to the month or to one before it."""
+    if "date" not in entries.columns:
+        return entries["id"].notna()
+    return ~(entries["date"].dt.strftime("%Y-%m") > period)
+
+
+def _say(step: str, text: str) -> None:
+    typer.echo(f"  {step:<12} {text}")
+
+
+def _counts(values: pd.Series) -> str:
+    return ", ".join(f"{count} {value}" for value, count in values.value_counts().items()) or "none"
+
+
+def _verbs(actions: pd.DataFrame) -> str:
+    order = ("create", "update", "archive", "unarchive", "none")
+    counts = actions["action"].value_counts()
+    named = {"none": "right as they are"}
+    return ", ".join(f"{counts[verb]} {named.get(verb, f'to {verb}')}" for verb in order if verb in counts) or "no accounts"
+
+
+def _say_not_done(close: Close) -> None:
+    lines = []
+    for verb in ("update", "archive", "unarchive"):
+        count = int((close.after.actions["action"] == verb).sum())
+        if count:
+            lines.append(f"{count:>6} accounts to {verb} by hand in the service: its interface can only create")
+    exists = int((close.accounts["outcome"] == "EXISTS").sum())
+    if exists:
+        lines.append(
+            f"{exists:>6} accounts exist in the service with another content, ids not told: bktools accounts import FILE"
+        )
+    refused = close.accounts[close.accounts["outcome"].isin(["REJECTED", "UNKNOWN"])]
+    lines += [f"       account {row.external_id} {row.outcome}: {row.message}" for row in refused.head(5).itertuples()]
+    reasons = close.plan.not_ready.groupby(["reason", "message"], sort=False).size().sort_values(ascending=False)
+    lines += [f"{count:>6} entries: {message}" for (_, message), count in reasons.items()]  # type: ignore[misc]
+    if close.left_out:
+        lines.append(f"{close.left_out:>6} entries are dated after {close.period}")
+    lines += [f"       not checked: {phrase}" for phrase in close.plan.unchecked]
+    if close.applied:
+        open_jobs = close.jobs[close.jobs["outcome"] != "ACCEPTED"]
+        lines += [f"       batch {row.batch_id} {row.outcome}: {row.message}" for row in open_jobs.head(5).itertuples()]
+    if lines:
+        typer.echo("\nNot done, and why:")
+        for line in lines:
+            typer.echo(line)
+
+
+def _is_incomplete(close: Close) -> bool:
+    return bool((close.jobs["outcome"] != "ACCEPTED").any() or close.accounts["outcome"].isin(["REJECTED", "UNKNOWN"]).any())

@@ -1,0 +1,83 @@
+"""`bktools reconcile`: the chart of accounts against the service."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bktools.cli.exits import Exit
+from bktools.cli.options import Chart, Column, Company, Delimiter, Encoding, Environment, Sandbox, conversation, the_company
+from bktools.cli.options import columns as to_columns
+from bktools.errors import ArgumentError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bktools.reconcile import Reconciliation
+    from bktools.service import Service
+
+FAIL_ON = {"error": ("error",), "warning": ("error", "warning")}
+
+
+def reconcile(
+    chart: Chart = None,
+    company: Company = None,
+    environment: Environment = None,
+    sandbox: Sandbox = False,
+    column: Column = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Folder for the findings as CSV.")] = None,
+    fail_on: Annotated[str | None, typer.Option("--fail-on", help="error or warning: exit 11 when there are any.")] = None,
+) -> None:
+    """Compare the ERP's chart of accounts with the accounts known here and the categories. Nothing is written.
+
+    Example: bktools reconcile --chart chart_of_accounts.csv --fail-on error
+    """
+    if fail_on is not None and fail_on not in FAIL_ON:
+        raise ArgumentError("--fail-on", f"must be one of {', '.join(FAIL_ON)}", fail_on)
+    with conversation(environment, sandbox=sandbox, company=company) as service:
+        _, found = reconciled(service, chart, to_columns(column), delimiter, encoding)
+    typer.echo(str(found))
+    if out is not None:
+        found.to_csv(out)
+        typer.echo(f"written to {out}")
+    if fail_on and found.findings["severity"].isin(FAIL_ON[fail_on]).any():
+        raise typer.Exit(Exit.FINDINGS)
+
+
+def reconciled(
+    service: Service, chart: Path | None, columns: dict[str, str] | None, delimiter: str | None, encoding: str | None
+) -> tuple[pd.DataFrame, Reconciliation]:
+    """Return a chart, read and shown as recognised, and its reconciliation with what is known now."""
+    from bktools.inputs.chart_of_accounts import read_chart_of_accounts
+    from bktools.journal.accounts import load_accounts
+    from bktools.reconcile import reconcile_accounts
+    from bktools.tables.load import load_categories
+
+    company = the_company(service)
+    path = chart or sample_files(service)[0]
+    frame = read_chart_of_accounts(path, columns=columns, company=company, delimiter=delimiter, encoding=encoding)
+    typer.echo(recognised(frame))
+    categories = load_categories(company, service=service)
+    return frame, reconcile_accounts(frame, load_accounts(company, service=service), categories)
+
+
+def sample_files(service: Service) -> tuple[Path, Path]:
+    """Return the sample files of the sandbox's world; with another environment, say which files must be named."""
+    from bktools.sandbox.sample import write_sample_data
+
+    if not service.settings.is_sandbox:
+        raise ArgumentError("--chart", "must name the ERP's chart of accounts (and --entries the accounting entries)")
+    return write_sample_data(service.settings.state_dir / "sample-data")
+
+
+def recognised(frame: pd.DataFrame) -> str:
+    """Return the lines that say what was recognised in a file."""
+    about = frame.attrs["bktools"]
+    columns = ", ".join(f"{field} ← {heading}" for field, heading in about["columns"].items())
+    form = ", ".join(repr(about[name]) for name in ("delimiter", "encoding") if about.get(name))
+    notes = "".join(f"\n    note: {note}" for note in about["notes"])
+    return f"{Path(about['source']).name}: {len(frame)} rows ({form}; {columns}){notes}"

@@ -1,0 +1,236 @@
+"""The month-end folder: the evidence of one close, written as a whole.
+
+A file of it is one line in `REPORTS`. The manifest tells what is in each file, from which data, by whom and when.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import importlib.metadata
+import json
+import platform
+import secrets
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import bktools
+from bktools.errors import InputError, StorageError
+from bktools.export import ExportPlan
+from bktools.journal.journal import this_process
+from bktools.reconcile import Reconciliation
+from bktools.reports.delimited import disk_errors, to_csv, write_whole
+
+MANIFEST = "manifest.json"
+MANIFEST_VERSION = 1
+LIBRARIES = ("duckdb", "httpx", "msgspec", "narwhals", "pandas", "pyarrow")
+
+
+@dataclass(frozen=True, eq=False)
+class Close:
+    """Everything one month-end close found and did.
+
+    Parameters
+    ----------
+    period : str
+        The month, as 2026-10.
+    environment, company : str
+        Where, and for which company (UUID).
+    applied : bool
+        Whether it wrote to the service.
+    begun_at : datetime
+        UTC.
+    categories, employees, chart, entries : DataFrame
+        What was loaded and read.
+    before, after : Reconciliation
+        Before and after accounts were created; the same without `applied`.
+    accounts : DataFrame
+        Outcomes of the accounts' creation.
+    plan : ExportPlan
+        The export jobs.
+    jobs : DataFrame
+        Outcomes of their submission.
+    left_out : int
+        Entries dated after the period.
+    times : mapping
+        Seconds a step.
+    """
+
+    period: str
+    environment: str
+    company: str
+    applied: bool
+    begun_at: dt.datetime
+    categories: pd.DataFrame
+    employees: pd.DataFrame
+    chart: pd.DataFrame
+    entries: pd.DataFrame
+    before: Reconciliation
+    after: Reconciliation
+    accounts: pd.DataFrame
+    plan: ExportPlan
+    jobs: pd.DataFrame
+    left_out: int = 0
+    times: Mapping[str, float] = field(default_factory=dict)
+
+
+REPORTS: dict[str, Callable[[Close], pd.DataFrame]] = {
+    "categories.csv": lambda close: close.categories,
+    "employees.csv": lambda close: close.employees,
+    "reconciliation.csv": lambda close: close.after.findings,
+    "accounts_created.csv": lambda close: close.accounts,
+    "entries_not_ready.csv": lambda close: close.plan.not_ready,
+    "export_plan.csv": lambda close: close.plan.entries,
+    "export_jobs.csv": lambda close: close.jobs,
+}
+
+PICTURE = "reconciliation.png"
+
+
+def check_target(folder: Path) -> None:
+    """Refuse a folder that a close must not be written to, before anything else is done.
+
+    Raises
+    ------
+    InputError
+        When something else than an earlier close is there.
+    StorageError
+        When nothing can be written beside it.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file: give another folder with --out")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).is_file():
+        raise InputError(f"{folder} holds something else than a close: give another folder with --out")
+    with disk_errors(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        probe = folder.parent / f".{folder.name}.{secrets.token_hex(4)}"
+        probe.mkdir(mode=0o700)
+        probe.rmdir()
+
+
+def write_month_end(close: Close, folder: Path, profile: str = "excel") -> Path:
+    """Write the folder of a close; an earlier close in its place is kept beside it, under the time it was begun.
+
+    Parameters
+    ----------
+    close : Close
+        What was found and done.
+    folder : Path
+        Where it goes; its files are readable by you alone.
+    profile : str
+        Of the CSV files, see `to_csv`.
+
+    Raises
+    ------
+    StorageError
+        When it cannot be written: there is the whole folder or none, and an earlier one stays.
+    """
+    check_target(folder)
+    staging = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
+    with disk_errors(folder):
+        try:
+            staging.mkdir(mode=0o700)
+            files = {}
+            for name, table in REPORTS.items():
+                frame = table(close)
+                path = to_csv(frame, staging / name, profile)
+                files[name] = _described(path) | {"rows": len(frame), "columns": list(map(str, frame.columns))}
+            files[PICTURE] = _described(_picture(close, staging / PICTURE))
+            text = json.dumps(_manifest(close, files, profile), indent=2, ensure_ascii=False, default=str)
+            write_whole(staging / MANIFEST, lambda file: file.write(f"{text}\n".encode()))
+            _keep_earlier(folder)
+            staging.replace(folder)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+    return folder
+
+
+def _keep_earlier(folder: Path) -> None:
+    if not folder.exists():
+        return
+    if not any(folder.iterdir()):
+        folder.rmdir()
+        return
+    try:
+        begun = dt.datetime.fromisoformat(json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["begun_at"])
+    except (OSError, ValueError, KeyError) as error:
+        raise StorageError(f"the manifest in {folder} cannot be read, so it is no close to put aside: {error}") from error
+    folder.replace(folder.with_name(f"{folder.name}.{begun:%Y-%m-%dT%H%M%S.%fZ}"))
+
+
+def _picture(close: Close, path: Path) -> Path:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    # Drawn without pyplot: no window, no global state, half the time to import.
+    figure = Figure(figsize=(9, 5), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = close.after.plot(ax=figure.add_subplot())
+    note = "sandbox: not real books" if close.environment == "sandbox" else close.environment
+    figure.suptitle(f"Month-end {close.period} · {note}", fontsize=11, x=0.01, ha="left")
+    assert axes is not None
+    return write_whole(path, lambda file: figure.savefig(file, format="png", dpi=140))
+
+
+def _described(path: Path) -> dict[str, Any]:
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"sha256": digest, "bytes": path.stat().st_size}
+
+
+def _manifest(close: Close, files: Mapping[str, Any], profile: str) -> dict[str, Any]:
+    return {
+        "manifest_version": MANIFEST_VERSION,
+        "period": close.period,
+        "environment": close.environment,
+        "company_id": close.company,
+        "applied": close.applied,
+        "begun_at": close.begun_at.isoformat(),
+        "written_at": dt.datetime.now(dt.UTC).isoformat(),
+        "done_by": this_process(),
+        "counts": {
+            "categories": len(close.categories),
+            "employees": len(close.employees),
+            "chart_accounts": len(close.chart),
+            "entries": len(close.entries),
+            "entries_after_period": close.left_out,
+            "accounts": close.accounts["outcome"].value_counts().to_dict(),
+            "entries_ready": len(close.plan.entries),
+            "entries_not_ready": close.plan.not_ready["reason"].value_counts().to_dict(),
+            "batches": len(close.plan.batches),
+            "export_jobs": close.jobs["outcome"].value_counts().to_dict(),
+            "findings_before": _by_check(close.before),
+            "findings_after": _by_check(close.after),
+        },
+        "totals": [
+            {name: None if pd.isna(value) else str(value) for name, value in row.items()}
+            for row in close.plan.totals.to_dict("records")
+        ],
+        "not_checked": list(close.plan.unchecked),
+        "plan_id": close.plan.plan_id,
+        "sources": {
+            name: frame.attrs.get("bktools", {})
+            for name, frame in (
+                ("categories", close.categories),
+                ("employees", close.employees),
+                ("chart", close.chart),
+                ("entries", close.entries),
+            )
+        },
+        "csv_profile": profile,
+        "files": files,
+        "seconds": {name: round(seconds, 3) for name, seconds in close.times.items()},
+        "versions": {"bktools": bktools.__version__, "python": platform.python_version()}
+        | {name: importlib.metadata.version(name) for name in LIBRARIES},
+        "platform": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def _by_check(reconciliation: Reconciliation) -> dict[str, int]:
+    counts: dict[str, int] = reconciliation.findings["check"].value_counts().to_dict()
+    return counts
