@@ -141,7 +141,7 @@ def forget_sandbox(settings: Settings) -> None:
 
 
 def _at(server: Server, settings: Settings) -> Settings:
-    known = {
+    known: dict[str, Any] = {
         "base_url": server.base_url,
         "token": Secret(server.token),
         "api_key": Secret(server.api_key),

@@ -241,7 +241,9 @@ def load_settings(
             places.append((file.get(name), str(file_name)))
         if name in SECRETS and environment != SANDBOX:
             places.append((_keyring_secret(environment, name, places), "system keyring"))
-        value, source = next((place for place in places if place[0] is not None), (_default(name, environment), "default"))
+        value, source = next(
+            (place for place in places if place[0] is not None), (_default(name, environment), "default")
+        )
         values[name] = value if source == "default" else item.metadata["read"](f"{name} ({source})", value)
         sources[name] = source if values[name] is not None else "not set"
     if values["base_url"] is None and environment != SANDBOX:

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from bktools.cli.options import Apply, Chart, Column, Company, Delimiter, Encoding, Environment, Sandbox
+from bktools.cli.options import Apply, Chart, Column, Company, Delimiter, Encoding, Environment, Sandbox, conversation
 from bktools.cli.options import columns as to_columns
-from bktools.cli.options import conversation
 
 app = typer.Typer(help="Accounts known here: list, create from a chart, import.", no_args_is_help=True)
 
@@ -51,7 +50,9 @@ def create(
         _, found = reconciled(service, chart, to_columns(column), delimiter, encoding)
         made = create_accounts(found, apply=apply, service=service)
     show(made[["external_id", "name", "outcome", "message"]])
-    typer.echo(", ".join(f"{count} {outcome}" for outcome, count in made["outcome"].value_counts().items()) or "0 accounts")
+    typer.echo(
+        ", ".join(f"{count} {outcome}" for outcome, count in made["outcome"].value_counts().items()) or "0 accounts"
+    )
 
 
 @app.command("import")

@@ -47,7 +47,8 @@ def month_end(
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder to write; month-end-YYYY-MM by default.")] = None,
     month: Annotated[
-        str | None, typer.Option("--month", help="The month closed, as 2026-10; the last one of the entries by default.")
+        str | None,
+        typer.Option("--month", help="The month closed, as 2026-10; the last one of the entries by default."),
     ] = None,
     company: Company = None,
     environment: Environment = None,
@@ -196,7 +197,9 @@ def _close(
             company=company,
             max_entries=max_entries,
         )
-    _say("export plan", f"{len(plan.entries)} entries ready in {len(plan.batches)} jobs, {len(plan.not_ready)} not ready")
+    _say(
+        "export plan", f"{len(plan.entries)} entries ready in {len(plan.batches)} jobs, {len(plan.not_ready)} not ready"
+    )
 
     with clock.step("submit"):
         jobs = submit_export_jobs(plan, apply=apply, wait=wait, service=service)
@@ -240,7 +243,8 @@ def _up_to(entries: pd.DataFrame, period: str) -> pd.Series:
     """Return which entries belong to the month or to one before it."""
     if "date" not in entries.columns:
         return entries["id"].notna()
-    return ~(entries["date"].dt.strftime("%Y-%m") > period)
+    later: pd.Series = entries["date"].dt.strftime("%Y-%m") > period
+    return ~later
 
 
 def _say(step: str, text: str) -> None:
@@ -255,7 +259,10 @@ def _verbs(actions: pd.DataFrame) -> str:
     order = ("create", "update", "archive", "unarchive", "none")
     counts = actions["action"].value_counts()
     named = {"none": "right as they are"}
-    return ", ".join(f"{counts[verb]} {named.get(verb, f'to {verb}')}" for verb in order if verb in counts) or "no accounts"
+    return (
+        ", ".join(f"{counts[verb]} {named.get(verb, f'to {verb}')}" for verb in order if verb in counts)
+        or "no accounts"
+    )
 
 
 def _say_not_done(close: Close) -> None:
@@ -270,15 +277,21 @@ def _say_not_done(close: Close) -> None:
             f"{exists:>6} accounts exist in the service with another content, ids not told: bktools accounts import FILE"
         )
     refused = close.accounts[close.accounts["outcome"].isin(["REJECTED", "UNKNOWN"])]
-    lines += [f"       account {row.external_id} {row.outcome}: {row.message}" for row in refused.head(5).itertuples()]
-    reasons = close.plan.not_ready.groupby(["reason", "message"], sort=False).size().sort_values(ascending=False)
-    lines += [f"{count:>6} entries: {message}" for (_, message), count in reasons.items()]  # type: ignore[misc]
+    lines += [
+        f"       account {row['external_id']} {row['outcome']}: {row['message']}"
+        for row in refused.head(5).to_dict("records")
+    ]
+    reasons = close.plan.not_ready["message"].value_counts()
+    lines += [f"{count:>6} entries: {message}" for message, count in reasons.items()]
     if close.left_out:
         lines.append(f"{close.left_out:>6} entries are dated after {close.period}")
     lines += [f"       not checked: {phrase}" for phrase in close.plan.unchecked]
     if close.applied:
         open_jobs = close.jobs[close.jobs["outcome"] != "ACCEPTED"]
-        lines += [f"       batch {row.batch_id} {row.outcome}: {row.message}" for row in open_jobs.head(5).itertuples()]
+        lines += [
+            f"       batch {row['batch_id']} {row['outcome']}: {row['message']}"
+            for row in open_jobs.head(5).to_dict("records")
+        ]
     if lines:
         typer.echo("\nNot done, and why:")
         for line in lines:
@@ -286,4 +299,6 @@ def _say_not_done(close: Close) -> None:
 
 
 def _is_incomplete(close: Close) -> bool:
-    return bool((close.jobs["outcome"] != "ACCEPTED").any() or close.accounts["outcome"].isin(["REJECTED", "UNKNOWN"]).any())
+    return bool(
+        (close.jobs["outcome"] != "ACCEPTED").any() or close.accounts["outcome"].isin(["REJECTED", "UNKNOWN"]).any()
+    )

@@ -12,7 +12,9 @@ from bktools.errors import ArgumentError, InputError
 if TYPE_CHECKING:
     from bktools.service import Service
 
-Sandbox = Annotated[bool, typer.Option("--sandbox", help="Use the embedded sandbox service: no real books are touched.")]
+Sandbox = Annotated[
+    bool, typer.Option("--sandbox", help="Use the embedded sandbox service: no real books are touched.")
+]
 Environment = Annotated[
     str | None,
     typer.Option("--environment", "-e", help="production, staging, a table of the config file, or a base URL."),

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bktools.cli.exits import Exit
-from bktools.cli.options import Chart, Column, Company, Delimiter, Encoding, Environment, Sandbox, conversation, the_company
+from bktools.cli.options import (
+    Chart,
+    Column,
+    Company,
+    Delimiter,
+    Encoding,
+    Environment,
+    Sandbox,
+    conversation,
+    the_company,
+)
 from bktools.cli.options import columns as to_columns
 from bktools.errors import ArgumentError
 
@@ -30,7 +40,9 @@ def reconcile(
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder for the findings as CSV.")] = None,
-    fail_on: Annotated[str | None, typer.Option("--fail-on", help="error or warning: exit 11 when there are any.")] = None,
+    fail_on: Annotated[
+        str | None, typer.Option("--fail-on", help="error or warning: exit 11 when there are any.")
+    ] = None,
 ) -> None:
     """Compare the ERP's chart of accounts with the accounts known here and the categories. Nothing is written.
 

@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(help="The embedded service: serve it, forget its state, write its sample files.", no_args_is_help=True)
+app = typer.Typer(
+    help="The embedded service: serve it, forget its state, write its sample files.", no_args_is_help=True
+)
 
 
 @app.command("serve")

@@ -48,14 +48,15 @@ class PageRequest:
         given = [name for name in ("before", "after", "offset") if getattr(self, name) is not None]
         if len(given) > 1:
             raise ArgumentError(given[1], f"cannot be combined with {given[0]}: give one of before, after, offset")
-        for name in ("before", "after"):
-            cursor = getattr(self, name)
-            if cursor is not None and not (isinstance(cursor, str) and CURSOR_PATTERN.match(cursor)):
-                raise ArgumentError(name, "must be a cursor of an earlier answer (pattern ^[A-Z2-7=~]+$)", cursor)
+        _check_cursor("before", self.before)
+        _check_cursor("after", self.after)
         if self.offset is not None:
             rules.whole_number("offset", self.offset)
         if self.limit is not None:
             rules.whole_number("limit", self.limit, largest=rules.INT32_MAX)
+        self._check_sorting()
+
+    def _check_sorting(self) -> None:
         for name in ("sorting_keys", "sorting_order"):
             values = getattr(self, name)
             if isinstance(values, str):
@@ -83,10 +84,15 @@ class PageRequest:
         return pairs
 
 
+def _check_cursor(argument: str, cursor: object) -> None:
+    if cursor is not None and not (isinstance(cursor, str) and CURSOR_PATTERN.match(cursor)):
+        raise ArgumentError(argument, "must be a cursor of an earlier answer (pattern ^[A-Z2-7=~]+$)", cursor)
+
+
 class CurrentRequestPagination(msgspec.Struct, frozen=True, rename="camel"):
     """Echo of the request's paging."""
 
-    parameters: dict[str, list[str]] = {}  # noqa: RUF012 - msgspec copies defaults
+    parameters: dict[str, list[str]] = {}
     after: str | None = None
     before: str | None = None
     limit: int | None = None

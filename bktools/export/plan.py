@@ -73,7 +73,9 @@ class ExportPlan:
         ids = self.entry_ids(batch_id)
         company = str(row["company_id"].iloc[0])
         if batch_digest(company, ids, self.options) != batch_id:
-            raise PlanError(f"the entries of batch {batch_id} are not those it was planned with: compose the plan again")
+            raise PlanError(
+                f"the entries of batch {batch_id} are not those it was planned with: compose the plan again"
+            )
         return export_jobs.create_body(
             ids,
             company,
@@ -118,10 +120,8 @@ class ExportPlan:
 
     def __repr__(self) -> str:
         reasons = self.not_ready["reason"].value_counts()
-        lines = [
-            f"ExportPlan {self.plan_id}: {len(self.entries)} entries ready in {len(self.batches)} batches, "
-            f"{len(self.not_ready)} not ready"
-        ]
+        head = f"{len(self.entries)} entries ready in {len(self.batches)} batches, {len(self.not_ready)} not ready"
+        lines = [f"ExportPlan {self.plan_id}: {head}"]
         lines += [f"  not ready: {count:>6} {reason}" for reason, count in reasons.items()]
         lines += [f"  not checked: {phrase}" for phrase in self.unchecked]
         return "\n".join(lines)

@@ -70,7 +70,9 @@ REASONS = (
         lambda: _c("journal_state").is_in(["SENDING", "UNKNOWN"]),
     ),
     Reason("not_approved", "it is not approved yet", "approved", lambda: ~_c("approved")),
-    Reason("no_category", "it has no category: code it in the service", "category_id", lambda: _c("category_id").is_null()),
+    Reason(
+        "no_category", "it has no category: code it in the service", "category_id", lambda: _c("category_id").is_null()
+    ),
     Reason(
         "unknown_category",
         "the service has no such category: code the entry again in the service",
@@ -170,9 +172,7 @@ def with_reason(
     return rows.select(*columns, reason.alias("reason"))
 
 
-def unchecked(
-    columns: list[str], *, categories: Any, accounts: Any, employees: Any, history: Any
-) -> tuple[str, ...]:
+def unchecked(columns: list[str], *, categories: Any, accounts: Any, employees: Any, history: Any) -> tuple[str, ...]:
     """Return what was not given, so not checked; each a phrase."""
     missing = []
     if "approved" not in columns:
@@ -202,12 +202,16 @@ def _account_facts(accounts: Lazy) -> Lazy:
         _c("id").alias("account_key"), _c("archived").fill_null(value=False).alias("account_archived")
     )
     # One account may be known under two external IDs; archived under one of them is archived.
-    return known.group_by("account_key").agg(_c("account_archived").max()).with_columns(account_known=nw.lit(value=True))
+    return (
+        known.group_by("account_key").agg(_c("account_archived").max()).with_columns(account_known=nw.lit(value=True))
+    )
 
 
 def _employee_facts(employees: Lazy) -> Lazy:
-    return employees.select(_c("id").alias("employee_key")).unique("employee_key", keep="any").with_columns(
-        employee_known=nw.lit(value=True)
+    return (
+        employees.select(_c("id").alias("employee_key"))
+        .unique("employee_key", keep="any")
+        .with_columns(employee_known=nw.lit(value=True))
     )
 
 

@@ -33,9 +33,7 @@ def categories_table(records: Sequence[Category]) -> pa.Table:
 
 def employees_table(records: Sequence[Employee]) -> pa.Table:
     """Return employees as rows of `EMPLOYEES`; the avatar's address is `avatar_url`."""
-    columns = {
-        name: [getattr(record, name) for record in records] for name in EMPLOYEES.names if name != "avatar_url"
-    }
+    columns = {name: [getattr(record, name) for record in records] for name in EMPLOYEES.names if name != "avatar_url"}
     columns["avatar_url"] = [record.avatar.url if record.avatar else None for record in records]
     return _with_checked_ids(pa.table(columns, schema=EMPLOYEES), "employees")
 

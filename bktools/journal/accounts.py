@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from bktools.conversation import conversation
 from bktools.contract import rules
+from bktools.conversation import conversation
 from bktools.errors import InputError
 from bktools.frames.schema import ACCOUNTS, to_arrow, to_pandas
 from bktools.inputs.accounts import read_accounts

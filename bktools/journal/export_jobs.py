@@ -11,8 +11,8 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from bktools.conversation import conversation
 from bktools.contract import rules
+from bktools.conversation import conversation
 from bktools.errors import ArgumentError, JournalError
 from bktools.frames.schema import EXPORT_JOBS, EXPORTED_ENTRIES, to_pandas
 from bktools.journal.journal import Journal, now, record_event, this_process
@@ -162,7 +162,9 @@ def recover(journal: Journal) -> list[str]:
 def how_to_settle(journal: Journal, row: sqlite3.Row) -> str:
     """Return the line that says what is in doubt and how a person settles it."""
     entries = journal.rows(
-        "SELECT entry_id FROM batch_entries WHERE batch_id = ? ORDER BY entry_id LIMIT ?", row["batch_id"], SHOWN_ENTRIES
+        "SELECT entry_id FROM batch_entries WHERE batch_id = ? ORDER BY entry_id LIMIT ?",
+        row["batch_id"],
+        SHOWN_ENTRIES,
     )
     more = row["entries"] - len(entries)
     named = ", ".join(entry["entry_id"] for entry in entries) + (f" and {more} more" if more > 0 else "")
@@ -282,7 +284,9 @@ def resolve_export_job(
         if found is None:
             raise JournalError(f"there is no batch {batch_id} in the journal")
         if found["state"] != "UNKNOWN":
-            raise JournalError(f"batch {batch_id} is {found['state']}: only one whose outcome is UNKNOWN is settled by hand")
+            raise JournalError(
+                f"batch {batch_id} is {found['state']}: only one whose outcome is UNKNOWN is settled by hand"
+            )
         if outcome == "accepted":
             settle(journal, batch_id, "ACCEPTED", evidence, job_id=job, done_by=by)
         else:

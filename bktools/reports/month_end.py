@@ -159,7 +159,9 @@ def _keep_earlier(folder: Path) -> None:
     try:
         begun = dt.datetime.fromisoformat(json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["begun_at"])
     except (OSError, ValueError, KeyError) as error:
-        raise StorageError(f"the manifest in {folder} cannot be read, so it is no close to put aside: {error}") from error
+        raise StorageError(
+            f"the manifest in {folder} cannot be read, so it is no close to put aside: {error}"
+        ) from error
     folder.replace(folder.with_name(f"{folder.name}.{begun:%Y-%m-%dT%H%M%S.%fZ}"))
 
 

@@ -26,7 +26,10 @@ Record = TypeVar("Record")
 LONGEST_DETAIL = 300
 
 BY_STATUS: dict[int, tuple[type[StatusError], str]] = {
-    401: (AuthenticationError, "the credential is missing, wrong or expired: renew it (bktools config shows its source)"),
+    401: (
+        AuthenticationError,
+        "the credential is missing, wrong or expired: renew it (bktools config shows its source)",
+    ),
     403: (ScopeError, "the credential may not do this: ask for the scope, or use another credential"),
     404: (NotFoundError, "there is no such thing, or the address is wrong (bktools config shows it)"),
     429: (RateLimitedError, "too many requests: lower requests_per_minute"),

@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 from bktools.contract.paging import CURSOR_PATTERN, Page
 from bktools.errors import PagingError, StatusError
 
-Record = TypeVar("Record", covariant=True)
+Record = TypeVar("Record")
 
 # ASSUMED: the largest page is unknown; a service returns fewer rows than asked when it caps them.
 LARGE_PAGE = 1000
@@ -22,7 +22,8 @@ MOST_EMPTY_PAGES = 10
 class Search(Protocol[Record]):
     """A search of the service with its filters given, open in its paging."""
 
-    def __call__(self, *, after: str | None = None, limit: int | None = None) -> Page[Record]: ...
+    def __call__(self, *, after: str | None = None, limit: int | None = None) -> Page[Record]:
+        """Return a page."""
 
 
 def by_cursor(search: Search[Record], *, limit: int = LARGE_PAGE) -> Iterator[Page[Record]]:

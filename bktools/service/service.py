@@ -133,9 +133,7 @@ class Service:
             name=name,
         )
         page = PageRequest(before, after, offset, limit, sorting_keys, sorting_order)
-        return self._ask(
-            categories.SEARCH_CATEGORIES, _CATEGORIES, query=page.query(), body=msgspec.json.encode(body)
-        )
+        return self._ask(categories.SEARCH_CATEGORIES, _CATEGORIES, query=page.query(), body=msgspec.json.encode(body))
 
     def create_account(
         self,

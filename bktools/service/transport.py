@@ -202,7 +202,9 @@ def _in_time(pieces: Iterable[bytes], end: float) -> Iterable[bytes]:
 
 def _gunzip(pieces: Iterable[bytes], most: int, status: int) -> Iterable[bytes]:
     decoder = zlib.decompressobj(GZIP_WINDOW)
-    broken = UnreadableAnswerError("the answer's compressed body is damaged or cut short", status=status, repeatable=True)
+    broken = UnreadableAnswerError(
+        "the answer's compressed body is damaged or cut short", status=status, repeatable=True
+    )
     begun = False
     for piece in pieces:
         data = piece

@@ -117,9 +117,10 @@ def create_accounts(
     if not apply:
         rows = [_row(account, "PLANNED", None, "would be created") for account in wanted]
         return _frame(rows, service, applied=False)
-    with Journal(service.settings) as journal, progress_bar(
-        "accounts", total=len(wanted), unit="account", shown=progress
-    ) as bar:
+    with (
+        Journal(service.settings) as journal,
+        progress_bar("accounts", total=len(wanted), unit="account", shown=progress) as bar,
+    ):
         rows = []
         for row in _created(journal, wanted, service):
             rows.append(row)
@@ -127,9 +128,7 @@ def create_accounts(
     return _frame(rows, service, applied=True)
 
 
-def _created(
-    journal: Journal, wanted: Sequence[Mapping[str, Any]], service: Service
-) -> Iterator[dict[str, Any]]:
+def _created(journal: Journal, wanted: Sequence[Mapping[str, Any]], service: Service) -> Iterator[dict[str, Any]]:
     budget = Budget()
     for begin in range(0, len(wanted), GROUP):
         group = wanted[begin : begin + GROUP]
@@ -176,9 +175,7 @@ def _sent(account: Mapping[str, Any], service: Service, budget: Budget) -> dict[
     return _memory(account, state, answer, message)
 
 
-def _memory(
-    account: Mapping[str, Any], state: str, answer: Account | None = None, message: str = ""
-) -> dict[str, Any]:
+def _memory(account: Mapping[str, Any], state: str, answer: Account | None = None, message: str = "") -> dict[str, Any]:
     """Return what is known of an account: what the service answered, else what was asked."""
     asked = {name: account[name] for name in ("name", "code", "tax_code_external_id", "archived")}
     if state in {"EXISTS", "SENDING", "UNKNOWN", "REJECTED"}:

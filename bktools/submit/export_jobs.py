@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime as dt
 import sqlite3
 import time
-
 from typing import Any
 
 import pandas as pd
@@ -102,8 +101,14 @@ def submit_export_jobs(
     service = conversation(service)
     seconds = wait.total_seconds() if isinstance(wait, dt.timedelta) else float(wait)
     batches = [
-        memory.PlannedBatch(row.batch_id, row.company_id, plan.entry_ids(row.batch_id), plan.body(row.batch_id), plan.plan_id)
-        for row in plan.batches.itertuples()
+        memory.PlannedBatch(
+            row["batch_id"],
+            row["company_id"],
+            plan.entry_ids(row["batch_id"]),
+            plan.body(row["batch_id"]),
+            plan.plan_id,
+        )
+        for row in plan.batches.to_dict("records")
     ]
     rows: list[dict[str, Any]] = []
     with Journal(service.settings) as journal:
@@ -235,5 +240,3 @@ def _row(batch: memory.PlannedBatch, outcome: str, message: str, job_id: str | N
         "job_id": job_id,
         "message": message,
     }
-
-

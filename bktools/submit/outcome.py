@@ -50,7 +50,9 @@ def of_answer(job: ExportJob, company_id: str, entries: int) -> Outcome:
     if not UUID_PATTERN.match(job.id):
         return Outcome("UNKNOWN", f"the service answered with a job whose id is no UUID: {job.id[:40]!r}", job=text)
     if job.company_id.lower() != company_id:
-        return Outcome("UNKNOWN", f"the service answered with a job of another company: {job.company_id[:40]}", job=text)
+        return Outcome(
+            "UNKNOWN", f"the service answered with a job of another company: {job.company_id[:40]}", job=text
+        )
     if job.number_of_items != entries:
         return Outcome(
             "UNKNOWN",

@@ -104,7 +104,9 @@ def _changes(old: dict[str, Any] | None, new: dict[str, Any] | None) -> list[dic
     for field, word in CHANGES.items():
         if old[field] != new[field]:
             change = "unarchived" if field == "archived" and not new[field] else word
-            found.append({"change": change, **about, "field": field, "before": _text(old[field]), "after": _text(new[field])})
+            found.append(
+                {"change": change, **about, "field": field, "before": _text(old[field]), "after": _text(new[field])}
+            )
     return found
 
 

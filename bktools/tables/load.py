@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 import pandas as pd
 import pyarrow as pa
 
-from bktools.conversation import conversation
 from bktools.contract import categories as category_contract
 from bktools.contract import employees as employee_contract
 from bktools.contract import rules
+from bktools.conversation import conversation
 from bktools.errors import ArgumentError, SnapshotNotFoundError, StorageError, UnreachableError
 from bktools.frames.records import categories_table, employees_table
 from bktools.frames.schema import CATEGORIES, EMPLOYEES, to_pandas
@@ -107,7 +107,7 @@ def load_categories(
     >>> bool(active["archived"].any())
     False
     """
-    filters = {
+    filters: dict[str, Any] = {
         "ids": None if ids is None else rules.unique_uuids("ids", ids),
         "account_ids": None if account_ids is None else rules.unique_uuids("account_ids", account_ids),
         "category_group_ids": (
@@ -263,9 +263,7 @@ def get_balance(*, service: Service | None = None) -> pd.Series:
     warnings.warn("the service has deprecated the balance read", DeprecationWarning, stacklevel=2)
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
         found = conversation(service).get_balance()
-    return pd.Series(
-        {"currency": found.currency, "current": found.current, "available": found.available}, dtype=object
-    )
+    return pd.Series({"currency": found.currency, "current": found.current, "available": found.available}, dtype=object)
 
 
 class _Choice:

@@ -7,6 +7,7 @@ before or the state after. Names of files and folders are digests, never text fr
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import hashlib
 import hmac
@@ -15,7 +16,6 @@ import json
 import os
 import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -101,12 +101,13 @@ class Shelf:
         try:
             outer = json.loads(raw)
             body = outer["body"]
-            if outer["sha256"] != hashlib.sha256(body.encode()).hexdigest():
-                raise ValueError("checksum")
-            return [Snapshot(**line) for line in json.loads(body)["snapshots"]]
+            whole = outer["sha256"] == hashlib.sha256(body.encode()).hexdigest()
+            found = [Snapshot(**line) for line in json.loads(body)["snapshots"]] if whole else []
         except (ValueError, KeyError, TypeError):
+            whole, found = False, []
+        if not whole:
             self._set_aside(path)
-            return []
+        return found
 
     def newest(self, until: dt.datetime | None = None) -> Snapshot | None:
         """Return the newest snapshot, or the newest one fetched by an instant."""
@@ -123,20 +124,16 @@ class Shelf:
         try:
             # Opened once: whatever happens to the name after that, these are the bytes that were checked.
             with path.open("rb") as file:
-                if _footer_digest(file) != snapshot.footer:
-                    raise pa.ArrowInvalid("footer")
-                file.seek(0)
-                table = pq.ParquetFile(file, page_checksum_verification=True).read()
-            if table.num_rows != snapshot.rows:
-                raise pa.ArrowInvalid("rows")
+                table = _checked_table(file, snapshot)
         except FileNotFoundError:
             return None
         except (OSError, pa.ArrowException):
+            table = None
+        if table is None:
             self._set_aside(path)
-            return None
         return table
 
-    @contextmanager
+    @contextlib.contextmanager
     def writer(self, schema: pa.Schema) -> Iterator[Writer]:
         """Give a writer for the next snapshot; what was not committed leaves nothing behind."""
         try:
@@ -173,10 +170,9 @@ class Shelf:
             _folder_to_disk(self.folder)
 
     def _set_aside(self, path: Path) -> None:
-        try:
+        # Another process may have set it aside first.
+        with contextlib.suppress(FileNotFoundError):
             path.replace(path.with_name(f"damaged-{secrets.token_hex(8)}"))
-        except FileNotFoundError:
-            pass  # another process set it aside first
 
 
 class Writer:
@@ -298,6 +294,15 @@ def _folder_to_disk(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _checked_table(file: io.BufferedReader, snapshot: Snapshot) -> pa.Table | None:
+    """Return the rows of an open file when every byte of it is the one that was written."""
+    if _footer_digest(file) != snapshot.footer:
+        return None
+    file.seek(0)
+    table = pq.ParquetFile(file, page_checksum_verification=True).read()
+    return table if table.num_rows == snapshot.rows else None
 
 
 def _footer_digest(file: io.BufferedReader) -> str:
