@@ -12,7 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bktools.inputs.chart_of_accounts import read_chart_of_accounts
-from bktools.inputs.delimited import read_body, read_head
+from bktools.inputs.delimited import read_body
+from bktools.inputs.heading_row import read_head
 
 ENCODINGS = {
     "utf-8": b"",
@@ -107,3 +108,22 @@ def test_names_come_back_in_windows_encoding(names, delimiter):
         chart = read_chart_of_accounts(path)
     assert chart["name"].tolist() == names
     assert chart.attrs["bktools"]["encoding"] == "cp1252"
+
+
+def test_many_rows(tmp_path):
+    """A file of many blocks is read whole and in order, also by the exact reader, with the line of every row."""
+    names = [f'N{at}\n"{at % 7}"' if at % 1000 == 0 else f"Konto {at}" for at in range(60_000)]
+    rows = [(f"{at:06}", name, "ja" if at % 3 else "nein") for at, name in enumerate(names)]
+    for mark in ("", 'a"'):
+        path = tmp_path / "chart.csv"
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, delimiter=";", quoting=csv.QUOTE_ALL)
+            writer.writerow(["Konto", "Bezeichnung", "Aktiv"])
+            # A quote in a cell without quotes sends the file to the exact reader.
+            file.write(f"x;{mark};ja\r\n")
+            writer.writerows(rows)
+        chart = read_chart_of_accounts(path)
+        assert chart["name"].tolist() == [mark, *names]
+        assert chart["archived"].tolist() == [False, *(at % 3 == 0 for at in range(60_000))]
+        assert chart["line"].iloc[-1] == 3 + 59_999 + 60
+        assert chart["line"].is_monotonic_increasing
