@@ -11,14 +11,19 @@ from bktools.inputs.headings import Tiers
 Columns = Mapping[str, str | None]
 
 
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "æ": "ae"})
+
+
 def normal(heading: str) -> str:
-    """Return a heading for comparison: no case, spaces or punctuation; `%` stays, for it tells a rate from a code."""
-    folded = unicodedata.normalize("NFKC", heading).casefold()
+    """Return a heading for comparison: no case, accents, spaces or punctuation; `%` stays, it tells a rate from a code."""
+    folded = unicodedata.normalize("NFKD", heading.casefold())
     return "".join(character for character in folded if character.isalnum() or character == "%")
 
 
 def _spellings(words: str) -> frozenset[str]:
-    return frozenset(normal(word) for word in words.split("|")) - {""}
+    # Systems without umlauts write two letters instead.
+    both = (*words.split("|"), *words.casefold().translate(_UMLAUTS).split("|"))
+    return frozenset(normal(word) for word in both) - {""}
 
 
 class Vocabulary:

@@ -72,7 +72,7 @@ def read_body(text: bytes, head: Head, source: str) -> Body:
     """
     if b"\r" in text and text.count(b"\r") != text.count(b"\r\n"):
         # A lone carriage return ends a line too, or belongs to a cell: the exact reader knows.
-        return _read_exactly(text, head, source)
+        return read_exactly(text, head, source)
     offset = 0
     for _ in range(head.body_line - 1):
         offset = text.find(b"\n", offset) + 1
@@ -84,7 +84,7 @@ def read_body(text: bytes, head: Head, source: str) -> Body:
         columns = _read_quickly(body, head, quoted=b'"' in text)
         if columns is not None and len(columns[0]) == len(lines):
             return Body(columns, lines)
-    return _read_exactly(text, head, source)
+    return read_exactly(text, head, source)
 
 
 def _empty(head: Head) -> Body:
@@ -153,7 +153,14 @@ def _read_quickly(body: memoryview, head: Head, *, quoted: bool) -> list[pa.Chun
     return list(table.columns)
 
 
-def _read_exactly(text: bytes, head: Head, source: str) -> Body:
+def read_exactly(text: bytes, head: Head, source: str) -> Body:
+    """Return the rows below the headings as Python's reader sees them, a cell at a time.
+
+    Raises
+    ------
+    InputError
+        When a row has more cells than there are headings, or a quote is not closed.
+    """
     width = len(head.cells)
     columns: list[list[str]] = [[] for _ in head.cells]
     lines: list[int] = []

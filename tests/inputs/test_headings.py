@@ -27,6 +27,8 @@ def test_no_word_heads_two_fields(fields):
         ("  ENTRY_ID ", "entryid"),
         ("N° compte", "ncompte"),
         ("VAT %", "vat%"),
+        ("Numéro", "numero"),
+        ("Währung".replace("ä", "a\u0308"), "wahrung"),
     ],
 )
 def test_headings_are_compared_without_decoration(heading, same):
@@ -60,6 +62,8 @@ def test_no_word_is_in_two_tiers():
         ("Account number,Title,Status,Account type", {"code": "Account number", "name": "Title", "active": "Status"}),
         ("AcctCode,AcctName", {"code": "AcctCode", "name": "AcctName"}),
         ("CompteNum,CompteLib", {"code": "CompteNum", "name": "CompteLib"}),
+        ("Konto,Bezeichnung,Steuerschluessel", {"tax_code_external_id": "Steuerschluessel"}),
+        ("Numero de compte,Intitule", {"code": "Numero de compte", "name": "Intitule"}),
         ("Code,Name,VAT %", {"tax_rate": "VAT %"}),
     ],
 )

@@ -5,15 +5,18 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from bktools.errors import InputError
 from bktools.inputs.chart_of_accounts import read_chart_of_accounts
-from bktools.inputs.delimited import read_body
-from bktools.inputs.heading_row import read_head
+from bktools.inputs.delimited import read_body, read_exactly
+from bktools.inputs.heading_row import Head, read_head
 
 ENCODINGS = {
     "utf-8": b"",
@@ -108,6 +111,23 @@ def test_names_come_back_in_windows_encoding(names, delimiter):
         chart = read_chart_of_accounts(path)
     assert chart["name"].tolist() == names
     assert chart.attrs["bktools"]["encoding"] == "cp1252"
+
+
+@settings(deadline=None, max_examples=500)
+@given(text=st.text('a,";\n\r ', max_size=40))
+def test_both_readers_agree(text):
+    """Where Arrow's reader is trusted, it gives what the exact reader gives, however odd the quotes."""
+    head = Head(",", ("A", "B", "C"), 1, 2)
+    data = f"A,B,C\n{text}".encode()
+    try:
+        exact = read_exactly(data, head, "f.csv")
+    except InputError as error:
+        with pytest.raises(InputError, match=re.escape(str(error))):
+            read_body(data, head, "f.csv")
+    else:
+        found = read_body(data, head, "f.csv")
+        assert [column.to_pylist() for column in found.columns] == [column.to_pylist() for column in exact.columns]
+        assert found.lines.tolist() == exact.lines.tolist()
 
 
 def test_many_rows(tmp_path):
