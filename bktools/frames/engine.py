@@ -134,7 +134,8 @@ def _lift_beside(frame: Lazy) -> Callable[[pa.Table], Lazy]:
 
     def refuse(_: pa.Table) -> Lazy:
         raise ArgumentError(
-            "frames", f"of pandas or Arrow do not follow to {engine}: make them frames of {engine} first, or the others pandas"
+            "frames",
+            f"of pandas or Arrow do not follow to {engine}: make them frames of {engine} first, or the others pandas",
         )
 
     return refuse

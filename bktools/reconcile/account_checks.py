@@ -123,9 +123,7 @@ def company_without_chart(tables: Tables) -> Lazy:
     )
 
 
-def _difference(
-    tables: Tables, check: str, field: str, words: str, erp: str, service: str, *, severity: str
-) -> Lazy:
+def _difference(tables: Tables, check: str, field: str, words: str, erp: str, service: str, *, severity: str) -> Lazy:
     """Return findings for the pairs whose flag, which has the check's name, is set."""
     return findings(
         tables.pairs.filter(nw.col(check)),

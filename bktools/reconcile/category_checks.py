@@ -16,7 +16,12 @@ CATEGORY = category()
 
 def category_without_account(tables: Tables) -> Lazy:
     """Every entry under a category without an account fails in the export."""
-    return _broken(tables, "category_without_account", "no_account", line("{} has no account: give it one in the service", CATEGORY))
+    return _broken(
+        tables,
+        "category_without_account",
+        "no_account",
+        line("{} has no account: give it one in the service", CATEGORY),
+    )
 
 
 def category_on_unknown_account(tables: Tables) -> Lazy:
@@ -42,8 +47,16 @@ def category_on_archived_account(tables: Tables) -> Lazy:
 
 def category_on_account_to_be_archived(tables: Tables) -> Lazy:
     """The ERP no longer has the account, or has it archived."""
-    template = "{} is on {}, which the ERP has archived or no longer has: give it another account before the next export"
-    return _broken(tables, "category_on_account_to_be_archived", "to_be_archived_account", line(template, CATEGORY, ACCOUNT), action="archive")
+    template = (
+        "{} is on {}, which the ERP has archived or no longer has: give it another account before the next export"
+    )
+    return _broken(
+        tables,
+        "category_on_account_to_be_archived",
+        "to_be_archived_account",
+        line(template, CATEGORY, ACCOUNT),
+        action="archive",
+    )
 
 
 def archived_category_on_active_account(tables: Tables) -> Lazy:

@@ -134,7 +134,11 @@ def code_lengths_mixed(tables: Tables) -> Lazy:
 
 
 def _too_long(tables: Tables, check: str, column: str, words: str, field: str) -> Lazy:
-    cut = nw.concat_str(nw.coalesce("erp_code", "external_id").str.slice(0, SHOWN), nw.lit(" "), nw.coalesce(nw.col("erp_name"), nw.lit("")).str.slice(0, SHOWN))
+    cut = nw.concat_str(
+        nw.coalesce("erp_code", "external_id").str.slice(0, SHOWN),
+        nw.lit(" "),
+        nw.coalesce(nw.col("erp_name"), nw.lit("")).str.slice(0, SHOWN),
+    )
     return findings(
         tables.pairs.filter(~nw.col("chart_rows").is_null() & is_long(column)),
         check,
