@@ -9,11 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import pandas as pd
 
 from bktools.errors import StorageError
-from bktools.frames.engine import collect
+from bktools.frames.engine import collect, lazy_frames
 from bktools.frames.schema import to_pandas
 from bktools.reconcile import rendering
 from bktools.reconcile.findings import summarised
@@ -65,8 +64,8 @@ class Reconciliation:
 
         Verbs have check "action: create" and so on, and no severity.
         """
-        counted = summarised(nw.from_native(self.findings).lazy(), nw.from_native(self.actions).lazy())
-        return counted.collect().to_native() if self._is_collected else counted.to_native()
+        counted = summarised(*lazy_frames(self.findings, self.actions))
+        return to_pandas(collect(counted)) if self._is_collected else counted.to_native()
 
     @functools.cached_property
     def suggestions(self) -> pd.DataFrame:
@@ -133,4 +132,4 @@ class Reconciliation:
 
 
 def _pandas(frame: Any) -> pd.DataFrame:
-    return frame if isinstance(frame, pd.DataFrame) else to_pandas(collect(nw.from_native(frame).lazy()))
+    return frame if isinstance(frame, pd.DataFrame) else to_pandas(collect(*lazy_frames(frame)))

@@ -26,7 +26,7 @@ def text(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame) 
     """Return the reconciliation as a few lines of text."""
     lines = [_headline(findings, coverage, summary)]
     shown = findings.head(SHOWN_LINES)
-    lines += [f"  {row.severity:<8}{_short(row.message)}" for row in shown.itertuples()]
+    lines += [f"  {row['severity']:<8}{_short(row['message'])}" for row in shown.to_dict("records")]
     if len(findings) > len(shown):
         lines.append(f"  … and {len(findings) - len(shown):,} more in .findings")
     return "\n".join(lines)
@@ -37,9 +37,10 @@ def html(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame) 
     cell = "padding:2px 10px 2px 0;text-align:left;vertical-align:top;border-bottom:1px solid rgba(128,128,128,.35)"
     head = "".join(f'<th style="{cell}">{name}</th>' for name in ("severity", "check", "finding"))
     rows = []
-    for row in findings.head(SHOWN_ROWS).itertuples():
-        severity = f'<span style="color:{LOOKS[row.severity][0]}" aria-hidden="true">{MARKS[row.severity]}</span>'
-        cells = (f"{severity}&nbsp;{row.severity}", markup.escape(row.check), markup.escape(_short(row.message)))
+    for row in findings.head(SHOWN_ROWS).to_dict("records"):
+        severity, check, message = row["severity"], row["check"], _short(row["message"])
+        mark = f'<span style="color:{LOOKS[severity][0]}" aria-hidden="true">{MARKS[severity]}</span>'
+        cells = (f"{mark}&nbsp;{severity}", markup.escape(check), markup.escape(message))
         rows.append("<tr>" + "".join(f'<td style="{cell}">{value}</td>' for value in cells) + "</tr>")
     more = len(findings) - len(rows)
     table = (

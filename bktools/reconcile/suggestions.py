@@ -27,15 +27,14 @@ def suggest(coverage: pd.DataFrame, actions: pd.DataFrame) -> pd.DataFrame:
     for company, categories in open_.groupby("company_id"):
         accounts = usable[usable["company_id"] == company]
         # Read once: processing each name anew for every category would take most of the time.
-        names = [utils.default_process(name) for name in accounts["name"]]
-        for category in categories.sort_values(["name", "category_id"]).itertuples():
-            wanted = utils.default_process(category.name)
-            for _, score, place in process.extract(
-                wanted, names, scorer=fuzz.WRatio, limit=MOST, score_cutoff=LEAST_SCORE
-            ):
+        names = [utils.default_process(name) for name in accounts["name"].tolist()]
+        for category in categories.sort_values(["name", "category_id"]).to_dict("records"):
+            wanted = utils.default_process(category["name"])
+            likes = process.extract(wanted, names, scorer=fuzz.WRatio, limit=MOST, score_cutoff=LEAST_SCORE)
+            for _, score, place in likes:
                 account = accounts.iloc[place]
                 rows.append(
-                    (category.category_id, company, category.name, account["external_id"], account["name"], score)
+                    (category["category_id"], company, category["name"], account["external_id"], account["name"], score)
                 )
     frame = pd.DataFrame(rows, columns=COLUMNS)
     return frame.astype({**dict.fromkeys(COLUMNS[:-1], "str"), "score": "float64"})
