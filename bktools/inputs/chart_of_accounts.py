@@ -102,7 +102,7 @@ def _accounts_only(table: Table, places: Mapping[str, int], notes: list[str]) ->
     headings_again = cells.mask(pc.equal(code, table.headings[places["code"]])) & cells.mask(
         pc.equal(name, table.headings[places["name"]])
     )
-    titles = (no_identity & ~no_name) | _titles_in_code_column(table, code, no_code)
+    titles = (no_identity & ~no_name) | _titles_in_code_column(table, places, no_code)
     notes += cells.counted(
         table,
         {
@@ -116,14 +116,14 @@ def _accounts_only(table: Table, places: Mapping[str, int], notes: list[str]) ->
     return table.rows(kept)
 
 
-def _titles_in_code_column(table: Table, code: pa.ChunkedArray, no_code: cells.Mask) -> cells.Mask:
-    """Return rows whose only cell is a code without a digit, in a chart whose other codes have digits."""
-    wordy = ~cells.matches(code, r"\d") & ~no_code
+def _titles_in_code_column(table: Table, places: Mapping[str, int], no_code: cells.Mask) -> cells.Mask:
+    """Return rows with a word as code and nothing else that is read, in a chart whose other codes have digits."""
+    wordy = ~cells.matches(table.columns[places["code"]], r"\d") & ~no_code
     if not wordy.any() or wordy.sum() > (~no_code).sum() / 2:
         return np.zeros(len(no_code), dtype=bool)
-    filled = np.sum([~cells.blank(column.filter(pa.array(wordy))) for column in table.columns], axis=0)
-    wordy[wordy] = filled == 1
-    return wordy
+    others = [table.columns[place] for field, place in places.items() if field not in ("code", "tax_rate")]
+    titles: cells.Mask = np.logical_and.reduce([wordy, *(cells.blank(column) for column in others)])
+    return titles
 
 
 def _checked(table: Table, places: Mapping[str, int], company: str | None) -> pa.Table:

@@ -117,6 +117,13 @@ def test_title_lines_and_sections(write):
     assert "rows skipped as headings that are repeated: 1 (line 9)" in notes(chart)
 
 
+def test_totals_are_no_accounts(write):
+    """A word in the code column with nothing that is read beside it is a total; an account without a name is not."""
+    chart = read_chart_of_accounts(write("Code;Name;Type;Balance\n1;a;A;1\n2;b;A;2\nTotal;;;3\nBANK;;A;0\n"))
+    assert chart["code"].tolist() == ["1", "2", "BANK"]
+    assert "rows skipped as titles of sections, not accounts: 1 (line 4)" in notes(chart)
+
+
 def test_excel_says_its_delimiter(write):
     """Excel's own first line `sep=` is obeyed and is no row."""
     chart = read_chart_of_accounts(write("sep=;\r\nKonto;Name\r\n0400;a,b\r\n"))
