@@ -31,14 +31,14 @@ def cover(given: Given, pairs: Lazy) -> Lazy:
     used = categories.select("company_id", "account_id").unique()
     # Only accounts that a category names: there may be a million others. An ID that is on several accounts gives one.
     named = (
-        given.accounts.select(*KEY, "name", "code", "archived", account_id="id")
+        given.accounts.select(*KEY, "name", "code", archived=nw.col("archived").cast(nw.Int64), account_id="id")
         .join(used, on=["company_id", "account_id"], how="semi")
         .group_by("company_id", "account_id")
         .agg(
             external_id=nw.col("external_id").min(),
             account_name=nw.col("name").min(),
             account_code=nw.col("code").min(),
-            account_archived=nw.col("archived").cast(nw.Int64).max(),
+            account_archived=nw.col("archived").max(),
         )
     )
     charted = (
