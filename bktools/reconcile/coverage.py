@@ -42,7 +42,8 @@ def cover(given: Given, pairs: Lazy) -> Lazy:
         )
     )
     charted = (
-        given.chart.select(*KEY, "tax_code_external_id")
+        given.chart.filter(~is_empty("external_id"))
+        .select(*KEY, "tax_code_external_id")
         .join(named.select(KEY), on=KEY, how="semi")
         .group_by(*KEY)
         .agg(erp_tax=nw.col("tax_code_external_id").min(), chart_rows=nw.len())
