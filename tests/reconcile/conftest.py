@@ -78,9 +78,16 @@ def _needs(engine, module, extra):
     return pytest.param(engine, marks=pytest.mark.skipif(missing, reason=f"{module} comes with bktools[{extra}]"))
 
 
-@pytest.fixture(
-    params=[Pandas, DuckDB, _needs(Polars, "polars", "bench"), _needs(PySpark, "pyspark", "spark")],
-    ids=lambda engine: engine.__name__,
-)
+IN_PROCESS = [Pandas, DuckDB, _needs(Polars, "polars", "bench")]
+
+
+@pytest.fixture(params=IN_PROCESS, ids=["pandas", "duckdb", "polars"])
 def engine(request):
+    """An engine that answers within a second."""
+    return request.param()
+
+
+@pytest.fixture(params=[*IN_PROCESS, _needs(PySpark, "pyspark", "spark")], ids=["pandas", "duckdb", "polars", "pyspark"])
+def any_engine(request):
+    """Any engine; Spark takes most of a minute for one reconciliation."""
     return request.param()

@@ -66,3 +66,20 @@ def seeded(seed, size):
 
 def tables(rows):
     return {noun: arrow(noun, found) for noun, found in rows.items()}
+
+
+def plain():
+    """Return a company of two accounts that are the same on both sides, each with a category."""
+    company = "company-z"
+    chart = [
+        {"external_id": code, "code": code, "name": name, "archived": False, "tax_code_external_id": tax}
+        for code, name, tax in (("0400", "Machines", "V19"), ("1200", "Bank", "V7"))
+    ]
+    known = [{**row, "id": f"account-{row['code']}", "state": "CREATED"} for row in chart]
+    categories = [
+        {"id": f"category-{row['code']}", "category_group_id": "group", "name": row["name"], "archived": False}
+        | {"account_id": f"account-{row['code']}", "tax_code_id": f"tax-{row['code']}"}
+        for row in chart
+    ]
+    rows = {"chart": chart, "accounts": known, "categories": categories}
+    return {noun: [{"company_id": company, **row} for row in found] for noun, found in rows.items()}
