@@ -56,18 +56,18 @@ def test_pandas_beside_a_relation_is_refused():
 
 def test_what_is_no_frame_is_refused():
     """A list of rows is no frame."""
-    with pytest.raises(ArgumentError, match="frame must be a .* frame, is a list"):
+    with pytest.raises(ArgumentError, match=r"frame must be a .* frame, is a list"):
         lazy_frames([1, 2])
 
 
 def test_column_of_mixed_types_is_refused():
     """A column of numbers and text has lost leading zeros somewhere; it is named."""
-    with pytest.raises(InputError, match="frame 2 has a column of mixed types: .*code"):
+    with pytest.raises(InputError, match=r"frame 2 has a column of mixed types: .*code"):
         lazy_frames(CODES, pd.DataFrame({"code": ["0400", 400]}))
 
 
 def test_in_memory_tells_what_may_be_collected():
-    """pandas and Arrow are in memory; a relation is not."""
+    """Frames of pandas and Arrow are in memory; a relation is not."""
     assert in_memory(CODES, CODES.to_pandas(), None)
     assert not in_memory(CODES, duckdb.connect(":memory:").sql("SELECT 1"))
 

@@ -2,10 +2,11 @@ import operator
 from collections import Counter
 
 import pytest
-import reference
-import world
+import reconcile_reference as reference
+import reconcile_world as world
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from reconcile_engines import Pandas
 
 from bktools.reconcile import CHECKS, reconcile_accounts
 from bktools.reconcile.findings import FINDING_COLUMNS, SEVERITIES
@@ -16,7 +17,7 @@ def merged(seeds, size):
     together = {"chart": [], "accounts": [], "categories": []}
     for seed in seeds:
         for noun, rows in world.seeded(seed, size).items():
-            own = {name: f"{seed}-" for name in ("company_id", "id", "account_id")}
+            own = dict.fromkeys(("company_id", "id", "account_id"), f"{seed}-")
             together[noun] += [
                 {name: own.get(name, "") + value if name in own and value else value for name, value in row.items()}
                 for row in rows
@@ -62,8 +63,6 @@ def test_findings_come_most_severe_first(engine):
 @given(st.data())
 def test_any_world_is_reconciled_as_plain_python_does(data):
     """Whatever chart, accounts and categories hold, the query and the loop over rows agree."""
-    from conftest import Pandas
-
     sizes = [data.draw(st.integers(0, 12)) for _ in range(3)]
     compared(Pandas(), world.world(lambda options: data.draw(st.sampled_from(options)), *sizes))
 

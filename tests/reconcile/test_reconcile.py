@@ -1,6 +1,6 @@
 import pandas as pd
 import pytest
-import world
+import reconcile_world as world
 
 from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
@@ -134,7 +134,7 @@ def test_lost_leading_zeros_are_an_error_before_anything_is_created():
     """A spreadsheet that turned 0400 into 400 is named as such."""
     result = reconcile_accounts(**frames(chart=first(external_id="400", code="400")))
     found = result.findings[result.findings["check"] == "leading_zeros_lost"]
-    assert found[["severity", "erp_value", "service_value"]].values.tolist() == [["error", "400", "0400"]]
+    assert found[["severity", "erp_value", "service_value"]].to_numpy().tolist() == [["error", "400", "0400"]]
 
 
 def test_accounts_of_another_company_are_left_alone():
@@ -179,7 +179,7 @@ def test_what_was_not_given_is_not_compared():
 @pytest.mark.parametrize("noun", ["chart", "accounts", "categories"])
 def test_missing_column_is_named(noun, engine):
     """A required column that is missing is named with its frame, on every engine."""
-    given = engine.frames({name: table for name, table in world.tables(world.plain()).items()})
+    given = engine.frames(world.tables(world.plain()))
     column = "state" if noun == "accounts" else "archived"
     given[noun] = schema.to_pandas(world.tables(world.plain())[noun]).drop(columns=column)
     if type(engine).__name__ == "DuckDB":

@@ -3,7 +3,7 @@ import html.parser
 import matplotlib as mpl
 import pandas as pd
 import pytest
-import world
+import reconcile_world as world
 from matplotlib.figure import Figure
 
 from bktools.errors import StorageError
@@ -19,7 +19,7 @@ def reconciled(rows):
 
 @pytest.fixture
 def result():
-    """A reconciliation with findings of every severity, of two companies."""
+    """Give a reconciliation with findings of every severity, of two companies."""
     return reconciled(world.seeded(1, 40))
 
 
@@ -82,8 +82,6 @@ def test_suggestions_are_asked_for_and_not_applied():
     assert best[["category_id", "external_id", "account_name"]].tolist() == ["category-1200", "1200", "Bank"]
     assert 60 <= best["score"] <= 100
     assert result.coverage["state"].tolist() == ["covered", "no_account"]
-        result.coverage["state"]
-    )
 
 
 def test_csv_holds_the_tables(result, tmp_path):

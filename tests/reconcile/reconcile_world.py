@@ -2,7 +2,7 @@
 
 import random
 
-from conftest import arrow
+from reconcile_engines import arrow
 
 COMPANIES = ["company-a", "company-b", "company-c"]
 LONG = "x" * 256

@@ -1,6 +1,6 @@
+# ruff: noqa: C901, PLR0911, PLR0912, PLR0915 - slow and obvious on purpose: each rule where it is read
 """The reconciliation in plain Python, slow and obvious: rows are dicts, a missing value is None."""
 
-import itertools
 import re
 from collections import Counter, defaultdict
 
@@ -60,8 +60,6 @@ def reconcile(chart, accounts, categories):
         verbs[key] = verb
         source = erp if ours else service
         values = [(source or {}).get(name) for name in ("name", "code", "archived", "tax_code_external_id")]
-        if not ours or not theirs or len(ours) > 1 or len(theirs) > 1:
-            pass
         actions.append((company, external_id, (service or {}).get("id"), verb, why, *values))
     for row in chart:
         if not row["external_id"]:
@@ -95,9 +93,9 @@ def reconcile(chart, accounts, categories):
     used = {(row["company_id"], row["account_id"]) for row in categories}
     companies = {row["company_id"] for row in categories}
     for row in known:
-        if row["id"] is not None and not row["archived"] and row["company_id"] in companies:
-            if (row["company_id"], row["id"]) not in used:
-                find("account_unused", "info", "none", row, external_id=row["external_id"], account_id=row["id"])
+        judged = row["id"] is not None and not row["archived"] and row["company_id"] in companies
+        if judged and (row["company_id"], row["id"]) not in used:
+            find("account_unused", "info", "none", row, external_id=row["external_id"], account_id=row["id"])
     coverage = _cover(find, chart_by, known, categories, verbs)
     return found, actions, coverage
 
@@ -221,8 +219,10 @@ def _cover(find, chart_by, known, categories, verbs):
             taxed[row["company_id"], row["tax_code_id"]].add(erp_tax)
         facts.append((row, external_id, state, erp_tax))
         coverage.append(
-            (row["id"], row["company_id"], row["name"], row["archived"], row["account_id"])
-            + (external_id, account_name, row["tax_code_id"], state)
+            (
+                *[row[name] for name in ("id", "company_id", "name", "archived", "account_id")],
+                *[external_id, account_name, row["tax_code_id"], state],
+            )
         )
     broken = {
         "no_account": ("category_without_account", "none"),
@@ -260,8 +260,3 @@ def _cover(find, chart_by, known, categories, verbs):
 def in_order(rows):
     """Return tuples in an order that takes None."""
     return sorted(rows, key=lambda row: [(value is not None, str(value)) for value in row])
-
-
-def flattened(lists):
-    """Return the items of lists."""
-    return list(itertools.chain.from_iterable(lists))
