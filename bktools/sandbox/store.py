@@ -80,7 +80,8 @@ CREATE INDEX export_jobs_company ON export_jobs (company_id, ends_at);
 
 # Rows between two known keys on the way to an offset.
 _STRIDE = 100
-_MOST_QUERIES = 256
+# Queries whose totals and keys are kept at most.
+_MOST_QUERIES = 32
 
 
 class Rows(NamedTuple):
@@ -218,7 +219,7 @@ class Store:
     def _forget_if_changed(self) -> None:
         others = self._connection.execute("PRAGMA data_version").fetchone()[0]
         version = (others, self._connection.total_changes)
-        if version != self._version or len(self._totals) > _MOST_QUERIES:
+        if version != self._version or max(len(self._totals), len(self._landmarks)) > _MOST_QUERIES:
             self._totals.clear()
             self._landmarks.clear()
             self._version = version
@@ -311,9 +312,11 @@ class Store:
     def drift(self) -> None:
         """Remove the first company's first category and add one at the end, as the data of a busy company do."""
         with self._write():
-            first = self._connection.execute(
-                "SELECT position, body FROM categories ORDER BY position LIMIT 1"
-            ).fetchone()
+            sql = (
+                "SELECT position, body FROM categories "
+                "WHERE company_id = (SELECT id FROM companies ORDER BY position LIMIT 1) ORDER BY position LIMIT 1"
+            )
+            first = self._connection.execute(sql).fetchone()
             if first is None:
                 return
             position, body = first
