@@ -235,22 +235,28 @@ def test_refused_paging_says_what(refusal, paging, said):
     assert said in refusal(**paging)
 
 
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """Open a small store without a server."""
+    with Store(tmp_path_factory.mktemp("plan") / "service.sqlite", World(categories=8)) as opened:
+        yield opened
+
+
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("key", [None, *KEYS])
-def test_a_page_is_a_range_of_an_index(tmp_path, key, order):
+def test_a_page_is_a_range_of_an_index(store, key, order):
     """Without and with each sorting key, forwards and backwards, an index gives the page: no scan and no sorting."""
     keys = {"sorting_keys": key, "sorting_order": order} if key else {}
     sort_by = read_order(read_page_request(QueryParams(keys)), SORTABLE)
     statements = []
-    with Store(tmp_path / "plan.sqlite", World(categories=8)) as store:
-        matching = Condition("company_id = ?", (store.companies()[0].id,))
-        middle = store.page("categories", matching, sort_by, Span(offset=3), 1).keys[0]
-        store._connection.set_trace_callback(statements.append)
-        for span in (Span(), Span(after=middle), Span(before=middle)):
-            assert len(store.page("categories", matching, sort_by, span, 3).keys) == 3
-        store._connection.set_trace_callback(None)
-        pages = [statement for statement in statements if "LIMIT" in statement]
-        assert len(pages) >= 5
-        for page in pages:
-            plan = [row[3] for row in store._connection.execute(f"EXPLAIN QUERY PLAN {page}")]
-            assert [step.startswith("SEARCH categories USING") for step in plan] == [True], (page, plan)
+    matching = Condition("company_id = ?", (store.companies()[0].id,))
+    middle = store.page("categories", matching, sort_by, Span(offset=3), 1).keys[0]
+    store._connection.set_trace_callback(statements.append)
+    for span in (Span(), Span(after=middle), Span(before=middle)):
+        assert len(store.page("categories", matching, sort_by, span, 3).keys) == 3
+    store._connection.set_trace_callback(None)
+    pages = [statement for statement in statements if "LIMIT" in statement]
+    assert len(pages) >= 5
+    for page in pages:
+        plan = [row[3] for row in store._connection.execute(f"EXPLAIN QUERY PLAN {page}")]
+        assert [step.startswith("SEARCH categories USING") for step in plan] == [True], (page, plan)
