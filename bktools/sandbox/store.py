@@ -22,15 +22,7 @@ from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, issue_token, n
 from bktools.sandbox.jobs import ExportJob
 from bktools.sandbox.paging import Condition, Key, Order, backwards, segments
 from bktools.sandbox.schema import FORMAT, INDICES, INSERT_CATEGORY, INSERT_EMPLOYEE, SCHEMA
-from bktools.sandbox.world import (
-    Account,
-    Category,
-    Company,
-    Employee,
-    World,
-    category_json,
-    employee_json,
-)
+from bktools.sandbox.world import Account, Category, Company, Employee, World, category_json, employee_json
 
 # Rows between two known keys on the way to an offset.
 _STRIDE = 100
