@@ -86,4 +86,4 @@ def test_kept_rows_do_not_change():
 def test_nothing_is_drawn_into_the_terminal():
     """The engine keeps silent, however long a query takes."""
     (frame,) = lazy_frames(CODES)
-    assert frame.to_native().query("_", "SELECT current_setting('enable_progress_bar')").fetchone() == (False,)
+    assert frame.to_native().query("_", "SELECT current_setting('enable_progress_bar')").fetchall() == [(False,)]
