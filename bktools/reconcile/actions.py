@@ -8,7 +8,6 @@ from bktools.contract.accounts import LONGEST_TEXT
 from bktools.frames.engine import Lazy
 from bktools.reconcile.pairs import KEY, is_empty, is_long
 
-ACTIONS = ("create", "update", "archive", "unarchive", "none")
 ACTION_COLUMNS = [*KEY, "account_id", "action", "why", "name", "code", "archived", "tax_code_external_id"]
 
 
