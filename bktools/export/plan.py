@@ -104,6 +104,11 @@ class ExportPlan:
             raise PlanError("the plan has an entry twice: compose it again")
         if set(self.entries["batch_id"]) != set(listed):
             raise PlanError("the plan has entries of a batch it does not list: compose it again")
+        counts = self.entries.groupby(["batch_id", "company_id"], observed=True).size().rename("entries").reset_index()
+        if sorted(counts.to_numpy().tolist()) != sorted(
+            self.batches[["batch_id", "company_id", "entries"]].to_numpy().tolist()
+        ):
+            raise PlanError("the entries of the plan do not fit its batches: compose it again")
         for batch_id in listed:
             self.body(batch_id)
 

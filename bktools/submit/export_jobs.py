@@ -7,7 +7,6 @@ next batch begins, and a batch whose outcome is not known stops its company unti
 from __future__ import annotations
 
 import datetime as dt
-import sqlite3
 import time
 from typing import Any
 
@@ -224,7 +223,7 @@ def _send_once(journal: Journal, batch: memory.PlannedBatch, plan: ExportPlan, s
     return outcome
 
 
-def _settled_row(journal: Journal, batch: memory.PlannedBatch, found: sqlite3.Row) -> dict[str, Any]:
+def _settled_row(journal: Journal, batch: memory.PlannedBatch, found: Any) -> dict[str, Any]:
     if found["state"] == "UNKNOWN":
         return _row(batch, "UNKNOWN", memory.how_to_settle(journal, found))
     when = found["settled_at"] or found["sent_at"]
