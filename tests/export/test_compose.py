@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 
+import duckdb
 import msgspec
+import narwhals as nw
 import pandas as pd
+import pyarrow as pa
 import pytest
 from conftest import COMPANY, entry_id
 
@@ -124,3 +127,37 @@ def test_a_changed_plan_is_refused(entries, change):
     plan.verify()
     with pytest.raises(PlanError, match="compose"):
         replace(plan, **CHANGES[change](plan)).verify()
+
+
+@pytest.mark.parametrize("kind", ["arrow", "duckdb", "narwhals"])
+def test_frames_of_other_engines_give_the_same_plan(entries, kind):
+    """Arrow tables, DuckDB relations and narwhals frames are taken as they are, and give the plan that pandas gives."""
+    frame = two_companies(entries, 20).assign(category_id=OTHER)
+    categories = pd.DataFrame({"id": [OTHER], "company_id": [OTHER], "archived": [False], "account_id": [OTHER]})
+    connection = duckdb.connect()
+    lift = {
+        "arrow": lambda rows: pa.Table.from_pandas(rows, preserve_index=False),
+        "duckdb": lambda rows: connection.from_arrow(pa.Table.from_pandas(rows, preserve_index=False)),
+        "narwhals": nw.from_native,
+    }[kind]
+    chosen = frame["id"].to_list()[:17]
+    expected = compose_export_jobs(frame, categories=categories, selection=chosen, max_entries=3)
+    found = compose_export_jobs(lift(frame), categories=lift(categories), selection=chosen, max_entries=3)
+    assert found.plan_id == expected.plan_id
+    assert found.not_ready["reason"].to_list() == expected.not_ready["reason"].to_list() != []
+    assert found.totals["entries"].sum() == expected.totals["entries"].sum() == 8
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"amount": [0.1, 0.2]}, "amount of the entries holds double"),
+        ({"date": ["1.10.2026", "2.10.2026"]}, "date of the entries holds"),
+        ({"note": ["text", 7]}, "mixed types"),
+    ],
+)
+def test_columns_that_are_not_what_they_must_be(entries, columns, said):
+    """Amounts that are not exact and dates that are text are refused, not guessed."""
+    with pytest.raises(InputError, match=said) as caught:
+        compose_export_jobs(entries(2, **columns))
+    assert "\n" not in str(caught.value)

@@ -7,7 +7,7 @@ import pytest
 from conftest import COMPANY, entry_id
 
 from bktools import compose_export_jobs
-from bktools.export.readiness import REASONS
+from bktools.export.readiness import IDENTITY_REASONS, REASONS
 
 OTHER = "00000000-0000-4000-8000-00000000000f"
 CATEGORY = "00000000-0000-4000-8000-0000000000c1"
@@ -29,6 +29,7 @@ def coded(entries, **columns) -> pd.DataFrame:
 
 CASES = {
     "not_a_uuid": lambda entries: (entries(1, id=["7"]), {}),
+    "no_company": lambda entries: (entries(1, company_id=["7"]), {}),
     "other_company": lambda entries: (entries(1), {"company": OTHER}),
     "exported": lambda entries: (
         entries(1),
@@ -72,7 +73,7 @@ def test_each_reason_is_told(entries, reason):
 
 def test_every_reason_has_a_case():
     """No reason is without a test."""
-    assert {reason.name for reason in REASONS} == {*CASES, "duplicate", "conflicting"}
+    assert {*IDENTITY_REASONS, *(reason.name for reason in REASONS)} == {*CASES, "duplicate", "conflicting"}
 
 
 def test_a_coded_entry_of_everything_known_is_ready(entries):
@@ -111,3 +112,29 @@ def test_lines_of_one_id_that_differ_are_both_held_back(entries):
 def test_what_was_not_given_is_said(entries):
     """A plan says what it could not check."""
     assert len(compose_export_jobs(entries(1)).unchecked) == 4
+
+
+def test_ids_in_capitals_are_the_same_ids(entries):
+    """The same UUID in capitals is the same entry: it is not exported beside itself, and is found in the journal."""
+    shouted = entries(2).assign(id=[entry_id(0).upper(), entry_id(1).upper()], company_id=COMPANY.upper())
+    plan = compose_export_jobs(pd.concat([entries(1), shouted], ignore_index=True))
+    assert plan.entries["id"].to_list() == [entry_id(0), entry_id(1)]
+    assert plan.not_ready["reason"].to_list() == ["duplicate"]
+    assert set(plan.entries["company_id"]) == {COMPANY}
+    history = pd.DataFrame({"entry_id": [entry_id(0), entry_id(1)], "state": ["ACCEPTED", "SENDING"]})
+    plan = compose_export_jobs(shouted, history=history)
+    assert plan.not_ready["reason"].to_list() == ["exported", "in_doubt"]
+    coded_in_capitals = coded(entries, employee_id=[OTHER.upper()]).assign(category_id=CATEGORY.upper())
+    plan = compose_export_jobs(
+        coded_in_capitals,
+        categories=categories(account_id=ACCOUNT.upper(), company_id=COMPANY.upper()),
+        accounts=accounts(),
+        employees=pd.DataFrame({"id": [OTHER]}),
+    )
+    assert plan.not_ready.empty
+
+
+def test_an_approval_that_is_not_known_is_none(entries):
+    """Where nothing says that an entry is approved, it is not exported."""
+    plan = compose_export_jobs(entries(2, approved=pd.array([True, None], dtype="boolean")))
+    assert plan.not_ready["reason"].to_list() == ["not_approved"]
