@@ -8,7 +8,8 @@ from contextlib import closing
 import pytest
 
 from bktools.errors import JournalError
-from bktools.journal import export_jobs as memory
+from bktools.export.plan import BatchRequest
+from bktools.journal import batches as memory
 from bktools.journal.journal import Journal
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
@@ -27,8 +28,8 @@ def by_hand(journal):
         yield connection
 
 
-def batch(name: str, entries: list[str]) -> memory.PlannedBatch:
-    return memory.PlannedBatch(name, COMPANY, entries, b"{}", "plan")
+def batch(name: str, entries: list[str]) -> BatchRequest:
+    return BatchRequest(name, COMPANY, entries, b"{}")
 
 
 def refused(by_hand, sql: str) -> None:
@@ -38,8 +39,8 @@ def refused(by_hand, sql: str) -> None:
 
 def test_one_batch_of_a_company_is_on_its_way_or_in_doubt(journal, by_hand):
     """While one batch is SENDING or UNKNOWN, no other one of its company can be sent."""
-    memory.plan_batch(journal, batch("a", ENTRIES[:2]))
-    memory.plan_batch(journal, batch("b", ENTRIES[2:4]))
+    memory.plan_batches(journal, [batch("a", ENTRIES[:2])], "plan")
+    memory.plan_batches(journal, [batch("b", ENTRIES[2:4])], "plan")
     memory.begin_sending(journal, "a")
     refused(by_hand, "UPDATE batches SET state = 'SENDING' WHERE batch_id = 'b'")
     with pytest.raises(JournalError):
@@ -50,12 +51,12 @@ def test_one_batch_of_a_company_is_on_its_way_or_in_doubt(journal, by_hand):
 
 def test_an_entry_is_in_one_live_batch(journal, by_hand):
     """An entry of an accepted batch cannot be put into another one."""
-    memory.plan_batch(journal, batch("a", ENTRIES[:2]))
+    memory.plan_batches(journal, [batch("a", ENTRIES[:2])], "plan")
     memory.begin_sending(journal, "a")
     memory.settle(journal, "a", "ACCEPTED", "job", job_id=ENTRIES[5])
-    with pytest.raises(JournalError, match="in another batch"):
-        memory.plan_batch(journal, batch("b", ENTRIES[1:3]))
-    memory.plan_batch(journal, batch("c", ENTRIES[3:4]))
+    with pytest.raises(JournalError, match="are in batch a"):
+        memory.plan_batches(journal, [batch("b", ENTRIES[1:3])], "plan")
+    memory.plan_batches(journal, [batch("c", ENTRIES[3:4])], "plan")
     refused(by_hand, f"INSERT INTO batch_entries VALUES ('c', '{ENTRIES[0]}', 1)")
 
 
@@ -74,7 +75,7 @@ def test_an_entry_is_in_one_live_batch(journal, by_hand):
 )
 def test_what_happened_cannot_be_undone(journal, by_hand, sql):
     """Nothing is deleted, no event is rewritten, an accepted batch stays accepted."""
-    memory.plan_batch(journal, batch("a", ENTRIES[:2]))
+    memory.plan_batches(journal, [batch("a", ENTRIES[:2])], "plan")
     memory.begin_sending(journal, "a")
     memory.settle(journal, "a", "ACCEPTED", "job", job_id=ENTRIES[5])
     refused(by_hand, sql)
@@ -82,7 +83,7 @@ def test_what_happened_cannot_be_undone(journal, by_hand, sql):
 
 def test_every_change_is_an_event(journal):
     """The course of a batch can be read from its events."""
-    memory.plan_batch(journal, batch("a", ENTRIES[:2]))
+    memory.plan_batches(journal, [batch("a", ENTRIES[:2])], "plan")
     memory.begin_sending(journal, "a")
     memory.settle(journal, "a", "UNKNOWN", "lost")
     memory.settle(journal, "a", "RELEASED", "not in the ERP", done_by="Ada")
@@ -98,9 +99,9 @@ def test_every_change_is_an_event(journal):
 
 def test_a_released_batch_gives_its_entries_back(journal):
     """What a person found not booked may be exported again."""
-    memory.plan_batch(journal, batch("a", ENTRIES[:2]))
+    memory.plan_batches(journal, [batch("a", ENTRIES[:2])], "plan")
     memory.begin_sending(journal, "a")
     memory.settle(journal, "a", "UNKNOWN", "lost")
     memory.settle(journal, "a", "RELEASED", "not in the ERP", done_by="Ada")
-    memory.plan_batch(journal, batch("b", ENTRIES[:2]))
+    memory.plan_batches(journal, [batch("b", ENTRIES[:2])], "plan")
     assert memory.state_of(journal, "b")["state"] == "PLANNED"
