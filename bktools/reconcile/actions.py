@@ -6,9 +6,11 @@ import narwhals as nw
 
 from bktools.contract.accounts import LONGEST_TEXT
 from bktools.frames.engine import Lazy
-from bktools.reconcile.pairs import KEY, is_empty, is_long
+from bktools.reconcile.findings import choice, line, text
+from bktools.reconcile.pairs import KEY, Pairs, is_empty, is_long
 
 ACTION_COLUMNS = [*KEY, "account_id", "action", "why", "name", "code", "archived", "tax_code_external_id"]
+THE_SAME = "the same in the chart and in the service"
 
 
 def judged(pairs: Lazy) -> Lazy:
@@ -18,7 +20,8 @@ def judged(pairs: Lazy) -> Lazy:
     erp_archived = nw.col("erp_archived").fill_null(False)
     archived, active = nw.col("archived").fill_null(False), ~nw.col("archived").fill_null(True)
     name, code, tax = nw.col("name_differs"), nw.col("code_differs"), nw.col("tax_code_differs")
-    rules = [
+    likes, zeros = nw.col("looks_like"), nw.col("zeros_like")
+    rules: list[tuple[nw.Expr, str, str | nw.Expr]] = [
         (~nw.col("charted"), "none", "no chart of accounts was given for this company"),
         ((nw.col("chart_rows") > 1).fill_null(False), "none", "the external ID is on several rows of the chart"),
         ((nw.col("service_rows") > 1).fill_null(False), "none", "the external ID is on several accounts known here"),
@@ -26,6 +29,9 @@ def judged(pairs: Lazy) -> Lazy:
         (new & nw.col("erp_name").is_null(), "none", "the name is missing"),
         (new & is_long("erp_name"), "none", f"the name has more than {LONGEST_TEXT} characters"),
         (new & is_long("erp_code"), "none", f"the code has more than {LONGEST_TEXT} characters"),
+        # What was created cannot be taken back, and an account that is there under another spelling would be doubled.
+        (~likes.is_null(), "none", line("looks like {}, which the service has: make the external IDs the same", likes)),
+        (~zeros.is_null(), "none", line("looks like {}, which the service has: read the chart's file as text", zeros)),
         # The chart is mirrored whole: categories of the service may be on accounts that the ERP has archived.
         (new & erp_archived, "create", "in the chart, archived, and not in the service"),
         (new, "create", "in the chart and not in the service"),
@@ -42,16 +48,17 @@ def judged(pairs: Lazy) -> Lazy:
         (code, "update", "the code differs"),
         (tax, "update", "the tax code differs"),
     ]
-    action, why = nw.lit("none"), nw.lit("the same in the chart and in the service")
-    for holds, verb, reason in reversed(rules):
-        action = nw.when(holds).then(nw.lit(verb)).otherwise(action)
-        why = nw.when(holds).then(nw.lit(reason)).otherwise(why)
-    return pairs.with_columns(action=action, why=why)
+    rule = nw.lit(str(len(rules)))
+    for place, (holds, _, _) in reversed(list(enumerate(rules))):
+        rule = nw.when(holds).then(nw.lit(str(place))).otherwise(rule)
+    action = choice("rule", [*[verb for _, verb, _ in rules], "none"], text)
+    why = choice("rule", [*[reason for _, _, reason in rules], THE_SAME], text)
+    return pairs.with_columns(rule=rule).with_columns(action=action, why=why)
 
 
-def actions(pairs: Lazy, chart: Lazy) -> Lazy:
+def actions(pairs: Pairs, remarkable: Lazy, chart: Lazy) -> Lazy:
     """Return the verb of each account, with what creating it takes; as the chart has it where the chart has it."""
-    listed = judged(pairs).select(
+    said = remarkable.select(
         *KEY,
         "account_id",
         "action",
@@ -61,6 +68,16 @@ def actions(pairs: Lazy, chart: Lazy) -> Lazy:
         archived=_of_chart("erp_archived", "archived"),
         tax_code_external_id=_of_chart("erp_tax", "tax"),
     )
+    quiet = pairs.quiet().select(
+        *KEY,
+        "account_id",
+        action=nw.lit("none"),
+        why=nw.lit(THE_SAME),
+        name="erp_name",
+        code="erp_code",
+        archived="erp_archived",
+        tax_code_external_id="erp_tax",
+    )
     nameless = chart.filter(is_empty("external_id")).select(
         *KEY,
         nw.lit(None, nw.String).alias("account_id"),
@@ -68,7 +85,7 @@ def actions(pairs: Lazy, chart: Lazy) -> Lazy:
         nw.lit("the external ID is empty").alias("why"),
         *ACTION_COLUMNS[5:],
     )
-    return nw.concat([listed, nameless]).sort(*KEY, "code", "name")
+    return nw.concat([said, quiet, nameless]).sort(*KEY, "code", "name")
 
 
 def _of_chart(erp: str, service: str) -> nw.Expr:

@@ -1,4 +1,4 @@
-"""Checks of categories: whether an export under each can succeed. Each returns its findings.
+"""Checks of categories: whether an export under each can succeed. Each returns what breaks it.
 
 What an archived category lacks is good to know and no more: nothing new is coded with it.
 """
@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import narwhals as nw
 
-from bktools.frames.engine import Lazy
-from bktools.reconcile.findings import Tables, account, category, findings, line, shown
+from bktools.reconcile.findings import Breach, Tables, account, category, line, shown
 
 ACCOUNT = account("account_code", "account_name")
 CATEGORY = category()
+ERROR, WARNING = (
+    nw.when(nw.col("archived")).then(nw.lit("info")).otherwise(nw.lit(severity)) for severity in ("error", "warning")
+)
 
 
-def category_without_account(tables: Tables) -> Lazy:
+def category_without_account(tables: Tables) -> list[Breach]:
     """Find categories without an account: every entry under them fails in the export."""
     return _broken(
         tables,
@@ -24,7 +26,7 @@ def category_without_account(tables: Tables) -> Lazy:
     )
 
 
-def category_on_unknown_account(tables: Tables) -> Lazy:
+def category_on_unknown_account(tables: Tables) -> list[Breach]:
     """Find categories on an account that is not among those known here."""
     return _broken(
         tables,
@@ -39,13 +41,13 @@ def category_on_unknown_account(tables: Tables) -> Lazy:
     )
 
 
-def category_on_archived_account(tables: Tables) -> Lazy:
+def category_on_archived_account(tables: Tables) -> list[Breach]:
     """Find categories on an archived account: every entry under them fails in the export."""
     template = "{} is on {}, which is archived in the service: give it another account"
     return _broken(tables, "category_on_archived_account", "archived_account", line(template, CATEGORY, ACCOUNT))
 
 
-def category_on_account_to_be_archived(tables: Tables) -> Lazy:
+def category_on_account_to_be_archived(tables: Tables) -> list[Breach]:
     """Find categories on an account that the ERP no longer has, or has archived."""
     template = (
         "{} is on {}, which the ERP has archived or no longer has: give it another account before the next export"
@@ -59,44 +61,40 @@ def category_on_account_to_be_archived(tables: Tables) -> Lazy:
     )
 
 
-def archived_category_on_active_account(tables: Tables) -> Lazy:
+def archived_category_on_active_account(tables: Tables) -> list[Breach]:
     """Find archived categories on an active account, which may be free to archive."""
-    return _of_categories(
-        tables.coverage.filter(nw.col("archived") & (nw.col("state") == "covered")),
+    return _of_category(
+        tables,
         "archived_category_on_active_account",
+        nw.col("archived") & (nw.col("state") == "covered"),
         severity="info",
         message=line("{} is archived and its account {} is active", CATEGORY, ACCOUNT),
     )
 
 
-def category_name_duplicate(tables: Tables) -> Lazy:
+def category_name_duplicate(tables: Tables) -> list[Breach]:
     """Find categories of a company that have one name, so that people pick the wrong one."""
-    several = (
-        tables.categories.filter(~nw.col("name").is_null())
-        .group_by("company_id", "name")
-        .agg(count=nw.len())
-        .filter(nw.col("count") > 1)
-    )
-    return _of_categories(
-        tables.coverage.join(several, on=["company_id", "name"]),
+    return _of_category(
+        tables,
         "category_name_duplicate",
-        severity=_unless_archived("warning"),
+        ~nw.col("name").is_null() & (nw.col("of_this_name") > 1),
+        severity=WARNING,
         field="name",
         service_value="name",
         message=line(
             "{} has the name of {} other categories of the company: rename it, so that people can tell them apart",
             CATEGORY,
-            (nw.col("count") - 1).cast(nw.String),
+            (nw.col("of_this_name") - 1).cast(nw.String),
         ),
     )
 
 
-def category_without_tax_code(tables: Tables) -> Lazy:
+def category_without_tax_code(tables: Tables) -> list[Breach]:
     """Find categories without a tax code on an account that has one in the ERP."""
-    lacking = nw.col("in_chart") & ~nw.col("erp_tax").is_null() & nw.col("tax_code_id").is_null()
-    return _of_categories(
-        tables.coverage.filter(lacking),
+    return _of_category(
+        tables,
         "category_without_tax_code",
+        ~nw.col("erp_tax").is_null() & nw.col("tax_code_id").is_null(),
         # Many categories rightly have none of their own.
         severity="info",
         field="tax_code_id",
@@ -110,18 +108,14 @@ def category_without_tax_code(tables: Tables) -> Lazy:
     )
 
 
-def category_tax_code_ambiguous(tables: Tables) -> Lazy:
+def category_tax_code_ambiguous(tables: Tables) -> list[Breach]:
     """Find tax codes that stand on accounts with several tax codes in the ERP: not all of them can fit."""
-    taxed = tables.coverage.filter(nw.col("in_chart") & ~nw.col("erp_tax").is_null() & ~nw.col("tax_code_id").is_null())
-    several = (
-        taxed.group_by("company_id", "tax_code_id")
-        .agg(first=nw.col("erp_tax").min(), last=nw.col("erp_tax").max())
-        .filter(nw.col("first") != nw.col("last"))
-    )
-    return _of_categories(
-        taxed.join(several, on=["company_id", "tax_code_id"]),
+    several = nw.col("first_tax") != nw.col("last_tax")
+    return _of_category(
+        tables,
         "category_tax_code_ambiguous",
-        severity=_unless_archived("warning"),
+        ~nw.col("erp_tax").is_null() & ~nw.col("tax_code_id").is_null() & several,
+        severity=WARNING,
         field="tax_code_id",
         erp_value="erp_tax",
         service_value="tax_code_id",
@@ -130,17 +124,18 @@ def category_tax_code_ambiguous(tables: Tables) -> Lazy:
             CATEGORY,
             ACCOUNT,
             shown("erp_tax"),
-            shown("first"),
-            shown("last"),
+            shown("first_tax"),
+            shown("last_tax"),
         ),
     )
 
 
-def _broken(tables: Tables, check: str, state: str, message: nw.Expr, action: str = "none") -> Lazy:
-    return _of_categories(
-        tables.coverage.filter(nw.col("state") == state),
+def _broken(tables: Tables, check: str, state: str, message: nw.Expr, action: str = "none") -> list[Breach]:
+    return _of_category(
+        tables,
         check,
-        severity=_unless_archived("error"),
+        nw.col("state") == state,
+        severity=ERROR,
         action=action,
         field="account_id",
         service_value="account_id",
@@ -148,9 +143,10 @@ def _broken(tables: Tables, check: str, state: str, message: nw.Expr, action: st
     )
 
 
-def _of_categories(
-    frame: Lazy,
+def _of_category(
+    tables: Tables,
     check: str,
+    where: nw.Expr,
     *,
     severity: str | nw.Expr,
     message: nw.Expr,
@@ -158,10 +154,11 @@ def _of_categories(
     field: str | None = None,
     erp_value: str | None = None,
     service_value: str | None = None,
-) -> Lazy:
-    return findings(
-        frame,
+) -> list[Breach]:
+    breach = Breach(
         check,
+        tables.coverage,
+        where,
         severity=severity,
         message=message,
         action=action,
@@ -172,7 +169,4 @@ def _of_categories(
         erp_value=erp_value,
         service_value=service_value,
     )
-
-
-def _unless_archived(severity: str) -> nw.Expr:
-    return nw.when(nw.col("archived")).then(nw.lit("info")).otherwise(nw.lit(severity))
+    return [breach]

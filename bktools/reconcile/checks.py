@@ -1,4 +1,4 @@
-"""The checks that a reconciliation runs. A new one is a function that returns findings, and its line here."""
+"""The checks that a reconciliation runs. A new one is a function that returns what breaks it, and its line here."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import narwhals as nw
 
 from bktools.frames.engine import Lazy
 from bktools.reconcile import account_checks, category_checks, identity_checks
-from bktools.reconcile.findings import Tables, ordered
+from bktools.reconcile.findings import Breach, Tables, found, ordered
 
-CHECKS: tuple[Callable[[Tables], Lazy], ...] = (
+CHECKS: tuple[Callable[[Tables], list[Breach]], ...] = (
     account_checks.missing_in_service,
     account_checks.missing_in_erp,
     account_checks.name_differs,
@@ -42,4 +42,8 @@ CHECKS: tuple[Callable[[Tables], Lazy], ...] = (
 
 def run(tables: Tables) -> Lazy:
     """Return the findings of all checks as one query, in their order."""
-    return ordered(nw.concat([check(tables) for check in CHECKS]))
+    of_table: dict[int, list[Breach]] = {}
+    for check in CHECKS:
+        for breach in check(tables):
+            of_table.setdefault(id(breach.table), []).append(breach)
+    return ordered(nw.concat([found(breaches) for breaches in of_table.values()]))

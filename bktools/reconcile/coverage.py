@@ -24,15 +24,16 @@ COVERAGE_COLUMNS = [
 def cover(given: Given, pairs: Lazy) -> Lazy:
     """Return one row per category with the account behind it.
 
-    The columns above, and for the checks: `account_code`, and of the chart `erp_tax` and whether it has the account
-    once, `in_chart`. `pairs` are the remarkable ones, judged: an account that is not among them is as in the chart.
+    The columns above, and for the checks: `account_code`; `erp_tax`, the tax code that the chart has of the account,
+    where it has it once; `first_tax`, `last_tax` of all accounts that the category's own tax code is used for;
+    `of_this_name`, how many categories the company has of the name. `pairs` are the remarkable ones, judged: an account
+    that is not among them is as in the chart.
     """
     categories = given.categories.rename({"id": "category_id"})
-    used = categories.select("company_id", "account_id").unique()
     # Only accounts that a category names: there may be a million others. An ID that is on several accounts gives one.
     named = (
         given.accounts.select(*KEY, "name", "code", archived=nw.col("archived").cast(nw.Int64), account_id="id")
-        .join(used, on=["company_id", "account_id"], how="semi")
+        .join(categories, on=["company_id", "account_id"], how="semi")
         .group_by("company_id", "account_id")
         .agg(
             external_id=nw.col("external_id").min(),
@@ -41,12 +42,14 @@ def cover(given: Given, pairs: Lazy) -> Lazy:
             account_archived=nw.col("archived").max(),
         )
     )
+    named = given.keep(named)
     charted = (
         given.chart.filter(~is_empty("external_id"))
         .select(*KEY, "tax_code_external_id")
-        .join(named.select(KEY), on=KEY, how="semi")
+        .join(named, on=KEY, how="semi")
         .group_by(*KEY)
         .agg(erp_tax=nw.col("tax_code_external_id").min(), chart_rows=nw.len())
+        .filter(nw.col("chart_rows") == 1)
     )
     verbs = pairs.select(*KEY, account_action="action")
     covered = (
@@ -66,6 +69,10 @@ def cover(given: Given, pairs: Lazy) -> Lazy:
         .then(nw.lit("to_be_archived_account"))
         .otherwise(nw.lit("covered"))
     )
-    return covered.with_columns(state=state, in_chart=(nw.col("chart_rows") == 1).fill_null(False)).select(
-        *COVERAGE_COLUMNS, "account_code", "erp_tax", "in_chart"
-    )
+    tax, name = ["company_id", "tax_code_id"], ["company_id", "name"]
+    return covered.with_columns(
+        state=state,
+        first_tax=nw.col("erp_tax").min().over(*tax),
+        last_tax=nw.col("erp_tax").max().over(*tax),
+        of_this_name=nw.col("category_id").count().over(*name),
+    ).select(*COVERAGE_COLUMNS, "account_code", "erp_tax", "first_tax", "last_tax", "of_this_name")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import narwhals as nw
 
@@ -21,8 +23,13 @@ FINDING_COLUMNS = [
     "service_value",
     "message",
 ]
+# What a breach says of these is the column of its table to take them from.
+TAKEN_FROM_COLUMNS = ("external_id", "account_id", "category_id", "erp_value", "service_value")
 # error: an export under it will fail, or money could be misbooked. warning: a person should act. info: good to know.
 SEVERITIES = ("error", "warning", "info")
+
+
+Option = str | nw.Expr | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,32 +39,23 @@ class Tables:
     chart: Lazy
     accounts: Lazy
     categories: Lazy
+    charts: Lazy
     pairs: Lazy
     coverage: Lazy
 
 
-def findings(
-    frame: Lazy,
-    check: str,
-    *,
-    severity: str | nw.Expr,
-    message: nw.Expr,
-    action: str | nw.Expr = "none",
-    external_id: str | None = None,
-    account_id: str | None = None,
-    category_id: str | None = None,
-    field: str | None = None,
-    erp_value: str | nw.Expr | None = None,
-    service_value: str | nw.Expr | None = None,
-) -> Lazy:
-    """Return one finding per row of the frame.
+@dataclasses.dataclass(frozen=True, eq=False)
+class Breach:
+    """Rows of a table that break a check, and what a finding says of each.
 
     Parameters
     ----------
-    frame : narwhals.LazyFrame
-        The rows that break the check; has `company_id`.
     check : str
         Name of the check, which is that of its function.
+    table : narwhals.LazyFrame
+        The table that is looked at; has `company_id`.
+    where : expression, optional
+        Whether a row breaks the check; every row of a table that was made for the check.
     severity, action : str or expression
         One of the severities, one of the verbs; text stands for itself.
     message : expression
@@ -67,31 +65,65 @@ def findings(
     field : str, optional
         The field that the finding is about.
     """
-    return frame.select(
-        check=_text(check),
-        severity=_text(severity),
-        action=_text(action),
-        company_id="company_id",
-        external_id=_column(external_id),
-        account_id=_column(account_id),
-        category_id=_column(category_id),
-        field=_text(field),
-        erp_value=_column(erp_value),
-        service_value=_column(service_value),
-        message=message,
-    )
+
+    check: str
+    table: Lazy
+    where: nw.Expr | None
+    severity: str | nw.Expr
+    message: nw.Expr
+    action: str | nw.Expr = "none"
+    external_id: str | None = None
+    account_id: str | None = None
+    category_id: str | None = None
+    field: str | None = None
+    erp_value: str | nw.Expr | None = None
+    service_value: str | nw.Expr | None = None
 
 
-def ordered(found: Lazy) -> Lazy:
+def found(breaches: Sequence[Breach]) -> Lazy:
+    """Return the findings of breaches of one table: a row for each row of the table and breach of it."""
+    table = breaches[0].table
+    if len(breaches) == 1:
+        rows = table if breaches[0].where is None else table.filter(breaches[0].where)
+    else:
+        # One pass over the table, however many breaches: engines plan a union of one query per check ten times as long.
+        places = [nw.when(breach.where).then(nw.lit(str(place))) for place, breach in enumerate(breaches)]
+        rows = table.with_columns(breach=nw.concat_str(*places, separator=" ", ignore_nulls=True))
+        rows = rows.filter(nw.col("breach") != "").with_columns(nw.col("breach").str.split(" ")).explode("breach")
+    chosen = {
+        name: choice(
+            "breach", [getattr(breach, name) for breach in breaches], column if name in TAKEN_FROM_COLUMNS else text
+        )
+        for name in FINDING_COLUMNS
+        if name != "company_id"
+    }
+    return rows.select(**chosen, company_id="company_id").select(FINDING_COLUMNS)
+
+
+def choice(by: str, options: Sequence[Option], read: Callable[[str | None], nw.Expr]) -> nw.Expr:
+    """Return the option in the place that column `by` names; `read` says what a text among the options stands for."""
+    # Options that are the same share a condition, so that the query stays short.
+    places: dict[Any, tuple[nw.Expr, list[str]]] = {}
+    for place, option in enumerate(options):
+        known = id(option) if isinstance(option, nw.Expr) else option
+        value = option if isinstance(option, nw.Expr) else read(option)
+        places.setdefault(known, (value, []))[1].append(str(place))
+    (chosen, _), *others = places.values()
+    for value, where in others:
+        chosen = nw.when(nw.col(by).is_in(where)).then(value).otherwise(chosen)
+    return chosen
+
+
+def ordered(rows: Lazy) -> Lazy:
     """Return findings most severe first, in an order that depends on nothing but their content."""
     by = ["check", "company_id", "external_id", "category_id", "account_id", "field", "erp_value", "message"]
-    line = nw.col("message").str.replace_all(r"[\r\n\t]+", " ")
-    return found.with_columns(_rank(), message=line).sort("rank", *by).select(FINDING_COLUMNS)
+    one_line = nw.col("message").str.replace_all(r"[\r\n\t]+", " ")
+    return rows.with_columns(_rank(), message=one_line).sort("rank", *by).select(FINDING_COLUMNS)
 
 
-def summarised(found: Lazy, actions: Lazy) -> Lazy:
+def summarised(rows: Lazy, actions: Lazy) -> Lazy:
     """Return how many findings each check has, and how many accounts each verb."""
-    counted = found.group_by("check", "severity").agg(count=nw.len().cast(nw.Int64))
+    counted = rows.group_by("check", "severity").agg(count=nw.len().cast(nw.Int64))
     verbs = actions.group_by("action").agg(count=nw.len().cast(nw.Int64))
     verbs = verbs.select(check=nw.concat_str(nw.lit("action: "), "action"), severity=nw.lit(""), count="count")
     return nw.concat([counted, verbs]).with_columns(_rank()).sort("rank", "check").select("check", "severity", "count")
@@ -132,11 +164,11 @@ def _rank() -> nw.Expr:
     return rank.alias("rank")
 
 
-def _text(value: str | nw.Expr | None) -> nw.Expr:
-    return value if isinstance(value, nw.Expr) else nw.lit(value, nw.String)
+def text(value: str | None) -> nw.Expr:
+    """Return a text that stands for itself."""
+    return nw.lit(value, nw.String)
 
 
-def _column(value: str | nw.Expr | None) -> nw.Expr:
-    if value is None:
-        return nw.lit(None, nw.String)
-    return nw.col(value) if isinstance(value, str) else value
+def column(name: str | None) -> nw.Expr:
+    """Return a column, nothing where there is none."""
+    return nw.lit(None, nw.String) if name is None else nw.col(name)

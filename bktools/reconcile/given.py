@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import pyarrow as pa
 
 from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
-from bktools.frames.engine import Lazy, collect, lazy_frames
+from bktools.frames.engine import Lazy, collect, in_memory, kept, lazy_frames
 
 # Accounts in any other state were refused, or may never have arrived: they count as not known.
 KNOWN_STATES = ("CREATED", "MATCHED", "EXISTS", "IMPORTED")
@@ -40,17 +40,32 @@ SCHEMAS: Mapping[str, pa.Schema] = {
 class Given:
     """The three frames with their used columns alone, on one engine; accounts are those known to the service.
 
-    `compared` are the optional columns that both chart and accounts have: what was not given is not compared.
+    `compared` are the optional columns that both chart and accounts have: what was not given is not compared. `charts`
+    has a row per company of the chart: `shortest` and `longest` of its codes that are numbers, `zeros` whether one of
+    them starts with 0. `company` is the one that all rows of the chart and of the accounts are of, None where that is
+    not known. `own` is whether the frames are in memory: then queries may run here, and what they say be used.
     """
 
     chart: Lazy
     accounts: Lazy
     categories: Lazy
+    charts: Lazy
     compared: frozenset[str]
+    company: str | None
+    own: bool
+
+    def keep(self, frame: Lazy) -> Lazy:
+        """Run a frame that is used many times once, where the engine would run it anew each time."""
+        return kept(frame) if self.own else frame
+
+    def may_have_rows(self, frame: Lazy) -> bool:
+        """Whether a frame that was kept has rows; true of those that have not run."""
+        return not self.own or collect(frame.head(1)).num_rows > 0
 
 
 def read(chart: Any, accounts: Any, categories: Any) -> Given:
     """Return the frames as they are used, or raise what is wrong with them."""
+    own = in_memory(chart, accounts, categories)
     frames = dict(zip(SCHEMAS, lazy_frames(chart, accounts, categories), strict=True))
     if any(frame is not None and frame.implementation.is_dask() for frame in frames.values()):
         raise ArgumentError("frames", "of Dask cannot be grouped and joined as this needs: hand over their compute()")
@@ -61,10 +76,25 @@ def read(chart: Any, accounts: Any, categories: Any) -> Given:
         if name in ("chart", "accounts"):
             compared &= set(frame.collect_schema())
         frames[name] = _typed(frame, name)
-    for name, frame in frames.items():
-        _refuse_gaps(frame, name)
+    seen = {name: _seen(frame, name) for name, frame in frames.items()}
+    if seen["chart"].without_company:
+        company: str | None = _only_company(*frames.values())
+        frames["chart"] = frames["chart"].with_columns(nw.lit(company).alias("company_id"))
+    else:
+        # Accounts without a row are of no other company.
+        others = seen["accounts"]
+        company = seen["chart"].company if others.is_empty or others.company == seen["chart"].company else None
     known = frames["accounts"].filter(nw.col("state").is_in(KNOWN_STATES))
-    return Given(_with_company(**frames), known, frames["categories"], frozenset(compared))
+    charts = _charts(frames["chart"])
+    return Given(
+        chart=frames["chart"],
+        accounts=known,
+        categories=frames["categories"],
+        charts=kept(charts) if own else charts,
+        compared=frozenset(compared),
+        company=company if own else None,
+        own=own,
+    )
 
 
 def _typed(frame: Lazy, name: str) -> Lazy:
@@ -89,23 +119,48 @@ def _column(name: str, column: str, dtype: Any) -> nw.Expr:
     return nw.col(column) if dtype == wanted else nw.col(column).cast(wanted)
 
 
-def _refuse_gaps(frame: Lazy, name: str) -> None:
-    gaps = collect(frame.select(*[nw.col(column).null_count() for column in FILLED[name]])).to_pylist()[0]
-    for column, count in gaps.items():
+class _Seen(NamedTuple):
+    """What one pass over a frame shows: how many rows have no company, and the one that all are of, if there is one."""
+
+    without_company: int
+    company: str | None
+    is_empty: bool
+
+
+def _seen(frame: Lazy, name: str) -> _Seen:
+    """Refuse gaps, and return what else the same pass shows."""
+    company = nw.col("company_id")
+    gaps = {f"gaps_{column}": nw.col(column).null_count() for column in FILLED[name]}
+    query = frame.select(**gaps, without_company=company.null_count(), first=company.min(), last=company.max())
+    row = collect(query).to_pylist()[0]
+    for column in FILLED[name]:
+        count = row[f"gaps_{column}"]
         if count:
             raise InputError(f"column {column} is empty in {count} row{'s' if count > 1 else ''}: fill it", source=name)
+    return _Seen(row["without_company"], row["first"] if row["first"] == row["last"] else None, row["first"] is None)
 
 
-def _with_company(chart: Lazy, accounts: Lazy, categories: Lazy) -> Lazy:
-    """Return the chart with its company in every row; rows without one are of the only company there is."""
-    without = collect(chart.select(nw.col("company_id").null_count())).column(0)[0].as_py()
-    if not without:
-        return chart
-    companies = nw.concat([frame.select("company_id") for frame in (chart, accounts, categories)])
+def _only_company(*frames: Lazy) -> str:
+    """Return the only company there is, for a chart that does not say its own."""
+    companies = nw.concat([frame.select("company_id") for frame in frames])
     found = sorted(collect(companies.filter(~nw.col("company_id").is_null()).unique()).column(0).to_pylist())
     if len(found) != 1:
         seen = f"{len(found)} companies" if found else "no company"
         raise ArgumentError(
             "chart", f"does not say its company, and accounts and categories are of {seen}: give a column company_id"
         )
-    return chart.with_columns(nw.lit(found[0]).alias("company_id"))
+    company: str = found[0]
+    return company
+
+
+def _charts(chart: Lazy) -> Lazy:
+    """Return the companies of the chart, each with the lengths of its codes that are numbers."""
+    number = nw.col("code").str.contains("^[0-9]+$")
+    digits = chart.select(
+        "company_id",
+        digits=nw.when(number).then(nw.col("code").str.len_chars()),
+        zero=nw.when(number).then(nw.col("code").str.starts_with("0").cast(nw.Int64)),
+    )
+    return digits.group_by("company_id").agg(
+        shortest=nw.col("digits").min(), longest=nw.col("digits").max(), zeros=nw.col("zero").max()
+    )

@@ -7,7 +7,7 @@ from typing import Any
 import narwhals as nw
 import pandas as pd
 
-from bktools.frames.engine import Lazy, collect, in_memory, kept
+from bktools.frames.engine import Lazy, collect
 from bktools.frames.schema import to_pandas
 from bktools.reconcile import checks, given
 from bktools.reconcile.actions import actions, judged
@@ -64,23 +64,17 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
     >>> result.findings["message"].tolist()[1]
     '1200 Bank is in the chart and not in the service: create it (bktools accounts create)'
     """
-    own = in_memory(chart, accounts, categories)
-    keep = kept if own else _lazy
     frames = given.read(chart, accounts, categories)
-    pairs = pair(frames, keep)
-    said = keep(judged(pairs.remarkable()))
-    coverage = keep(cover(frames, said))
-    found = checks.run(Tables(frames.chart, frames.accounts, frames.categories, said, coverage))
-    give = _collected if own else nw.to_native
+    pairs = pair(frames)
+    said = frames.keep(judged(pairs.remarkable()))
+    coverage = frames.keep(cover(frames, said))
+    found = checks.run(Tables(frames.chart, frames.accounts, frames.categories, frames.charts, said, coverage))
+    give = _collected if frames.own else nw.to_native
     return Reconciliation(
         findings=give(found),
         coverage=give(coverage.select(COVERAGE_COLUMNS).sort("company_id", "name", "category_id")),
-        list_actions=lambda: give(actions(pairs.all(), frames.chart)),
+        list_actions=lambda: give(actions(pairs, said, frames.chart)),
     )
-
-
-def _lazy(frame: Lazy) -> Lazy:
-    return frame
 
 
 def _collected(frame: Lazy) -> pd.DataFrame:

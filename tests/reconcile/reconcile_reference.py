@@ -18,7 +18,11 @@ def reconcile(chart, accounts, categories):
         names = ("external_id", "account_id", "category_id", "field", "erp_value", "service_value")
         found.append((check, severity, action, row["company_id"], *[more.get(name) for name in names]))
 
-    verbs, news, goners = {}, [], []
+    verbs = {}
+    # Accounts of one side alone: those of the chart may be those of the service, spelled another way.
+    news = set(chart_by) - set(known_by)
+    goners = {key for key in set(known_by) - set(chart_by) if key[0] in charted}
+    like = {spelling: _likes(news, goners, spelling) for spelling in (_bare, _without_zeros)}
     for key in sorted(set(chart_by) | set(known_by)):
         ours, theirs = chart_by.get(key, []), known_by.get(key, [])
         company, external_id = key
@@ -31,6 +35,11 @@ def reconcile(chart, accounts, categories):
             verb, why = "none", "the external ID is on several accounts known here"
         else:
             verb, why = _verb(ours[0] if ours else None, theirs[0] if theirs else None)
+            if verb == "create" and key in like[_bare]:
+                verb, why = "none", f"looks like {like[_bare][key]}, which the service has: make the external IDs the same"
+            elif verb == "create" and key in like[_without_zeros]:
+                similar = like[_without_zeros][key]
+                verb, why = "none", f"looks like {similar}, which the service has: read the chart's file as text"
         if len(ours) > 1 or len(theirs) > 1:
             erp, service = ({} if ours else None), ({} if theirs else None)
             for side in (ours, theirs):
@@ -50,10 +59,7 @@ def reconcile(chart, accounts, categories):
                 field="external_id",
                 erp_value=external_id,
             )
-        if ours and not theirs:
-            news.append(key)
-        if theirs and not ours and company in charted:
-            goners.append(key)
+        if key in goners:
             archived = (service or {}).get("archived")
             severity = "info" if archived else "warning"
             find("missing_in_erp", severity, verb, row, external_id=external_id, account_id=(service or {}).get("id"))
@@ -68,20 +74,10 @@ def reconcile(chart, accounts, categories):
     for row in chart + known:
         if not row["external_id"]:
             find("external_id_empty", "error", "none", row, external_id=row["external_id"], field="external_id")
-    for check, bare in (("external_id_looks_alike", _bare), ("leading_zeros_lost", lambda text: text.lstrip("0"))):
-        for company, external_id in news:
-            likes = [other for owner, other in goners if owner == company and bare(other) == bare(external_id)]
-            if likes:
-                find(
-                    check,
-                    "error",
-                    "none",
-                    {"company_id": company},
-                    external_id=external_id,
-                    field="external_id",
-                    erp_value=external_id,
-                    service_value=min(likes),
-                )
+    for check, spelling in (("external_id_looks_alike", _bare), ("leading_zeros_lost", _without_zeros)):
+        for (company, external_id), similar in like[spelling].items():
+            values = {"external_id": external_id, "erp_value": external_id, "service_value": similar}
+            find(check, "error", "none", {"company_id": company}, field="external_id", **values)
     for company in charted:
         codes = [
             row["code"] for row in chart if row["company_id"] == company and re.fullmatch("[0-9]+", row["code"] or "")
@@ -114,6 +110,20 @@ def _long(text):
 
 def _bare(text):
     return re.sub(r"\s", "", text).lower()
+
+
+def _without_zeros(text):
+    return text.lstrip("0")
+
+
+def _likes(news, goners, spelling):
+    """Return which external ID of the service alone, the first, each of the chart alone is spelled like."""
+    likes = {}
+    for company, new in news:
+        similar = [gone for owner, gone in goners if owner == company and spelling(gone) == spelling(new)]
+        if similar:
+            likes[company, new] = min(similar)
+    return likes
 
 
 def _differing(erp, service):
