@@ -81,6 +81,16 @@ def kept(frame: Lazy) -> Lazy:
     return rows
 
 
+def exploded(frame: Lazy, column: str) -> Lazy:
+    """Return a row for each value of a column of lists, none of which is null or empty."""
+    if not frame.implementation.is_duckdb():
+        return frame.explode(column)
+    # narwhals plans the frame twice on DuckDB, for the rows that have nothing to explode.
+    rest, each = duckdb.StarExpression(exclude=[column]), duckdb.FunctionExpression("unnest", duckdb.ColumnExpression(column))
+    rows: Lazy = nw.from_native(frame.to_native().select(rest, each.alias(column)))
+    return rows
+
+
 def _opened(frame: Any, number: int) -> pa.Table | Lazy:
     """Return an Arrow table for what is in memory, a narwhals frame for what is lazy (or Polars)."""
     native = nw.to_native(frame, pass_through=True)

@@ -51,8 +51,9 @@ def judged(pairs: Lazy) -> Lazy:
     rule = nw.lit(str(len(rules)))
     for place, (holds, _, _) in reversed(list(enumerate(rules))):
         rule = nw.when(holds).then(nw.lit(str(place))).otherwise(rule)
-    action = choice("rule", [*[verb for _, verb, _ in rules], "none"], text)
-    why = choice("rule", [*[reason for _, _, reason in rules], THE_SAME], text)
+    verbs = {str(place): verb for place, (_, verb, _) in enumerate(rules)} | {str(len(rules)): "none"}
+    reasons = {str(place): reason for place, (_, _, reason) in enumerate(rules)} | {str(len(rules)): THE_SAME}
+    action, why = choice("rule", verbs, text), choice("rule", reasons, text)
     return pairs.with_columns(rule=rule).with_columns(action=action, why=why)
 
 

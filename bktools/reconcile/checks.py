@@ -8,7 +8,7 @@ import narwhals as nw
 
 from bktools.frames.engine import Lazy
 from bktools.reconcile import account_checks, category_checks, identity_checks
-from bktools.reconcile.findings import Breach, Tables, found, ordered
+from bktools.reconcile.findings import Breach, Look, Tables, found, none_found, ordered
 
 CHECKS: tuple[Callable[[Tables], list[Breach]], ...] = (
     account_checks.missing_in_service,
@@ -40,10 +40,11 @@ CHECKS: tuple[Callable[[Tables], list[Breach]], ...] = (
 )
 
 
-def run(tables: Tables) -> Lazy:
+def run(tables: Tables, look: Look) -> Lazy:
     """Return the findings of all checks as one query, in their order."""
     of_table: dict[int, list[Breach]] = {}
     for check in CHECKS:
         for breach in check(tables):
             of_table.setdefault(id(breach.table), []).append(breach)
-    return ordered(nw.concat([found(breaches) for breaches in of_table.values()]))
+    frames = [frame for breaches in of_table.values() for frame in found(breaches, look)]
+    return ordered(nw.concat(frames or [none_found(tables.pairs)]))

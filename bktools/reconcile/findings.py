@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
 
-from bktools.frames.engine import Lazy
+from bktools.frames.engine import Lazy, exploded
 
 FINDING_COLUMNS = [
     "check",
@@ -30,6 +30,7 @@ SEVERITIES = ("error", "warning", "info")
 
 
 Option = str | nw.Expr | None
+Look = Callable[[Lazy, str], tuple[Lazy, set[str] | None]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,38 +81,53 @@ class Breach:
     service_value: str | nw.Expr | None = None
 
 
-def found(breaches: Sequence[Breach]) -> Lazy:
-    """Return the findings of breaches of one table: a row for each row of the table and breach of it."""
-    table = breaches[0].table
-    if len(breaches) == 1:
-        rows = table if breaches[0].where is None else table.filter(breaches[0].where)
-    else:
+def found(breaches: Sequence[Breach], look: Look) -> list[Lazy]:
+    """Return the findings of breaches of one table, if there can be any: one for each row and each breach of it.
+
+    `look` runs a frame and returns it with the values of a column, so that only what occurs is worded; where nothing is
+    to be run it says None.
+    """
+    if breaches[1:]:
         # One pass over the table, however many breaches: engines plan a union of one query per check ten times as long.
-        places = [nw.when(breach.where).then(nw.lit(str(place))) for place, breach in enumerate(breaches)]
-        rows = table.with_columns(breach=nw.concat_str(*places, separator=" ", ignore_nulls=True))
-        rows = rows.filter(nw.col("breach") != "").with_columns(nw.col("breach").str.split(" ")).explode("breach")
+        hits = [nw.when(breach.where).then(nw.lit(str(place))) for place, breach in enumerate(breaches)]
+        rows = breaches[0].table.with_columns(breach=nw.concat_str(*hits, separator=" ", ignore_nulls=True))
+        rows = exploded(rows.filter(nw.col("breach") != "").with_columns(nw.col("breach").str.split(" ")), "breach")
+    else:
+        table, where = breaches[0].table, breaches[0].where
+        rows = (table if where is None else table.filter(where)).with_columns(breach=nw.lit("0"))
+    rows, seen = look(rows, "breach")
+    occurring = {str(place): breach for place, breach in enumerate(breaches) if seen is None or str(place) in seen}
+    if not occurring:
+        return []
     chosen = {
         name: choice(
-            "breach", [getattr(breach, name) for breach in breaches], column if name in TAKEN_FROM_COLUMNS else text
+            "breach",
+            {place: getattr(breach, name) for place, breach in occurring.items()},
+            column if name in TAKEN_FROM_COLUMNS else text,
         )
         for name in FINDING_COLUMNS
         if name != "company_id"
     }
-    return rows.select(**chosen, company_id="company_id").select(FINDING_COLUMNS)
+    return [rows.select(**chosen, company_id="company_id").select(FINDING_COLUMNS)]
 
 
-def choice(by: str, options: Sequence[Option], read: Callable[[str | None], nw.Expr]) -> nw.Expr:
-    """Return the option in the place that column `by` names; `read` says what a text among the options stands for."""
+def choice(by: str, options: Mapping[str, Option], read: Callable[[str | None], nw.Expr]) -> nw.Expr:
+    """Return the option that column `by` names; `read` says what a text among the options stands for."""
     # Options that are the same share a condition, so that the query stays short.
     places: dict[Any, tuple[nw.Expr, list[str]]] = {}
-    for place, option in enumerate(options):
+    for place, option in options.items():
         known = id(option) if isinstance(option, nw.Expr) else option
         value = option if isinstance(option, nw.Expr) else read(option)
-        places.setdefault(known, (value, []))[1].append(str(place))
+        places.setdefault(known, (value, []))[1].append(place)
     (chosen, _), *others = places.values()
     for value, where in others:
         chosen = nw.when(nw.col(by).is_in(where)).then(value).otherwise(chosen)
     return chosen
+
+
+def none_found(table: Lazy) -> Lazy:
+    """Return no finding, on the engine of a table."""
+    return table.head(0).select(**{name: text(None) for name in FINDING_COLUMNS})
 
 
 def ordered(rows: Lazy) -> Lazy:

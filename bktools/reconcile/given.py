@@ -43,7 +43,7 @@ class Given:
     `compared` are the optional columns that both chart and accounts have: what was not given is not compared. `charts`
     has a row per company of the chart: `shortest` and `longest` of its codes that are numbers, `zeros` whether one of
     them starts with 0. `company` is the one that all rows of the chart and of the accounts are of, None where that is
-    not known. `own` is whether the frames are in memory: then queries may run here, and what they say be used.
+    not known; `unique` whether it is known that no external ID is on several rows of one side. `own` is whether the frames are in memory: then queries may run here, and what they say be used.
     """
 
     chart: Lazy
@@ -52,15 +52,19 @@ class Given:
     charts: Lazy
     compared: frozenset[str]
     company: str | None
+    unique: bool
     own: bool
 
     def keep(self, frame: Lazy) -> Lazy:
         """Run a frame that is used many times once, where the engine would run it anew each time."""
         return kept(frame) if self.own else frame
 
-    def may_have_rows(self, frame: Lazy) -> bool:
-        """Whether a frame that was kept has rows; true of those that have not run."""
-        return not self.own or collect(frame.head(1)).num_rows > 0
+    def look(self, frame: Lazy, column: str) -> tuple[Lazy, set[str] | None]:
+        """Run a frame and return it with the values of a column; None for a frame that is not to be run here."""
+        if not self.own:
+            return frame, None
+        rows = kept(frame)
+        return rows, set(collect(rows.group_by(column).agg()).column(0).to_pylist())
 
 
 def read(chart: Any, accounts: Any, categories: Any) -> Given:
@@ -76,7 +80,7 @@ def read(chart: Any, accounts: Any, categories: Any) -> Given:
         if name in ("chart", "accounts"):
             compared &= set(frame.collect_schema())
         frames[name] = _typed(frame, name)
-    seen = {name: _seen(frame, name) for name, frame in frames.items()}
+    seen = {name: _seen(frame, name, count_ids=own and name != "categories") for name, frame in frames.items()}
     if seen["chart"].without_company:
         company: str | None = _only_company(*frames.values())
         frames["chart"] = frames["chart"].with_columns(nw.lit(company).alias("company_id"))
@@ -93,6 +97,7 @@ def read(chart: Any, accounts: Any, categories: Any) -> Given:
         charts=kept(charts) if own else charts,
         compared=frozenset(compared),
         company=company if own else None,
+        unique=own and seen["chart"].unique and seen["accounts"].unique,
         own=own,
     )
 
@@ -120,24 +125,38 @@ def _column(name: str, column: str, dtype: Any) -> nw.Expr:
 
 
 class _Seen(NamedTuple):
-    """What one pass over a frame shows: how many rows have no company, and the one that all are of, if there is one."""
+    """What one pass over a frame shows."""
 
     without_company: int
-    company: str | None
+    company: str | None  # the one that all rows are of, if there is one
     is_empty: bool
+    unique: bool  # whether each row has an external ID of its own
 
 
-def _seen(frame: Lazy, name: str) -> _Seen:
+def _seen(frame: Lazy, name: str, *, count_ids: bool) -> _Seen:
     """Refuse gaps, and return what else the same pass shows."""
     company = nw.col("company_id")
-    gaps = {f"gaps_{column}": nw.col(column).null_count() for column in FILLED[name]}
-    query = frame.select(**gaps, without_company=company.null_count(), first=company.min(), last=company.max())
+    shown = {
+        **{f"gaps_{column}": nw.col(column).null_count() for column in FILLED[name]},
+        "without_company": company.null_count(),
+        "first": company.min(),
+        "last": company.max(),
+        "rows": nw.len(),
+    }
+    if count_ids:
+        shown["ids"] = nw.col("external_id").n_unique()
+    query = frame.select(**shown)
     row = collect(query).to_pylist()[0]
     for column in FILLED[name]:
         count = row[f"gaps_{column}"]
         if count:
             raise InputError(f"column {column} is empty in {count} row{'s' if count > 1 else ''}: fill it", source=name)
-    return _Seen(row["without_company"], row["first"] if row["first"] == row["last"] else None, row["first"] is None)
+    return _Seen(
+        row["without_company"],
+        row["first"] if row["first"] == row["last"] else None,
+        row["rows"] == 0,
+        row.get("ids") == row["rows"],
+    )
 
 
 def _only_company(*frames: Lazy) -> str:

@@ -111,13 +111,13 @@ def pair(given: Given) -> Pairs:
         *[nw.coalesce(column, f"{column}_service").alias(column) for column in key], *ERP, *SERVICE
     )
     joined = joined.with_columns(**_differences(given.compared))
-    several = _several(chart, service, key)
+    several = None if given.unique else _several(chart, service, key)
     charted: Lazy | None = given.charts.select("company_id", charted=nw.lit(True))
     if given.company is not None:
         company = nw.lit(given.company).alias("company_id")
-        joined, several, charted = joined.with_columns(company), several.with_columns(company), None
-    several = given.keep(several)
-    return Pairs(joined, several if given.may_have_rows(several) else None, charted)
+        joined, charted = joined.with_columns(company), None
+        several = None if several is None else several.with_columns(company)
+    return Pairs(joined, None if several is None else given.keep(several), charted)
 
 
 def _several(chart: Lazy, service: Lazy, key: list[str]) -> Lazy:

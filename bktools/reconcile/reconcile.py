@@ -68,7 +68,8 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
     pairs = pair(frames)
     said = frames.keep(judged(pairs.remarkable()))
     coverage = frames.keep(cover(frames, said))
-    found = checks.run(Tables(frames.chart, frames.accounts, frames.categories, frames.charts, said, coverage))
+    tables = Tables(frames.chart, frames.accounts, frames.categories, frames.charts, said, coverage)
+    found = checks.run(tables, frames.look)
     give = _collected if frames.own else nw.to_native
     return Reconciliation(
         findings=give(found),

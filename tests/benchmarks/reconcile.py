@@ -1,22 +1,61 @@
-"""Reconciling a chart against as many accounts: bktools and a pandas merge in turn, medians and their ratio.
+"""Benchmarks of reconciling: bktools, what an analyst writes in pandas, and datacompy on Polars, in turn.
 
-Run: python tests/benchmarks/reconcile.py --accounts 1000000 --categories 0 --rounds 3
+Run: python tests/benchmarks/reconcile.py [--tiny] [--without-peers]. It writes its section of RESULTS.md.
 """
+
+# ruff: noqa: T201 - a script prints
 
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
+import json
+import os
+import platform
+import resource
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
+import venv
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from bktools.reconcile import reconcile_accounts
 
+HERE = Path(__file__).parent
+RESULTS = HERE / "RESULTS.md"
+HEADING = "## Reconcile"
+PEERS = ("datacompy", "polars", "pyarrow", "pandas")
 KEY = ["company_id", "external_id"]
 FIELDS = ["name", "code", "tax_code_external_id", "archived"]
 COMPANY = "123e4567-e89b-42d3-a456-426614174000"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One goal and what was reached: the median, and the same in time of the processor, which neighbours disturb less."""
+
+    work: str
+    measure: str
+    goal: str
+    reached: float
+    by_processor: float
+    is_met: bool
+    note: str
+
+    def line(self) -> str:
+        """Return the row of the table."""
+        verdict = "met" if self.is_met else "missed"
+        return (
+            f"| {self.work} | {self.measure} | {self.goal} | {self.reached:.2f} | {self.by_processor:.2f} | {verdict} | "
+            f"{self.note} |"
+        )
 
 
 def world(accounts: int, categories: int) -> dict[str, pd.DataFrame]:
@@ -61,30 +100,146 @@ def by_bktools(chart: pd.DataFrame, accounts: pd.DataFrame, categories: pd.DataF
     return findings
 
 
-def measure(accounts: int, categories: int, rounds: int) -> dict[str, float]:
-    """Return median seconds of each way, run in turn, and how many times faster bktools is."""
-    frames = world(accounts, categories)
-    ways = {"pandas": by_pandas, "bktools": by_bktools}
-    seconds: dict[str, list[float]] = {name: [] for name in ways}
+def in_one_form(found: pd.DataFrame) -> list[tuple[str, str, str, str]]:
+    """Return rows (external ID, field or side, left, right) of either way, so that they can be compared."""
+    if "check" in found:
+        sides = {"missing_in_service": "left_only", "missing_in_erp": "right_only"}
+        differing = found["check"].str.endswith("_differs")
+        found = found[differing | found["check"].isin(list(sides))].assign(
+            field=found["field"].where(differing, found["check"].map(sides)), left=found["erp_value"]
+        )
+        found = found.rename(columns={"service_value": "right"})
+    rows = found[["external_id", "field", "left", "right"]].astype("object").fillna("").itertuples(index=False)
+    return sorted(tuple(row) for row in rows)
+
+
+def measured(work: Callable[[], object]) -> tuple[float, float]:
+    """Return seconds that passed, and of the processor."""
+    begin, used = time.perf_counter(), resource.getrusage(resource.RUSAGE_SELF)
+    work()
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    return time.perf_counter() - begin, after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime
+
+
+class Peer:
+    """datacompy, in a process and a virtual environment of its own, with its frames read before it is measured."""
+
+    def __init__(self, frames: Mapping[str, pd.DataFrame]) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="bench-datacompy-")
+        folder = Path(self._folder.name)
+        for noun in ("chart", "accounts"):
+            frames[noun].to_parquet(folder / f"{noun}.parquet")
+        venv.create(folder / "env", with_pip=True)
+        python = str(folder / "env" / "bin" / "python")
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *PEERS], check=True)
+        command = [python, str(HERE / "reconcile_by_datacompy.py"), str(folder)]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.versions: str = self._line()["versions"]
+
+    def run(self) -> tuple[float, float]:
+        """Compare once and return seconds that passed, and of the processor."""
+        assert self._process.stdin is not None
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        said = self._line()
+        self.rows = said["rows"]
+        return said["seconds"], said["processor"]
+
+    def stop(self) -> None:
+        """End it."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait(30)
+        self._process.stdout.close()
+        self._folder.cleanup()
+
+    def _line(self) -> dict[str, object]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError("datacompy ended early: its error is above")
+        return json.loads(line)
+
+
+def measure(accounts: int, few: tuple[int, int], rounds: int, *, peers: bool) -> tuple[list[Row], str]:
+    """Return the rows, and the versions of the peers."""
+    frames = world(accounts, 0)
+    peer = Peer(frames) if peers else None
+    ways: dict[str, Callable[[], tuple[float, float]]] = {
+        "pandas": lambda: measured(lambda: by_pandas(**frames)),
+        "bktools": lambda: measured(lambda: by_bktools(**frames)),
+    }
+    if peer:
+        ways["datacompy"] = peer.run
+    ours, theirs = in_one_form(by_bktools(**frames)), in_one_form(by_pandas(**frames))
+    if ours != theirs:
+        raise RuntimeError(f"bktools finds {len(ours)} differences and pandas {len(theirs)}, or other ones")
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
     for _ in range(rounds):
         for name, way in ways.items():
-            start = time.perf_counter()
-            way(**frames)
-            seconds[name].append(time.perf_counter() - start)
-    medians = {name: statistics.median(taken) for name, taken in seconds.items()}
-    return medians | {"ratio": medians["pandas"] / medians["bktools"]}
+            taken[name].append(way())
+    medians = {name: [statistics.median(side) for side in zip(*runs, strict=True)] for name, runs in taken.items()}
+    work = f"reconcile {accounts:,} × {accounts:,} accounts"
+    note = "; ".join(f"{name} {wall:.3f} s, processor {used:.3f} s" for name, (wall, used) in medians.items())
+    wall, used = (medians["pandas"][place] / medians["bktools"][place] for place in (0, 1))
+    rows = [Row(work, "÷ pandas merge, times faster", "≥ 4", wall, used, wall >= 4, f"{note}; bktools runs all checks")]
+    versions = ""
+    if peer:
+        versions = peer.versions
+        if peer.rows != len(theirs):
+            raise RuntimeError(f"datacompy finds {peer.rows} differences and pandas {len(theirs)}")
+        wall, used = (medians["datacompy"][place] / medians["bktools"][place] for place in (0, 1))
+        rows.append(Row(work, "÷ datacompy (Polars), times faster", "≥ 1", wall, used, wall >= 1, ""))
+        peer.stop()
+    small = world(*few)
+    by_bktools(**small)
+    runs = [measured(lambda: by_bktools(**small)) for _ in range(max(rounds, 1) * 3)]
+    wall, used = (statistics.median(side) * 1000 for side in zip(*runs, strict=True))
+    note = "most of it is building and binding queries, not running them"
+    rows.append(
+        Row(f"reconcile {few[0]:,} accounts, {few[1]:,} categories", "ms", "< 150", wall, used, wall < 150, note)
+    )
+    return rows, versions
+
+
+def write(rows: Sequence[Row], versions: str, *, path: Path = RESULTS) -> None:
+    """Write the section of these benchmarks, and leave the others as they are."""
+    ours = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("duckdb", "narwhals", "pandas", "pyarrow"))
+    section = [
+        HEADING,
+        "",
+        "Medians and ratios of runs taken in turn in one session; seconds are of this machine only.",
+        "",
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end, "
+        f"Python {platform.python_version()}, {ours}{f'; peers {versions}' if versions else ''}",
+        "",
+        "| work | measure | goal | reached | by processor time | | notes |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+        *[row.line() for row in rows],
+        "",
+    ]
+    before = path.read_text(encoding="utf-8") if path.exists() else "# Results\n"
+    head, _, rest = before.partition(f"{HEADING}\n")
+    _, mark, after = rest.partition("\n## ")
+    parts = [head.rstrip("\n"), "", *section] + ([f"## {after}".rstrip("\n"), ""] if mark else [])
+    path.write_text("\n".join(parts), encoding="utf-8")
 
 
 def main() -> None:
-    """Measure as the command line says and print one line."""
+    """Measure as the command line says, print the table and write it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--accounts", type=int, default=1_000_000)
-    parser.add_argument("--categories", type=int, default=0)
+    parser.add_argument("--tiny", action="store_true", help="a few rows: does it still run? writes nothing")
+    parser.add_argument("--without-peers", action="store_true", help="make no virtual environment for datacompy")
     parser.add_argument("--rounds", type=int, default=5)
     asked = parser.parse_args()
-    measured = measure(asked.accounts, asked.categories, asked.rounds)
-    print(f"{asked.accounts:,} accounts, {asked.categories:,} categories: pandas {measured['pandas']:.3f} s, ", end="")  # noqa: T201 - a script prints
-    print(f"bktools {measured['bktools']:.3f} s, {measured['ratio']:.1f} times faster")  # noqa: T201 - as above
+    size = (1_000, (100, 30)) if asked.tiny else (1_000_000, (1_000, 300))
+    rows, versions = measure(*size, 1 if asked.tiny else asked.rounds, peers=not asked.without_peers)
+    for row in rows:
+        print(row.line())
+    if not asked.tiny:
+        write(rows, versions)
+        print(f"written to {RESULTS}", file=sys.stderr)
 
 
 if __name__ == "__main__":
