@@ -86,7 +86,10 @@ def exploded(frame: Lazy, column: str) -> Lazy:
     if not frame.implementation.is_duckdb():
         return frame.explode(column)
     # narwhals plans the frame twice on DuckDB, for the rows that have nothing to explode.
-    rest, each = duckdb.StarExpression(exclude=[column]), duckdb.FunctionExpression("unnest", duckdb.ColumnExpression(column))
+    rest, each = (
+        duckdb.StarExpression(exclude=[column]),
+        duckdb.FunctionExpression("unnest", duckdb.ColumnExpression(column)),
+    )
     rows: Lazy = nw.from_native(frame.to_native().select(rest, each.alias(column)))
     return rows
 

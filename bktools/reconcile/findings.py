@@ -80,6 +80,10 @@ class Breach:
     erp_value: str | nw.Expr | None = None
     service_value: str | nw.Expr | None = None
 
+    def tag(self, text: str) -> nw.Expr:
+        """Return a text on the rows that break the check."""
+        return nw.lit(text) if self.where is None else nw.when(self.where).then(nw.lit(text))
+
 
 def found(breaches: Sequence[Breach], look: Look) -> list[Lazy]:
     """Return the findings of breaches of one table, if there can be any: one for each row and each breach of it.
@@ -89,7 +93,7 @@ def found(breaches: Sequence[Breach], look: Look) -> list[Lazy]:
     """
     if breaches[1:]:
         # One pass over the table, however many breaches: engines plan a union of one query per check ten times as long.
-        hits = [nw.when(breach.where).then(nw.lit(str(place))) for place, breach in enumerate(breaches)]
+        hits = [breach.tag(str(place)) for place, breach in enumerate(breaches)]
         rows = breaches[0].table.with_columns(breach=nw.concat_str(*hits, separator=" ", ignore_nulls=True))
         rows = exploded(rows.filter(nw.col("breach") != "").with_columns(nw.col("breach").str.split(" ")), "breach")
     else:

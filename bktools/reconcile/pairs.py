@@ -6,7 +6,6 @@ Accounts are matched on external ID within a company, to the letter, and on noth
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import narwhals as nw
 

@@ -3,8 +3,6 @@
 Run: python tests/benchmarks/reconcile.py [--tiny] [--without-peers]. It writes its section of RESULTS.md.
 """
 
-# ruff: noqa: T201 - a script prints
-
 from __future__ import annotations
 
 import argparse
@@ -180,7 +178,7 @@ def measure(accounts: int, few: tuple[int, int], rounds: int, *, peers: bool) ->
         for name, way in ways.items():
             taken[name].append(way())
     medians = {name: [statistics.median(side) for side in zip(*runs, strict=True)] for name, runs in taken.items()}
-    work = f"reconcile {accounts:,} × {accounts:,} accounts"
+    work = f"reconcile {accounts:,} by {accounts:,} accounts"
     note = "; ".join(f"{name} {wall:.3f} s, processor {used:.3f} s" for name, (wall, used) in medians.items())
     wall, used = (medians["pandas"][place] / medians["bktools"][place] for place in (0, 1))
     rows = [Row(work, "÷ pandas merge, times faster", "≥ 4", wall, used, wall >= 4, f"{note}; bktools runs all checks")]
@@ -205,14 +203,19 @@ def measure(accounts: int, few: tuple[int, int], rounds: int, *, peers: bool) ->
 
 def write(rows: Sequence[Row], versions: str, *, path: Path = RESULTS) -> None:
     """Write the section of these benchmarks, and leave the others as they are."""
-    ours = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("duckdb", "narwhals", "pandas", "pyarrow"))
+    ours = ", ".join(
+        f"{name} {importlib.metadata.version(name)}" for name in ("duckdb", "narwhals", "pandas", "pyarrow")
+    )
+    machine = (
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end, "
+        f"Python {platform.python_version()}, {ours}{f'; peers {versions}' if versions else ''}"
+    )
     section = [
         HEADING,
         "",
-        "Medians and ratios of runs taken in turn in one session; seconds are of this machine only.",
+        machine,
         "",
-        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end, "
-        f"Python {platform.python_version()}, {ours}{f'; peers {versions}' if versions else ''}",
+        "Medians and ratios of runs taken in turn in one session; seconds are of this machine only.",
         "",
         "| work | measure | goal | reached | by processor time | | notes |",
         "| --- | --- | --- | --- | --- | --- | --- |",

@@ -1,7 +1,5 @@
 """Compare two Parquet files with datacompy on Polars, once for each line on the input; run by reconcile.py."""
 
-# ruff: noqa: T201 - a script prints
-
 from __future__ import annotations
 
 import importlib.metadata

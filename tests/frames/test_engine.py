@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from bktools.errors import ArgumentError, InputError
-from bktools.frames.engine import collect, in_memory, kept, lazy_frames
+from bktools.frames.engine import collect, exploded, in_memory, kept, lazy_frames
 
 CODES = pa.table({"code": pa.array(["0400", None, "1200 "], pa.large_string())})
 
@@ -87,3 +87,10 @@ def test_nothing_is_drawn_into_the_terminal():
     """The engine keeps silent, however long a query takes."""
     (frame,) = lazy_frames(CODES)
     assert frame.to_native().query("_", "SELECT current_setting('enable_progress_bar')").fetchall() == [(False,)]
+
+
+def test_lists_are_exploded():
+    """A row with two values in a list becomes two rows, with the other columns as they were."""
+    (frame,) = lazy_frames(pa.table({"id": ["a", "b"], "hits": ["0 1", "2"]}))
+    rows = exploded(frame.with_columns(nw.col("hits").str.split(" ")), "hits")
+    assert sorted((row["id"], row["hits"]) for row in collect(rows).to_pylist()) == [("a", "0"), ("a", "1"), ("b", "2")]

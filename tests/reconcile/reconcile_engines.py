@@ -71,6 +71,10 @@ class PySpark:
             "spark.default.parallelism": "1",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
+            # A few rows run once: compiling and replanning a query takes longer than running it.
+            "spark.sql.codegen.wholeStage": "false",
+            "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+            "spark.sql.adaptive.enabled": "false",
         }
         session = SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
         return {noun: session.createDataFrame(table).coalesce(1) for noun, table in tables.items()}

@@ -36,7 +36,10 @@ def reconcile(chart, accounts, categories):
         else:
             verb, why = _verb(ours[0] if ours else None, theirs[0] if theirs else None)
             if verb == "create" and key in like[_bare]:
-                verb, why = "none", f"looks like {like[_bare][key]}, which the service has: make the external IDs the same"
+                verb, why = (
+                    "none",
+                    f"looks like {like[_bare][key]}, which the service has: make the external IDs the same",
+                )
             elif verb == "create" and key in like[_without_zeros]:
                 similar = like[_without_zeros][key]
                 verb, why = "none", f"looks like {similar}, which the service has: read the chart's file as text"

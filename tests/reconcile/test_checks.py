@@ -1,6 +1,5 @@
 from collections import Counter
 
-import pytest
 import reconcile_reference as reference
 import reconcile_world as world
 from hypothesis import HealthCheck, given, settings
@@ -35,7 +34,6 @@ def compared(engine, rows):
     return result, found
 
 
-@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 def test_every_engine_finds_what_plain_python_finds(any_engine):
     """Findings, actions and coverage of a world with everything wrong are the same on every engine, to the letter."""
     rows = merged(range(12), 12)

@@ -130,11 +130,31 @@ def test_nothing_is_matched_on_name_or_code():
     assert action(result, "A-0400")[0] == "archive"
 
 
-def test_lost_leading_zeros_are_an_error_before_anything_is_created():
-    """A spreadsheet that turned 0400 into 400 is named as such."""
-    result = reconcile_accounts(**frames(chart=first(external_id="400", code="400")))
-    found = result.findings[result.findings["check"] == "leading_zeros_lost"]
-    assert found[["severity", "erp_value", "service_value"]].to_numpy().tolist() == [["error", "400", "0400"]]
+@pytest.mark.parametrize(
+    ("mine", "theirs", "check", "remedy"),
+    [
+        ("400", "0400", "leading_zeros_lost", "read the chart's file as text"),
+        ("0400", "400", "leading_zeros_lost", "read the chart's file as text"),
+        ("a 1", "A1", "external_id_looks_alike", "make the external IDs the same"),
+        ("A1\u00a0", "a1", "external_id_looks_alike", "make the external IDs the same"),
+    ],
+)
+def test_what_looks_like_an_account_of_the_service_is_not_created(mine, theirs, check, remedy):
+    """What was created cannot be taken back: a code that lost its zeros waits until the file is mended."""
+    result = reconcile_accounts(**frames(chart=first(external_id=mine), accounts=first(external_id=theirs)))
+    found = result.findings[result.findings["check"] == check]
+    assert found[["severity", "erp_value", "service_value"]].to_numpy().tolist() == [["error", mine, theirs]]
+    assert action(result, mine) == ("none", f"looks like {theirs}, which the service has: {remedy}")
+    assert "missing_in_service" not in set(result.findings["check"])
+    assert "create" not in set(result.actions["action"])
+
+
+def test_account_that_both_sides_have_keeps_nothing_from_being_created():
+    """An ERP that has 0400 and 400 means both: only what the service alone has is a likely twin."""
+    given = frames()
+    more = given["chart"].iloc[:1].assign(external_id="400")
+    result = reconcile_accounts(**given | {"chart": pd.concat([given["chart"], more])})
+    assert action(result, "400")[0] == "create"
 
 
 def test_accounts_of_another_company_are_left_alone():

@@ -29,7 +29,7 @@ def test_both_ways_find_the_same_to_the_row(benchmark):
 def test_section_is_written_beside_the_others(benchmark, tmp_path):
     """Every goal gets a figure at tiny size, and writing it twice leaves other sections as they were."""
     rows, versions = benchmark.measure(100, (50, 10), 1, peers=False)
-    assert [row.work for row in rows] == ["reconcile 100 × 100 accounts", "reconcile 50 accounts, 10 categories"]
+    assert [row.work for row in rows] == ["reconcile 100 by 100 accounts", "reconcile 50 accounts, 10 categories"]
     assert all(row.reached > 0 for row in rows)
     page = tmp_path / "RESULTS.md"
     page.write_text("# Results\n\n## Loading\n\na\n\n## Reconcile\n\nold\n\n## Serving\n\nb\n", encoding="utf-8")
