@@ -49,23 +49,24 @@ class Budget:
     A repeat takes one; ten answered requests give one back.
     """
 
-    def __init__(self, size: float = 50.0) -> None:
-        self._size = size
-        self._left = size
+    def __init__(self, size: int = 50) -> None:
+        # In tenths, so that ten of them are a whole one to the letter.
+        self._size = size * 10
+        self._left = self._size
         self._lock = threading.Lock()
 
     def take(self) -> bool:
         """Take one repeat; False when there is none left."""
         with self._lock:
-            if self._left < 1:
+            if self._left < 10:  # noqa: PLR2004 - one repeat, in tenths
                 return False
-            self._left -= 1
+            self._left -= 10
             return True
 
     def give_back(self) -> None:
         """Count an answered request."""
         with self._lock:
-            self._left = min(self._size, self._left + 0.1)
+            self._left = min(self._size, self._left + 1)
 
 
 def is_repeatable(error: BaseException) -> bool:
