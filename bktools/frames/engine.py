@@ -48,7 +48,7 @@ def lazy_frames(*frames: Any) -> tuple[Any, ...]:
     --------
     >>> import pandas as pd
     >>> (accounts,) = lazy_frames(pd.DataFrame({"code": ["0400", None]}))
-    >>> collect(accounts.filter(accounts["code"].is_null() if False else nw.col("code").is_null())).num_rows
+    >>> collect(accounts.filter(nw.col("code").is_null())).num_rows
     1
     """
     opened = [None if frame is None else _opened(frame, number) for number, frame in enumerate(frames)]
@@ -110,10 +110,10 @@ def _refuse_mixture(native: list[Lazy]) -> None:
     if len(engines) > 1:
         raise ArgumentError("frames", f"must be of one engine, are of {' and '.join(engines)}: convert all but one")
     if native[0].implementation.is_duckdb():
-        first = native[0].to_native()
+        first = native[0].to_native().set_alias("first")
         try:
             for other in native[1:]:
-                first.cross(other.to_native())
+                first.cross(other.to_native().set_alias("other"))
         except duckdb.InvalidInputException:
             raise ArgumentError("frames", "must be DuckDB relations of one connection: make them on the same") from None
 
@@ -122,19 +122,19 @@ def _lift_beside(frame: Lazy) -> Callable[[pa.Table], Lazy]:
     """Return what brings an Arrow table to the engine of a lazy frame."""
     engine, native = frame.implementation, frame.to_native()
     if engine.is_polars():
-        import polars as pl
-
-        return lambda table: nw.from_native(pl.from_arrow(table).lazy())  # type: ignore[union-attr]
+        return lambda table: nw.from_arrow(table, backend="polars").lazy()
     if engine.is_dask():
-        import dask.dataframe as dd
-
-        return lambda table: nw.from_native(dd.from_pandas(table.to_pandas(), npartitions=1))
+        dask = nw.get_native_namespace(frame)
+        return lambda table: nw.from_native(
+            dask.from_pandas(table.to_pandas(types_mapper=pd.ArrowDtype), npartitions=1)
+        )
     if engine.is_pyspark():
         return lambda table: nw.from_native(native.sparkSession.createDataFrame(table))
 
     def refuse(_: pa.Table) -> Lazy:
         raise ArgumentError(
-            "frames", f"of pandas or Arrow do not follow to {engine}: make them frames of {engine} first, or the others pandas"
+            "frames",
+            f"of pandas or Arrow do not follow to {engine}: make them frames of {engine} first, or the others pandas",
         )
 
     return refuse

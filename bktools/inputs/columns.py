@@ -6,19 +6,24 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 
 from bktools.errors import ArgumentError, InputError
-from bktools.inputs.headings import Words
+from bktools.inputs.headings import Tiers
 
 Columns = Mapping[str, str | None]
 
 
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "æ": "ae"})
+
+
 def normal(heading: str) -> str:
-    """Return a heading for comparison: no case, spaces or punctuation; `%` stays, for it tells a rate from a code."""
-    folded = unicodedata.normalize("NFKC", heading).casefold()
+    """Return a heading for comparison: no case, accents, spaces or punctuation; `%` stays, it tells a rate from a code."""
+    folded = unicodedata.normalize("NFKD", heading.casefold())
     return "".join(character for character in folded if character.isalnum() or character == "%")
 
 
 def _spellings(words: str) -> frozenset[str]:
-    return frozenset(normal(word) for word in words.split("|")) - {""}
+    # Systems without umlauts write two letters instead.
+    both = (*words.split("|"), *words.casefold().translate(_UMLAUTS).split("|"))
+    return frozenset(normal(word) for word in both) - {""}
 
 
 class Vocabulary:
@@ -32,15 +37,15 @@ class Vocabulary:
         Field to heading, as the caller said; an empty heading leaves the field out.
     """
 
-    def __init__(self, fields: Mapping[str, Words], chosen: Columns | None = None) -> None:
-        self.fields = {field: (_spellings(words.strong), _spellings(words.weak)) for field, words in fields.items()}
+    def __init__(self, fields: Mapping[str, Tiers], chosen: Columns | None = None) -> None:
+        self.fields = {field: tuple(_spellings(tier) for tier in tiers) for field, tiers in fields.items()}
         self.chosen = dict(chosen or {})
         for field, heading in self.chosen.items():
             if field not in self.fields:
                 raise ArgumentError("columns", f"may map these fields: {', '.join(self.fields)}", field)
             if heading is not None and not isinstance(heading, str):
                 raise ArgumentError(f"columns[{field!r}]", "must be a heading of the file", heading)
-        self._known = frozenset().union(*(strong | weak for strong, weak in self.fields.values()))
+        self._known = frozenset().union(*(words for tiers in self.fields.values() for words in tiers))
         self._chosen = {normal(heading) for heading in self.chosen.values() if heading}
 
     def score(self, cells: Sequence[str]) -> int:
@@ -61,17 +66,15 @@ class Vocabulary:
             if heading:
                 places[field] = _named(headings, heading, field, source)
                 self._refuse_opposite(field, heading)
-        for field, groups in self.fields.items():
+        for field in self.fields:
             if field in self.chosen:
                 continue
-            for words in groups:
-                free = set(range(len(headings))) - set(places.values())
-                found = [place for place in sorted(free) if normal(headings[place]) in words]
-                if len(found) > 1:
-                    raise _ambiguous(headings, found, field, source)
-                if found:
-                    places[field] = found[0]
-                    break
+            place = self._recognised(field, headings, set(places.values()), source)
+            if place is None and field in required:
+                # A column that the caller gave to another field may serve twice: the code is an external ID, too.
+                place = self._recognised(field, headings, set(), source)
+            if place is not None:
+                places[field] = place
         for field in required:
             if field not in places:
                 raise InputError(
@@ -79,6 +82,15 @@ class Vocabulary:
                     source=source,
                 )
         return places
+
+    def _recognised(self, field: str, headings: Sequence[str], taken: set[int], source: str) -> int | None:
+        for words in self.fields[field]:
+            found = [place for place, text in enumerate(headings) if place not in taken and normal(text) in words]
+            if len(found) > 1:
+                raise _ambiguous(headings, found, field, source)
+            if found:
+                return found[0]
+        return None
 
     def _refuse_opposite(self, field: str, heading: str) -> None:
         """Raise an error when a heading says the opposite of its field: every account would be turned round."""

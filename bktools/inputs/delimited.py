@@ -16,27 +16,16 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from bktools.errors import ArgumentError, InputError
+from bktools.errors import InputError
 from bktools.inputs.encoding import to_utf8
+from bktools.inputs.heading_row import Head, read_head
 from bktools.inputs.table import Score, Table
-
-DELIMITERS = (",", ";", "\t", "|")
 
 Lines = npt.NDArray[np.int64]
 
-_SAMPLE_BYTES = 1 << 16
-_SAMPLE_ROWS = 50
+_MARKUP = (b"<?xml", b"<!doctype", b"<html", b"<head", b"<meta", b"<table", b"<div")
 _CHUNK = 1 << 26
 _LONGEST_CELL = 1 << 20
-
-
-class Head(NamedTuple):
-    """Where the headings are: the delimiter, the cells, the line they start on and the line after them (from 1)."""
-
-    delimiter: str
-    cells: tuple[str, ...]
-    line: int
-    body_line: int
 
 
 class Body(NamedTuple):
@@ -57,7 +46,7 @@ def read_delimited(
         When the bytes do not fit the encoding, a row has more cells than there are headings, or a quote is not closed.
     """
     text, found, notes = to_utf8(data, encoding, source)
-    if text[:64].lstrip().startswith(b"<"):
+    if text[:64].lstrip().lower().startswith(_MARKUP):
         raise InputError("is HTML or XML, not a table: save it as CSV (UTF-8), XLSX or Parquet", source=source)
     head = read_head(text, score, delimiter=delimiter, prefer=prefer, source=source)
     body = read_body(text, head, source)
@@ -73,76 +62,6 @@ def read_delimited(
     )
 
 
-def read_head(text: bytes, score: Score, *, delimiter: str | None, prefer: str, source: str) -> Head:
-    """Return the headings of a delimited text: the row with most headings that are known, else the first with cells.
-
-    Parameters
-    ----------
-    text : bytes
-        UTF-8.
-    score : callable
-        How many cells of a row are known headings.
-    delimiter : str, optional
-        One character; without it the one that makes most of the headings.
-    prefer : str
-        The delimiter of equals.
-    source : str
-        The file, for errors.
-    """
-    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii()):
-        raise ArgumentError("delimiter", "must be one character such as ; or a tab", delimiter)
-    sample = text[:_SAMPLE_BYTES].decode(errors="ignore")
-    first = sample.split("\n", 1)[0].strip('\r" ').casefold()
-    # Excel's own line: it says the delimiter and is no row.
-    skip = 1 if len(first) == len("sep=;") and first.startswith("sep=") else 0
-    if skip and delimiter is None and first[-1] in DELIMITERS:
-        delimiter = first[-1]
-    candidates = [delimiter] if delimiter else sorted(DELIMITERS, key=lambda one: one != prefer)
-    heads = [
-        (_quality(rows, score), _head(rows, score, one)) for one in candidates if (rows := _rows(sample, one, skip))
-    ]
-    if not heads:
-        raise InputError("the file has no rows", source=source)
-    return max(heads, key=lambda pair: pair[0])[1]
-
-
-class _Row(NamedTuple):
-    line: int
-    next_line: int
-    cells: list[str]
-
-
-def _rows(sample: str, delimiter: str, skip: int) -> list[_Row]:
-    reader = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)
-    rows: list[_Row] = []
-    line = 1
-    try:
-        for cells in reader:
-            if line > skip and any(cell.strip() for cell in cells):
-                rows.append(_Row(line, reader.line_num + 1, cells))
-            line = reader.line_num + 1
-            if len(rows) == _SAMPLE_ROWS:
-                break
-    except csv.Error:
-        # What is wrong below is told when the body is read.
-        pass
-    return rows
-
-
-def _quality(rows: list[_Row], score: Score) -> tuple[int, int, int]:
-    widths = [len(row.cells) for row in rows]
-    usual = max(set(widths), key=widths.count)
-    return max(score(row.cells) for row in rows), int(usual > 1) * widths.count(usual), usual
-
-
-def _head(rows: list[_Row], score: Score, delimiter: str) -> Head:
-    widest = max(len(row.cells) for row in rows)
-    first = next((row for row in rows if len(row.cells) > 1), rows[0]) if widest > 1 else rows[0]
-    best = max(rows, key=lambda row: score(row.cells))
-    row = best if score(best.cells) else first
-    return Head(delimiter, tuple(row.cells), row.line, row.next_line)
-
-
 def read_body(text: bytes, head: Head, source: str) -> Body:
     """Return the rows below the headings.
 
@@ -153,7 +72,7 @@ def read_body(text: bytes, head: Head, source: str) -> Body:
     """
     if b"\r" in text and text.count(b"\r") != text.count(b"\r\n"):
         # A lone carriage return ends a line too, or belongs to a cell: the exact reader knows.
-        return _read_exactly(text, head, source)
+        return read_exactly(text, head, source)
     offset = 0
     for _ in range(head.body_line - 1):
         offset = text.find(b"\n", offset) + 1
@@ -165,7 +84,7 @@ def read_body(text: bytes, head: Head, source: str) -> Body:
         columns = _read_quickly(body, head, quoted=b'"' in text)
         if columns is not None and len(columns[0]) == len(lines):
             return Body(columns, lines)
-    return _read_exactly(text, head, source)
+    return read_exactly(text, head, source)
 
 
 def _empty(head: Head) -> Body:
@@ -234,7 +153,14 @@ def _read_quickly(body: memoryview, head: Head, *, quoted: bool) -> list[pa.Chun
     return list(table.columns)
 
 
-def _read_exactly(text: bytes, head: Head, source: str) -> Body:
+def read_exactly(text: bytes, head: Head, source: str) -> Body:
+    """Return the rows below the headings as Python's reader sees them, a cell at a time.
+
+    Raises
+    ------
+    InputError
+        When a row has more cells than there are headings, or a quote is not closed.
+    """
     width = len(head.cells)
     columns: list[list[str]] = [[] for _ in head.cells]
     lines: list[int] = []

@@ -98,6 +98,6 @@ def _bytes(path: Path, suffix: str, source: str) -> bytes:
         raise InputError("there is no such file", source=source) from None
     except (OSError, ValueError) as error:
         raise InputError(f"cannot be read ({getattr(error, 'strerror', None) or error})", source=source) from None
-    if not data.strip():
+    if not data or data.isspace():
         raise InputError("the file is empty", source=source)
     return data

@@ -1,142 +1,137 @@
-"""The words that head the columns of ERP files, per field and language; data, no rules.
+"""The words that head the columns of ERP files, per field; data, no rules.
 
-Words are written as people write them; `columns.py` compares them without case, spaces and punctuation. Two fields of
-one kind of file never share a word. A weak word counts only where no other word of its field is in the file.
+Each field has tiers of words from the most to the least telling: a later tier counts only where the file has no word of
+an earlier one. Words are written as people write them, divided by `|`, a line per language or so; `columns.py` compares
+them without case, spaces and punctuation. No word heads two fields of one kind of file.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+Tiers = tuple[str, ...]
 
+COMPANY_ID: Tiers = ("company id | company uuid | companyId | firmen id | company identifier",)
 
-class Words(NamedTuple):
-    """Headings of one field, separated by `|`."""
-
-    strong: str
-    weak: str = ""
-
-
-COMPANY_ID = Words("company id | company uuid | companyId | firmen id | company identifier")
-
-ARCHIVED = Words(
-    "archived | is archived | inactive | is inactive | blocked | disabled | deleted | hidden | closed"
-    " | archiviert | gesperrt | inaktiv | gelöscht | stillgelegt | deaktiviert | sperre | sperrkennzeichen"
-    " | archivé | inactif | bloqué | désactivé | fermé | en sommeil | clôturé"
-    " | archivado | inactivo | bloqueado | desactivado | cerrada | bloqueada | inactiva | archivada"
-    " | gearchiveerd | inactief | geblokkeerd | vervallen"
-    " | arkiverad | inaktivt | spärrad | spärrat | avslutat"
-    " | arkiveret | spærret | inaktiv konto | lukket"
-    " | arkivert | sperret | deaktivert | avsluttet"
-    " | zarchiwizowane | nieaktywne | zablokowane | nieaktywny | zablokowany | zarchiwizowany"
-    " | archiviato | inattivo | bloccato | disattivato | chiuso"
+ARCHIVED: Tiers = (
+    """archived | is archived | inactive | inactive account | is inactive | blocked | disabled | deleted | hidden | closed
+    | archiviert | gesperrt | inaktiv | gelöscht | stillgelegt | deaktiviert | sperre | sperrkennzeichen
+    | archivé | inactif | bloqué | désactivé | fermé | en sommeil | clôturé
+    | archivado | inactivo | bloqueado | desactivado | cerrada | bloqueada | inactiva | archivada
+    | gearchiveerd | inactief | geblokkeerd | vervallen
+    | arkiverad | inaktivt | spärrad | spärrat | avslutat
+    | arkiveret | spærret | inaktiv konto | lukket
+    | arkivert | sperret | deaktivert | avsluttet
+    | zarchiwizowane | nieaktywne | zablokowane | nieaktywny | zablokowany | zarchiwizowany
+    | archiviato | inattivo | bloccato | disattivato | chiuso""",
 )
 
-ACTIVE = Words(
-    "active | is active | enabled | in use | is enabled"
-    " | aktiv | ist aktiv | aktiviert | verwendet"
-    " | actif | active oui non | est actif | activé"
-    " | activo | activa | habilitado | habilitada"
-    " | actief | in gebruik"
-    " | aktivt | är aktiv | er aktiv | i bruk | används | i brug"
-    " | aktywne | aktywny | aktywna | czy aktywne"
-    " | attivo | attiva | abilitato",
+ACTIVE: Tiers = (
+    """active | is active | enabled | in use | is enabled
+    | aktiv | ist aktiv | aktiviert | verwendet
+    | actif | active oui non | est actif | activé
+    | activo | activa | habilitado | habilitada
+    | actief | in gebruik
+    | aktivt | är aktiv | er aktiv | i bruk | används | i brug
+    | aktywne | aktywny | aktywna | czy aktywne
+    | attivo | attiva | abilitato""",
     "status | account status | konto status | kontostatus | statut | estado | stato | stan",
 )
 
-EXTERNAL_ID = Words(
-    "external id | external account id | external identifier | account id | account uuid | record id | internal id"
-    " | externe id | externe kennung | fremdschlüssel | konto id | eindeutige id"
-    " | id externe | identifiant externe | identifiant | identifiant compte"
-    " | id externo | identificador externo | id de cuenta | id cuenta"
-    " | extern id | externe identificatie | rekening id"
-    " | externt id | konto uid"
-    " | ekstern id | eksternt id"
-    " | id zewnętrzne | identyfikator zewnętrzny | identyfikator | id konta"
-    " | id esterno | identificativo esterno | id conto"
+EXTERNAL_ID: Tiers = (
+    """external id | external account id | external identifier | account id | account uuid | record id | internal id
+    | externe id | externe kennung | fremdschlüssel | konto id | eindeutige id
+    | id externe | identifiant externe | identifiant | identifiant compte
+    | id externo | identificador externo | id de cuenta | id cuenta
+    | extern id | externe identificatie | rekening id
+    | externt id | konto uid
+    | ekstern id | eksternt id
+    | id zewnętrzne | identyfikator zewnętrzny | identyfikator | id konta
+    | id esterno | identificativo esterno | id conto""",
+    "id | uuid | key",
 )
 
-CODE = Words(
-    "code | account code | account number | account no | account | account nr | acct | acct no | acct code | acc no"
-    " | accnt | acct number | gl account | gl code | gl account no | gl account number | gl account code | g/l account"
-    " | g/l account no | ledger code | ledger account | ledger account code | ledger account number | nominal code"
-    " | nominal account | nominal | main account | main account id | number | no | nr | account key | n/c"
-    " | konto | kontonummer | konto nr | kontonr | kto | kto nr | ktonr | sachkonto | sachkonto nr | sachkontonummer"
-    " | sachkontennummer | hauptbuchkonto | fibukonto | nummer | kontocode | kontonummern | saknr | fibu konto"
-    " | compte | numéro de compte | n° compte | n° de compte | no compte | num compte | numéro compte | numéro"
-    " | code compte | code du compte | comptenum | compte numéro | n° | compte général | compte no | numéro du compte"
-    " | cuenta | número de cuenta | nº cuenta | nº de cuenta | n° cuenta | código | código de cuenta | código cuenta"
-    " | cuenta contable | código de la cuenta | número cuenta | cod cuenta | cta | núm cuenta | número"
-    " | rekening | rekeningnummer | grootboekrekening | grootboeknummer | grootboekrekeningnummer | rekeningnr"
-    " | grootboek | rekening nr | rekeningcode | grootboekrekening nr | gbr"
-    " | kontokod | bas konto | kontonr bas"
-    " | kontonummer dk | finanskonto"
-    " | kontokode | hovedbokskonto"
-    " | numer konta | nr konta | kod konta | kod | numer | konto księgowe | symbol konta | symbol"
-    " | conto | codice conto | codice | numero conto | n conto | codice del conto | nr conto | cod conto"
-    " | conto contabile | numero del conto | numero"
+CODE: Tiers = (
+    """code | account code | account number | account no | account | account nr | acct | acct no | acct code | acc no
+    | accnt | acct number | gl account | gl code | gl account no | gl account number | gl account code | g/l account
+    | g/l account no | ledger code | ledger account | ledger account code | ledger account number | nominal code
+    | nominal account | nominal | main account | main account id | number | no | nr | account key | n/c
+    | konto | kontonummer | konto nr | kontonr | kto | kto nr | ktonr | sachkonto | sachkonto nr | sachkontonummer
+    | sachkontennummer | hauptbuchkonto | fibukonto | nummer | kontocode | kontonummern | saknr | fibu konto
+    | compte | numéro de compte | n° compte | n° de compte | no compte | num compte | numéro compte | numéro
+    | code compte | code du compte | comptenum | compte numéro | n° | compte général | compte no | numéro du compte
+    | cuenta | número de cuenta | nº cuenta | nº de cuenta | n° cuenta | código | código de cuenta | código cuenta
+    | cuenta contable | código de la cuenta | número cuenta | cod cuenta | cta | núm cuenta | número
+    | rekening | rekeningnummer | grootboekrekening | grootboeknummer | grootboekrekeningnummer | rekeningnr
+    | grootboek | rekening nr | rekeningcode | grootboekrekening nr | gbr
+    | kontokod | bas konto | kontonr bas
+    | kontonummer dk | finanskonto
+    | kontokode | hovedbokskonto
+    | numer konta | nr konta | kod konta | kod | numer | konto księgowe | symbol konta | symbol
+    | conto | codice conto | codice | numero conto | n conto | codice del conto | nr conto | cod conto
+    | conto contabile | numero del conto | numero""",
 )
 
-NAME = Words(
-    "name | account name | account title | account description | gl account name | ledger name | nominal name"
-    " | ledger account name | title | main account name | gl account description | account label | acct name"
-    " | bezeichnung | kontobezeichnung | kontoname | kontobeschriftung | beschriftung | kontotext | konto bezeichnung"
-    " | sachkontobezeichnung | sachkontenbezeichnung | benennung | kontenbezeichnung | langtext | bezeichnung konto"
-    " | sachkontenlangtext"
-    " | nom | intitulé | libellé | nom du compte | nom de compte | intitulé du compte | libellé du compte"
-    " | libellé compte | intitulé compte | nom compte | comptelib | désignation"
-    " | nombre | nombre de cuenta | nombre de la cuenta | nombre cuenta | denominación | título de la cuenta"
-    " | denominación de la cuenta | nombre de la cuenta contable | título"
-    " | naam | rekeningnaam | grootboekrekeningnaam | benaming | grootboekrekening omschrijving | grootboeknaam"
-    " | rekeningomschrijving"
-    " | namn | kontonamn | benämning | kontobenämning"
-    " | navn | kontonavn | kontobetegnelse | betegnelse | benævnelse"
-    " | nazwa | nazwa konta | nazwa konta księgowego"
-    " | nome | nome conto | denominazione | descrizione conto | nome del conto | denominazione conto"
-    " | descrizione del conto",
-    "description | text | label | beschreibung | kurztext | kurzbezeichnung | description du compte | descripción"
-    " | descripción de la cuenta | concepto | omschrijving | beskrivning | beskrivelse | tekst | opis | opis konta"
-    " | descrizione | account type name | long name | full name",
+NAME: Tiers = (
+    """name | account name | account title | account description | gl account name | ledger name | nominal name
+    | ledger account name | title | main account name | gl account description | account label | acct name
+    | bezeichnung | kontobezeichnung | kontoname | kontobeschriftung | kontenbeschriftung | beschriftung | kontotext | konto bezeichnung
+    | sachkontobezeichnung | sachkontenbezeichnung | benennung | kontenbezeichnung | langtext | bezeichnung konto
+    | sachkontenlangtext
+    | nom | intitulé | libellé | nom du compte | nom de compte | intitulé du compte | libellé du compte
+    | libellé compte | intitulé compte | nom compte | comptelib | désignation
+    | nombre | nombre de cuenta | nombre de la cuenta | nombre cuenta | denominación | título de la cuenta
+    | denominación de la cuenta | nombre de la cuenta contable | título
+    | naam | rekeningnaam | grootboekrekeningnaam | benaming | grootboekrekening omschrijving | grootboeknaam
+    | rekeningomschrijving
+    | namn | kontonamn | benämning | kontobenämning
+    | navn | kontonavn | kontobetegnelse | betegnelse | benævnelse
+    | nazwa | nazwa konta | nazwa konta księgowego
+    | nome | nome conto | denominazione | descrizione conto | nome del conto | denominazione conto
+    | descrizione del conto""",
+    "full name | long name | long text | gl acct long text | gl account long text | account full name",
+    """description | text | short text | label | beschreibung | kurztext | kurzbezeichnung | description du compte | descripción
+    | descripción de la cuenta | concepto | omschrijving | beskrivning | beskrivelse | tekst | opis | opis konta
+    | descrizione""",
 )
 
-TAX_CODE = Words(
-    "tax code external id | tax code | tax code id | tax key | vat code | gst code | default tax code | sales tax code"
-    " | tax type | vat key | tax code name | default vat code | external tax code"
-    " | steuerschlüssel | steuercode | steuerkennzeichen | ust schlüssel | mwst schlüssel | mwst code | ust code"
-    " | bu schlüssel | umsatzsteuerschlüssel | steuer schlüssel | steuerkürzel | mehrwertsteuerschlüssel | mwskz"
-    " | mwst kennzeichen"
-    " | code tva | code taxe | code de tva | code de taxe | clé tva"
-    " | código iva | código de iva | código de impuesto | código impuesto | clave iva"
-    " | btw code | btwcode | standaard btw code"
-    " | momskod | moms kod"
-    " | momskode | mva kode | mvakode | avgiftskode"
-    " | kod vat | kod podatku | kod podatkowy | stawka vat kod"
-    " | codice iva | codice imposta | cod iva"
+TAX_CODE: Tiers = (
+    """tax code external id | tax code | tax code id | tax key | vat code | gst code | default tax code | sales tax code
+    | tax type | vat key | tax code name | default vat code | external tax code
+    | steuerschlüssel | steuercode | steuerkennzeichen | ust schlüssel | mwst schlüssel | mwst code | ust code
+    | bu schlüssel | umsatzsteuerschlüssel | steuer schlüssel | steuerkürzel | mehrwertsteuerschlüssel | mwskz
+    | mwst kennzeichen
+    | code tva | code taxe | code de tva | code de taxe | clé tva
+    | código iva | código de iva | código de impuesto | código impuesto | clave iva
+    | btw code | btwcode | standaard btw code
+    | momskod | moms kod
+    | momskode | mva kode | mvakode | avgiftskode
+    | kod vat | kod podatku | kod podatkowy | stawka vat kod
+    | codice iva | codice imposta | cod iva""",
 )
 
 # A rate is a percentage: never the identifier of a tax code.
-TAX_RATE = Words(
-    "vat rate | tax rate | vat % | tax % | vat percent | tax percent | gst rate | vat percentage | tax percentage"
-    " | steuersatz | mwst satz | ust satz | mehrwertsteuersatz | umsatzsteuersatz | mwst % | ust % | steuer %"
-    " | taux tva | taux de tva | taux de taxe | tva % | % tva"
-    " | tipo iva | tipo de iva | % iva | iva % | porcentaje iva"
-    " | btw % | btw percentage | btw tarief"
-    " | momssats | moms % | momsprocent | mva sats | mva % | momsprosent"
-    " | stawka vat | stawka podatku | vat stawka"
-    " | aliquota iva | aliquota"
+TAX_RATE: Tiers = (
+    """vat rate | tax rate | vat % | tax % | vat percent | tax percent | gst rate | vat percentage | tax percentage
+    | steuersatz | mwst satz | ust satz | mehrwertsteuersatz | umsatzsteuersatz | mwst % | ust % | steuer %
+    | taux tva | taux de tva | taux de taxe | tva % | % tva
+    | tipo iva | tipo de iva | % iva | iva % | porcentaje iva
+    | btw % | btw percentage | btw tarief
+    | momssats | moms % | momsprocent | mva sats | mva % | momsprosent
+    | stawka vat | stawka podatku | vat stawka
+    | aliquota iva | aliquota""",
 )
 
-TYPE = Words(
-    "type | account type | class type | acct type"
-    " | art | kontoart | kontotyp | typ | kontenart | kontenklasse"
-    " | type de compte | nature | type compte"
-    " | tipo | tipo de cuenta | tipo cuenta"
-    " | soort | rekeningsoort | rekeningtype | type rekening | soort rekening"
-    " | kontotype"
-    " | typ konta | rodzaj konta | rodzaj"
-    " | tipo conto | tipo di conto"
+TYPE: Tiers = (
+    """type | account type | class type | acct type
+    | art | kontoart | kontotyp | typ | kontenart | kontenklasse
+    | type de compte | nature | type compte
+    | tipo | tipo de cuenta | tipo cuenta
+    | soort | rekeningsoort | rekeningtype | type rekening | soort rekening
+    | kontotype
+    | typ konta | rodzaj konta | rodzaj
+    | tipo conto | tipo di conto""",
 )
 
-CHART: dict[str, Words] = {
+CHART: dict[str, Tiers] = {
     "external_id": EXTERNAL_ID,
     "code": CODE,
     "name": NAME,
@@ -148,113 +143,113 @@ CHART: dict[str, Words] = {
     "company_id": COMPANY_ID,
 }
 
-ENTRIES: dict[str, Words] = {
-    "id": Words(
-        "entry id | id | accounting entry id | bookkeeping entry id | entry uuid | accounting entry uuid | uuid"
-        " | journal entry id"
-        " | buchungs id | buchung id | buchungssatz id | id buchung | eintrags id"
-        " | id écriture | identifiant écriture | id de l'écriture | identifiant de l'écriture"
-        " | id asiento | id del asiento | identificador del asiento"
-        " | boeking id | boekings id | id boeking | boekingsid"
-        " | verifikat id | verifikations id | bokförings id"
-        " | posterings id | bogførings id | postering id | bilags id"
-        " | id wpisu | id księgowania | id zapisu"
-        " | id registrazione | id scrittura | identificativo registrazione"
+ENTRIES: dict[str, Tiers] = {
+    "id": (
+        """entry id | id | accounting entry id | bookkeeping entry id | entry uuid | accounting entry uuid | uuid
+        | journal entry id
+        | buchungs id | buchung id | buchungssatz id | id buchung | eintrags id
+        | id écriture | identifiant écriture | id de l'écriture | identifiant de l'écriture
+        | id asiento | id del asiento | identificador del asiento
+        | boeking id | boekings id | id boeking | boekingsid
+        | verifikat id | verifikations id | bokförings id
+        | posterings id | bogførings id | postering id | bilags id
+        | id wpisu | id księgowania | id zapisu
+        | id registrazione | id scrittura | identificativo registrazione""",
     ),
     "company_id": COMPANY_ID,
-    "date": Words(
-        "date | entry date | booking date | posting date | accounting date | transaction date"
-        " | datum | buchungsdatum | buchungstag"
-        " | date comptable | date d'écriture | date écriture | date de comptabilisation | ecrituredate"
-        " | fecha | fecha contable | fecha de contabilización | fecha asiento | fecha del asiento"
-        " | boekdatum | boekingsdatum"
-        " | bokföringsdatum | verifikationsdatum"
-        " | dato | bogføringsdato | posteringsdato | bokføringsdato"
-        " | data księgowania | data | data wpisu"
-        " | data registrazione | data contabile | data di registrazione",
-        "document date | belegdatum | date de pièce | fecha documento | documentdatum | dokumentdatum | bilagsdato"
-        " | data dokumentu | data documento | invoice date | value date | valutadatum",
+    "date": (
+        """date | entry date | booking date | posting date | accounting date | transaction date
+        | datum | buchungsdatum | buchungstag
+        | date comptable | date d'écriture | date écriture | date de comptabilisation | ecrituredate
+        | fecha | fecha contable | fecha de contabilización | fecha asiento | fecha del asiento
+        | boekdatum | boekingsdatum
+        | bokföringsdatum | verifikationsdatum
+        | dato | bogføringsdato | posteringsdato | bokføringsdato
+        | data księgowania | data | data wpisu
+        | data registrazione | data contabile | data di registrazione""",
+        """document date | belegdatum | date de pièce | fecha documento | documentdatum | dokumentdatum | bilagsdato
+        | data dokumentu | data documento | invoice date | value date | valutadatum""",
     ),
-    "amount": Words(
-        "amount | gross amount | total amount | entry amount"
-        " | betrag | buchungsbetrag | umsatz | bruttobetrag"
-        " | montant | montant ttc"
-        " | importe | monto"
-        " | bedrag"
-        " | belopp"
-        " | beløb | beløp"
-        " | kwota"
-        " | importo",
+    "amount": (
+        """amount | gross amount | total amount | entry amount
+        | betrag | buchungsbetrag | umsatz | bruttobetrag
+        | montant | montant ttc
+        | importe | monto
+        | bedrag
+        | belopp
+        | beløb | beløp
+        | kwota
+        | importo""",
         "value | total | wert | valor | valeur | waarde",
     ),
-    "currency": Words(
-        "currency | currency code | ccy | currency iso | iso currency"
-        " | währung | währungscode | wkz | währungskennzeichen | waehrung"
-        " | devise | code devise | monnaie"
-        " | moneda | divisa | código de moneda | código moneda"
-        " | valuta | valutacode | munt"
-        " | valutakod | valutakode"
-        " | waluta | kod waluty"
-        " | codice valuta"
+    "currency": (
+        """currency | currency code | ccy | currency iso | iso currency
+        | währung | währungscode | wkz | währungskennzeichen | waehrung
+        | devise | code devise | monnaie
+        | moneda | divisa | código de moneda | código moneda
+        | valuta | valutacode | munt
+        | valutakod | valutakode
+        | waluta | kod waluty
+        | codice valuta""",
     ),
-    "category_id": Words(
-        "category id | category uuid | bookkeeping category id | bookkeeping category uuid"
-        " | kategorie id | buchungskategorie id"
-        " | id catégorie | identifiant catégorie | id de catégorie"
-        " | id categoría | id de categoría"
-        " | categorie id"
-        " | kategori id"
-        " | id kategorii"
-        " | id categoria"
+    "category_id": (
+        """category id | category uuid | bookkeeping category id | bookkeeping category uuid
+        | kategorie id | buchungskategorie id
+        | id catégorie | identifiant catégorie | id de catégorie
+        | id categoría | id de categoría
+        | categorie id
+        | kategori id
+        | id kategorii
+        | id categoria""",
     ),
-    "employee_id": Words(
-        "employee id | employee uuid | user id"
-        " | mitarbeiter id | mitarbeitenden id"
-        " | id employé | id salarié | identifiant salarié | identifiant employé"
-        " | id empleado | id de empleado"
-        " | medewerker id | werknemer id"
-        " | anställnings id | medarbetar id"
-        " | medarbejder id | ansatt id"
-        " | id pracownika"
-        " | id dipendente"
+    "employee_id": (
+        """employee id | employee uuid | user id
+        | mitarbeiter id | mitarbeitenden id
+        | id employé | id salarié | identifiant salarié | identifiant employé
+        | id empleado | id de empleado
+        | medewerker id | werknemer id
+        | anställnings id | medarbetar id
+        | medarbejder id | ansatt id
+        | id pracownika
+        | id dipendente""",
     ),
-    "status": Words(
-        "status | state | approval status | entry status | approval state"
-        " | buchungsstatus | freigabestatus | genehmigungsstatus"
-        " | statut | état | statut d'approbation"
-        " | estado | estado de aprobación"
-        " | goedkeuringsstatus"
-        " | godkännandestatus | attest status"
-        " | godkendelsesstatus | godkjenningsstatus"
-        " | stan | status zatwierdzenia"
-        " | stato | stato approvazione"
+    "status": (
+        """status | state | approval status | entry status | approval state
+        | buchungsstatus | freigabestatus | genehmigungsstatus
+        | statut | état | statut d'approbation
+        | estado | estado de aprobación
+        | goedkeuringsstatus
+        | godkännandestatus | attest status
+        | godkendelsesstatus | godkjenningsstatus
+        | stan | status zatwierdzenia
+        | stato | stato approvazione""",
     ),
-    "approved": Words(
-        "approved | is approved | genehmigt | freigegeben | approuvé | aprobado | goedgekeurd | godkänd | godkendt"
-        " | godkjent | zatwierdzone | zatwierdzony | approvato | attesterad"
+    "approved": (
+        """approved | is approved | genehmigt | freigegeben | approuvé | aprobado | goedgekeurd | godkänd | godkendt
+        | godkjent | zatwierdzone | zatwierdzony | approvato | attesterad""",
     ),
-    "description": Words(
-        "description | text | memo | narration | note | notes | reference text | comment"
-        " | beschreibung | buchungstext | verwendungszweck | bemerkung | notiz"
-        " | libellé | description de l'écriture | commentaire | ecriturelib"
-        " | descripción | concepto | comentario"
-        " | omschrijving"
-        " | beskrivning | verifikationstext"
-        " | beskrivelse | tekst"
-        " | opis"
-        " | descrizione | causale"
+    "description": (
+        """description | text | memo | narration | note | notes | reference text | comment
+        | beschreibung | buchungstext | verwendungszweck | bemerkung | notiz
+        | libellé | description de l'écriture | commentaire | ecriturelib
+        | descripción | concepto | comentario
+        | omschrijving
+        | beskrivning | verifikationstext
+        | beskrivelse | tekst
+        | opis
+        | descrizione | causale""",
     ),
 }
 
-ACCOUNTS: dict[str, Words] = {
-    "id": Words(
-        "id | uuid | account id | account uuid | bookkeeping account id | service id | konto id | konto uuid"
-        " | kontoid | identifiant | id du compte | id compte | id de cuenta | id cuenta | rekening id | id konta | id conto"
+ACCOUNTS: dict[str, Tiers] = {
+    "id": (
+        """id | uuid | account id | account uuid | bookkeeping account id | service id | konto id | konto uuid
+        | kontoid | identifiant | id du compte | id compte | id de cuenta | id cuenta | rekening id | id konta | id conto""",
     ),
-    "external_id": Words(
-        "external id | external account id | external identifier | externe id | externe kennung | id externe"
-        " | identifiant externe | id externo | identificador externo | extern id | externt id | ekstern id"
-        " | eksternt id | id zewnętrzne | identyfikator zewnętrzny | id esterno"
+    "external_id": (
+        """external id | external account id | external identifier | externe id | externe kennung | id externe
+        | identifiant externe | id externo | identificador externo | extern id | externt id | ekstern id
+        | eksternt id | id zewnętrzne | identyfikator zewnętrzny | id esterno""",
     ),
     "code": CODE,
     "name": NAME,

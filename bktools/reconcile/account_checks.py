@@ -12,7 +12,7 @@ SERVICE_ACCOUNT = account("code", "name")
 
 
 def missing_in_service(tables: Tables) -> Lazy:
-    """In the chart and not in the service, and nothing stands against creating it."""
+    """Find accounts in the chart and not in the service, where nothing stands against creating them."""
     return findings(
         tables.pairs.filter(nw.col("action") == "create"),
         "missing_in_service",
@@ -24,7 +24,7 @@ def missing_in_service(tables: Tables) -> Lazy:
 
 
 def missing_in_erp(tables: Tables) -> Lazy:
-    """In the service and not in the chart of its company."""
+    """Find accounts in the service and not in the chart of their company."""
     archived = nw.col("archived").fill_null(False)
     template = "{} is in the service and not in the chart: "
     return findings(
@@ -41,23 +41,23 @@ def missing_in_erp(tables: Tables) -> Lazy:
 
 
 def name_differs(tables: Tables) -> Lazy:
-    """Both have the account, under two names."""
+    """Find accounts that both have, under two names."""
     return _difference(tables, "name_differs", "name", "name", "erp_name", "name", severity="warning")
 
 
 def code_differs(tables: Tables) -> Lazy:
-    """Both have the account, with two codes."""
+    """Find accounts that both have, with two codes."""
     return _difference(tables, "code_differs", "code", "code", "erp_code", "code", severity="warning")
 
 
 def tax_code_differs(tables: Tables) -> Lazy:
-    """Both have the account, with two tax codes: an error, because tax would be booked wrongly."""
+    """Find accounts that both have, with two tax codes: an error, because tax would be booked wrongly."""
     field = "tax_code_external_id"
     return _difference(tables, "tax_code_differs", field, "tax code", "erp_tax", "tax", severity="error")
 
 
 def archived_differs(tables: Tables) -> Lazy:
-    """Both have the account, and one of them has it archived."""
+    """Find accounts that both have, and one of them has archived."""
     template = "{} is {} in the chart and {} in the service: {} it in the service"
     to_archive = [ERP_ACCOUNT, nw.lit("archived"), nw.lit("active"), nw.lit("archive")]
     to_unarchive = [ERP_ACCOUNT, nw.lit("active"), nw.lit("archived"), nw.lit("unarchive")]
@@ -78,7 +78,7 @@ def archived_differs(tables: Tables) -> Lazy:
 
 
 def account_id_unknown(tables: Tables) -> Lazy:
-    """The service has the account and did not tell its ID."""
+    """Find accounts that the service has without having told their ID."""
     return findings(
         tables.pairs.filter((nw.col("service_rows") == 1) & nw.col("account_id").is_null()),
         "account_id_unknown",
@@ -93,7 +93,7 @@ def account_id_unknown(tables: Tables) -> Lazy:
 
 
 def account_unused(tables: Tables) -> Lazy:
-    """No category names the active account; nothing is said of a company whose categories were not given."""
+    """Find active accounts that no category is on; says nothing of a company whose categories were not given."""
     companies = tables.categories.select("company_id").unique()
     named = tables.categories.select("company_id", "account_id").filter(~nw.col("account_id").is_null())
     active = tables.accounts.filter(~nw.col("id").is_null() & ~nw.col("archived").fill_null(False))
@@ -109,7 +109,7 @@ def account_unused(tables: Tables) -> Lazy:
 
 
 def company_without_chart(tables: Tables) -> Lazy:
-    """Accounts of a company that the chart has no row of: they were not compared."""
+    """Find companies that the chart has no row of: their accounts were not compared."""
     return findings(
         tables.pairs.filter(~nw.col("charted")).group_by("company_id").agg(count=nw.len()),
         "company_without_chart",
@@ -123,9 +123,7 @@ def company_without_chart(tables: Tables) -> Lazy:
     )
 
 
-def _difference(
-    tables: Tables, check: str, field: str, words: str, erp: str, service: str, *, severity: str
-) -> Lazy:
+def _difference(tables: Tables, check: str, field: str, words: str, erp: str, service: str, *, severity: str) -> Lazy:
     """Return findings for the pairs whose flag, which has the check's name, is set."""
     return findings(
         tables.pairs.filter(nw.col(check)),

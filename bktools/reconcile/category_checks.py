@@ -15,12 +15,17 @@ CATEGORY = category()
 
 
 def category_without_account(tables: Tables) -> Lazy:
-    """Every entry under a category without an account fails in the export."""
-    return _broken(tables, "category_without_account", "no_account", line("{} has no account: give it one in the service", CATEGORY))
+    """Find categories without an account: every entry under them fails in the export."""
+    return _broken(
+        tables,
+        "category_without_account",
+        "no_account",
+        line("{} has no account: give it one in the service", CATEGORY),
+    )
 
 
 def category_on_unknown_account(tables: Tables) -> Lazy:
-    """The account that the category names is not among those known here."""
+    """Find categories on an account that is not among those known here."""
     return _broken(
         tables,
         "category_on_unknown_account",
@@ -35,19 +40,27 @@ def category_on_unknown_account(tables: Tables) -> Lazy:
 
 
 def category_on_archived_account(tables: Tables) -> Lazy:
-    """Every entry under a category on an archived account fails in the export."""
+    """Find categories on an archived account: every entry under them fails in the export."""
     template = "{} is on {}, which is archived in the service: give it another account"
     return _broken(tables, "category_on_archived_account", "archived_account", line(template, CATEGORY, ACCOUNT))
 
 
 def category_on_account_to_be_archived(tables: Tables) -> Lazy:
-    """The ERP no longer has the account, or has it archived."""
-    template = "{} is on {}, which the ERP has archived or no longer has: give it another account before the next export"
-    return _broken(tables, "category_on_account_to_be_archived", "to_be_archived_account", line(template, CATEGORY, ACCOUNT), action="archive")
+    """Find categories on an account that the ERP no longer has, or has archived."""
+    template = (
+        "{} is on {}, which the ERP has archived or no longer has: give it another account before the next export"
+    )
+    return _broken(
+        tables,
+        "category_on_account_to_be_archived",
+        "to_be_archived_account",
+        line(template, CATEGORY, ACCOUNT),
+        action="archive",
+    )
 
 
 def archived_category_on_active_account(tables: Tables) -> Lazy:
-    """Nothing is wrong with it; the account may be free to archive."""
+    """Find archived categories on an active account, which may be free to archive."""
     return _of_categories(
         tables.coverage.filter(nw.col("archived") & (nw.col("state") == "covered")),
         "archived_category_on_active_account",
@@ -57,7 +70,7 @@ def archived_category_on_active_account(tables: Tables) -> Lazy:
 
 
 def category_name_duplicate(tables: Tables) -> Lazy:
-    """Several categories of a company have one name, so people pick the wrong one."""
+    """Find categories of a company that have one name, so that people pick the wrong one."""
     several = (
         tables.categories.filter(~nw.col("name").is_null())
         .group_by("company_id", "name")
@@ -79,7 +92,7 @@ def category_name_duplicate(tables: Tables) -> Lazy:
 
 
 def category_without_tax_code(tables: Tables) -> Lazy:
-    """The ERP has a tax code for the account and the category has none."""
+    """Find categories without a tax code on an account that has one in the ERP."""
     lacking = nw.col("in_chart") & ~nw.col("erp_tax").is_null() & nw.col("tax_code_id").is_null()
     return _of_categories(
         tables.coverage.filter(lacking),
@@ -97,7 +110,7 @@ def category_without_tax_code(tables: Tables) -> Lazy:
 
 
 def category_tax_code_ambiguous(tables: Tables) -> Lazy:
-    """One tax code of the service stands on accounts with several tax codes in the ERP: not all of them can fit."""
+    """Find tax codes that stand on accounts with several tax codes in the ERP: not all of them can fit."""
     taxed = tables.coverage.filter(nw.col("in_chart") & ~nw.col("erp_tax").is_null() & ~nw.col("tax_code_id").is_null())
     several = (
         taxed.group_by("company_id", "tax_code_id")

@@ -99,10 +99,10 @@ def summarised(found: Lazy, actions: Lazy) -> Lazy:
 
 def line(template: str, *parts: nw.Expr) -> nw.Expr:
     """Return a line of text with parts, none of which is null, in the places of `{}`."""
-    texts = template.split("{}")
-    pieces = [piece for text, part in zip(texts, [*parts, None], strict=True) for piece in (nw.lit(text), part)]
+    first, *texts = template.split("{}")
+    pieces = [piece for part, text in zip(parts, texts, strict=True) for piece in (part, nw.lit(text))]
     # narwhals' own format guards every part against null, which doubles the query.
-    return nw.concat_str(*[piece for piece in pieces[:-1]], ignore_nulls=True)
+    return nw.concat_str(nw.lit(first), *pieces, ignore_nulls=True)
 
 
 def account(code: str | nw.Expr, name: str | nw.Expr) -> nw.Expr:

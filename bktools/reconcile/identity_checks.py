@@ -19,7 +19,7 @@ SHOWN = 60
 
 
 def external_id_duplicate(tables: Tables) -> Lazy:
-    """Several rows of one side have one external ID, so which one is meant is unknown."""
+    """Find external IDs that are on several rows of one side, so that which one is meant is unknown."""
     sides = {
         "chart_rows": "{} rows of the chart have the external ID {}: leave one of them in the chart",
         "service_rows": "{} accounts known here have the external ID {}: import them anew, each once",
@@ -39,7 +39,7 @@ def external_id_duplicate(tables: Tables) -> Lazy:
 
 
 def external_id_empty(tables: Tables) -> Lazy:
-    """An account without an external ID cannot be matched."""
+    """Find accounts without an external ID, which cannot be matched."""
     sides = [
         (tables.chart, "{} of the chart has no external ID and cannot be matched: give it one in the ERP"),
         (tables.accounts, "{}, known here, has no external ID and cannot be matched: import it with one"),
@@ -60,22 +60,22 @@ def external_id_empty(tables: Tables) -> Lazy:
 
 
 def external_id_too_long(tables: Tables) -> Lazy:
-    """The service takes no external ID of this length."""
+    """Find external IDs that are longer than the service takes."""
     return _too_long(tables, "external_id_too_long", "external_id", "the external ID", "external_id")
 
 
 def name_too_long(tables: Tables) -> Lazy:
-    """The service takes no name of this length."""
+    """Find names that are longer than the service takes."""
     return _too_long(tables, "name_too_long", "erp_name", "the name", "name")
 
 
 def code_too_long(tables: Tables) -> Lazy:
-    """The service takes no code of this length."""
+    """Find codes that are longer than the service takes."""
     return _too_long(tables, "code_too_long", "erp_code", "the code", "code")
 
 
 def name_missing(tables: Tables) -> Lazy:
-    """An account without a name cannot be created."""
+    """Find accounts without a name, which cannot be created."""
     return findings(
         tables.pairs.filter((nw.col("chart_rows") == 1) & nw.col("erp_name").is_null()),
         "name_missing",
@@ -88,13 +88,13 @@ def name_missing(tables: Tables) -> Lazy:
 
 
 def external_id_looks_alike(tables: Tables) -> Lazy:
-    """Two external IDs differ in case or white space alone: creating one would double the account."""
+    """Find external IDs that differ in case or white space alone: creating one would double the account."""
     bare = nw.col("external_id").str.replace_all(BLANKS, "").str.to_lowercase()
     return _alike(tables, "external_id_looks_alike", bare, MAKE_THEM_SAME)
 
 
 def leading_zeros_lost(tables: Tables) -> Lazy:
-    """A code or external ID is that of the other side without its leading zeros, as a spreadsheet leaves it."""
+    """Find external IDs and codes that differ in leading zeros alone, as a spreadsheet leaves them."""
     ids = _alike(tables, "leading_zeros_lost", _without_zeros("external_id"), READ_AS_TEXT)
     codes = findings(
         tables.pairs.filter(nw.col("code_differs") & (_without_zeros("erp_code") == _without_zeros("code"))),
@@ -113,7 +113,7 @@ def leading_zeros_lost(tables: Tables) -> Lazy:
 
 
 def code_lengths_mixed(tables: Tables) -> Lazy:
-    """Codes of several lengths, all digits, and none with a leading zero: a spreadsheet may have taken them."""
+    """Find charts whose numbers have several lengths and no leading zero: a spreadsheet may have taken them."""
     numbers = tables.chart.select("company_id", "code").filter(nw.col("code").str.contains("^[0-9]+$"))
     digits = nw.col("code").str.len_chars()
     spread = numbers.group_by("company_id").agg(
@@ -134,7 +134,11 @@ def code_lengths_mixed(tables: Tables) -> Lazy:
 
 
 def _too_long(tables: Tables, check: str, column: str, words: str, field: str) -> Lazy:
-    cut = nw.concat_str(nw.coalesce("erp_code", "external_id").str.slice(0, SHOWN), nw.lit(" "), nw.coalesce(nw.col("erp_name"), nw.lit("")).str.slice(0, SHOWN))
+    cut = nw.concat_str(
+        nw.coalesce("erp_code", "external_id").str.slice(0, SHOWN),
+        nw.lit(" "),
+        nw.coalesce(nw.col("erp_name"), nw.lit("")).str.slice(0, SHOWN),
+    )
     return findings(
         tables.pairs.filter(~nw.col("chart_rows").is_null() & is_long(column)),
         check,

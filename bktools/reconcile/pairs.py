@@ -1,10 +1,11 @@
-"""The join: one row per account of the chart or of the service, with the verb that makes them equal, and why.
+"""The join: one row per account of the chart or of the service, with what differs.
 
 Accounts are matched on external ID within a company, to the letter, and on nothing else.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
 import narwhals as nw
@@ -13,10 +14,10 @@ from bktools.contract.accounts import LONGEST_TEXT
 from bktools.frames.engine import Lazy
 from bktools.reconcile.given import Given
 
-Keep = Callable[[Lazy], Lazy]
-
 KEY = ["company_id", "external_id"]
-ACTION_COLUMNS = [*KEY, "account_id", "action", "why", "name", "code", "archived", "tax_code_external_id"]
+ERP = ["erp_name", "erp_code", "erp_archived", "erp_tax", "chart_rows"]
+SERVICE = ["account_id", "name", "code", "archived", "tax", "service_rows"]
+DIFFERENCES = ["name_differs", "code_differs", "tax_code_differs", "archived_differs"]
 
 
 def is_empty(column: str) -> nw.Expr:
@@ -29,34 +30,84 @@ def is_long(column: str) -> nw.Expr:
     return (nw.col(column).str.len_chars() > LONGEST_TEXT).fill_null(False)
 
 
-def pair(given: Given, keep: Keep = lambda frame: frame) -> Lazy:
-    """Return one row per (company, external ID) of either side; rows without an external ID are left out.
+@dataclasses.dataclass(frozen=True)
+class Pairs:
+    """The chart joined with the accounts known here; rows without an external ID are left out.
 
-    Columns: the key; `erp_*` as the chart has it; `account_id`, `name`, `code`, `archived`, `tax` as the service has
-    it; `chart_rows`, `service_rows` how many rows have the key (null: none); `charted` whether there is a chart for the
-    company; `*_differs`, named as their checks. What is ambiguous (several rows of a key) is null.
+    Each row has the key; `erp_*` as the chart has it; `account_id`, `name`, `code`, `archived`, `tax` as the service
+    has it; `chart_rows`, `service_rows` how many rows have the key (null: none); `charted` whether there is a chart for
+    the company; `*_differs`, named as their checks. What is ambiguous (several rows of a key) is null.
     """
-    chart = _one_per_key(
-        given.chart.select(
-            *KEY,
-            erp_name="name",
-            erp_code="code",
-            erp_archived="archived",
-            erp_tax="tax_code_external_id",
-        ),
-        "chart_rows",
-        keep,
+
+    joined: Lazy
+    several: Lazy
+
+    def all(self) -> Lazy:
+        """Return every pair."""
+        return self._settled(self.joined)
+
+    def remarkable(self) -> Lazy:
+        """Return the pairs that anything is to be said about: among a million accounts, a few."""
+        said = [
+            *[nw.col(flag) for flag in DIFFERENCES],
+            *[nw.col(column).is_null() for column in ("chart_rows", "service_rows", "erp_name", "account_id")],
+            *[is_long(column) for column in ("external_id", "erp_name", "erp_code")],
+        ]
+        return self._settled(self.joined.filter(nw.any_horizontal(*said, ignore_nulls=True)))
+
+    def _settled(self, pairs: Lazy) -> Lazy:
+        """Put one row, without the values, in the place of all that have the same key."""
+        columns = pairs.collect_schema()
+        given = self.several.collect_schema()
+        ambiguous = self.several.select(
+            *[nw.col(name) if name in given else nw.lit(None, dtype).alias(name) for name, dtype in columns.items()]
+        )
+        return nw.concat([pairs.join(self.several.select(KEY), on=KEY, how="anti"), ambiguous])
+
+
+def pair(given: Given, keep: Callable[[Lazy], Lazy]) -> Pairs:
+    """Return the pairs; `keep` runs what is used many times once, where the engine would run it anew each time."""
+    charted = keep(given.chart.select("company_id").unique().with_columns(charted=nw.lit(True)))
+    chart = given.chart.filter(~is_empty("external_id")).select(
+        *KEY,
+        erp_name="name",
+        erp_code="code",
+        erp_archived="archived",
+        erp_tax="tax_code_external_id",
+        chart_rows=nw.lit(1, nw.Int64),
     )
-    charted = given.chart.select("company_id").unique().with_columns(charted=nw.lit(True))
-    service = _one_per_key(
-        given.accounts.select(*KEY, "name", "code", "archived", account_id="id", tax="tax_code_external_id"),
-        "service_rows",
-        keep,
-    ).join(charted, on="company_id", how="left")
-    joined = chart.join(service, on=KEY, how="full", suffix="_service")
+    service = given.accounts.filter(~is_empty("external_id")).select(
+        *KEY, "name", "code", "archived", account_id="id", tax="tax_code_external_id", service_rows=nw.lit(1, nw.Int64)
+    )
+    joined = chart.join(service, on=KEY, how="full", suffix="_service").select(
+        *[nw.coalesce(column, f"{column}_service").alias(column) for column in KEY], *ERP, *SERVICE
+    )
+    joined = _with_charted(joined, charted).with_columns(**_differences(given.compared))
+    return Pairs(joined, keep(_with_charted(_several(chart, service), charted)))
+
+
+def _several(chart: Lazy, service: Lazy) -> Lazy:
+    """Return the keys that one side has several times, with how many times each side has them."""
+    sides = [
+        chart.select(*KEY, "chart_rows", service_rows=nw.lit(0, nw.Int64)),
+        service.select(*KEY, nw.lit(0, nw.Int64).alias("chart_rows"), "service_rows"),
+    ]
+    rows = ["chart_rows", "service_rows"]
+    counted = nw.concat(sides).group_by(*KEY).agg(*[nw.col(name).sum().cast(nw.Int64) for name in rows])
+    several = counted.filter((nw.col("chart_rows") > 1) | (nw.col("service_rows") > 1))
+    some = [nw.when(nw.col(name) > 0).then(nw.col(name)).alias(name) for name in rows]
+    return several.select(*KEY, *some, *[nw.lit(False).alias(flag) for flag in DIFFERENCES])
+
+
+def _with_charted(frame: Lazy, charted: Lazy) -> Lazy:
+    return frame.join(charted, on="company_id", how="left").with_columns(charted=nw.col("charted").fill_null(False))
+
+
+def _differences(compared: frozenset[str]) -> dict[str, nw.Expr]:
+    """Return the flag of each field: both sides have the account and say something different."""
     told = ~nw.col("account_id").is_null()
     # (flag, column of the chart, column of the service, name of both, where the service's side is known)
-    compared = [
+    fields = [
         # The service always has a name and a flag, so a missing one is unknown, not different.
         ("name_differs", "erp_name", "name", "name", ~nw.col("name").is_null()),
         ("archived_differs", "erp_archived", "archived", "archived", ~nw.col("archived").is_null()),
@@ -64,113 +115,14 @@ def pair(given: Given, keep: Keep = lambda frame: frame) -> Lazy:
         ("code_differs", "erp_code", "code", "code", told | ~nw.col("code").is_null()),
         ("tax_code_differs", "erp_tax", "tax", "tax_code_external_id", told | ~nw.col("tax").is_null()),
     ]
-    differences = {
-        flag: _differs(erp, service_, known) if column in given.compared else nw.lit(False)
-        for flag, erp, service_, column, known in compared
+    both = ~nw.col("chart_rows").is_null() & ~nw.col("service_rows").is_null()
+    return {
+        flag: both & known & _differs(erp, service) if column in compared else nw.lit(False)
+        for flag, erp, service, column, known in fields
     }
-    return joined.select(
-        *[nw.coalesce(column, f"{column}_service").alias(column) for column in KEY],
-        *["erp_name", "erp_code", "erp_archived", "erp_tax", "chart_rows"],
-        *["account_id", "name", "code", "archived", "tax", "service_rows"],
-        charted=~nw.col("chart_rows").is_null() | ~nw.col("charted").is_null(),
-        **differences,
-    )
 
 
-def remarkable(pairs: Lazy) -> Lazy:
-    """Return the pairs that anything is to be said about: among a million accounts, a few."""
-    said = [
-        *[nw.col(flag) for flag in ("name_differs", "code_differs", "tax_code_differs", "archived_differs")],
-        *[nw.col(rows).is_null() | (nw.col(rows) > 1) for rows in ("chart_rows", "service_rows")],
-        *[nw.col(column).is_null() for column in ("erp_name", "account_id")],
-        *[is_long(column) for column in ("external_id", "erp_name", "erp_code")],
-    ]
-    return pairs.filter(nw.any_horizontal(*said, ignore_nulls=True))
-
-
-def judged(pairs: Lazy) -> Lazy:
-    """Return the pairs with `action` and `why`: the first rule that holds decides."""
-    return pairs.with_columns(**_judgement())
-
-
-def actions(pairs: Lazy, chart: Lazy) -> Lazy:
-    """Return the verb of each account, with what creating it takes; as the chart has it where the chart has it."""
-    listed = judged(pairs).select(
-        *KEY,
-        "account_id",
-        "action",
-        "why",
-        nw.when(nw.col("chart_rows").is_null()).then(nw.col("name")).otherwise(nw.col("erp_name")).alias("name"),
-        nw.when(nw.col("chart_rows").is_null()).then(nw.col("code")).otherwise(nw.col("erp_code")).alias("code"),
-        nw.coalesce("erp_archived", "archived").alias("archived"),
-        nw.when(nw.col("chart_rows").is_null())
-        .then(nw.col("tax"))
-        .otherwise(nw.col("erp_tax"))
-        .alias("tax_code_external_id"),
-    )
-    nameless = chart.filter(is_empty("external_id")).select(
-        *KEY,
-        nw.lit(None, nw.String).alias("account_id"),
-        nw.lit("none").alias("action"),
-        nw.lit("the external ID is empty").alias("why"),
-        "name",
-        "code",
-        "archived",
-        "tax_code_external_id",
-    )
-    return nw.concat([listed, nameless]).sort(*KEY, "code", "name")
-
-
-def _one_per_key(frame: Lazy, count: str, keep: Keep) -> Lazy:
-    """Return one row per key with the number of its rows; where there are several, their values are left out."""
-    keyed = frame.filter(~is_empty("external_id"))
-    several = keep(keyed.group_by(*KEY).agg(nw.len().cast(nw.Int64).alias(count)).filter(nw.col(count) > 1))
-    columns = frame.collect_schema()
-    once = keyed.join(several.select(KEY), on=KEY, how="anti").with_columns(nw.lit(1, nw.Int64).alias(count))
-    ambiguous = several.select(
-        *[nw.col(name) if name in KEY else nw.lit(None, dtype).alias(name) for name, dtype in columns.items()], count
-    )
-    return nw.concat([once, ambiguous])
-
-
-def _differs(erp: str, service: str, known: nw.Expr) -> nw.Expr:
-    """Whether both sides have the account, once each, and say something different; two nulls are the same."""
+def _differs(erp: str, service: str) -> nw.Expr:
+    """Whether two values are different; two nulls are the same."""
     left, right = nw.col(erp), nw.col(service)
-    both = ((nw.col("chart_rows") == 1) & (nw.col("service_rows") == 1)).fill_null(False)
-    return both & known & ((left != right).fill_null(False) | (left.is_null() != right.is_null()))
-
-
-def _judgement() -> dict[str, nw.Expr]:
-    in_chart, in_service = ~nw.col("chart_rows").is_null(), ~nw.col("service_rows").is_null()
-    new, gone = in_chart & ~in_service, in_service & ~in_chart
-    erp_archived = nw.col("erp_archived").fill_null(False)
-    archived, active = nw.col("archived").fill_null(False), ~nw.col("archived").fill_null(True)
-    name, code, tax = nw.col("name_differs"), nw.col("code_differs"), nw.col("tax_code_differs")
-    rules = [
-        (~nw.col("charted"), "none", "no chart of accounts was given for this company"),
-        ((nw.col("chart_rows") > 1).fill_null(False), "none", "the external ID is on several rows of the chart"),
-        ((nw.col("service_rows") > 1).fill_null(False), "none", "the external ID is on several accounts known here"),
-        (new & erp_archived, "none", "archived in the ERP and unknown to the service"),
-        (new & is_long("external_id"), "none", f"the external ID has more than {LONGEST_TEXT} characters"),
-        (new & nw.col("erp_name").is_null(), "none", "the name is missing"),
-        (new & is_long("erp_name"), "none", f"the name has more than {LONGEST_TEXT} characters"),
-        (new & is_long("erp_code"), "none", f"the code has more than {LONGEST_TEXT} characters"),
-        (new, "create", "in the chart and not in the service"),
-        (gone & active, "archive", "in the service and not in the chart"),
-        (gone & archived, "none", "not in the chart and archived in the service"),
-        (gone, "none", "not in the chart; whether it is archived in the service is unknown"),
-        (nw.col("archived_differs") & erp_archived, "archive", "archived in the chart and active in the service"),
-        (nw.col("archived_differs"), "unarchive", "active in the chart and archived in the service"),
-        (name & code & tax, "update", "name, code and tax code differ"),
-        (name & code, "update", "name and code differ"),
-        (name & tax, "update", "name and tax code differ"),
-        (code & tax, "update", "code and tax code differ"),
-        (name, "update", "the name differs"),
-        (code, "update", "the code differs"),
-        (tax, "update", "the tax code differs"),
-    ]
-    action, why = nw.lit("none"), nw.lit("the same in the chart and in the service")
-    for holds, verb, reason in reversed(rules):
-        action = nw.when(holds).then(nw.lit(verb)).otherwise(action)
-        why = nw.when(holds).then(nw.lit(reason)).otherwise(why)
-    return {"action": action, "why": why}
+    return (left != right).fill_null(False) | (left.is_null() != right.is_null())

@@ -10,9 +10,10 @@ import pandas as pd
 from bktools.frames.engine import Lazy, collect, in_memory, kept
 from bktools.frames.schema import to_pandas
 from bktools.reconcile import checks, given
+from bktools.reconcile.actions import actions, judged
 from bktools.reconcile.coverage import COVERAGE_COLUMNS, cover
 from bktools.reconcile.findings import Tables
-from bktools.reconcile.pairs import actions, judged, pair, remarkable
+from bktools.reconcile.pairs import pair
 from bktools.reconcile.reconciliation import Reconciliation
 
 
@@ -67,14 +68,14 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
     keep = kept if own else _lazy
     frames = given.read(chart, accounts, categories)
     pairs = pair(frames, keep)
-    said = keep(judged(remarkable(pairs)))
+    said = keep(judged(pairs.remarkable()))
     coverage = keep(cover(frames, said))
     found = checks.run(Tables(frames.chart, frames.accounts, frames.categories, said, coverage))
     give = _collected if own else nw.to_native
     return Reconciliation(
         findings=give(found),
         coverage=give(coverage.select(COVERAGE_COLUMNS).sort("company_id", "name", "category_id")),
-        list_actions=lambda: give(actions(pairs, frames.chart)),
+        list_actions=lambda: give(actions(pairs.all(), frames.chart)),
     )
 
 

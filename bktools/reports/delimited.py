@@ -86,11 +86,11 @@ def to_csv(frame: pd.DataFrame, path: str | Path, profile: str = "excel") -> Pat
 
     Examples
     --------
-    >>> import bktools, pandas as pd, pathlib, tempfile
+    >>> import bktools, pandas as pd, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = bktools.to_csv(pd.DataFrame({"code": ["0400", "=1+1"]}), f"{folder}/codes.csv")
-    ...     pathlib.Path(path).read_text("utf-8-sig").split()
-    ['code', '="0400"', "'=1+1"]
+    ...     pd.read_csv(path)["code"].to_list()
+    ['="0400"', "'=1+1"]
     """
     if profile not in PROFILES:
         raise ArgumentError("profile", f"must be one of {', '.join(PROFILES)}", profile)

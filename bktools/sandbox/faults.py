@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from email.utils import formatdate
+from typing import Any
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -89,7 +90,7 @@ def parse_fault(text: str) -> Fault:
         The text names no fault, or an option that faults do not have.
     """
     kind, _, options = text.partition(":")
-    values: dict[str, object] = {}
+    values: dict[str, Any] = {}
     types = {field.name: _READERS[str(field.type)] for field in fields(Fault) if field.name != "kind"}
     for option in filter(None, options.split(",")):
         name, _, value = option.partition("=")
@@ -99,7 +100,7 @@ def parse_fault(text: str) -> Fault:
             values[name] = types[name](value)
         except ValueError:
             raise ArgumentError(f"fault option {name}", "must be a number", value) from None
-    return Fault(kind, **values)  # type: ignore[arg-type] - each was read as the field's type
+    return Fault(kind, **values)
 
 
 _READERS: dict[str, Callable[[str], object]] = {
@@ -111,17 +112,36 @@ _READERS: dict[str, Callable[[str], object]] = {
 }
 
 
+@dataclass
+class _Active:
+    """A fault in force, and what it has seen of requests."""
+
+    fault: Fault
+    seen: int = 0
+    hits: int = 0
+
+    def hits_next(self) -> bool:
+        """Count a request and tell whether the fault hits it."""
+        beyond_skipped = self.seen - self.fault.skip
+        self.seen += 1
+        over = self.fault.times is not None and self.hits >= self.fault.times
+        if over or beyond_skipped < 0 or beyond_skipped % self.fault.every:
+            return False
+        self.hits += 1
+        return True
+
+
 class Faults:
     """The faults in force. Requests ask for theirs in the server's thread; others add and clear from any thread."""
 
     def __init__(self, faults: Iterable[Fault] = ()) -> None:
         self._lock = threading.Lock()
-        self._active = [[fault, 0, 0] for fault in faults]
+        self._active = [_Active(fault) for fault in faults]
 
     def add(self, fault: Fault) -> None:
         """Put a fault in force."""
         with self._lock:
-            self._active.append([fault, 0, 0])
+            self._active.append(_Active(fault))
 
     def clear(self) -> None:
         """Take every fault out of force."""
@@ -130,17 +150,9 @@ class Faults:
 
     def hitting(self, operation: str) -> list[Fault]:
         """Return the faults that hit this request of an operation."""
-        hit: list[Fault] = []
         with self._lock:
-            for entry in self._active:
-                fault, seen, hits = entry
-                if fault.operation not in {None, operation} or (fault.times is not None and hits >= fault.times):
-                    continue
-                entry[1] += 1
-                if seen >= fault.skip and (seen - fault.skip) % fault.every == 0:
-                    entry[2] += 1
-                    hit.append(fault)
-        return hit
+            concerned = [active for active in self._active if active.fault.operation in {None, operation}]
+            return [active.fault for active in concerned if active.hits_next()]
 
 
 def rate_limited(seconds: float, form: str = "seconds") -> Refusal:

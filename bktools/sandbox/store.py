@@ -393,7 +393,7 @@ def new_id() -> str:
 def any_of(column: str, values: list[str]) -> Condition:
     """Return the condition that a column has one of the values."""
     # One parameter however many values, sorted so that the same set is the same query.
-    return Condition(column + " IN (SELECT value FROM json_each(?))", (json.dumps(sorted(values)),))
+    return Condition(f"{column} IN (SELECT value FROM json_each(?))", (json.dumps(sorted(values)),))  # noqa: S608 - own names
 
 
 def folded(name: str) -> str:

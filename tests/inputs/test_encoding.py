@@ -25,7 +25,7 @@ from bktools.inputs.encoding import to_utf8
         ("Büromöbel, Straße", "cp850", "cp850"),
         ("Büromöbel", "mac_roman", "mac_roman"),
         ("\u2013 Kasse \u2013", "cp1252", "cp1252"),
-        ("PÓŁ", "cp1250", "cp1250"),
+        ("ŻÓŁĆ", "cp1250", "cp1250"),
     ],
 )
 def test_encodings_are_found(text, encoding, found):

@@ -1,0 +1,94 @@
+"""Where the headings of a delimited text are, and which delimiter makes them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import NamedTuple
+
+from bktools.errors import ArgumentError, InputError
+from bktools.inputs.table import Score
+
+DELIMITERS = (",", ";", "\t", "|")
+
+_SAMPLE_BYTES = 1 << 16
+_SAMPLE_ROWS = 50
+
+
+class Head(NamedTuple):
+    """Where the headings are: the delimiter, the cells, the line they start on and the line after them (from 1)."""
+
+    delimiter: str
+    cells: tuple[str, ...]
+    line: int
+    body_line: int
+
+
+def read_head(text: bytes, score: Score, *, delimiter: str | None, prefer: str, source: str) -> Head:
+    """Return the headings of a delimited text: the row with most headings that are known, else the first with cells.
+
+    Parameters
+    ----------
+    text : bytes
+        UTF-8.
+    score : callable
+        How many cells of a row are known headings.
+    delimiter : str, optional
+        One character; without it the one that makes most of the headings.
+    prefer : str
+        The delimiter of equals.
+    source : str
+        The file, for errors.
+    """
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii()):
+        raise ArgumentError("delimiter", "must be one character such as ; or a tab", delimiter)
+    sample = text[:_SAMPLE_BYTES].decode(errors="ignore")
+    first = sample.split("\n", 1)[0].strip('\r" ').casefold()
+    # Excel's own line: it says the delimiter and is no row.
+    skip = 1 if len(first) == len("sep=;") and first.startswith("sep=") else 0
+    if skip and delimiter is None and first[-1] in DELIMITERS:
+        delimiter = first[-1]
+    candidates = [delimiter] if delimiter else sorted(DELIMITERS, key=lambda one: one != prefer)
+    heads = [
+        (_quality(rows, score), _head(rows, score, one)) for one in candidates if (rows := _rows(sample, one, skip))
+    ]
+    if not heads:
+        raise InputError("the file has no rows", source=source)
+    return max(heads, key=lambda pair: pair[0])[1]
+
+
+class _Row(NamedTuple):
+    line: int
+    next_line: int
+    cells: list[str]
+
+
+def _rows(sample: str, delimiter: str, skip: int) -> list[_Row]:
+    reader = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)
+    rows: list[_Row] = []
+    line = 1
+    try:
+        for cells in reader:
+            if line > skip and any(cell.strip() for cell in cells):
+                rows.append(_Row(line, reader.line_num + 1, cells))
+            line = reader.line_num + 1
+            if len(rows) == _SAMPLE_ROWS:
+                break
+    except csv.Error:
+        # What is wrong below is told when the body is read.
+        pass
+    return rows
+
+
+def _quality(rows: list[_Row], score: Score) -> tuple[int, int, int]:
+    widths = [len(row.cells) for row in rows]
+    usual = max(set(widths), key=widths.count)
+    return max(score(row.cells) for row in rows), int(usual > 1) * widths.count(usual), usual
+
+
+def _head(rows: list[_Row], score: Score, delimiter: str) -> Head:
+    widest = max(len(row.cells) for row in rows)
+    first = next((row for row in rows if len(row.cells) > 1), rows[0]) if widest > 1 else rows[0]
+    best = max(rows, key=lambda row: score(row.cells))
+    row = best if score(best.cells) else first
+    return Head(delimiter, tuple(row.cells), row.line, row.next_line)

@@ -1,0 +1,172 @@
+"""Every bound, pattern and rule of the interface stops a bad argument before anything is sent."""
+
+from __future__ import annotations
+
+import json
+import uuid
+
+import pytest
+
+from bktools.contract import accounts, categories, employees, export_jobs
+from bktools.contract.paging import PAGE_ORDERS, PageRequest
+from bktools.errors import ArgumentError
+
+ID = "123e4567-e89b-42d3-a456-426614174000"
+OTHER = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
+
+BAD_PAGES = [
+    ({"before": "A", "after": "B"}, "after cannot be combined with before"),
+    ({"before": "A", "offset": 0}, "offset cannot be combined with before"),
+    ({"after": "A", "offset": 0}, "offset cannot be combined with after"),
+    ({"after": ""}, "after must be a cursor"),
+    ({"after": "abc"}, "after must be a cursor"),
+    ({"after": "A1"}, "after must be a cursor"),
+    ({"before": "A\n"}, "before must be a cursor"),
+    ({"offset": -1}, "offset must be at least 0"),
+    ({"offset": 2**63}, "offset must be at most"),
+    ({"limit": -1}, "limit must be at least 0"),
+    ({"limit": 2**31}, "limit must be at most"),
+    ({"limit": 1.5}, "limit must be a whole number"),
+    ({"limit": True}, "limit must be a whole number"),
+    ({"sorting_keys": "name"}, "sorting_keys must be a list of texts"),
+    ({"sorting_keys": ["name"], "sorting_order": ["ASC", "DESC"]}, "sorting_order must have one entry per sorting key"),
+    ({"sorting_order": ["ASC"]}, "sorting_order must have one entry per sorting key"),
+    ({"sorting_keys": ["name"], "sorting_order": ["UP"]}, r"sorting_order\[0\] must be one of ASC"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD_PAGES)
+def test_bad_page(arguments, message):
+    """A page request that breaks a rule names the argument and the rule."""
+    with pytest.raises(ArgumentError, match=message) as caught:
+        PageRequest(**arguments)
+    assert "\n" not in str(caught.value)
+
+
+def test_good_pages():
+    """The bounds themselves are allowed, and lists become repeated keys."""
+    assert PageRequest(offset=0, limit=0).query() == [("offset", "0"), ("limit", "0")]
+    assert PageRequest(offset=2**63 - 1, limit=2**31 - 1).query()[0] == ("offset", str(2**63 - 1))
+    assert PageRequest(after="AZ27=~").query() == [("after", "AZ27=~")]
+    sorted_page = PageRequest(sorting_keys=["name", "id"], sorting_order=["ASC", "DESC_NULLS_LAST"])
+    assert sorted_page.query() == [
+        ("sorting_keys", "name"),
+        ("sorting_keys", "id"),
+        ("sorting_order", "ASC"),
+        ("sorting_order", "DESC_NULLS_LAST"),
+    ]
+    for order in PAGE_ORDERS:
+        PageRequest(sorting_keys=["name"], sorting_order=[order])
+
+
+BAD_CATEGORY_FILTERS = [
+    ({"company_id": "x"}, "company_id must be a UUID"),
+    ({"company_id": None}, "company_id must be a UUID"),
+    ({"company_id": f"{ID}\n"}, "company_id must be a UUID"),
+    ({"ids": [ID, ID.upper()]}, r"ids\[1\] must not repeat"),
+    ({"ids": ID}, "ids must be a list of UUIDs"),
+    ({"account_ids": ["x"]}, r"account_ids\[0\] must be a UUID"),
+    ({"category_group_ids": [OTHER, OTHER]}, r"category_group_ids\[1\] must not repeat"),
+    ({"archived": "yes"}, "archived must be True or False"),
+    ({"archived": 1}, "archived must be True or False"),
+    ({"name": 5}, "name must be text"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD_CATEGORY_FILTERS)
+def test_bad_category_filter(arguments, message):
+    """A category filter that breaks a rule names the argument and the rule."""
+    with pytest.raises(ArgumentError, match=message):
+        categories.search_body(**{"company_id": ID} | arguments)
+
+
+def test_category_body_has_the_interface_s_names():
+    """Filters are sent under the interface's names; an empty list is no filter."""
+    body = categories.search_body(
+        uuid.UUID(ID), ids=[OTHER], account_ids=[], category_group_ids=[OTHER], archived=False, name=""
+    )
+    assert body == {"companyId": ID, "ids": [OTHER], "categoryGroupIds": [OTHER], "archived": False, "name": ""}
+    assert set(categories.search_body(ID, ids=[ID], account_ids=[ID], category_group_ids=[ID], archived=True, name="a")) == (
+        set(categories.FILTERS)
+    )
+
+
+BAD_ACCOUNTS = [
+    ({"external_id": ""}, "external_id must have at least 1 character"),
+    ({"external_id": "x" * 256}, "external_id must have at most 255 characters, has 256"),
+    ({"external_id": 400}, "external_id must be text"),
+    ({"name": "x" * 256}, "name must have at most 255 characters"),
+    ({"name": None}, "name must be text"),
+    ({"code": "x" * 256}, "code must have at most 255 characters"),
+    ({"archived": None}, "archived must be True or False"),
+    ({"company_id": "x"}, "company_id must be a UUID"),
+    ({"metadata": ["x"]}, "metadata must be an object"),
+    ({"metadata": {"x": float("nan")}}, "metadata must hold only what JSON can"),
+    ({"tax_code_external_id": 19}, "tax_code_external_id must be text"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD_ACCOUNTS)
+def test_bad_account(arguments, message):
+    """An account that breaks a rule names the argument and the rule."""
+    with pytest.raises(ArgumentError, match=message):
+        accounts.create_body(**{"company_id": ID, "external_id": "0400", "name": "Bank"} | arguments)
+
+
+def test_account_body_keeps_text_to_the_letter():
+    """Leading zeros, trailing spaces and the longest texts go out as they are."""
+    body = accounts.create_body(ID, "0" * 255, "Büro ", code="0400", metadata={"a": [1, None]}, tax_code_external_id="V")
+    assert body == {
+        "archived": False,
+        "companyId": ID,
+        "externalId": "0" * 255,
+        "name": "Büro ",
+        "code": "0400",
+        "metadata": {"a": [1, None]},
+        "taxCodeExternalId": "V",
+    }
+
+
+BAD_JOBS = [
+    ({"accounting_entry_ids": []}, "must name at least one accounting entry"),
+    ({"accounting_entry_ids": [ID, ID]}, r"accounting_entry_ids\[1\] must not repeat"),
+    ({"accounting_entry_ids": ["x"]}, r"accounting_entry_ids\[0\] must be a UUID"),
+    ({"company_id": ""}, "company_id must be a UUID"),
+    ({"employee_id": "x"}, "employee_id must be a UUID"),
+    ({"is_interactive": "no"}, "is_interactive must be True or False"),
+    ({"vendor_based_bookkeeping": 1}, "vendor_based_bookkeeping must be True or False"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD_JOBS)
+def test_bad_export_job(arguments, message):
+    """An export job that breaks a rule names the argument and the rule."""
+    with pytest.raises(ArgumentError, match=message):
+        export_jobs.create_body(**{"accounting_entry_ids": [ID], "company_id": OTHER} | arguments)
+
+
+def test_export_job_body_is_the_same_bytes_each_time():
+    """The same arguments give the same bytes, with the interface's names and defaults."""
+    body = export_jobs.create_body([ID], OTHER)
+    assert body == export_jobs.create_body([uuid.UUID(ID)], OTHER.upper())
+    assert json.loads(body) == {
+        "accountingEntryIds": [ID],
+        "companyId": OTHER,
+        "employeeId": None,
+        "isInteractive": True,
+        "options": {"vendorBasedBookkeeping": False},
+    }
+
+
+def test_employee_filters():
+    """Filters of an employee search go out under the assumed names; empty text is refused."""
+    assert employees.search_query(ID, email="a@b.example", external_id="0001") == [
+        ("companyId", ID),
+        ("email", "a@b.example"),
+        ("code", "0001"),
+    ]
+    assert employees.search_query() == []
+    with pytest.raises(ArgumentError, match="email must have at least 1 character"):
+        employees.search_query(email="")
+    with pytest.raises(ArgumentError, match="company_id must be a UUID"):
+        employees.search_query("x")

@@ -1,0 +1,160 @@
+"""The house: floors, where libraries are imported, public names, and the three lists of endpoints."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import bktools
+from bktools.contract import ENDPOINTS
+from bktools.sandbox.app import BALANCE_ROUTES, MAIN_ROUTES
+from bktools.service import Service
+
+ROOT = Path(bktools.__file__).parent
+
+# A room imports from rooms on lower floors and from itself; rooms of one floor never meet.
+FLOORS = {
+    "errors": 0,
+    "settings": 0,
+    "progress": 0,
+    "contract": 1,
+    "service": 2,
+    "sandbox": 2,
+    "conversation": 3,
+    "frames": 4,
+    "tables": 5,
+    "inputs": 5,
+    "journal": 6,
+    "reconcile": 6,
+    "export": 6,
+    "submit": 7,
+    "reports": 8,
+    "widgets": 8,
+    "cli": 9,
+    "__init__": 10,
+    "__main__": 10,
+}
+
+# `settings` reads `errors`, which is on its floor and imports nothing: the ground under the ground.
+GROUND = {"errors"}
+
+ONLY_IN = {
+    "httpx": ("service/",),
+    "sqlite3": ("sandbox/store.py", "journal/"),
+    "matplotlib": ("reports/", "reconcile/", "widgets/"),
+}
+
+
+def _files() -> Iterator[tuple[str, str, ast.Module]]:
+    for path in sorted(ROOT.rglob("*.py")):
+        place = path.relative_to(ROOT).as_posix()
+        yield place, place.split("/")[0].removesuffix(".py"), ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _imports(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_floors():
+    """A file imports from lower floors and from its own room alone."""
+    wrong = []
+    for place, room, tree in _files():
+        assert room in FLOORS, f"{place} is in no room of the house"
+        for name in _imports(tree):
+            parts = name.split(".")
+            if parts[0] != "bktools" or len(parts) == 1 or parts[1] not in FLOORS:
+                continue
+            other = parts[1]
+            if other != room and other not in GROUND and FLOORS[other] >= FLOORS[room]:
+                wrong.append(f"{place} imports {name}")
+    assert wrong == []
+
+
+def test_libraries_are_imported_where_they_belong():
+    """httpx, sqlite3, matplotlib stay in their rooms, and pandas from the fourth floor up."""
+    wrong = []
+    for place, room, tree in _files():
+        for name in _imports(tree):
+            library = name.split(".")[0]
+            if library in ONLY_IN and not place.startswith(ONLY_IN[library]):
+                wrong.append(f"{place} imports {library}")
+            if library == "pandas" and FLOORS[room] < FLOORS["frames"]:
+                wrong.append(f"{place} imports pandas")
+    assert wrong == []
+
+
+def test_the_sandbox_takes_no_rules_from_the_client():
+    """Client and server cannot be wrong together: the sandbox imports neither validation nor paging of the contract."""
+    taken = {
+        name for place, room, tree in _files() if room == "sandbox" for name in _imports(tree) if "bktools.contract" in name
+    }
+    assert not {name for name in taken if name.startswith(("bktools.contract.rules", "bktools.contract.paging"))}
+
+
+def test_files_are_read_in_one_sitting():
+    """No file is a drawer for the rest."""
+    long = {place: lines for place, lines in _lengths() if lines > 450}
+    assert long == {}
+
+
+def _lengths() -> Iterator[tuple[str, int]]:
+    for path in ROOT.rglob("*.py"):
+        yield path.relative_to(ROOT).as_posix(), len(path.read_text(encoding="utf-8").splitlines())
+
+
+def test_public_names_are_all_there():
+    """`__all__`, the homes of the names and what the type checker sees are one list, and each name can be had."""
+    tree = ast.parse((ROOT / "__init__.py").read_text(encoding="utf-8"))
+    guarded = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = {alias.name for node in guarded.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert sorted(bktools.__all__) == list(bktools.__all__) == sorted(bktools._HOMES) == sorted(seen)
+    for name in bktools.__all__:
+        assert getattr(bktools, name).__name__ == name
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        bktools.nothing  # noqa: B018 - reading it is the test
+
+
+def test_the_design_s_names_are_public():
+    """Every name the design promises can be imported."""
+    promised = """connect load_categories load_employees get_employee get_balance load_accounts import_accounts
+        load_export_jobs compare_categories read_chart_of_accounts read_entries reconcile_accounts create_accounts
+        compose_export_jobs submit_export_jobs resolve_export_job to_csv Sandbox""".split()
+    assert set(promised) <= set(bktools.__all__)
+
+
+def test_three_lists_of_endpoints_are_one():
+    """Contract, client and sandbox have the same operations, methods and paths."""
+    operations = {endpoint.operation for endpoint in ENDPOINTS}
+    methods = {
+        name for name, member in inspect.getmembers(Service, inspect.isfunction) if not name.startswith("_")
+    } - {"close"}
+    assert methods == operations
+    served = [endpoint.operation for endpoint, _ in (*MAIN_ROUTES, *BALANCE_ROUTES)]
+    assert sorted(served) == sorted(operations)
+
+
+def test_import_does_nothing_heavy():
+    """`import bktools` loads no library that takes long and starts nothing."""
+    heavy = ["pandas", "pyarrow", "httpx", "matplotlib", "duckdb", "starlette", "uvicorn", "sqlite3"]
+    code = f"import sys, bktools; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_command_line_starts_without_heavy_libraries():
+    """`bktools --help` loads neither pandas nor the plots."""
+    heavy = ["pandas", "pyarrow", "httpx", "matplotlib", "duckdb", "starlette", "uvicorn"]
+    code = f"import sys, bktools.cli.app; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
