@@ -14,6 +14,7 @@ import secrets
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -209,10 +210,7 @@ def _manifest(close: Close, files: Mapping[str, Any], profile: str) -> dict[str,
             "findings_before": _by_check(close.before),
             "findings_after": _by_check(close.after),
         },
-        "totals": [
-            {name: None if pd.isna(value) else str(value) for name, value in row.items()}
-            for row in close.plan.totals.to_dict("records")
-        ],
+        "totals": {currency: str(amount) for currency, amount in by_currency(close.plan).items()},
         "not_checked": list(close.plan.unchecked),
         "plan_id": close.plan.plan_id,
         "sources": {
@@ -231,6 +229,14 @@ def _manifest(close: Close, files: Mapping[str, Any], profile: str) -> dict[str,
         | {name: importlib.metadata.version(name) for name in LIBRARIES},
         "platform": f"{platform.system()} {platform.machine()}",
     }
+
+
+def by_currency(plan: ExportPlan) -> dict[str, Decimal]:
+    """Return the exact amounts of the ready entries by currency; nothing where the entries have no amounts."""
+    totals = plan.totals
+    if not {"currency", "amount"} <= set(totals.columns):
+        return {}
+    return dict(totals.dropna(subset=["currency", "amount"]).groupby("currency")["amount"].sum())
 
 
 def _by_check(reconciliation: Reconciliation) -> dict[str, int]:

@@ -29,8 +29,8 @@ from bktools.sandbox.openapi import openapi_document
 from bktools.sandbox.routes import accounts, balance, categories, employees, export_jobs
 from bktools.sandbox.state import State
 
-# From the address of a client to its connection, for the faults that break it.
-TransportOf = Callable[[tuple[str, int]], asyncio.Transport]
+# From the address of a client to its connection (None: it has gone), for the faults that break it.
+TransportOf = Callable[[tuple[str, int]], asyncio.Transport | None]
 
 Handler = Callable[[Request, State, Caller], Awaitable[Response]]
 
@@ -108,6 +108,8 @@ def _operation(
             await asyncio.sleep(delay)
         instead = [found for fault in faults if (found := _answer_instead(fault, audience))]
         if instead:
+            # A client that still writes would see its own write fail, and not what the fault is about.
+            await request.body()
             return instead[0]
         response = await answer(request)
         if any(fault.kind == "drift" for fault in faults):
