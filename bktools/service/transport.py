@@ -6,6 +6,7 @@ would hold an address with somebody's e-mail in it.
 
 from __future__ import annotations
 
+import functools
 import ssl
 import threading
 import time
@@ -13,6 +14,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 from urllib.parse import urlencode
@@ -84,8 +86,8 @@ class Transport:
         # The set used last is used next: a single thread keeps to one connection, threads that end leave theirs.
         self._idle: list[_Connections] = []
         self._lock = threading.Lock()
-        self._trust: ssl.SSLContext | None = None
         self._watch = Watch()
+        self._trust = _trust(settings.ca_bundle)
 
     def send(self, request: Request, limits: Limits, *, fresh: bool = False) -> Answer:
         """Return the answer to one request, sent once.
@@ -162,10 +164,6 @@ class Transport:
             self._idle.append(connections)
 
     def _open(self) -> _Connections:
-        with self._lock:
-            if self._trust is None:
-                # Reading the certificates takes longer than a request; one context serves every connection.
-                self._trust = _trust(self._settings)
         http = httpx.HTTPTransport(verify=self._trust, trust_env=False, proxy=self._settings.proxy)
         return _Connections(http, Line())
 
@@ -176,13 +174,15 @@ class _Connections:
     line: Line
 
 
-def _trust(settings: Settings) -> ssl.SSLContext:
-    if settings.ca_bundle is None:
+@functools.cache
+def _trust(ca_bundle: Path | None) -> ssl.SSLContext:
+    """Return whom to trust; reading the certificates takes longer than many a request, so it is done once."""
+    if ca_bundle is None:
         return httpx.create_ssl_context(trust_env=False)
     try:
-        return ssl.create_default_context(cafile=settings.ca_bundle)
+        return ssl.create_default_context(cafile=ca_bundle)
     except OSError as error:
-        raise ConfigurationError(f"ca_bundle {settings.ca_bundle} cannot be read: {error}") from error
+        raise ConfigurationError(f"ca_bundle {ca_bundle} cannot be read: {error}") from error
 
 
 def _to_httpx(request: Request, limits: Limits, line: Line) -> httpx.Request:

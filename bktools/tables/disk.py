@@ -50,20 +50,21 @@ def folder_to_disk(folder: Path) -> None:
         os.close(descriptor)
 
 
+@contextmanager
+def beside(path: Path) -> Iterator[Path]:
+    """Give a name in the same folder, which leaves nothing behind unless it is renamed."""
+    name = temporary(path.parent)
+    try:
+        yield name
+    finally:
+        name.unlink(missing_ok=True)
+
+
 def replace_content(path: Path, content: bytes) -> None:
     """Give a file another content, as a whole: killed at any instant, it has the old one or the new one."""
-    with _beside(path) as beside:
-        with exclusive(beside) as file:
+    with beside(path) as new:
+        with exclusive(new) as file:
             file.write(content)
             to_disk(file)
-        beside.replace(path)
+        new.replace(path)
     folder_to_disk(path.parent)
-
-
-@contextmanager
-def _beside(path: Path) -> Iterator[Path]:
-    beside = temporary(path.parent)
-    try:
-        yield beside
-    finally:
-        beside.unlink(missing_ok=True)

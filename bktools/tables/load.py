@@ -16,7 +16,7 @@ from bktools.frames.schema import to_pandas
 from bktools.service import Service
 from bktools.tables.choice import ONE_HOUR, Choice, Moment
 from bktools.tables.questions import Company, category_jobs, employee_jobs
-from bktools.tables.reading import Job, Part, StaleSnapshotWarning, read
+from bktools.tables.reading import Job, Part, StaleSnapshotWarning, read, warn_of_stale
 
 __all__ = [
     "Company",
@@ -235,14 +235,7 @@ def get_balance(*, service: Service | None = None) -> pd.Series:
 
 
 def _frame(jobs: list[Job[Any]], parts: list[Part], service: Service) -> pd.DataFrame:
-    stale = [part for part in parts if part.problem]
-    if stale:
-        oldest = min(stale, key=lambda part: part.snapshot.time)
-        warnings.warn(
-            f"{oldest.problem}; the snapshot of {oldest.snapshot.fetched_at} is used instead, {oldest.age} old",
-            StaleSnapshotWarning,
-            stacklevel=3,
-        )
+    warn_of_stale(parts, stacklevel=4)
     rows = pa.concat_tables([part.rows for part in parts])
     filters = dict(jobs[0].question.filters)
     filters["company_id"] = [job.question.filters["company_id"] for job in jobs]

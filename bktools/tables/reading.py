@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import functools
 import logging
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -120,6 +121,18 @@ def read(jobs: Sequence[Job[Any]], service: Service, choice: Choice, *, keep: bo
     answered = [part for part in parts if part is not None]
     _tell(jobs[0].table.noun, answered, choice)
     return answered
+
+
+def warn_of_stale(parts: Sequence[Part], *, stacklevel: int) -> None:
+    """Say it where a snapshot had to do that is older than wanted."""
+    stale = [part for part in parts if part.problem]
+    if stale:
+        oldest = min(stale, key=lambda part: part.snapshot.time)
+        warnings.warn(
+            f"{oldest.problem}; the snapshot of {oldest.snapshot.fetched_at} is used instead, {oldest.age} old",
+            StaleSnapshotWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def _that_does(job: Job[Any], shelf: Shelf, choice: Choice, *, keep: bool) -> Part | None:

@@ -220,7 +220,7 @@ def _opened(path: Path, snapshot: Snapshot) -> Iterator[pq.ParquetFile]:
         if file.size() != snapshot.size or footer_digest(file) != snapshot.footer:
             raise OSError("it is not what was written")
         file.seek(0)
-        with pq.ParquetFile(file, page_checksum_verification=True) as parquet:
+        with pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=True) as parquet:
             yield parquet
 
 
