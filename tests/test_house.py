@@ -131,9 +131,26 @@ def test_public_names_are_all_there():
 
 def test_the_design_s_names_are_public():
     """Every name the design promises can be imported."""
-    promised = """connect load_categories load_employees get_employee get_balance load_accounts import_accounts
-        load_export_jobs compare_categories read_chart_of_accounts read_entries reconcile_accounts create_accounts
-        compose_export_jobs submit_export_jobs resolve_export_job to_csv Sandbox""".split()
+    promised = [
+        "connect",
+        "load_categories",
+        "load_employees",
+        "get_employee",
+        "get_balance",
+        "load_accounts",
+        "import_accounts",
+        "load_export_jobs",
+        "compare_categories",
+        "read_chart_of_accounts",
+        "read_entries",
+        "reconcile_accounts",
+        "create_accounts",
+        "compose_export_jobs",
+        "submit_export_jobs",
+        "resolve_export_job",
+        "to_csv",
+        "Sandbox",
+    ]
     assert set(promised) <= set(bktools.__all__)
 
 

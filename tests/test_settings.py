@@ -28,7 +28,7 @@ def config(tmp_path):
 
 def test_nothing_configured():
     """With nothing configured, the error says how to configure and how to try the sandbox."""
-    with pytest.raises(ConfigurationError, match="no environment is configured.*BKTOOLS_ENVIRONMENT.*--sandbox"):
+    with pytest.raises(ConfigurationError, match=r"no environment is configured.*BKTOOLS_ENVIRONMENT.*--sandbox"):
         bktools.load_categories()
     with pytest.raises(ConfigurationError, match="no environment is configured"):
         conversation()
