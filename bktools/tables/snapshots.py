@@ -128,8 +128,9 @@ class Shelf:
             # Over a file of that name too: it has the same content, or is damaged.
             written.path.replace(self.folder / written.name)
             disk.folder_to_disk(self.folder)
-            manifest.write(self.folder, self.question, [*self.history(), snapshot])
-            self._clear({snapshot.file for snapshot in self.history()})
+            lines = [*self.history(), snapshot]
+            manifest.write(self.folder, self.question, lines)
+            self._clear({line.file for line in lines})
         return snapshot
 
     def prune(self, older_than: dt.timedelta, *, now: dt.datetime | None = None) -> Pruned:

@@ -117,7 +117,7 @@ def dlt_python() -> str:
     folder = Path(tempfile.mkdtemp(prefix="bench-dlt-"))
     venv.create(folder, with_pip=True)
     python = str(folder / "bin" / "python")
-    subprocess.run([python, "-m", "pip", "install", "--quiet", DLT, "pandas"], check=True)
+    subprocess.run([python, "-m", "pip", "install", "-qqq", DLT, "pandas"], check=True)
     return python
 
 
