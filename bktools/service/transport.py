@@ -104,6 +104,7 @@ class Transport:
         ConnectionLostError, UnreadableAnswerError
             When the request may have arrived.
         """
+        pause(0)
         end = time.monotonic() + limits.whole
         with self._connections(fresh=fresh) as connections, self._watch.over(connections.line, end):
             try:

@@ -93,11 +93,12 @@ def _work(tasks: queue.SimpleQueue[_Task[Result] | None], stop: threading.Event)
 def _result(future: Future[Result]) -> Result:
     stop = stop_of_this_thread()
     while True:
+        # Also where every result is there at once: threads below threads stop with the ones above.
+        if stop is not None and stop.is_set():
+            raise Stopped
         try:
             # In pieces: without an end, Ctrl-C would have to wait on some platforms.
             return future.result(timeout=LOOK)
         except TimeoutError:
             if future.done():
                 return future.result()
-            if stop is not None and stop.is_set():
-                raise Stopped from None

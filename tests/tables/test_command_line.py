@@ -50,7 +50,7 @@ def test_snapshots_are_listed_shown_pruned_and_found():
     key = next(line for line in listed.splitlines() if "categories" in line).split()[0]
     assert run("snapshots", "show", key).count("240") == 2
     path = run("snapshots", "path", key).strip()
-    assert duckdb.sql(f"select count(*) from '{path}'").fetchone() == (240,)
+    assert duckdb.sql(f"select count(*) from '{path}'").fetchall() == [(240,)]
     assert "0 snapshots removed" in run("snapshots", "prune", "--older-than", "90d")
     assert "1 snapshots removed" in run("snapshots", "prune", "--older-than", "0s")
     with pytest.raises(SnapshotNotFoundError, match="no key begins"):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import subprocess
 import sys
 import time
 import uuid
 from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -105,14 +105,14 @@ sys.path.insert(0, {benchmarks!r})
 from loading import serving
 from bktools.service import Service
 from bktools.settings import load_settings
-import bktools
+from bktools.tables.load import load_categories
 company = str(uuid.UUID(int=1))
 with serving(20_000, 100, {latency}) as server:
     settings = load_settings(server.url, env={{}}, token="t", company=company, cache_dir={folder!r},
                              data_dir={folder!r}, requests_per_minute={rate})
     print("ready", flush=True)
     try:
-        bktools.load_categories({companies}, service=Service(settings))
+        load_categories({companies}, service=Service(settings))
     except KeyboardInterrupt:
         begin = time.monotonic()
         while any(thread.name.startswith("Thread-") and thread.daemon and "_work" in thread.name
@@ -133,20 +133,19 @@ with serving(20_000, 100, {latency}) as server:
 )
 def test_ctrl_c_stops_within_a_second(tmp_path, latency, rate, companies):
     """The user is asked back within a second, no thread goes on, and nothing was committed."""
-    benchmarks = os.path.join(os.path.dirname(os.path.dirname(__file__)), "benchmarks")  # noqa: PTH118, PTH120 - one line
+    benchmarks = str(Path(__file__).parents[1] / "benchmarks")
     code = INTERRUPTED.format(
         benchmarks=benchmarks, folder=str(tmp_path), latency=latency, rate=rate, companies=companies
     )
-    # A group of its own would not hear Ctrl-C twice; the page server must not hear it at all.
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "ready\n"
-    time.sleep(1.2)
-    begin = time.monotonic()
-    process.send_signal(signal.SIGINT)
-    said = process.stdout.readline().split()
-    assert time.monotonic() - begin < 1.0
-    assert said[0] == "stopped"
-    process.wait(40)
+    # The signal goes to the one process, so the page server does not hear it.
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(1.2)
+        begin = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        said = process.stdout.readline().split()
+        assert time.monotonic() - begin < 1.0
+        assert said[0] == "stopped"
     assert not list(tmp_path.rglob("*.parquet"))
     assert not list(tmp_path.rglob("tmp-*"))
 
@@ -157,7 +156,7 @@ def test_companies_are_read_side_by_side(sandbox, tmp_path):
         begin = time.monotonic()
         frame = bktools.load_categories("all", service=slow)
         taken = time.monotonic() - begin
-    assert frame["company_id"].nunique() == everybody["company_id"].nunique() == 8  # noqa: PD101 - how many, not whether
+    assert frame["company_id"].nunique() == everybody["company_id"].nunique() == 8
     assert taken < 8 * 0.05
 
 

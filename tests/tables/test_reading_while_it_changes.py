@@ -168,4 +168,6 @@ def test_the_result_is_complete_or_there_is_a_drift_error(machine, tmp_path, mon
     )
     assert ChangingTable.readings >= 1000
     assert ChangingTable.quick > 500
-    assert 0 < ChangingTable.drifts < ChangingTable.readings / 2
+    # In an order that stays, cursors never fail; in that of the last change a row may come a second time.
+    assert (ChangingTable.drifts > 0) == machine.by_update
+    assert ChangingTable.drifts < ChangingTable.readings / 2
