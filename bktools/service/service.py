@@ -361,19 +361,16 @@ class Service:
         limits: Limits | None = None,
         fresh: bool = False,
     ) -> Record:
-        end = time.monotonic() + self._retry.deadline
-        bounds = limits or self._limits
+        bounds, end = limits or self._limits, time.monotonic() + self._retry.deadline
 
         def once() -> Record:
             # What is left of the deadline bounds the repeats too.
-            limits = replace(bounds, whole=max(min(bounds.whole, end - time.monotonic()), SHORTEST))
-            answer = self._send(endpoint, path=path, query=query, body=body, limits=limits, fresh=fresh)
+            left = max(end - time.monotonic(), SHORTEST) if endpoint.repeatable else bounds.whole
+            within = replace(bounds, whole=min(bounds.whole, left))
+            answer = self._send(endpoint, path=path, query=query, body=body, limits=within, fresh=fresh)
             return answers.decoded(answer, decoder, endpoint)
 
-        if endpoint.repeatable:
-            return repeated(once, self._retry, self._budget)
-        answer = self._send(endpoint, path=path, query=query, body=body, limits=bounds, fresh=fresh)
-        return answers.decoded(answer, decoder, endpoint)
+        return repeated(once, self._retry, self._budget) if endpoint.repeatable else once()
 
     def _in_haste(self) -> Service:
         """Return this conversation with fewer repeats, for somebody who has another answer at hand."""
