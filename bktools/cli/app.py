@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import bktools
-from bktools.cli import accounts, config, export, month_end, reconcile, sandbox
+from bktools.cli import accounts, config, export, journal, month_end, reconcile, sandbox
 
 app = typer.Typer(
     name="bktools",
@@ -22,6 +22,7 @@ app.command("reconcile")(reconcile.reconcile)
 app.command("config")(config.config)
 app.add_typer(accounts.app, name="accounts")
 app.add_typer(export.app, name="export")
+app.add_typer(journal.app, name="journal")
 app.add_typer(sandbox.app, name="sandbox")
 
 
