@@ -70,9 +70,8 @@ def compose(
         write_plan(plan, path, made_for=service.settings.identity, made_by=this_process())
     if csv is not None:
         plan.to_csv(csv)
-    typer.echo(
-        f"\nWritten to {path}; nothing was sent. Next: bktools export submit {path}{_same(environment, sandbox)}"
-    )
+    again = f"bktools export submit {shlex.quote(str(path))}{_same(environment, sandbox)}"
+    typer.echo(f"\nWritten to {path}; nothing was sent. Next: {again}")
 
 
 @app.command("submit")

@@ -80,13 +80,15 @@ class Process(threading.Thread):
         self.error: BaseException | None = None
 
     def run(self) -> None:
+        """Submit, and say how it ended."""
         try:
             bktools.submit_export_jobs(self.plan, apply=True, wait=0, progress=False, service=self)  # type: ignore[arg-type]
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - judged by the thread that waits
             self.error = error
         self.stands.put("ended")
 
     def create_export_job(self, entry_ids: list[str], company_id: str, **_: object) -> ExportJob:
+        """Do what it is told became of the request."""
         self.stands.put("sending")
         what, _, when = self.told.get().partition(" ")
         if what == "created" or when == "after":
@@ -138,17 +140,20 @@ class Exports(RuleBasedStateMachine):
 
     @rule(chosen=st.sets(st.integers(0, 11), min_size=1), size=st.integers(1, 4), knows=st.booleans())
     def compose(self, chosen, size, knows):
+        """An analyst selects entries, with the history or without."""
         history = bktools.load_export_jobs(entries=True, service=self) if knows else None
         plan = bktools.compose_export_jobs(ENTRIES.iloc[sorted(chosen)], max_entries=size, history=history)
         self.plans = [*self.plans[-3:], plan]
 
     @rule(number=st.integers(0, 1), which=st.integers(0, 3))
     def submit(self, number, which):
+        """A process begins to submit one of the last plans."""
         if number not in self.processes and self.plans:
             self._step(number, Process(self.plans[which % len(self.plans)], self.settings, self.accepted), None)
 
     @rule(number=st.integers(0, 1), answer=st.sampled_from(ANSWERS))
     def answer(self, number, answer):
+        """Something becomes of a request on its way."""
         if number in self.processes:
             self._step(number, self.processes[number], answer)
 
@@ -166,6 +171,7 @@ class Exports(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_booked_twice_and_states_are_true(self):
+        """What the journal says of the books is so, at every moment."""
         assert max(self.accepted.values(), default=0) <= 1
         history = bktools.load_export_jobs(entries=True, service=self)
         for state, entry in zip(history["state"], history["entry_id"], strict=True):
@@ -210,5 +216,5 @@ class Exports(RuleBasedStateMachine):
 
 TestExports = Exports.TestCase
 TestExports.settings = settings(
-    max_examples=25, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=20, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
 )
