@@ -236,9 +236,16 @@ def _are_uuids(texts: Array) -> Array:
     return np.append(right.to_numpy(zero_copy_only=False), [False]).astype(bool)
 
 
+def _rows_of(rows: pa.Table, places: Array) -> pa.Table:
+    """Return a few rows, as they stand; `take` would make whole columns one piece first."""
+    mask = np.zeros(rows.num_rows, dtype=bool)
+    mask[places] = True
+    return rows.filter(pa.array(mask))
+
+
 def _copies(rows: pa.Table, repeated: Array) -> tuple[Array, Array]:
     """Return which of the rows with a repeated ID repeat another row, and which contradict another row."""
-    taken = rows.take(pa.array(repeated)).to_pandas(types_mapper=pd.ArrowDtype).sort_values("line", kind="stable")
+    taken = _rows_of(rows, repeated).to_pandas(types_mapper=pd.ArrowDtype).sort_values("line", kind="stable")
     content = taken.drop(columns="line")
     is_copy = content.duplicated()
     versions = content.loc[~is_copy, "id"].value_counts()
@@ -248,10 +255,9 @@ def _copies(rows: pa.Table, repeated: Array) -> tuple[Array, Array]:
 
 def _explained(rows: pa.Table, reasons: pa.Array, held: Array) -> pa.Table:
     """Return the rows that are not ready, with reason and message, in the order of companies, dates and IDs."""
-    places = pa.array(held)
-    told = reasons.take(places)
+    told = reasons.take(pa.array(held))
     messages = pa.array([MESSAGES[name] for name in reasons.dictionary.to_pylist()], pa.large_string())
-    table = rows.take(places)
+    table = _rows_of(rows, held)
     table = table.append_column("reason", told.cast(pa.large_string()))
     table = table.append_column("message", messages.take(told.indices))
     keys = [name for name in ("company_id", "date", "id", "line") if name in table.column_names]
