@@ -26,6 +26,9 @@ from bktools.sandbox.world import Account, Category, Company, Employee, World, c
 
 # Rows between two known keys on the way to an offset.
 _STRIDE = 100
+# Cache of a connection: what SQLite takes by default, and while the rows of a new world are sorted into its indices.
+_USUAL_KIB = 2_000
+_SORTING_KIB = 65_536
 # Queries whose totals and keys are kept at most.
 _MOST_QUERIES = 32
 
@@ -68,9 +71,10 @@ class Store:
         self._landmarks: dict[object, list[Key]] = {}
         self._version: tuple[int, int] | None = None
         try:
-            _use_wal(self._connection)
             self._connection.execute("PRAGMA synchronous = FULL")
+            # The world goes in before the WAL is there: a large one would be written twice, to the WAL and to the file.
             self._make(world, file)
+            _use_wal(self._connection)
         except sqlite3.DatabaseError as error:
             self._connection.close()
             raise StorageError(f"{file} cannot be used as a sandbox database ({error}); reset the sandbox") from error
@@ -95,8 +99,10 @@ class Store:
             for statement in filter(str.strip, SCHEMA.split(";")):
                 self._connection.execute(statement)
             self._fill(world)
+            self._connection.execute(f"PRAGMA cache_size = -{_SORTING_KIB}")
             for statement in filter(str.strip, INDICES.split(";")):
                 self._connection.execute(statement)
+            self._connection.execute(f"PRAGMA cache_size = -{_USUAL_KIB}")
             self._connection.execute(f"PRAGMA user_version = {FORMAT}")
 
     def _format(self) -> int:
