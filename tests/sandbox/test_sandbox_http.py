@@ -121,7 +121,8 @@ def test_routes_and_methods(shared, reader):
     unknown = httpx.get(f"{shared.balance_url}/v2/employees")
     assert (unknown.status_code, unknown.json()) == (404, "Route not found")
     wrong = httpx.post(f"{shared.balance_url}/v1/companies/balance")
-    assert (wrong.status_code, wrong.json(), wrong.headers["allow"]) == (405, "Method Not Allowed", "GET, HEAD")
+    assert (wrong.status_code, wrong.json()) == (405, "Method Not Allowed")
+    assert set(wrong.headers["allow"].split(", ")) == {"GET", "HEAD"}
 
 
 @pytest.mark.parametrize(
