@@ -186,7 +186,9 @@ async def _main_failure(request: Request, error: Exception) -> Response:  # noqa
 async def _balance_error(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler takes both
     assert isinstance(error, HTTPException)
     # Another method is no unknown route, and the interface leaves it to the standard statuses.
-    return json_answer(ROUTE_UNKNOWN if error.status_code == _NOT_FOUND else error.detail, error.status_code, error.headers)
+    return json_answer(
+        ROUTE_UNKNOWN if error.status_code == _NOT_FOUND else error.detail, error.status_code, error.headers
+    )
 
 
 async def _balance_failure(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler takes both

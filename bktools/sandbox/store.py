@@ -68,7 +68,9 @@ class Store:
             # Made here, so that it and the files SQLite puts beside it are never open to others.
             os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
         except OSError as error:
-            raise StorageError(f"{file} cannot be used as a sandbox database ({error.strerror}); name another") from error
+            raise StorageError(
+                f"{file} cannot be used as a sandbox database ({error.strerror}); name another"
+            ) from error
         self._connection = sqlite3.connect(file, timeout=30, isolation_level=None)
         self._totals: dict[object, int] = {}
         self._landmarks: dict[object, list[Key]] = {}

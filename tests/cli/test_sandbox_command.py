@@ -103,7 +103,12 @@ def test_every_option_does_what_it_says(tmp_path):
 
 def test_faults_and_latency():
     """Faults of the command line are in force, each as often as it says; latency is in milliseconds."""
-    faults = ("--fault", "error:operation=search_categories,times=1,status=503", "--fault", "rate_limited:times=1,skip=1")
+    faults = (
+        "--fault",
+        "error:operation=search_categories,times=1,status=503",
+        "--fault",
+        "rate_limited:times=1,skip=1",
+    )
     with served(*faults, "--latency", 1) as (variables, _, _):
         for status in ("503", "429"):
             with pytest.raises(urllib.error.HTTPError, match=status):
