@@ -83,6 +83,7 @@ class RawServer(HTTPServer):
 
     @property
     def url(self):
+        """The address it listens on."""
         return f"http://127.0.0.1:{self.server_port}"
 
 
@@ -90,6 +91,7 @@ class Handler(BaseHTTPRequestHandler):
     """Keeps a request and answers it."""
 
     def answer(self):
+        """Keep what came, and answer as the test said."""
         sent = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.server.seen.append((self.command, self.path, self.headers, sent))
         self.send_response(self.server.status)
