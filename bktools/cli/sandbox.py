@@ -15,6 +15,12 @@ app = typer.Typer(
 )
 
 
+_CURL = (
+    'curl -s "$ADDRESS/v1/bookkeeping-categories:search?limit=2" -H "Authorization: Bearer $TOKEN" '
+    """-H "Content-Type: application/json" -d '{"companyId": "'$COMPANY'"}'"""
+)
+
+
 @app.command("serve")
 def serve(
     context: typer.Context,
@@ -102,8 +108,7 @@ def _told(server: Server) -> str:
             "Ctrl-C stops it. To paste into another terminal:",
             "",
             f"export {' '.join(f'{name}={value}' for name, value in known.items())}",
-            'curl -s "$ADDRESS/v1/bookkeeping-categories:search?limit=2" -H "Authorization: Bearer $TOKEN" '
-            """-H "Content-Type: application/json" -d '{"companyId": "'$COMPANY'"}'""",
+            _CURL,
             "",
         )
     )

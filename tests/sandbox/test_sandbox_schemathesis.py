@@ -43,9 +43,9 @@ def fuzz(server, folder, url, token, which):
     kept = f"--generation-database none --no-color --report ndjson --report-ndjson-path {report}"
     headers = {"Authorization": f"Bearer {server.token}"}
     employees = httpx.get(f"{server.base_url}/v2/employees?limit=3", headers=headers).json()["data"]
+    given = ["--config-file", HERE / "schemathesis.toml", "run", f"{server.base_url}/openapi.json"]
     done = subprocess.run(
-        [*program, "--config-file", HERE / "schemathesis.toml", "run", f"{server.base_url}/openapi.json"]
-        + [*options.split(), *kept.split(), "-H", f"Authorization: Bearer {token}"],
+        [*program, *given, f"--header=Authorization: Bearer {token}", *options.split(), *kept.split()],
         cwd=folder,
         env=os.environ
         | {
