@@ -209,10 +209,7 @@ def _manifest(close: Close, files: Mapping[str, Any], profile: str) -> dict[str,
             "findings_before": _by_check(close.before),
             "findings_after": _by_check(close.after),
         },
-        "totals": [
-            {name: None if pd.isna(value) else str(value) for name, value in row.items()}
-            for row in close.plan.totals.to_dict("records")
-        ],
+        "totals": _totals(close.plan.entries),
         "not_checked": list(close.plan.unchecked),
         "plan_id": close.plan.plan_id,
         "sources": {
@@ -231,6 +228,17 @@ def _manifest(close: Close, files: Mapping[str, Any], profile: str) -> dict[str,
         | {name: importlib.metadata.version(name) for name in LIBRARIES},
         "platform": f"{platform.system()} {platform.machine()}",
     }
+
+
+def _totals(entries: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return count and exact sum of the entries exported, by currency; amounts as text, which no reader rounds."""
+    if not {"amount", "currency"} <= set(entries.columns):
+        return []
+    sums = entries.groupby("currency", dropna=False)["amount"].agg(["size", "sum"])
+    return [
+        {"currency": None if pd.isna(currency) else currency, "entries": int(count), "amount": format(amount, "f")}
+        for currency, count, amount in zip(sums.index, sums["size"], sums["sum"], strict=True)
+    ]
 
 
 def _by_check(reconciliation: Reconciliation) -> dict[str, int]:
