@@ -27,6 +27,7 @@ from bktools.cli.options import (
     the_company,
 )
 from bktools.cli.options import columns as to_columns
+from bktools.cli.tables import counted
 from bktools.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def _close(
     from bktools.journal.accounts import load_accounts
     from bktools.journal.export_jobs import load_export_jobs
     from bktools.reconcile import reconcile_accounts
-    from bktools.reports.month_end import Close, check_target, write_month_end
+    from bktools.reports.month_end import Close, by_currency, check_target, write_month_end
     from bktools.submit import create_accounts, submit_export_jobs
     from bktools.tables.load import load_categories, load_employees
 
@@ -197,9 +198,10 @@ def _close(
             company=company,
             max_entries=max_entries,
         )
-    _say(
-        "export plan", f"{len(plan.entries)} entries ready in {len(plan.batches)} jobs, {len(plan.not_ready)} not ready"
-    )
+    ready = f"{counted(len(plan.entries), 'entry', 'entries')} ready in {counted(len(plan.batches), 'job')}"
+    _say("export plan", f"{ready}, {len(plan.not_ready)} not ready")
+    for currency, amount in by_currency(plan).items():
+        _say("", f"{currency} {amount:,}")
 
     with clock.step("submit"):
         jobs = submit_export_jobs(plan, apply=apply, wait=wait, service=service)
@@ -270,7 +272,8 @@ def _say_not_done(close: Close) -> None:
     for verb in ("update", "archive", "unarchive"):
         count = int((close.after.actions["action"] == verb).sum())
         if count:
-            lines.append(f"{count:>6} accounts to {verb} by hand in the service: its interface can only create")
+            noun = "account" if count == 1 else "accounts"
+            lines.append(f"{count:>6} {noun} to {verb} by hand in the service: its interface can only create")
     exists = int((close.accounts["outcome"] == "EXISTS").sum())
     if exists:
         lines.append(
@@ -282,7 +285,7 @@ def _say_not_done(close: Close) -> None:
         for row in refused.head(5).to_dict("records")
     ]
     reasons = close.plan.not_ready["message"].value_counts()
-    lines += [f"{count:>6} entries: {message}" for message, count in reasons.items()]
+    lines += [f"{count:>6} {'entry' if count == 1 else 'entries'}: {message}" for message, count in reasons.items()]
     if close.left_out:
         lines.append(f"{close.left_out:>6} entries are dated after {close.period}")
     lines += [f"       not checked: {phrase}" for phrase in close.plan.unchecked]

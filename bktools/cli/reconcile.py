@@ -89,7 +89,8 @@ def sample_files(service: Service) -> tuple[Path, Path]:
 def recognised(frame: pd.DataFrame) -> str:
     """Return the lines that say what was recognised in a file."""
     about = frame.attrs["bktools"]
-    columns = ", ".join(f"{field} ← {heading}" for field, heading in about["columns"].items())
-    form = ", ".join(repr(about[name]) for name in ("delimiter", "encoding") if about.get(name))
-    notes = "".join(f"\n    note: {note}" for note in about["notes"])
-    return f"{Path(about['source']).name}: {len(frame)} rows ({form}; {columns}){notes}"
+    # A heading that is the field's own name says nothing new.
+    columns = [f"{heading} → {field}" for field, heading in about["columns"].items() if heading != field]
+    form = [f"{name} {about[name]!r}" for name in ("delimiter", "encoding") if about.get(name)]
+    notes = "".join(f"\n                 note: {note}" for note in about["notes"])
+    return f"{len(frame)} rows of {Path(about['source']).name} ({', '.join([*form, *columns])}){notes}"

@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """Return a count with its noun."""
+    return f"{count} {noun if count == 1 else plural or noun + 's'}"
+
+
 def show(frame: pd.DataFrame, *, most: int = 50) -> None:
     """Print a frame as a table."""
     if frame.empty:

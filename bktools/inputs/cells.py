@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +38,9 @@ def blank(column: pa.ChunkedArray) -> Mask:
 
 def or_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return text to the letter, where cells that hold nothing but white space are null."""
-    return pc.if_else(pc.equal(trimmed(column), ""), pa.scalar(None, schema.TEXT), column)
+    empty = pc.equal(trimmed(column), "")
+    # A column without an empty cell is not copied.
+    return pc.if_else(empty, pa.scalar(None, schema.TEXT), column) if pc.any(empty).as_py() else column
 
 
 def matches(column: pa.ChunkedArray, pattern: str) -> Mask:
@@ -57,6 +59,13 @@ def lines_of(table: Table, rows: Mask) -> str:
     shown = ", ".join(str(line) for line in lines[:_SHOWN_LINES])
     more = f" and {len(lines) - _SHOWN_LINES} more" if len(lines) > _SHOWN_LINES else ""
     return f"line{'s' if len(lines) > 1 else ''} {shown}{more}"
+
+
+def counted(table: Table, rows_per_remark: Mapping[str, Mask]) -> list[str]:
+    """Return a note per remark that holds for some rows: how many, and on which lines."""
+    return [
+        f"{remark}: {rows.sum()} ({lines_of(table, rows)})" for remark, rows in rows_per_remark.items() if rows.any()
+    ]
 
 
 def quoted(value: object) -> str:

@@ -102,27 +102,28 @@ def _accounts_only(table: Table, places: Mapping[str, int], notes: list[str]) ->
     headings_again = cells.mask(pc.equal(code, table.headings[places["code"]])) & cells.mask(
         pc.equal(name, table.headings[places["name"]])
     )
-    titles = (no_identity & ~no_name) | _titles_in_code_column(table, code, no_code)
-    for rows, reason in (
-        (headings_again, "that repeat the headings"),
-        (titles, "that are titles of sections, not accounts"),
-    ):
-        if rows.any():
-            notes.append(f"skipped {rows.sum()} rows {reason}: {cells.lines_of(table, rows)}")
+    titles = (no_identity & ~no_name) | _titles_in_code_column(table, places, no_code)
+    notes += cells.counted(
+        table,
+        {
+            "rows skipped as headings that are repeated": headings_again,
+            "rows skipped as titles of sections, not accounts": titles,
+        },
+    )
     kept = ~(headings_again | titles | (no_identity & no_name))
     if not kept.any():
         raise InputError("no row below the headings has a code", source=table.source, line=table.heading_line)
     return table.rows(kept)
 
 
-def _titles_in_code_column(table: Table, code: pa.ChunkedArray, no_code: cells.Mask) -> cells.Mask:
-    """Return rows whose only cell is a code without a digit, in a chart whose other codes have digits."""
-    wordy = ~cells.matches(code, r"\d") & ~no_code
+def _titles_in_code_column(table: Table, places: Mapping[str, int], no_code: cells.Mask) -> cells.Mask:
+    """Return rows with a word as code and nothing else that is read, in a chart whose other codes have digits."""
+    wordy = ~cells.matches(table.columns[places["code"]], r"\d") & ~no_code
     if not wordy.any() or wordy.sum() > (~no_code).sum() / 2:
         return np.zeros(len(no_code), dtype=bool)
-    filled = np.sum([~cells.blank(column.filter(pa.array(wordy))) for column in table.columns], axis=0)
-    wordy[wordy] = filled == 1
-    return wordy
+    others = [table.columns[place] for field, place in places.items() if field not in ("code", "tax_rate")]
+    titles: cells.Mask = np.logical_and.reduce([wordy, *(cells.blank(column) for column in others)])
+    return titles
 
 
 def _checked(table: Table, places: Mapping[str, int], company: str | None) -> pa.Table:
@@ -147,22 +148,15 @@ def _checked(table: Table, places: Mapping[str, int], company: str | None) -> pa
 def _doubts(table: Table, places: Mapping[str, int]) -> list[str]:
     """Return what looks wrong in the file but is kept to the letter."""
     code, name, own = (table.columns[places[field]] for field in ("code", "name", "external_id"))
-    notes = [
-        f"{rows.sum()} {what}: {cells.lines_of(table, rows)}"
-        for rows, what in (
-            (cells.blank(name), "accounts have no name"),
-            (cells.blank(code), "accounts have no code"),
-            (
-                ~cells.mask(pc.equal(own, cells.trimmed(own))),
-                "external IDs begin or end with white space, which is kept",
-            ),
-            (
-                _lost_zeros(code),
-                "codes seem to have lost their leading zeros, which others still have; kept as they are",
-            ),
-        )
-        if rows.any()
-    ]
+    notes = cells.counted(
+        table,
+        {
+            "accounts without a name": cells.blank(name),
+            "accounts without a code": cells.blank(code),
+            "external IDs with white space at an end, which is kept": ~cells.mask(pc.equal(own, cells.trimmed(own))),
+            "codes that seem to have lost leading zeros which others still have, kept as they are": _lost_zeros(code),
+        },
+    )
     if places["code"] in table.numeric and pc.count_distinct(pc.utf8_length(code)).as_py() > 1:
         notes.append("codes are numbers of different lengths in the file: leading zeros, if they had any, are lost")
     return notes

@@ -10,14 +10,15 @@ from bktools.inputs.headings import Tiers
 
 Columns = Mapping[str, str | None]
 
-
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "æ": "ae"})
 
 
 def normal(heading: str) -> str:
     """Return a heading for comparison: no case, accents, spaces or punctuation; `%` stays, it tells a rate from a code."""
     folded = unicodedata.normalize("NFKD", heading.casefold())
-    return "".join(character for character in folded if character.isalnum() or character == "%")
+    kept = "".join(character for character in folded if character.isalnum() or character == "%")
+    # A heading of punctuation alone, such as #, is itself.
+    return kept or heading.strip()
 
 
 def _spellings(words: str) -> frozenset[str]:

@@ -25,7 +25,6 @@ Lines = npt.NDArray[np.int64]
 
 _MARKUP = (b"<?xml", b"<!doctype", b"<html", b"<head", b"<meta", b"<table", b"<div")
 _CHUNK = 1 << 26
-_LONGEST_CELL = 1 << 20
 
 
 class Body(NamedTuple):
@@ -166,7 +165,6 @@ def read_exactly(text: bytes, head: Head, source: str) -> Body:
     lines: list[int] = []
     line = 1
     reader = csv.reader(io.StringIO(text.decode(), newline=""), delimiter=head.delimiter, strict=True)
-    csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
     try:
         for cells in reader:
             if line >= head.body_line and cells:

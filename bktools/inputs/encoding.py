@@ -23,7 +23,7 @@ _MARKS = (
 _ONE_BYTE = ("cp1252", "cp1250", "cp850", "mac_roman")
 
 # What the languages of the headings write beyond ASCII.
-_LETTERS = frozenset("äöüßÄÖÜåÅæÆøØéèêëÉÈÊàâÀÂçÇîïÎôÔùûÙÛœŒñÑáíóúÁÍÓÚìòÌÒąćęłńśźżĄĆĘŁŃŚŹŻ")
+_LETTERS = frozenset("äöüßÄÖÜåÅæÆøØéèêëÉÈÊàâÀÂçÇîïÎôÔùûÙÛœŒñÑáíóúÁÍÓÚìòÌÒãõÃÕąćęłńśźżĄĆĘŁŃŚŹŻ")
 
 _MARKS_OF_TEXT = frozenset("–—‘’‚“”„«»‹›…•€§°´·½¡¿ºª\u00a0\u00ad")  # noqa: RUF001 - these very marks are meant
 _IS_ASCII_LETTER = np.array([chr(byte).isascii() and chr(byte).isalpha() for byte in range(256)])
@@ -149,7 +149,16 @@ def _one_byte_encoding(body: bytes, at: int, source: str) -> str:
             line=body.count(b"\n", 0, at) + 1,
         )
     candidates = [name for name in _ONE_BYTE if _decodes(body, name)]
-    return max(candidates, key=lambda name: _evidence(counts, inside, name))
+    best = max(candidates, key=lambda name: _evidence(counts, inside, name))
+    letters, usual = _evidence(counts, inside, best)
+    if letters < 0 or usual * 2 < counts[128:].sum():
+        raise InputError(
+            f"byte 0x{body[at]:02X} is no UTF-8, and no other encoding known here makes words of the text; set encoding="
+            " (--encoding)",
+            source=source,
+            line=body.count(b"\n", 0, at) + 1,
+        )
+    return best
 
 
 def _decodes(body: bytes, encoding: str) -> bool:

@@ -88,15 +88,16 @@ def _refuse_options_of_another_kind(kind: str, source: str, options: Mapping[str
 
 
 def _bytes(path: Path, suffix: str, source: str) -> bytes:
+    if path.is_dir():
+        raise InputError("is a directory, not a file", source=source)
+    if path.exists() and suffix not in _SUFFIXES:
+        raise InputError(f"has none of the suffixes {' '.join(_SUFFIXES)}: {_WAY_OUT}", source=source)
     try:
-        if path.is_dir():
-            raise InputError("is a directory, not a file", source=source)
-        if path.exists() and suffix not in _SUFFIXES:
-            raise InputError(f"has none of the suffixes {' '.join(_SUFFIXES)}: {_WAY_OUT}", source=source)
         data = path.read_bytes()
     except FileNotFoundError:
         raise InputError("there is no such file", source=source) from None
     except (OSError, ValueError) as error:
+        # A path with a NUL byte is a ValueError.
         raise InputError(f"cannot be read ({getattr(error, 'strerror', None) or error})", source=source) from None
     if not data or data.isspace():
         raise InputError("the file is empty", source=source)

@@ -6,6 +6,7 @@ import narwhals as nw
 
 from bktools.frames.engine import Lazy
 from bktools.reconcile.findings import Tables, account, findings, flag, line, shown
+from bktools.reconcile.pairs import is_single
 
 ERP_ACCOUNT = account("erp_code", "erp_name")
 SERVICE_ACCOUNT = account("code", "name")
@@ -80,7 +81,7 @@ def archived_differs(tables: Tables) -> Lazy:
 def account_id_unknown(tables: Tables) -> Lazy:
     """Find accounts that the service has without having told their ID."""
     return findings(
-        tables.pairs.filter((nw.col("service_rows") == 1) & nw.col("account_id").is_null()),
+        tables.pairs.filter(is_single() & ~nw.col("service_rows").is_null() & nw.col("account_id").is_null()),
         "account_id_unknown",
         severity="warning",
         external_id="external_id",

@@ -31,18 +31,19 @@ def cover(given: Given, pairs: Lazy) -> Lazy:
     used = categories.select("company_id", "account_id").unique()
     # Only accounts that a category names: there may be a million others. An ID that is on several accounts gives one.
     named = (
-        given.accounts.select(*KEY, "name", "code", "archived", account_id="id")
+        given.accounts.select(*KEY, "name", "code", archived=nw.col("archived").cast(nw.Int64), account_id="id")
         .join(used, on=["company_id", "account_id"], how="semi")
         .group_by("company_id", "account_id")
         .agg(
             external_id=nw.col("external_id").min(),
             account_name=nw.col("name").min(),
             account_code=nw.col("code").min(),
-            account_archived=nw.col("archived").cast(nw.Int64).max(),
+            account_archived=nw.col("archived").max(),
         )
     )
     charted = (
-        given.chart.select(*KEY, "tax_code_external_id")
+        given.chart.filter(~is_empty("external_id"))
+        .select(*KEY, "tax_code_external_id")
         .join(named.select(KEY), on=KEY, how="semi")
         .group_by(*KEY)
         .agg(erp_tax=nw.col("tax_code_external_id").min(), chart_rows=nw.len())

@@ -52,6 +52,8 @@ class Given:
 def read(chart: Any, accounts: Any, categories: Any) -> Given:
     """Return the frames as they are used, or raise what is wrong with them."""
     frames = dict(zip(SCHEMAS, lazy_frames(chart, accounts, categories), strict=True))
+    if any(frame is not None and frame.implementation.is_dask() for frame in frames.values()):
+        raise ArgumentError("frames", "of Dask cannot be grouped and joined as this needs: hand over their compute()")
     compared = set(USED["chart"]) & set(USED["accounts"])
     for name, frame in frames.items():
         if frame is None:

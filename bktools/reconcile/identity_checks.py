@@ -7,7 +7,7 @@ import narwhals as nw
 from bktools.contract.accounts import LONGEST_TEXT
 from bktools.frames.engine import Lazy
 from bktools.reconcile.findings import Tables, account, findings, line, shown
-from bktools.reconcile.pairs import KEY, is_empty, is_long
+from bktools.reconcile.pairs import KEY, is_empty, is_long, is_single
 
 # What a spreadsheet or a person may add to a text without anybody seeing it. Spelled out, because engines do not agree
 # on what white space is.
@@ -77,7 +77,7 @@ def code_too_long(tables: Tables) -> Lazy:
 def name_missing(tables: Tables) -> Lazy:
     """Find accounts without a name, which cannot be created."""
     return findings(
-        tables.pairs.filter((nw.col("chart_rows") == 1) & nw.col("erp_name").is_null()),
+        tables.pairs.filter(is_single() & ~nw.col("chart_rows").is_null() & nw.col("erp_name").is_null()),
         "name_missing",
         severity="error",
         external_id="external_id",
@@ -114,10 +114,11 @@ def leading_zeros_lost(tables: Tables) -> Lazy:
 
 def code_lengths_mixed(tables: Tables) -> Lazy:
     """Find charts whose numbers have several lengths and no leading zero: a spreadsheet may have taken them."""
-    numbers = tables.chart.select("company_id", "code").filter(nw.col("code").str.contains("^[0-9]+$"))
-    digits = nw.col("code").str.len_chars()
+    numbers = tables.chart.filter(nw.col("code").str.contains("^[0-9]+$")).select(
+        "company_id", digits=nw.col("code").str.len_chars(), zeros=nw.col("code").str.starts_with("0").cast(nw.Int64)
+    )
     spread = numbers.group_by("company_id").agg(
-        shortest=digits.min(), longest=digits.max(), zeros=nw.col("code").str.starts_with("0").cast(nw.Int64).max()
+        shortest=nw.col("digits").min(), longest=nw.col("digits").max(), zeros=nw.col("zeros").max()
     )
     return findings(
         spread.filter((nw.col("shortest") < nw.col("longest")) & (nw.col("zeros") == 0)),

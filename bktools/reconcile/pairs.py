@@ -30,6 +30,11 @@ def is_long(column: str) -> nw.Expr:
     return (nw.col(column).str.len_chars() > LONGEST_TEXT).fill_null(False)
 
 
+def is_single() -> nw.Expr:
+    """Whether neither side has several rows of the pair's key, so that a missing value is missing, not ambiguous."""
+    return (nw.col("chart_rows").fill_null(1) == 1) & (nw.col("service_rows").fill_null(1) == 1)
+
+
 @dataclasses.dataclass(frozen=True)
 class Pairs:
     """The chart joined with the accounts known here; rows without an external ID are left out.
@@ -93,9 +98,9 @@ def _several(chart: Lazy, service: Lazy) -> Lazy:
         service.select(*KEY, nw.lit(0, nw.Int64).alias("chart_rows"), "service_rows"),
     ]
     rows = ["chart_rows", "service_rows"]
-    counted = nw.concat(sides).group_by(*KEY).agg(*[nw.col(name).sum().cast(nw.Int64) for name in rows])
+    counted = nw.concat(sides).group_by(*KEY).agg(*[nw.col(name).sum() for name in rows])
     several = counted.filter((nw.col("chart_rows") > 1) | (nw.col("service_rows") > 1))
-    some = [nw.when(nw.col(name) > 0).then(nw.col(name)).alias(name) for name in rows]
+    some = [nw.when(nw.col(name) > 0).then(nw.col(name)).cast(nw.Int64).alias(name) for name in rows]
     return several.select(*KEY, *some, *[nw.lit(False).alias(flag) for flag in DIFFERENCES])
 
 

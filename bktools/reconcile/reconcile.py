@@ -33,7 +33,7 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
     categories : DataFrame
         Categories: id, company_id, category_group_id, name, archived; optional account_id, tax_code_id.
 
-    Each is a pandas, pyarrow, Polars, DuckDB, Dask or PySpark frame. It is never changed.
+    Each is a pandas, pyarrow, Polars, DuckDB or PySpark frame. It is never changed.
 
     Returns
     -------

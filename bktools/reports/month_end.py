@@ -14,6 +14,7 @@ import secrets
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -209,7 +210,7 @@ def _manifest(close: Close, files: Mapping[str, Any], profile: str) -> dict[str,
             "findings_before": _by_check(close.before),
             "findings_after": _by_check(close.after),
         },
-        "totals": _totals(close.plan.entries),
+        "totals": {currency: str(amount) for currency, amount in by_currency(close.plan).items()},
         "not_checked": list(close.plan.unchecked),
         "plan_id": close.plan.plan_id,
         "sources": {
@@ -230,15 +231,12 @@ def _manifest(close: Close, files: Mapping[str, Any], profile: str) -> dict[str,
     }
 
 
-def _totals(entries: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return count and exact sum of the entries exported, by currency; amounts as text, which no reader rounds."""
-    if not {"amount", "currency"} <= set(entries.columns):
-        return []
-    sums = entries.groupby("currency", dropna=False)["amount"].agg(["size", "sum"])
-    return [
-        {"currency": None if pd.isna(currency) else currency, "entries": int(count), "amount": format(amount, "f")}
-        for currency, count, amount in zip(sums.index, sums["size"], sums["sum"], strict=True)
-    ]
+def by_currency(plan: ExportPlan) -> dict[str, Decimal]:
+    """Return the exact amounts of the ready entries by currency; nothing where the entries have no amounts."""
+    totals = plan.totals
+    if not {"currency", "amount"} <= set(totals.columns):
+        return {}
+    return dict(totals.dropna(subset=["currency", "amount"]).groupby("currency")["amount"].sum())
 
 
 def _by_check(reconciliation: Reconciliation) -> dict[str, int]:

@@ -108,6 +108,8 @@ def _operation(
             await asyncio.sleep(delay)
         instead = [found for fault in faults if (found := _answer_instead(fault, audience))]
         if instead:
+            # A client that still writes would see its own write fail, and not what the fault is about.
+            await request.body()
             return instead[0]
         response = await answer(request)
         if any(fault.kind == "drift" for fault in faults):

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
-import msgspec
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 
@@ -20,6 +19,7 @@ INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+_SPACE = re.compile(r"[ \t\n\r]*")
 _DIGITS = re.compile(r"-?[0-9]{1,40}")
 
 
@@ -178,21 +178,62 @@ async def _whole_body(request: Request) -> bytes:
 
 def _json_object(body: bytes) -> dict[str, Sent]:
     try:
-        body.decode("utf-8")
-        raw = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
-        return {name: _sent(bytes(part).decode("utf-8")) for name, part in raw.items()}
-    except msgspec.ValidationError:
-        raise invalid("the body must be a JSON object") from None
+        return _fields(body.decode("utf-8"))
     except RecursionError:
         raise invalid("the body is nested too deeply") from None
-    except (msgspec.DecodeError, ValueError) as error:
-        raise invalid(f"the body is no valid JSON: {error}") from None
+    except ValueError as error:
+        raise invalid(f"the body is no JSON object: {error}") from None
 
 
-def _sent(text: str) -> Sent:
-    # Numbers stay text: metadata may hold ones that no Python number keeps as they were written.
-    return Sent(json.loads(text, parse_int=Number, parse_float=Number, parse_constant=_no_constant), text)
+def _fields(text: str) -> dict[str, Sent]:
+    """Return the fields of an object, each with its JSON as it stands in the text."""
+    fields: dict[str, Sent] = {}
+    at, _ = _past(text, 0, "{")
+    closed = text.startswith("}", at)
+    if closed:
+        at, _ = _past(text, at, "}")
+    while not closed:
+        if not text.startswith('"', at):
+            raise _unexpected(text, at)
+        name, at = _decoded(text, at)
+        start, _ = _past(text, at, ":")
+        value, end = _decoded(text, start)
+        fields[name] = Sent(value, text[start:end])
+        at, sign = _past(text, end, ",}")
+        closed = sign == "}"
+    if at != len(text):
+        raise _unexpected(text, at)
+    return fields
+
+
+def _decoded(text: str, at: int) -> tuple[Any, int]:
+    try:
+        return _DECODER.raw_decode(text, at)
+    except StopIteration:
+        raise _unexpected(text, at) from None
+
+
+def _past(text: str, at: int, signs: str) -> tuple[int, str]:
+    """Return the place after one of the signs and the spaces around it, and the sign."""
+    at = _after_space(text, at)
+    sign = text[at : at + 1]
+    if not sign or sign not in signs:
+        raise _unexpected(text, at)
+    return _after_space(text, at + 1), sign
+
+
+def _after_space(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def _unexpected(text: str, at: int) -> ValueError:
+    return ValueError(f"unexpected {text[at : at + 10]!r} at character {at}" if text[at:] else "it ends too early")
 
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
+
+
+# Numbers stay text: metadata may hold ones that no Python number keeps as they were written.
+_DECODER = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant=_no_constant)

@@ -113,8 +113,15 @@ def test_title_lines_and_sections(write):
     assert chart["code"].tolist() == ["0400", "1200"]
     assert chart["line"].tolist() == [6, 10]
     assert chart.attrs["bktools"]["heading_line"] == 4
-    assert "skipped 2 rows that are titles of sections, not accounts: lines 5, 8" in notes(chart)
-    assert "skipped 1 rows that repeat the headings: line 9" in notes(chart)
+    assert "rows skipped as titles of sections, not accounts: 2 (lines 5, 8)" in notes(chart)
+    assert "rows skipped as headings that are repeated: 1 (line 9)" in notes(chart)
+
+
+def test_totals_are_no_accounts(write):
+    """A word in the code column with nothing that is read beside it is a total; an account without a name is not."""
+    chart = read_chart_of_accounts(write("Code;Name;Type;Balance\n1;a;A;1\n2;b;A;2\nTotal;;;3\nBANK;;A;0\n"))
+    assert chart["code"].tolist() == ["1", "2", "BANK"]
+    assert "rows skipped as titles of sections, not accounts: 1 (line 4)" in notes(chart)
 
 
 def test_excel_says_its_delimiter(write):
@@ -130,6 +137,12 @@ def test_columns_as_said(write):
     chart = read_chart_of_accounts(path, columns=columns)
     assert chart[["external_id", "code", "name"]].values.tolist() == [["0400", "7", "Machines"]]
     assert nulls(chart, "tax_code_external_id") == [True]
+
+
+def test_a_heading_of_punctuation_can_be_named(write):
+    """A heading such as # is known by its own sign, also below title lines with empty cells."""
+    chart = read_chart_of_accounts(write("Chart;\n#;Name\n0400;a\n"), columns={"code": "#"})
+    assert chart[["code", "name"]].values.tolist() == [["0400", "a"]]
 
 
 def test_tax_rate_is_no_tax_code(write):
@@ -151,8 +164,7 @@ def test_lost_zeros_are_told_not_mended(write):
     """Codes shorter than the one length of those with leading zeros are named, and stay as they are."""
     chart = read_chart_of_accounts(write("Konto;Name\n0410;a\n400;b\n1200;c\n"))
     assert chart["code"].tolist() == ["0410", "400", "1200"]
-    assert "1 codes seem to have lost their leading zeros" in notes(chart)
-    assert "line 3" in notes(chart)
+    assert "lost leading zeros which others still have, kept as they are: 1 (line 3)" in notes(chart)
     assert "leading zeros" not in notes(read_chart_of_accounts(write("Konto;Name\n04;a\n0400;b\n12;c\n")))
 
 
@@ -161,8 +173,8 @@ def test_odd_accounts_are_told(write):
     chart = read_chart_of_accounts(write("Konto;Name\n0410 ;a\n0420;\n"))
     assert chart["code"].tolist() == ["0410 ", "0420"]
     assert chart["name"].tolist() == ["a", ""]
-    assert "1 external IDs begin or end with white space, which is kept: line 2" in notes(chart)
-    assert "1 accounts have no name: line 3" in notes(chart)
+    assert "external IDs with white space at an end, which is kept: 1 (line 2)" in notes(chart)
+    assert "accounts without a name: 1 (line 3)" in notes(chart)
 
 
 def test_two_flag_columns(write):

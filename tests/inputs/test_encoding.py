@@ -26,6 +26,7 @@ from bktools.inputs.encoding import to_utf8
         ("Büromöbel", "mac_roman", "mac_roman"),
         ("\u2013 Kasse \u2013", "cp1252", "cp1252"),
         ("ŻÓŁĆ", "cp1250", "cp1250"),
+        ("Contribuições não pagas", "cp1252", "cp1252"),
     ],
 )
 def test_encodings_are_found(text, encoding, found):
@@ -59,6 +60,7 @@ def test_set_encoding_wins():
         (codecs.BOM_UTF8 + b"a\n\xff\n", None, r"line 2: byte 0xFF is no utf-8"),
         (b"a\nb\n\xe4\n", "utf-8", r"line 3: byte 0xE4 is no utf-8; set encoding="),
         (b"a\n\x81\n", "cp1252", r"line 2: byte 0x81 is no cp1252"),
+        (b"a\nx\xb0y\n", None, r"line 2: byte 0xB0 is no UTF-8, and no other.*--encoding"),
         (b"a,b\nc,\0\n", None, r"line 2: a NUL byte"),
     ],
 )

@@ -27,6 +27,7 @@ def test_no_word_heads_two_fields(fields):
         ("  ENTRY_ID ", "entryid"),
         ("N° compte", "ncompte"),
         ("VAT %", "vat%"),
+        (" # ", "#"),
         ("Numéro", "numero"),
         ("Währung".replace("ä", "a\u0308"), "wahrung"),
     ],

@@ -63,9 +63,7 @@ def test_totals_are_exact_and_by_currency(folder: Path, close: Close):
     expected: dict[str, Decimal] = {}
     for currency, amount in zip(close.plan.entries["currency"], close.plan.entries["amount"], strict=True):
         expected[currency] = expected.get(currency, Decimal(0)) + amount
-    totals = _manifest(folder)["totals"]
-    assert {row["currency"]: Decimal(row["amount"]) for row in totals} == expected
-    assert sum(row["entries"] for row in totals) == len(close.plan.entries)
+    assert _manifest(folder)["totals"] == {currency: str(amount) for currency, amount in sorted(expected.items())}
 
 
 def test_an_earlier_close_is_kept(close: Close, tmp_path: Path):

@@ -1,0 +1,215 @@
+"""Bad input gets one clear line and its exit code, and nothing is half-written."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bktools.cli.exits import Exit
+from bktools.sandbox import Server
+
+HEADINGS = "entry_id,company_id,date,amount,currency,category_id,employee_id,status,description\n"
+ENTRY = "123e4567-e89b-42d3-a456-426614174000,9b48711b-7e43-4f5c-8a36-341a5037711f,2026-10-01,1.00,EUR,,,approved,x\n"
+
+CHARTS = [
+    ("Konto;Bezeichnung\n0400;Bank\n0400;Kasse\n", "0400"),
+    ("Konto;Bezeichnung;ID\n0400;Bank;\n", "line 2"),
+    ("Farbe;Form\nrot;rund\n", "Farbe.*Form.*--column code=HEADING"),
+    ("Konto;Farbe\n0400;rot\n", "--column name=HEADING"),
+    ("", "empty"),
+    ("Konto;Bezeichnung\n", "headings but no rows"),
+]
+
+
+def one_line(done: subprocess.CompletedProcess[str]) -> str:
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert done.stderr.startswith("bktools: ")
+    return done.stderr
+
+
+def nothing_written() -> bool:
+    return not [path for path in Path().iterdir() if "month-end" in path.name]
+
+
+def test_no_such_file(run):
+    """A file that is not there is named."""
+    done = run("month-end", "--sandbox", "--apply", "--chart", "missing.csv")
+    assert done.returncode == Exit.INPUT
+    assert "missing.csv" in one_line(done)
+    assert nothing_written()
+
+
+@pytest.mark.parametrize(("text", "message"), CHARTS)
+def test_bad_chart(run, text, message):
+    """A chart that cannot be taken is told by line, columns and option."""
+    Path("chart.csv").write_text(text, encoding="utf-8")
+    done = run("month-end", "--sandbox", "--apply", "--chart", "chart.csv")
+    assert done.returncode == Exit.INPUT
+    assert re.search(message, one_line(done)), done.stderr
+    assert nothing_written()
+    assert run("accounts", "list", "--sandbox").stdout.strip() == "none"
+
+
+def test_the_option_that_the_error_names_works(run):
+    """Mapping the columns as the error says makes the same chart readable."""
+    Path("chart.csv").write_text("Farbe;Form\n0400;rund\n", encoding="utf-8")
+    mapped = ("--column", "code=Farbe", "--column", "name=Form")
+    done = run("reconcile", "--sandbox", "--chart", "chart.csv", *mapped)
+    assert (done.returncode, done.stderr) == (Exit.DONE, "")
+
+
+def test_malformed_uuid_in_the_entries(run):
+    """An entry whose ID is no UUID is told by its line and value."""
+    Path("entries.csv").write_text(HEADINGS + ENTRY + ENTRY.replace("123e4567-", "123e4567+"), encoding="utf-8")
+    done = run("month-end", "--sandbox", "--apply", "--entries", "entries.csv")
+    assert done.returncode == Exit.INPUT
+    line = one_line(done)
+    assert "line 3" in line
+    assert "123e4567+" in line
+    assert nothing_written()
+
+
+def test_unreachable_service(run, samples):
+    """A service that cannot be reached is told with its address; nothing was sent."""
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+    done = run(
+        *("month-end", "--apply", "--chart", samples[0], "--entries", samples[1]),
+        BKTOOLS_BASE_URL=f"http://127.0.0.1:{port}",
+        BKTOOLS_TOKEN="t",
+        BKTOOLS_COMPANY="9b48711b-7e43-4f5c-8a36-341a5037711f",
+    )
+    assert done.returncode == Exit.UNREACHABLE
+    assert f"127.0.0.1:{port}" in one_line(done)
+    assert nothing_written()
+
+
+def test_refused_token(run, samples, tmp_path):
+    """A token that the service does not take is told, without showing it."""
+    with Server(tmp_path / "server") as server:
+        done = run(
+            *("month-end", "--apply", "--chart", samples[0], "--entries", samples[1]),
+            BKTOOLS_BASE_URL=server.base_url,
+            BKTOOLS_TOKEN="expired-token",
+            BKTOOLS_COMPANY=server.company_id,
+        )
+    assert done.returncode == Exit.REFUSED
+    line = one_line(done)
+    assert "renew" in line
+    assert "expired-token" not in line
+    assert nothing_written()
+
+
+def test_against_an_address_of_its_own(run, samples, tmp_path):
+    """Address and token from the environment make the same close as a real service would see it."""
+    with Server(tmp_path / "server") as server:
+        arguments = ("month-end", "--apply", "--chart", samples[0], "--entries", samples[1])
+        variables = {
+            "BKTOOLS_BASE_URL": server.base_url,
+            "BKTOOLS_TOKEN": server.token,
+            "BKTOOLS_COMPANY": server.company_id,
+        }
+        first = run(*arguments, **variables)
+        second = run(*arguments, **variables)
+        accepted = server.accepted_entries()
+    assert (first.returncode, second.returncode) == (Exit.DONE, Exit.DONE)
+    assert set(accepted.values()) == {1}
+    assert len(accepted) > 200
+
+
+def test_files_must_be_named_without_the_sandbox(run):
+    """Sample data is never taken for somebody who did not ask for it."""
+    done = run("month-end", BKTOOLS_BASE_URL="http://127.0.0.1:9", BKTOOLS_TOKEN="t", BKTOOLS_COMPANY="9b48711b-7e43-4f5c-8a36-341a5037711f")
+    assert done.returncode == Exit.INPUT
+    assert "--chart must name" in one_line(done)
+
+
+def test_nothing_configured(run):
+    """With nothing configured the line says how to configure and how to try it."""
+    done = run("month-end")
+    assert done.returncode == Exit.CONFIGURATION
+    assert "--sandbox" in one_line(done)
+
+
+def test_a_folder_with_something_else(run):
+    """A folder that holds something else than a close is not written to."""
+    Path("close").mkdir()
+    Path("close/mine.txt").write_text("mine")
+    done = run("month-end", "--sandbox", "--apply", "--out", "close")
+    assert done.returncode == Exit.INPUT
+    assert "--out" in one_line(done)
+    assert [path.name for path in Path("close").iterdir()] == ["mine.txt"]
+
+
+def test_wrong_option(run):
+    """An option that is none ends with the usual code and names it."""
+    done = run("month-end", "--sandbx")
+    assert done.returncode == Exit.USAGE
+    assert "--sandbx" in done.stderr
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of its own that is nearly full."""
+    if os.geteuid() != 0 or shutil.which("mount") is None:
+        pytest.skip("only root can mount a small disk")
+    place = tmp_path / "small"
+    place.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96k", "tmpfs", place], capture_output=True, check=False)
+    if mounted.returncode:
+        pytest.skip("this system does not let a small disk be mounted")
+    yield place
+    subprocess.run(["umount", "-l", place], check=True)
+
+
+def test_full_disk(run, small_disk):
+    """A disk that is full when the folder is written is told; no half of a folder is left, and the journal knows."""
+    done = run("month-end", "--sandbox", "--apply", "--out", small_disk / "close")
+    assert done.returncode == Exit.STORAGE
+    assert "No space left" in one_line(done)
+    assert list(small_disk.iterdir()) == []
+    again = run("month-end", "--sandbox", "--apply")
+    assert again.returncode == Exit.DONE
+    assert "exported" in Path("month-end-2026-10/entries_not_ready.csv").read_text(encoding="utf-8-sig")
+
+
+def test_full_disk_under_the_journal(run, small_disk):
+    """Where the journal cannot be written, nothing is sent."""
+    done = run("month-end", "--sandbox", "--apply", BKTOOLS_DATA_DIR=str(small_disk))
+    assert done.returncode == Exit.STORAGE
+    one_line(done)
+    assert nothing_written()
+
+
+def test_verbose_shows_the_traceback(run):
+    """--verbose shows where an error came from."""
+    done = run("--verbose", "month-end")
+    assert "Traceback" in done.stderr
+    assert done.returncode != 0
+
+
+def test_every_command_teaches_with_an_example(run):
+    """Each command's help has an example."""
+    commands = [
+        ["month-end"], ["reconcile"], ["config"],
+        ["accounts", "list"], ["accounts", "create"], ["accounts", "import"],
+        ["export", "history"], ["export", "resolve"],
+        ["sandbox", "serve"], ["sandbox", "reset"], ["sandbox", "sample-data"],
+    ]  # fmt: skip
+    code = f"""
+from typer.testing import CliRunner
+from bktools.cli.app import app
+for command in {commands}:
+    done = CliRunner().invoke(app, [*command, "--help"])
+    assert done.exit_code == 0 and "Example: " in done.output, command
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,124 @@
+"""The main job, as a user runs it: the whole close on the sandbox, over HTTP, twice."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import stat
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from bktools.cli.exits import Exit
+
+FILES = {
+    "accounts_created.csv",
+    "categories.csv",
+    "employees.csv",
+    "entries_not_ready.csv",
+    "export_jobs.csv",
+    "export_plan.csv",
+    "manifest.json",
+    "reconciliation.csv",
+    "reconciliation.png",
+}
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_first_and_second_run(run):
+    """The first run shows every part at work; the second creates nothing twice and keeps the first one's evidence."""
+    first = run("month-end", "--sandbox", "--apply")
+    assert (first.returncode, first.stderr) == (Exit.DONE, "")
+    folder = Path("month-end-2026-10")
+    assert {path.name for path in folder.iterdir()} >= FILES
+    outcomes = Counter(row["outcome"] for row in rows(folder / "accounts_created.csv"))
+    assert outcomes.keys() == {"CREATED", "MATCHED", "EXISTS"}
+    assert Counter(row["outcome"] for row in rows(folder / "export_jobs.csv")) == {"ACCEPTED": 1}
+    reasons = Counter(row["reason"] for row in rows(folder / "entries_not_ready.csv"))
+    assert {"no_account", "not_approved", "archived_account", "duplicate", "other_company"} <= reasons.keys()
+    planned = rows(folder / "export_plan.csv")
+    assert len(planned) + reasons.total() == 320
+    for said in ("sandbox", "created", "ACCEPTED", "Not done, and why:", "Written to month-end-2026-10/"):
+        assert said.lower() in first.stdout.lower()
+
+    second = run("month-end", "--sandbox", "--apply")
+    assert (second.returncode, second.stderr) == (Exit.DONE, "")
+    assert rows(folder / "accounts_created.csv") == []
+    assert rows(folder / "export_jobs.csv") == []
+    assert Counter(row["reason"] for row in rows(folder / "entries_not_ready.csv"))["exported"] == len(planned)
+    kept = [path for path in Path().iterdir() if path.name.startswith("month-end-2026-10.")]
+    assert len(kept) == 1
+    assert rows(kept[0] / "export_plan.csv") == planned
+
+
+def test_without_apply_nothing_is_written(run):
+    """A plan says what would be done, and the service and the journal stay as they were."""
+    planned = run("month-end", "--sandbox")
+    assert planned.returncode == Exit.DONE
+    assert "Nothing was written to the service" in planned.stdout
+    made = rows(Path("month-end-2026-10/accounts_created.csv"))
+    assert {row["outcome"] for row in made} == {"PLANNED"}
+    assert run("accounts", "list", "--sandbox").stdout.strip() == "none"
+    assert run("export", "history", "--sandbox").stdout.strip() == "none"
+
+
+def test_the_manifest_is_true(run):
+    """Hashes, counts, filters, versions and times are those of the files beside it, which only their owner reads."""
+    assert run("month-end", "--sandbox", "--apply", "--out", "close").returncode == Exit.DONE
+    folder = Path("close")
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["environment"] == "sandbox"
+    assert manifest["applied"] is True
+    for name, about in manifest["files"].items():
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == about["sha256"]
+        if name.endswith(".csv"):
+            assert len(rows(folder / name)) == about["rows"]
+    assert manifest["counts"]["categories"] == len(rows(folder / "categories.csv")) == 240
+    assert manifest["sources"]["categories"]["filters"]["company_id"] == [manifest["company_id"]]
+    assert manifest["versions"].keys() >= {"bktools", "python", "pandas"}
+    assert all(seconds >= 0 for seconds in manifest["seconds"].values())
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "count"),
+    [
+        ("*Code,*Name,*Type,*Tax Code\n0400,Bank ,Asset,\n2290,GST / Payable,Liability,0.1\n", "utf-8-sig", 2),
+        ("Account,Name,Type,Active\n1010,Balanserade utgifter ,Asset,yes\n1011,Påse,Asset,no\n", "utf-8", 2),
+    ],
+)
+def test_a_chart_of_another_erp(run, text, encoding, count):
+    """Every account of a chart ends up created once, its name and code to the letter."""
+    Path("chart.csv").write_text(text, encoding=encoding)
+    done = run("month-end", "--sandbox", "--apply", "--chart", "chart.csv", "--profile", "machine")
+    assert (done.returncode, done.stderr) == (Exit.DONE, "")
+    made = rows(Path("month-end-2026-10/accounts_created.csv"))
+    lines = list(csv.reader(text.splitlines()))[1:]
+    assert [(row["code"], row["name"]) for row in made] == [(line[0], line[1]) for line in lines]
+    assert [row["outcome"] for row in made] == ["CREATED"] * count
+    run("month-end", "--sandbox", "--apply", "--chart", "chart.csv", "--profile", "machine")
+    assert rows(Path("month-end-2026-10/accounts_created.csv")) == []
+
+
+def test_a_month_leaves_later_entries_out(run):
+    """Entries dated after the month that is closed wait for the next close."""
+    done = run("month-end", "--sandbox", "--month", "2026-09")
+    assert done.returncode == Exit.DONE
+    assert "320 entries are dated after 2026-09" in done.stdout
+    assert rows(Path("month-end-2026-09/export_plan.csv")) == []
+
+
+def test_small_batches_wait_for_each_other(run):
+    """With several jobs of one company, each waits until the one before has ended."""
+    done = run("month-end", "--sandbox", "--apply", "--max-entries", "100")
+    assert done.returncode == Exit.DONE
+    jobs = rows(Path("month-end-2026-10/export_jobs.csv"))
+    assert [row["outcome"] for row in jobs] == ["ACCEPTED"] * len(jobs)
+    assert len({row["job_id"] for row in jobs}) == len(jobs) >= 2

@@ -1,0 +1,85 @@
+"""Small worlds in which everything that can be wrong is."""
+
+import random
+
+from reconcile_engines import arrow
+
+COMPANIES = ["company-a", "company-b", "company-c"]
+LONG = "x" * 256
+EXTERNAL_IDS = ["", "1", "01", "001", "12", "012", "a b", "A B", "ab", "Ab\u00a0", "1200", "1300", "1400", "ß", LONG]
+CODES = [None, "1", "01", "12", "1200", "c", LONG]
+NAMES = [None, "Bank", "Bänk", "Bank ", "<b>", LONG]
+TAXES = [None, "V19", "V7"]
+STATES = ["CREATED", "MATCHED", "EXISTS", "IMPORTED", "REJECTED", "UNKNOWN", "PLANNED"]
+ACCOUNT_IDS = [f"account-{number}" for number in range(8)]
+
+
+def chart_row(pick):
+    return {
+        "company_id": pick(COMPANIES[:2]),
+        "external_id": pick([None, *EXTERNAL_IDS]),
+        "code": pick(CODES),
+        "name": pick(NAMES),
+        "archived": pick([True, False, False]),
+        "tax_code_external_id": pick(TAXES),
+    }
+
+
+def account_row(pick):
+    return {
+        "company_id": pick(COMPANIES),
+        "external_id": pick(EXTERNAL_IDS),
+        "state": pick(STATES),
+        "id": pick([None, *ACCOUNT_IDS]),
+        "name": pick(NAMES),
+        "code": pick(CODES),
+        "tax_code_external_id": pick(TAXES),
+        "archived": pick([True, False, False, None]),
+    }
+
+
+def category_row(pick, number):
+    return {
+        "id": f"category-{number}",
+        "company_id": pick(COMPANIES),
+        "category_group_id": "group",
+        "name": pick([None, "Fees", "Travel", "Rent", "=1+1"]),
+        "archived": pick([True, False]),
+        "account_id": pick([None, "", "account-elsewhere", *ACCOUNT_IDS]),
+        "tax_code_id": pick([None, "tax-1", "tax-2"]),
+    }
+
+
+def world(pick, chart, accounts, categories):
+    """Return rows per noun, as many as asked."""
+    return {
+        "chart": [chart_row(pick) for _ in range(chart)],
+        "accounts": [account_row(pick) for _ in range(accounts)],
+        "categories": [category_row(pick, number) for number in range(categories)],
+    }
+
+
+def seeded(seed, size):
+    """Return a world that is the same for the same seed."""
+    return world(random.Random(seed).choice, size, size, size)
+
+
+def tables(rows):
+    return {noun: arrow(noun, found) for noun, found in rows.items()}
+
+
+def plain():
+    """Return a company of two accounts that are the same on both sides, each with a category."""
+    company = "company-z"
+    chart = [
+        {"external_id": code, "code": code, "name": name, "archived": False, "tax_code_external_id": tax}
+        for code, name, tax in (("0400", "Machines", "V19"), ("1200", "Bank", "V7"))
+    ]
+    known = [{**row, "id": f"account-{row['code']}", "state": "CREATED"} for row in chart]
+    categories = [
+        {"id": f"category-{row['code']}", "category_group_id": "group", "name": row["name"], "archived": False}
+        | {"account_id": f"account-{row['code']}", "tax_code_id": f"tax-{row['code']}"}
+        for row in chart
+    ]
+    rows = {"chart": chart, "accounts": known, "categories": categories}
+    return {noun: [{"company_id": company, **row} for row in found] for noun, found in rows.items()}

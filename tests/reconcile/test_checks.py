@@ -1,0 +1,85 @@
+import operator
+from collections import Counter
+
+import pytest
+import reconcile_reference as reference
+import reconcile_world as world
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from reconcile_engines import Pandas
+
+from bktools.reconcile import CHECKS, reconcile_accounts
+from bktools.reconcile.findings import FINDING_COLUMNS, SEVERITIES
+
+
+def merged(seeds, size):
+    """Small worlds side by side, each with companies of its own."""
+    together = {"chart": [], "accounts": [], "categories": []}
+    for seed in seeds:
+        for noun, rows in world.seeded(seed, size).items():
+            own = dict.fromkeys(("company_id", "id", "account_id"), f"{seed}-")
+            together[noun] += [
+                {name: own.get(name, "") + value if name in own and value else value for name, value in row.items()}
+                for row in rows
+            ]
+    return together
+
+
+def compared(engine, rows):
+    """Reconcile on the engine, assert that every row is as plain Python has it, and return the findings."""
+    result = reconcile_accounts(**engine.frames(world.tables(rows)))
+    findings, actions, coverage = reference.reconcile(**rows)
+    found = engine.rows(result.findings)
+    assert reference.in_order(row[:-1] for row in found) == reference.in_order(findings)
+    assert reference.in_order(engine.rows(result.actions)) == reference.in_order(actions)
+    assert reference.in_order(engine.rows(result.coverage)) == reference.in_order(coverage)
+    return result, found
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+def test_every_engine_finds_what_plain_python_finds(any_engine):
+    """Findings, actions and coverage of a world with everything wrong are the same on every engine, to the letter."""
+    rows = merged(range(12), 12)
+    for noun, more in world.plain().items():
+        rows[noun] += [{**row, "tax_code_id": "tax-1"} if noun == "categories" else row for row in more]
+    result, found = compared(any_engine, rows)
+    assert {row[0] for row in found} == {check.__name__ for check in CHECKS}, "the world shows every check"
+    summary = {row[:2]: row[2] for row in any_engine.rows(result.summary)}
+    counted = Counter((row[0], row[1]) for row in found)
+    assert {key: count for key, count in summary.items() if key[1]} == counted
+
+
+def test_findings_come_most_severe_first(engine):
+    """Findings are ordered by severity, check, company, external ID and category, wherever they are collected."""
+    rows = merged(range(3), 12)
+    found = engine.rows(reconcile_accounts(**engine.frames(world.tables(rows))).findings)
+    at = {name: place for place, name in enumerate(FINDING_COLUMNS)}
+    keys = [(SEVERITIES.index(row[at["severity"]]), row[at["check"]], row[at["company_id"]]) for row in found]
+    assert len(keys) > 50
+    assert keys == sorted(keys)
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_any_world_is_reconciled_as_plain_python_does(data):
+    """Whatever chart, accounts and categories hold, the query and the loop over rows agree."""
+    sizes = [data.draw(st.integers(0, 12)) for _ in range(3)]
+    compared(Pandas(), world.world(lambda options: data.draw(st.sampled_from(options)), *sizes))
+
+
+def test_messages_are_one_line_and_name_the_thing(engine):
+    """Every message is one line of text, whatever line breaks the names have."""
+    rows = merged(range(2), 10)
+    for row in rows["chart"]:
+        row["name"] = "Bank\r\nof\tall"
+    found = engine.rows(reconcile_accounts(**engine.frames(world.tables(rows))).findings)
+    messages = [row[-1] for row in found]
+    assert any("Bank of all" in message for message in messages)
+    assert all(message and len(message.splitlines()) == 1 and "{}" not in message for message in messages)
+
+
+def test_a_check_is_known_by_its_function(engine):
+    """The name in the findings is the name of the function, so that a finding leads to its check."""
+    rows = merged(range(4), 10)
+    found = engine.rows(reconcile_accounts(**engine.frames(world.tables(rows))).findings)
+    assert {row[0] for row in found} <= set(map(operator.attrgetter("__name__"), CHECKS))

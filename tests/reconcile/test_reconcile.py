@@ -1,0 +1,234 @@
+import pandas as pd
+import pytest
+import reconcile_world as world
+
+from bktools.errors import ArgumentError, InputError
+from bktools.frames import schema
+from bktools.reconcile import reconcile_accounts
+
+
+def frames(**changed):
+    """Return the plain world as pandas, with rows of one noun changed by a function of (place, row)."""
+    rows = world.plain()
+    for noun, change in changed.items():
+        rows[noun] = [new for place, row in enumerate(rows[noun]) for new in change(place, dict(row))]
+    return {noun: schema.to_pandas(table) for noun, table in world.tables(rows).items()}
+
+
+def first(**values):
+    """Change the first row."""
+    return lambda place, row: [row | values] if place == 0 else [row]
+
+
+def without_first(place, row):
+    return [] if place == 0 else [row]
+
+
+def action(result, external_id):
+    """Return (action, why) of an account."""
+    return tuple(result.actions.set_index("external_id").loc[external_id, ["action", "why"]])
+
+
+def messages(result):
+    return result.findings["message"].tolist()
+
+
+def test_equal_sides_need_nothing():
+    """Where both sides say the same there is no finding, and every account's verb is none."""
+    result = reconcile_accounts(**frames())
+    assert messages(result) == []
+    assert result.actions["action"].tolist() == ["none", "none"]
+    assert result.coverage["state"].tolist() == ["covered", "covered"]
+
+
+def test_account_of_the_chart_alone_is_created():
+    """An account that the service does not have is to be created, as the chart has it."""
+    result = reconcile_accounts(**frames(accounts=without_first))
+    assert action(result, "0400") == ("create", "in the chart and not in the service")
+    assert "0400 Machines is in the chart and not in the service: create it (bktools accounts create)" in messages(
+        result
+    )
+    row = result.actions.set_index("external_id").loc["0400"]
+    assert row[["name", "code", "tax_code_external_id"]].tolist() == ["Machines", "0400", "V19"]
+    assert not row["archived"]
+
+
+@pytest.mark.parametrize("state", ["REJECTED", "UNKNOWN", "PLANNED", "created", "ELSE"])
+def test_account_that_may_not_have_arrived_counts_as_not_known(state):
+    """Only created, matched, existing and imported accounts are known."""
+    assert action(reconcile_accounts(**frames(accounts=first(state=state))), "0400")[0] == "create"
+
+
+@pytest.mark.parametrize("state", ["CREATED", "MATCHED", "EXISTS", "IMPORTED"])
+def test_account_that_arrived_is_never_created(state):
+    """An account the service has is not created again, whether or not its id is known."""
+    for values in ({"state": state}, {"state": state, "id": None, "name": None, "code": None, "archived": None}):
+        result = reconcile_accounts(**frames(accounts=first(**values)))
+        assert action(result, "0400") == ("none", "the same in the chart and in the service")
+
+
+def test_unknown_id_is_a_finding_that_says_how_to_import():
+    """An account known to exist without its id can be imported."""
+    result = reconcile_accounts(**frames(accounts=first(state="EXISTS", id=None), categories=without_first))
+    assert messages(result) == [
+        "0400 Machines exists in the service and its ID is unknown here: import it (bktools accounts import FILE)"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("chart", "account", "verb"),
+    [
+        (True, False, "archive"),
+        (False, True, "unarchive"),
+        (True, True, "none"),
+        (False, None, "none"),
+        (True, None, "none"),
+    ],
+)
+def test_archived_flags_decide_archive_and_unarchive(chart, account, verb):
+    """The ERP's flag is the truth; an unknown flag of the service is no difference."""
+    result = reconcile_accounts(**frames(chart=first(archived=chart), accounts=first(archived=account)))
+    assert action(result, "0400")[0] == verb
+
+
+@pytest.mark.parametrize(("archived", "verb"), [(False, "archive"), (True, "none"), (None, "none")])
+def test_account_that_left_the_chart_is_archived(archived, verb):
+    """An active account that the chart no longer has is to be archived, and its category is in error."""
+    result = reconcile_accounts(**frames(chart=without_first, accounts=first(archived=archived)))
+    assert action(result, "0400")[0] == verb
+    found = result.findings.set_index("check")
+    assert ("category_on_account_to_be_archived" in found.index) == (verb == "archive")
+
+
+def test_archived_account_of_the_chart_alone_needs_nothing():
+    """What is archived in the ERP is not created in the service."""
+    result = reconcile_accounts(**frames(chart=first(archived=True), accounts=without_first, categories=without_first))
+    assert action(result, "0400") == ("none", "archived in the ERP and unknown to the service")
+    assert messages(result) == []
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "why"),
+    [
+        ("name", "machines", "the name differs"),
+        ("code", "0400 ", "the code differs"),
+        ("tax_code_external_id", None, "the tax code differs"),
+    ],
+)
+def test_text_is_compared_to_the_letter(field, value, why):
+    """Case, blanks and missing values are differences, with both values in the finding."""
+    result = reconcile_accounts(**frames(accounts=first(**{field: value})))
+    assert action(result, "0400") == ("update", why)
+    row = result.findings[result.findings["field"] == field].iloc[0]
+    assert row["service_value"] == value if value else pd.isna(row["service_value"])
+
+
+def test_nothing_is_matched_on_name_or_code():
+    """An account with another external ID is another account, whatever else is the same."""
+    result = reconcile_accounts(**frames(accounts=first(external_id="A-0400")))
+    assert action(result, "0400")[0] == "create"
+    assert action(result, "A-0400")[0] == "archive"
+
+
+def test_lost_leading_zeros_are_an_error_before_anything_is_created():
+    """A spreadsheet that turned 0400 into 400 is named as such."""
+    result = reconcile_accounts(**frames(chart=first(external_id="400", code="400")))
+    found = result.findings[result.findings["check"] == "leading_zeros_lost"]
+    assert found[["severity", "erp_value", "service_value"]].to_numpy().tolist() == [["error", "400", "0400"]]
+
+
+def test_accounts_of_another_company_are_left_alone():
+    """A chart of one company says nothing of the accounts of another: none of them is to be archived."""
+    given = frames()
+    other = given["accounts"].assign(company_id="company-other")
+    result = reconcile_accounts(**given | {"accounts": pd.concat([given["accounts"], other])})
+    mine = result.actions[result.actions["company_id"] == "company-other"]
+    assert set(mine["action"]) == {"none"}
+    assert result.findings["check"].tolist() == ["company_without_chart"]
+
+
+def test_chart_without_company_is_of_the_only_one():
+    """A chart from an ERP's file has no company; it is that of the accounts and categories."""
+    given = frames()
+    for chart in (given["chart"].drop(columns="company_id"), given["chart"].assign(company_id=None)):
+        result = reconcile_accounts(**given | {"chart": chart})
+        assert messages(result) == []
+        assert set(result.actions["company_id"]) == {"company-z"}
+
+
+@pytest.mark.parametrize("companies", [["company-z", "company-y"], None])
+def test_chart_without_company_is_refused_where_it_is_not_plain(companies):
+    """With several companies, or none, the chart must say its own."""
+    given = frames()
+    given["chart"] = given["chart"].drop(columns="company_id")
+    if companies:
+        given["categories"]["company_id"] = companies
+    else:
+        given = {noun: frame if noun == "chart" else frame.iloc[:0] for noun, frame in given.items()}
+    with pytest.raises(ArgumentError, match=r"^chart does not say its company, .*: give a column company_id$"):
+        reconcile_accounts(**given)
+
+
+def test_what_was_not_given_is_not_compared():
+    """A chart without tax codes does not make every tax code of the service a difference."""
+    given = frames()
+    given["chart"] = given["chart"].drop(columns="tax_code_external_id")
+    assert messages(reconcile_accounts(**given)) == []
+
+
+@pytest.mark.parametrize("noun", ["chart", "accounts", "categories"])
+def test_missing_column_is_named(noun, engine):
+    """A required column that is missing is named with its frame, on every engine."""
+    given = engine.frames(world.tables(world.plain()))
+    column = "state" if noun == "accounts" else "archived"
+    given[noun] = schema.to_pandas(world.tables(world.plain())[noun]).drop(columns=column)
+    if type(engine).__name__ == "DuckDB":
+        given = {name: schema.to_pandas(table) for name, table in world.tables(world.plain()).items()} | {
+            noun: given[noun]
+        }
+    with pytest.raises(InputError, match=f"^{noun}: needs the column {column}$"):
+        reconcile_accounts(**given)
+
+
+@pytest.mark.parametrize(
+    ("noun", "column", "value", "message"),
+    [
+        ("chart", "code", 400, "chart: column code must be text (a number has lost its leading zeros), is Int64"),
+        ("chart", "archived", "no", "chart: column archived must be true or false, is String"),
+        ("categories", "archived", None, "categories: column archived is empty in 2 rows: fill it"),
+        ("accounts", "company_id", None, "accounts: column company_id is empty in 2 rows: fill it"),
+    ],
+)
+def test_column_that_cannot_be_taken_is_refused(noun, column, value, message):
+    """Numbers for codes, words for flags and gaps are refused with one line."""
+    given = frames()
+    given[noun] = given[noun].assign(**{column: value})
+    with pytest.raises(InputError) as caught:
+        reconcile_accounts(**given)
+    assert str(caught.value) == message
+
+
+def test_callers_frames_are_not_changed_and_may_have_more_columns():
+    """What was handed in is as it was, extra columns and all."""
+    given = {noun: frame.assign(more=1) for noun, frame in frames(accounts=without_first).items()}
+    before = {noun: frame.copy(deep=True) for noun, frame in given.items()}
+    assert len(reconcile_accounts(**given).findings) > 0
+    for noun, frame in given.items():
+        pd.testing.assert_frame_equal(frame, before[noun])
+
+
+def test_empty_frames_give_empty_tables():
+    """Without a row there is no finding, and the columns and types stand."""
+    given = {noun: frame.iloc[:0] for noun, frame in frames().items()}
+    result = reconcile_accounts(**given)
+    assert [len(result.findings), len(result.actions), len(result.coverage), len(result.suggestions)] == [0, 0, 0, 0]
+    assert {str(kind) for kind in result.findings.dtypes} == {"str"}
+
+
+def test_lazy_frames_are_not_collected(engine):
+    """Lazy frames give lazy frames of their own engine; frames in memory give DataFrames."""
+    given = engine.frames(world.tables(world.plain()))
+    result = reconcile_accounts(**given)
+    assert [type(frame) for frame in (result.findings, result.actions, result.coverage, result.summary)] == [
+        type(given["chart"])
+    ] * 4

@@ -1,0 +1,111 @@
+import html.parser
+
+import matplotlib as mpl
+import pandas as pd
+import pytest
+import reconcile_world as world
+from matplotlib.figure import Figure
+
+from bktools.errors import StorageError
+from bktools.frames import schema
+from bktools.reconcile import reconcile_accounts
+
+mpl.use("Agg")
+
+
+def reconciled(rows):
+    return reconcile_accounts(**{noun: schema.to_pandas(table) for noun, table in world.tables(rows).items()})
+
+
+@pytest.fixture
+def result():
+    """Give a reconciliation with findings of every severity, of two companies."""
+    return reconciled(world.seeded(1, 40))
+
+
+def test_text_says_what_was_found(result):
+    """The text has the counts, the most severe findings, and where the others are."""
+    text = repr(result)
+    errors = (result.findings["severity"] == "error").sum()
+    assert text.startswith(f"Reconciliation: {len(result.findings)} findings ({errors} error, ")
+    assert result.findings["message"][0] in text
+    assert f"… and {len(result.findings) - 10:,} more in .findings" in text
+    assert len(text.splitlines()) == 12
+
+
+def test_html_is_escaped_and_bounded(result):
+    """Names cannot become markup, and a thousand findings do not fill the notebook."""
+    page = result._repr_html_()
+    tags = set()
+    parser = html.parser.HTMLParser()
+    parser.handle_starttag = lambda tag, _: tags.add(tag)
+    parser.feed(page)
+    assert tags == {"p", "table", "thead", "tbody", "tr", "th", "td", "span"}
+    assert "&lt;b&gt;" in page
+    assert len(page) < 25_000
+
+
+def test_nothing_to_say_is_said():
+    """Without findings the text, the page and the plot say so."""
+    fine = reconciled(world.plain())
+    assert (
+        repr(fine)
+        == "Reconciliation: 0 findings (0 error, 0 warning, 0 info); accounts: 2 none; 2 of 2 categories covered"
+    )
+    assert "<table" not in fine._repr_html_()
+    assert [text.get_text() for text in fine.plot().texts] == ["no findings"]
+
+
+def test_summary_counts_findings_and_verbs(result):
+    """Counts add up to the findings and to the accounts."""
+    verbs = result.summary["severity"] == ""
+    assert result.summary.loc[~verbs, "count"].sum() == len(result.findings)
+    assert result.summary.loc[verbs, "count"].sum() == len(result.actions)
+
+
+def test_plot_shows_every_check(result):
+    """The plot has one bar per check with its count, on the axes that are given."""
+    ax = Figure().subplots()
+    assert result.plot(ax) is ax
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert sorted(names) == sorted(check.replace("_", " ") for check in result.findings["check"].unique())
+    counts = result.findings["check"].value_counts()
+    assert [text.get_text() for text in ax.texts] == [f"{counts[name.replace(' ', '_')]:,}" for name in names]
+
+
+def test_suggestions_are_asked_for_and_not_applied():
+    """A category without an account is offered accounts of its company by name; the coverage stays as it is."""
+    rows = world.plain()
+    rows["categories"][1] |= {"name": "bank charges", "account_id": None}
+    result = reconciled(rows)
+    best = result.suggestions.iloc[0]
+    assert best[["category_id", "external_id", "account_name"]].tolist() == ["category-1200", "1200", "Bank"]
+    assert 60 <= best["score"] <= 100
+    assert result.coverage["state"].tolist() == ["covered", "no_account"]
+
+
+def test_csv_holds_the_tables(result, tmp_path):
+    """The three files hold the three tables, codes to the letter."""
+    paths = result.to_csv(tmp_path / "new" / "folder")
+    assert [path.name for path in paths] == ["findings.csv", "actions.csv", "coverage.csv"]
+    back = pd.read_csv(paths[1], dtype="str", keep_default_na=False)
+    assert back["external_id"].tolist() == result.actions["external_id"].fillna("").tolist()
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_csv_that_cannot_be_written_is_an_error(result, tmp_path):
+    """A folder that is a file is named."""
+    (tmp_path / "taken").write_text("here")
+    with pytest.raises(StorageError, match="taken"):
+        result.to_csv(tmp_path / "taken")
+
+
+def test_lazy_result_says_that_it_has_not_run(engine):
+    """Showing a reconciliation of lazy frames does not run it; its plot, suggestions and files do."""
+    result = reconcile_accounts(**engine.frames(world.tables(world.plain())))
+    if isinstance(result.findings, pd.DataFrame):
+        assert repr(result).startswith("Reconciliation: 0 findings")
+    else:
+        assert "not run yet" in repr(result)
+        assert "not run yet" in result._repr_html_()
+    assert len(result.suggestions) == 0

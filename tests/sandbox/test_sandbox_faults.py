@@ -1,0 +1,171 @@
+"""Each fault does to a client what it says, as often as it says."""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+import uuid
+import zlib
+from email.utils import parsedate_to_datetime
+
+import httpx
+import pytest
+
+from bktools.errors import ArgumentError
+from bktools.sandbox import Fault, Server, parse_fault
+
+SEARCH = "/v1/bookkeeping-categories:search"
+
+
+@pytest.fixture
+def ask(server, client):
+    def ask():
+        return client.post(SEARCH, json={"companyId": server.company_id})
+
+    return ask
+
+
+@pytest.mark.parametrize("form", ["seconds", "date", "none"])
+def test_rate_limited(server, ask, form):
+    """429 with Retry-After as seconds, as a date, or without it."""
+    server.inject(Fault("rate_limited", times=1, retry_after=form, seconds=3))
+    answer = ask()
+    assert (answer.status_code, answer.json()["type"]) == (429, "RATE_LIMITED")
+    waits = answer.headers.get("Retry-After")
+    if form == "date":
+        assert 0 < (parsedate_to_datetime(waits) - dt.datetime.now(dt.UTC)).total_seconds() <= 3
+    else:
+        assert waits == {"seconds": "3", "none": None}[form]
+    assert ask().status_code == 200
+
+
+def test_error(server, ask):
+    """A 5xx of the main host in the shape of its errors, of the balance host in plain text."""
+    server.inject(Fault("error", status=503))
+    assert (ask().status_code, ask().json()["type"]) == (503, "INTERNAL_ERROR")
+    headers = {"Authorization": f"Bearer {server.balance_token}"}
+    balance = httpx.get(f"{server.balance_url}/v1/companies/balance", headers=headers)
+    assert balance.status_code == 503
+    assert "contact the administrator" in balance.json()
+    server.clear_faults()
+    assert ask().status_code == 200
+
+
+def test_reset(server, ask, capfd):
+    """The connection breaks without an answer, and the server has no complaint."""
+    server.inject(Fault("reset", times=1))
+    with pytest.raises(httpx.ReadError):
+        ask()
+    assert ask().status_code == 200
+    assert capfd.readouterr().err == ""
+
+
+def test_drop_does_the_work(server, client):
+    """The request is done and its answer lost: what an integration must not send again."""
+    server.inject(Fault("drop", operation="create_export_job", times=1))
+    entry = str(uuid.uuid4())
+    job = {"companyId": server.company_id, "accountingEntryIds": [entry]}
+    with pytest.raises(httpx.ReadError):
+        client.post("/v3/export-jobs", json=job)
+    assert server.accepted_entries() == {entry: 1}
+    assert client.post("/v3/export-jobs", json=job).json()["type"] == "EXPORT_ALREADY_IN_PROGRESS"
+
+
+def test_cut(server, ask, capfd):
+    """The body ends before its announced length."""
+    server.inject(Fault("cut", times=1))
+    with pytest.raises(httpx.RemoteProtocolError, match="complete"):
+        ask()
+    assert ask().status_code == 200
+    assert capfd.readouterr().err == ""
+
+
+def test_cut_gzip(server, client):
+    """The body is whole for HTTP and cut for gzip, which many clients take for a success."""
+    whole = client.post(SEARCH, json={"companyId": server.company_id}).content
+    server.inject(Fault("cut_gzip", times=1))
+    with client.stream("POST", SEARCH, json={"companyId": server.company_id}) as answer:
+        packed = b"".join(answer.iter_raw())
+        assert answer.headers["Content-Encoding"] == "gzip"
+        assert len(packed) == int(answer.headers["Content-Length"])
+    unpacking = zlib.decompressobj(31)
+    assert whole.startswith(unpacking.decompress(packed))
+    assert not unpacking.eof
+
+
+def test_corrupt(server, ask):
+    """One byte is another one, the length is right, and the text no longer is."""
+    whole = ask().content
+    server.inject(Fault("corrupt", times=1))
+    damaged = ask().content
+    assert len(damaged) == len(whole)
+    assert sum(a != b for a, b in zip(damaged, whole, strict=True)) == 1
+    with pytest.raises(UnicodeDecodeError):
+        damaged.decode("utf-8")
+
+
+def test_latency(server, ask):
+    """The answer comes after the delay."""
+    server.inject(Fault("latency", seconds=0.15, times=1))
+    begun = time.monotonic()
+    assert ask().status_code == 200
+    assert time.monotonic() - begun >= 0.15
+
+
+def test_drift(server, ask):
+    """Between two pages a row goes in front and one comes at the end."""
+    before = server.category_ids()
+    server.inject(Fault("drift", times=1))
+    assert ask().json()["data"][0]["id"] == before[0]
+    after = server.category_ids()
+    assert after[:-1] == before[1:]
+    assert after[-1] not in before
+    assert ask().json()["data"][0]["id"] == before[1]
+
+
+def test_which_requests_are_hit(server, client, ask):
+    """Skip, every, times and operation choose the requests."""
+    server.inject(Fault("error", operation="search_categories", skip=1, every=2, times=2))
+    statuses = []
+    for _ in range(7):
+        statuses.append(ask().status_code)
+        assert client.get("/v2/employees").status_code == 200
+    assert statuses == [200, 500, 200, 500, 200, 200, 200]
+
+
+def test_configured_at_construction(tmp_path):
+    """Latency, requests a minute and faults hold from the first request on."""
+    with Server(tmp_path, latency=0.05, requests_per_minute=2, faults=[Fault("error", times=1)]) as server:
+        headers = {"Authorization": f"Bearer {server.token}"}
+        begun = time.monotonic()
+        answers = [httpx.get(f"{server.base_url}/v2/employees", headers=headers) for _ in range(4)]
+    assert time.monotonic() - begun >= 0.2
+    assert [answer.status_code for answer in answers] == [500, 200, 200, 429]
+    assert 50 <= int(answers[-1].headers["Retry-After"]) <= 60
+
+
+def test_parse():
+    """A line of text says the same as the fields."""
+    text = "rate_limited:operation=search_categories,times=3,retry_after=date,seconds=0.5"
+    assert parse_fault(text) == Fault(
+        "rate_limited", operation="search_categories", times=3, retry_after="date", seconds=0.5
+    )
+    assert parse_fault("reset") == Fault("reset")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("storm", "must be one of latency, rate_limited"),
+        ("reset:operation=sing", "operation must be one of search_categories"),
+        ("reset:colour=red", "has the options operation, times"),
+        ("reset:times=often", "times must be a number"),
+        ("reset:times=0", "needs every and times from 1"),
+        ("error:status=200", "status must be from 400"),
+        ("rate_limited:retry_after=soon", "retry_after must be one of"),
+    ],
+)
+def test_refused_faults(text, said):
+    """A fault that is none is refused with what there is."""
+    with pytest.raises(ArgumentError, match=said):
+        parse_fault(text)

@@ -1,0 +1,187 @@
+"""The description says what the code does."""
+
+from __future__ import annotations
+
+import re
+import uuid
+
+import httpx
+import pytest
+
+from bktools.contract import ENDPOINTS
+from bktools.contract.endpoint import Host
+from bktools.sandbox.app import BALANCE_ROUTES, MAIN_ROUTES
+from bktools.sandbox.routes import accounts, categories, employees, export_jobs
+
+FORMATS = {
+    "uuid": lambda text: str(uuid.UUID(text)) == text,
+    "date-time": lambda text: bool(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", text)),
+}
+TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None), "number": (int, float)}
+
+
+@pytest.fixture
+def document(shared):
+    return httpx.get(f"{shared.base_url}/openapi.json").json()
+
+
+def breaches(document, schema, value, where="body"):
+    """Return where a value is not as a schema says; every keyword the document uses is known here."""
+    if "$ref" in schema:
+        return breaches(document, document["components"]["schemas"][schema["$ref"].rpartition("/")[2]], value, where)
+    types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    if not any(is_of(type_, value) for type_ in types):
+        return [f"{where} is no {types}: {value!r}"]
+    found = [f"{where} is not of {schema['enum']}: {value!r}"] if value not in schema.get("enum", [value]) else []
+    if isinstance(value, dict):
+        found += breaches_of_object(document, schema, value, where)
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            found += breaches(document, schema["items"], inner, f"{where}[{number}]")
+    elif isinstance(value, str):
+        found += breaches_of_text(schema, value, where)
+    return found
+
+
+def breaches_of_object(document, schema, value, where):
+    properties = schema.get("properties", {})
+    # Objects with described fields have no others, whatever JSON Schema would let through.
+    others = schema.get("additionalProperties", False)
+    found = [f"{where} lacks {name}" for name in schema.get("required", ()) if name not in value]
+    for name, inner in value.items():
+        if name in properties:
+            found += breaches(document, properties[name], inner, f"{where}.{name}")
+        elif isinstance(others, dict):
+            found += breaches(document, others, inner, f"{where}.{name}")
+        elif not others:
+            found.append(f"{where}.{name} is not described")
+    return found
+
+
+def breaches_of_text(schema, value, where):
+    found = []
+    if "format" in schema and not FORMATS[schema["format"]](value):
+        found.append(f"{where} is no {schema['format']}: {value!r}")
+    if "pattern" in schema and not re.search(schema["pattern"], value):
+        found.append(f"{where} does not match {schema['pattern']}")
+    if not schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value)):
+        found.append(f"{where} is too long or short")
+    return found
+
+
+def is_of(type_, value):
+    if type_ == "integer":
+        return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, TYPES[type_]) and (type_ == "boolean" or not isinstance(value, bool))
+
+
+def test_describes_every_operation(document):
+    """Interface, routes and description have the same six operations."""
+    described = {
+        (method.upper(), path): operation["operationId"]
+        for path, item in document["paths"].items()
+        for method, operation in item.items()
+        if method != "servers"
+    }
+    routed = [endpoint for endpoint, _ in (*MAIN_ROUTES, *BALANCE_ROUTES)]
+    assert described == {(e.method, e.path): e.operation for e in ENDPOINTS}
+    assert {e.operation for e in routed} == {e.operation for e in ENDPOINTS}
+    assert all(e.host is Host.BALANCE for e, _ in BALANCE_ROUTES)
+    assert document["paths"]["/v1/companies/balance"]["get"]["deprecated"] is True
+
+
+@pytest.mark.parametrize(
+    ("schema", "fields"),
+    [
+        ("CategorySearch", categories.FIELDS),
+        ("AccountCreate", accounts.FIELDS),
+        ("ExportJobCreate", export_jobs.FIELDS),
+    ],
+)
+def test_bodies_have_the_fields_that_are_read(document, schema, fields):
+    """A body's description has the fields that are read, and requires those that are required."""
+    described = document["components"]["schemas"][schema]
+    assert described["properties"].keys() == fields.keys()
+    assert set(described["required"]) == {name for name, field in fields.items() if field.required}
+    for name, inner in described["properties"].items():
+        assert ("null" in inner["type"]) == (not fields[name].required)
+
+
+def test_sorting_keys_are_those_that_are_known(document):
+    """The keys a description offers are the keys that sort."""
+    for path, method, sortable in (
+        ("/v1/bookkeeping-categories:search", "post", categories.SORTABLE),
+        ("/v2/employees", "get", employees.SORTABLE),
+    ):
+        parameters = {p["name"]: p for p in document["paths"][path][method]["parameters"]}
+        assert parameters["sorting_keys"]["schema"]["items"]["enum"] == list(sortable)
+
+
+def test_credentials_are_those_that_are_taken(shared, document):
+    """An operation takes an API key exactly where its description says so."""
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            if method == "servers":
+                continue
+            url = item.get("servers", [{"url": shared.base_url}])[0]["url"]
+            target = url + path.replace("{employeeId}", str(uuid.uuid4()))
+            answer = httpx.request(method, target, auth=(shared.api_key, ""), json={} if method == "post" else None)
+            takes_key = {"apiKey": []} in operation["security"]
+            assert (answer.status_code != 401) == takes_key
+
+
+def requests(server):
+    company, nobody = server.company_id, str(uuid.uuid4())
+    account = {"companyId": company, "externalId": "openapi", "name": "x", "archived": False, "metadata": {"a": [1]}}
+    job = {"companyId": company, "accountingEntryIds": [nobody], "employeeId": nobody}
+    without_contra_accounts, without_integration = (other.id for other in server.companies()[1:3])
+    search, jobs = "/v1/bookkeeping-categories:search", "/v3/export-jobs"
+    yield "POST", search, {"companyId": company}, 200
+    yield "POST", f"{search}?limit=1&offset=1&sorting_keys=accountId&sorting_order=DESC", {"companyId": company}, 200
+    yield "POST", search, {}, 400
+    yield "POST", search, {"companyId": nobody}, 403
+    yield "POST", search, b"{}", 415
+    yield "POST", search, {"name": "x" * 5_000_000}, 413
+    yield "POST", "/v1/chart-of-accounts", account, 201
+    yield "POST", "/v1/chart-of-accounts", account, 200
+    yield "POST", "/v1/chart-of-accounts", account | {"name": "y"}, 409
+    yield "POST", jobs, job, 201
+    yield "POST", jobs, job, 409
+    yield "POST", jobs, job | {"companyId": without_contra_accounts}, 400
+    yield "POST", jobs, job | {"companyId": without_integration}, 404
+    yield "GET", "/v2/employees?limit=100", None, 200
+    yield "GET", "/v2/employees?limit=x", None, 400
+    yield "GET", f"/v2/employees/{nobody}", None, 404
+    yield "GET", "/v2/employees/x", None, 400
+
+
+def test_answers_are_as_described(server, client, document):
+    """Every kind of answer has a described status and keeps its schema to the last field."""
+    for method, target, body, status in requests(server):
+        how = {"content": body} if isinstance(body, bytes) else {"json": body}
+        answer = client.request(method, target, **how)
+        assert answer.status_code == status, (target, answer.text)
+        path = re.sub(r"/v2/employees/.*", "/v2/employees/{employeeId}", target.partition("?")[0])
+        described = document["paths"][path][method.lower()]["responses"][str(status)]
+        assert answer.headers["content-type"].startswith("application/json")
+        assert breaches(document, described["content"]["application/json"]["schema"], answer.json()) == []
+
+
+def test_answers_of_the_balance_host_are_as_described(server, document):
+    """The balance and its scope errors keep their schemas."""
+    responses = document["paths"]["/v1/companies/balance"]["get"]["responses"]
+    for token, status in ((server.balance_token, 200), ("x", 401), (server.issue_token([], balance=True), 403)):
+        headers = {"Authorization": f"Bearer {token}"}
+        answer = httpx.get(f"{server.balance_url}/v1/companies/balance", headers=headers)
+        assert answer.status_code == status
+        schema = responses[str(status)]["content"]["application/json"]["schema"]
+        assert breaches(document, schema, answer.json()) == []
+
+
+def test_breach_is_seen(document):
+    """The comparison itself can fail, so a pass says something."""
+    error = {"$ref": "#/components/schemas/Error"}
+    assert breaches(document, error, {"type": "x"})
+    assert breaches(document, error, {"type": "x", "message": 1})
+    assert breaches(document, error, {"type": "x", "message": "y", "more": 1})
+    assert breaches(document, {"type": "string", "format": "date-time"}, "2026-10-31")

@@ -1,0 +1,287 @@
+"""The operations beyond their shapes: filters, accounts, the life of export jobs, employees, the balance."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+from bktools.sandbox import Server
+
+SEARCH = "/v1/bookkeeping-categories:search"
+ACCOUNTS = "/v1/chart-of-accounts"
+JOBS = "/v3/export-jobs"
+
+
+def test_filters_combine(search):
+    """Every filter narrows, together they narrow to what passes all of them."""
+    everything = [row for offset in (0, 100, 200) for row in search(offset=offset)["data"]]
+    one = next(row for row in everything if row["archived"] and row["accountId"])
+    filters = {
+        "ids": [row["id"] for row in everything[:90]] + [one["id"]],
+        "accountIds": [one["accountId"]],
+        "categoryGroupIds": [one["categoryGroupId"]],
+        "archived": True,
+        "name": one["name"][:4].upper(),
+    }
+    filters["ids"] = sorted(set(filters["ids"]))
+
+    def passes(row):
+        return (
+            row["id"] in filters["ids"]
+            and row["accountId"] in filters["accountIds"]
+            and row["categoryGroupId"] in filters["categoryGroupIds"]
+            and row["archived"]
+            and filters["name"].casefold() in row["name"].casefold()
+        )
+
+    found = search(filters)
+    assert found["data"] == [row for row in everything if passes(row)]
+    assert one in found["data"]
+    assert found["pagination"]["total"] == len(found["data"])
+    for name in filters:
+        assert search({name: filters[name]})["pagination"]["total"] > 0
+
+
+def test_name_search_knows_no_case(search):
+    """A name is found by any part of it in any case, in any script."""
+    assert {row["name"] for row in search({"name": "STRASSE"})["data"]} == {"Straße & Maut"}
+    assert {row["name"] for row in search({"name": "🥨"})["data"]} == {"Snacks & Getränke 🥨"}
+    assert search({"name": "%"})["data"] == []
+    assert search({"name": ""})["pagination"]["total"] == 240
+
+
+def test_empty_list_is_no_filter(search):
+    """An empty list of a filter is the same as none."""
+    assert search({"ids": [], "accountIds": []})["pagination"]["total"] == 240
+
+
+def test_ids_in_capitals(search):
+    """A UUID is the same in capitals."""
+    first = search(limit=1)["data"][0]
+    assert search({"ids": [first["id"].upper()]})["data"] == [first]
+
+
+@pytest.mark.parametrize(
+    ("filters", "said"),
+    [
+        ({"companyId": None}, "companyId is required"),
+        ({"ids": ["x"]}, "ids[0] must be a UUID, got 'x'"),
+        (
+            {"ids": ["123E4567-e89b-42d3-a456-426614174000", "123e4567-e89b-42d3-a456-426614174000"]},
+            "items must be unique",
+        ),
+        ({"archived": 0}, "archived must be true or false, got 0"),
+        ({"name": ["a"]}, "name must be text"),
+        ({"accountIDs": []}, "unknown field 'accountIDs'; known are companyId, ids"),
+    ],
+)
+def test_refused_filters_say_what(refusal, filters, said):
+    """A filter that breaks a rule is refused with its name and the rule."""
+    assert said in refusal(filters)
+
+
+def account(server, external_id="4711", **fields):
+    return {"companyId": server.company_id, "externalId": external_id, "name": "Büro", "archived": False} | fields
+
+
+def test_account_is_created_matched_or_refused(server, client):
+    """New: 201; the same again: 200 with the same account; with something differing: 409, and nothing changes."""
+    sent = account(server, code="0400 ", taxCodeExternalId="VSt19")
+    created = client.post(ACCOUNTS, json=sent)
+    assert created.status_code == 201
+    assert sent.items() <= created.json()["data"].items()
+    for again in (sent, account(server), account(server, code=None), account(server, metadata={"other": 1})):
+        matched = client.post(ACCOUNTS, json=again)
+        assert matched.status_code == 200
+        assert matched.json() == created.json()
+    for name, value in (("name", "büro"), ("code", "0400"), ("archived", True), ("taxCodeExternalId", "VSt7")):
+        refused = client.post(ACCOUNTS, json=sent | {name: value})
+        assert refused.status_code == 409
+        assert refused.json()["type"] == "ACCOUNT_ALREADY_EXISTS"
+        assert refused.json()["message"].endswith(name)
+    assert client.post(ACCOUNTS, json=sent).json() == created.json()
+
+
+def test_external_id_to_the_letter(server, client):
+    """Ids that differ in a space, a zero or a case are different accounts, and so are companies."""
+    other = server.companies()[1].id
+    ids = ["400", "0400", "0400 ", " 0400", "A", "a", "\u00e9", "e\u0301", "x\u0000y"]
+    answers = [client.post(ACCOUNTS, json=account(server, name)) for name in ids]
+    answers.append(client.post(ACCOUNTS, json=account(server, "400", companyId=other)))
+    assert [answer.status_code for answer in answers] == [201] * len(answers)
+    assert [answer.json()["data"]["externalId"] for answer in answers] == [*ids, "400"]
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        '{"rate": 1.10, "big": 123456789012345678901234567890, "tiny": 1E-400}',
+        '{ "spaced" :\n [ ] , "a": null, "a": true }',
+        '{"lone": "\\ud800", "pair": "\\ud83e\\udd68", "raw": "🥨"}',
+        '{"deep": ' + "[" * 200 + "]" * 200 + "}",
+        '{"digits": ' + "9" * 10_000 + "}",
+    ],
+)
+def test_metadata_kept_as_sent(server, client, metadata):
+    """Metadata come back to the letter, whatever JSON they are."""
+    fields = json.dumps(account(server, "with metadata"))
+    sent = f'{fields[:-1]}, "metadata": {metadata}}}'
+    answers = [
+        client.post(ACCOUNTS, content=sent.encode(), headers={"Content-Type": "application/json"}) for _ in range(2)
+    ]
+    assert [answer.status_code for answer in answers] == [201, 200]
+    assert all(f'"metadata": {metadata}' in answer.text for answer in answers)
+
+
+def test_concurrent_creates_make_one_account(server):
+    """Sixteen at once with the same pair over two servers on one file: one is new, the others match it."""
+    with Server(server.file.parent) as second:
+        targets = [server, second] * 8
+
+        def create(target):
+            headers = {"Authorization": f"Bearer {target.token}"}
+            return httpx.post(target.base_url + ACCOUNTS, json=account(target, "race"), headers=headers, timeout=30)
+
+        with ThreadPoolExecutor(16) as pool:
+            answers = list(pool.map(create, targets))
+    assert sorted(answer.status_code for answer in answers) == [200] * 15 + [201]
+    assert len({answer.json()["data"]["id"] for answer in answers}) == 1
+
+
+def job_body(server, entries=2, **fields):
+    return {"companyId": server.company_id, "accountingEntryIds": [str(uuid.uuid4()) for _ in range(entries)]} | fields
+
+
+def test_export_job_lives(server, client):
+    """A job goes from pending over in_progress to completed with its timestamps; meanwhile the company takes no other."""
+    body = job_body(server)
+    created = client.post(JOBS, json=body)
+    assert created.status_code == 201
+    job = created.json()["data"]
+    assert job["status"] == "pending"
+    assert job["lastUpdatedAt"] == job["createdAt"]
+    assert "startedAt" not in job
+    busy = client.post(JOBS, json=job_body(server))
+    assert (busy.status_code, busy.json()["type"]) == (409, "EXPORT_ALREADY_IN_PROGRESS")
+    seen = {}
+    deadline = time.monotonic() + 10
+    while "completed" not in seen and time.monotonic() < deadline:
+        now = server.export_jobs()[0]
+        seen[now["status"]] = now
+        time.sleep(0.01)
+    assert list(seen) == ["pending", "in_progress", "completed"]
+    assert seen["in_progress"]["startedAt"] == seen["in_progress"]["lastUpdatedAt"] > job["createdAt"]
+    done = seen["completed"]
+    assert done["completedAt"] == done["lastUpdatedAt"] > done["startedAt"]
+    assert "failureReason" not in done
+    assert client.post(JOBS, json=job_body(server)).status_code == 201
+    assert all(server.accepted_entries()[entry] == 1 for entry in body["accountingEntryIds"])
+    assert len(server.accepted_entries()) == 4
+
+
+@pytest.mark.parametrize(
+    ("outcome", "status", "reason", "stamp"),
+    [
+        ("failed", "failed", "invalid_configuration", None),
+        ("completed_with_errors", "completed_with_errors", "validation_failure", "completedAt"),
+        ("expired", "failed", "job_expired", "expiredAt"),
+    ],
+)
+def test_export_job_ends_otherwise(tmp_path, outcome, status, reason, stamp):
+    """A failed, a partly failed and an expired job carry reason, type and the timestamp of their end, and only that."""
+    with Server(tmp_path, job_seconds=0.05) as server:
+        server.configure_company(server.company_id, job_outcome=outcome, job_expires_in=0)
+        headers = {"Authorization": f"Bearer {server.token}"}
+        assert httpx.post(server.base_url + JOBS, json=job_body(server), headers=headers).status_code == 201
+        time.sleep(0.08)
+        job = server.export_jobs()[0]
+    assert (job["status"], job["failureReasonType"]) == (status, reason)
+    assert job["failureReason"]
+    assert {"completedAt", "expiredAt"} & job.keys() == ({stamp} if stamp else set())
+    assert ("startedAt" in job) == (outcome != "expired")
+
+
+def test_refusals_follow_the_configuration(server, client):
+    """Each of the refusals is reached by configuring the company, and undone the same way; no entry is accepted."""
+    company = server.company_id
+
+    def create():
+        answer = client.post(JOBS, json=job_body(server))
+        return answer.status_code, answer.json().get("type")
+
+    server.configure_company(company, has_contra_accounts=False)
+    assert create() == (400, "MISSING_CONTRA_ACCOUNTS")
+    server.configure_company(company, has_integration=False)
+    assert create() == (404, "ACCOUNTING_INTEGRATION_NOT_FOUND")
+    assert server.accepted_entries() == {}
+    server.configure_company(company, has_integration=True, has_contra_accounts=True)
+    assert create() == (201, None)
+
+
+def test_concurrent_jobs_start_one(server):
+    """Of many jobs sent at once to two servers one is accepted."""
+    with Server(server.file.parent, job_seconds=60) as second:
+        server.configure_company(server.company_id, job_outcome="expired")  # holds the company for an hour
+
+        def create(target):
+            headers = {"Authorization": f"Bearer {target.token}"}
+            return httpx.post(target.base_url + JOBS, json=job_body(target), headers=headers, timeout=30).status_code
+
+        with ThreadPoolExecutor(12) as pool:
+            statuses = list(pool.map(create, [server, second] * 6))
+    assert sorted(statuses) == [201] + [409] * 11
+
+
+def test_an_entry_sent_twice_counts_twice(server, client):
+    """The count of accepted entries shows what would be booked twice."""
+    entry = str(uuid.uuid4())
+    answer = client.post(JOBS, json={"companyId": server.company_id, "accountingEntryIds": [entry, entry.upper()]})
+    assert answer.json()["data"]["numberOfItems"] == 2
+    assert server.accepted_entries() == {entry: 2}
+
+
+def test_employees_of_all_companies(shared, reader):
+    """Without a company the search answers for every company the token can see, with one for that one."""
+    everybody = reader.get("/v2/employees").json()["data"]
+    companies = [company.id for company in shared.companies()]
+    assert {row["companyId"] for row in everybody} == set(companies)
+    token = shared.issue_token(companies=companies[1:2])
+    seen = reader.get("/v2/employees", headers={"Authorization": f"Bearer {token}"}).json()
+    assert {row["companyId"] for row in seen["data"]} == {companies[1]}
+    assert seen["pagination"]["total"] == len(seen["data"]) == 6
+
+
+def test_employee_filters_are_exact(reader):
+    """E-mail and external ID are compared to the letter."""
+    rows = reader.get("/v2/employees").json()["data"]
+    email = rows[0]["email"]
+    assert [row["id"] for row in reader.get("/v2/employees", params={"email": email}).json()["data"]] == [rows[0]["id"]]
+    assert reader.get("/v2/employees", params={"email": email.upper()}).json()["data"] == []
+    assert reader.get("/v2/employees", params={"email": email[:-1]}).json()["data"] == []
+    assert {row["code"] for row in reader.get("/v2/employees", params={"code": "0001"}).json()["data"]} == {"0001"}
+
+
+def test_employee_read_equals_its_row(reader):
+    """The read by ID answers what the search lists, with the fields that are known and no others."""
+    rows = reader.get("/v2/employees", params={"limit": 100}).json()["data"]
+    for row in rows[:8]:
+        assert reader.get(f"/v2/employees/{row['id']}").json() == {"data": row}
+    fields = set.union(*(set(row) for row in rows))
+    assert fields == {
+        "id", "companyId", "email", "firstName", "lastName", "avatar", "code", "jobTitle", "phone", "role",
+    }  # fmt: skip
+    for optional in ("avatar", "code", "jobTitle", "phone", "role"):
+        assert 0 < sum(optional in row for row in rows) < len(rows)
+
+
+def test_balance_of_the_tokens_company(shared):
+    """The balance is that of the token's company, its digits as they are."""
+    yen = shared.companies()[2]
+    token = shared.issue_token(balance=True, companies=[yen.id])
+    answer = httpx.get(f"{shared.balance_url}/v1/companies/balance", headers={"Authorization": f"Bearer {token}"})
+    assert answer.text == f'{{"currency": "JPY", "current": {yen.current}, "available": {yen.available}}}'

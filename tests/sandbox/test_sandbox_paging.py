@@ -1,0 +1,230 @@
+"""Pages lead through a table exactly, whatever the sorting and whatever changes meanwhile."""
+
+from __future__ import annotations
+
+import itertools
+
+import httpx
+import pytest
+
+from bktools.sandbox import Server
+
+KEYS = ("name", "accountId", "taxCodeId", "archived", "categoryGroupId", "id", "companyId")
+ORDERS = ("ASC", "ASC_NULLS_FIRST", "ASC_NULLS_LAST", "DESC", "DESC_NULLS_FIRST", "DESC_NULLS_LAST")
+
+
+@pytest.fixture(scope="session")
+def table(shared):
+    """All categories in the order of the table, read in one page by a server that allows it."""
+    with Server(shared.file.parent, max_limit=1000) as wide:
+        answer = httpx.post(
+            f"{wide.base_url}/v1/bookkeeping-categories:search",
+            json={"companyId": wide.company_id},
+            headers={"Authorization": f"Bearer {wide.token}"},
+            params={"limit": 1000},
+        )
+    rows = answer.json()["data"]
+    assert len(rows) == 240
+    return rows
+
+
+def forwards(search, **paging):
+    rows, cursor = [], None
+    while True:
+        page = search(**paging, **({"after": cursor} if cursor else {}))
+        rows += page["data"]
+        envelope = page["pagination"]
+        assert envelope["hasPreviousPage"] == (cursor is not None)
+        assert envelope["total"] == 240
+        if not envelope["hasNextPage"]:
+            return rows, envelope
+        cursor = envelope["endCursor"]
+
+
+def backwards(search, last, **paging):
+    """Read from the last page towards the first."""
+    pages, envelope = [], last
+    while envelope["hasPreviousPage"]:
+        page = search(**paging, before=envelope["startCursor"])
+        envelope = page["pagination"]
+        assert envelope["hasNextPage"] is True
+        pages.append(page["data"])
+    return list(itertools.chain.from_iterable(reversed(pages)))
+
+
+def expected_order(table, keys, orders):
+    rows = [(number, row) for number, row in enumerate(table)]
+    descending_ties = orders[-1].startswith("DESC")
+    rows.sort(key=lambda pair: pair[0], reverse=descending_ties)
+    for key, order in reversed(list(zip(keys, orders, strict=True))):
+        descending = order.startswith("DESC")
+        nulls_first = order in {"ASC_NULLS_FIRST", "DESC", "DESC_NULLS_FIRST"}
+        with_value = [pair for pair in rows if pair[1][key] is not None]
+        without = [pair for pair in rows if pair[1][key] is None]
+        with_value.sort(key=lambda pair: pair[1][key], reverse=descending)
+        rows = without + with_value if nulls_first else with_value + without
+    return [row["id"] for _, row in rows]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("key", KEYS)
+def test_every_order_of_every_key(search, table, key, order):
+    """Each of the six orders sorts as it says, nulls included, and cursors lead through it both ways."""
+    rows, last = forwards(search, sorting_keys=key, sorting_order=order, limit=70)
+    assert [row["id"] for row in rows] == expected_order(table, [key], [order])
+    before = backwards(search, last, sorting_keys=key, sorting_order=order, limit=70)
+    assert before == rows[: len(before)]
+    assert len(before) == 210
+
+
+@pytest.mark.parametrize(
+    ("keys", "orders"),
+    [
+        (("archived", "accountId"), ("DESC", "ASC_NULLS_FIRST")),
+        (("taxCodeId", "accountId", "name"), ("ASC_NULLS_LAST", "DESC_NULLS_LAST", "DESC")),
+        (("taxCodeId", "accountId"), ("DESC_NULLS_FIRST", "DESC_NULLS_FIRST")),
+    ],
+)
+@pytest.mark.parametrize("limit", [1, 37, 100])
+def test_several_keys(search, table, keys, orders, limit):
+    """Several sorting keys, each with its own order, page by page of any size."""
+    if limit == 1:
+        page = search(sorting_keys=keys, sorting_order=orders, limit=1, offset=17)
+        assert page["data"][0]["id"] == expected_order(table, keys, orders)[17]
+        return
+    rows, last = forwards(search, sorting_keys=keys, sorting_order=orders, limit=limit)
+    assert [row["id"] for row in rows] == expected_order(table, keys, orders)
+    before = backwards(search, last, sorting_keys=keys, sorting_order=orders, limit=limit)
+    assert before == rows[: len(before)]
+
+
+@pytest.mark.parametrize("offset", [0, 1, 99, 100, 101, 199, 200, 239, 240, 241, 2**63 - 1])
+def test_offset(search, table, offset):
+    """An offset skips exactly so many rows, and the flags say what lies on either side."""
+    page = search(offset=offset, limit=30)
+    envelope = page["pagination"]
+    assert page["data"] == table[offset : offset + 30]
+    assert envelope["hasPreviousPage"] == (offset > 0)
+    assert envelope["hasNextPage"] == (offset + 30 < 240)
+    assert ("startCursor" in envelope) == ("endCursor" in envelope) == (offset < 240)
+
+
+def test_limit_zero(search):
+    """A page of no rows still says what there is."""
+    first = search(limit=0)
+    assert first["data"] == []
+    assert first["pagination"]["hasNextPage"] is True
+    assert first["pagination"]["hasPreviousPage"] is False
+    assert first["pagination"]["total"] == 240
+    last = search(limit=0, offset=240)["pagination"]
+    assert (last["hasNextPage"], last["hasPreviousPage"]) == (False, True)
+
+
+def test_limit_is_capped_silently(search):
+    """More than the cap is answered with the cap; no limit at all means the cap."""
+    page = search(limit=1000)
+    assert len(page["data"]) == 100
+    assert page["pagination"]["currentRequestPagination"]["limit"] == 1000
+    assert len(search()["data"]) == 100
+
+
+def test_echo(search):
+    """The echo holds what was sent and nothing else."""
+    page = search(limit=2, offset=3, sorting_keys=["name", "id"], sorting_order=["DESC", "ASC"])
+    assert page["pagination"]["currentRequestPagination"] == {
+        "parameters": {
+            "limit": ["2"],
+            "offset": ["3"],
+            "sorting_keys": ["name", "id"],
+            "sorting_order": ["DESC", "ASC"],
+        },
+        "limit": 2,
+        "offset": 3,
+        "sortingKeys": ["name", "id"],
+        "sortingOrder": ["DESC", "ASC"],
+    }
+    assert search()["pagination"]["currentRequestPagination"] == {"parameters": {}}
+
+
+def test_cursor_belongs_to_its_query(search, refusal):
+    """A cursor is refused with other filters or sorting, when it was changed, and when nobody wrote it."""
+    cursor = search(limit=5)["pagination"]["endCursor"]
+    assert "another search" in refusal({"archived": False}, after=cursor)
+    assert "another search" in refusal(after=cursor, sorting_keys="name")
+    changed = ("B" if cursor[0] == "A" else "A") + cursor[1:]
+    assert "no cursor" in refusal(after=changed)
+    assert "no cursor" in refusal(before="AAAA====")
+    assert "no cursor" in refusal(before="~~=A2")
+    # The size of a page and an order that is spelled out belong to no query.
+    assert len(search(limit=7, after=cursor)["data"]) == 7
+
+
+def test_cursors_hold_while_rows_come_and_go(server, client):
+    """Rows removed and added while paging: no other row is lost or comes twice, and the cursor's own row may go."""
+    before = server.category_ids()
+    seen, cursor = [], None
+    while True:
+        params = {"limit": 30} | ({"after": cursor} if cursor else {})
+        page = client.post(
+            "/v1/bookkeeping-categories:search", json={"companyId": server.company_id}, params=params
+        ).json()
+        seen += [row["id"] for row in page["data"]]
+        if not page["pagination"]["hasNextPage"]:
+            break
+        cursor = page["pagination"]["endCursor"]
+        server.remove_category(seen[0] if len(seen) < 60 else seen[-1])
+        if len(seen) < 150:
+            added = server.add_category("added while paging")
+            before.append(added)
+    assert seen == before
+    assert page["pagination"]["total"] == len(server.category_ids()) < len(before)
+
+
+def test_a_cursor_outlives_the_server(tmp_path):
+    """A cursor of one run leads on in the next, and in another server on the same file."""
+
+    def page(running, **params):
+        return httpx.post(
+            f"{running.base_url}/v1/bookkeeping-categories:search",
+            json={"companyId": running.company_id},
+            headers={"Authorization": f"Bearer {running.token}"},
+            params={"limit": 10} | params,
+        ).json()
+
+    with Server(tmp_path) as first:
+        cursor = page(first)["pagination"]["endCursor"]
+        expected = page(first, after=cursor)["data"]
+        with Server(tmp_path) as beside:
+            assert page(beside, after=cursor)["data"] == expected
+    with Server(tmp_path) as again:
+        assert page(again, after=cursor)["data"] == expected
+
+
+@pytest.mark.parametrize(
+    ("paging", "said"),
+    [
+        ({"before": "A", "after": "A"}, "after cannot be combined with before"),
+        ({"before": "A", "offset": 0}, "offset cannot be combined with before"),
+        ({"after": "A", "offset": 0}, "offset cannot be combined with after"),
+        ({"after": "abc"}, "after must match"),
+        ({"after": "A\n"}, "after must match"),
+        ({"before": ""}, "before must match"),
+        ({"limit": "ten"}, "limit must be a whole number"),
+        ({"limit": "\uff11"}, "limit must be a whole number"),
+        ({"limit": "+1"}, "limit must be a whole number"),
+        ({"limit": "9" * 5000}, "limit must be a whole number"),
+        ({"limit": [1, 2]}, "limit was given 2 times"),
+        ({"limit": -1}, "limit must be from 0"),
+        ({"limit": 2**31}, "limit must be from 0 to 2147483647"),
+        ({"offset": 2**63}, "offset must be from 0 to 9223372036854775807"),
+        ({"sorting_keys": "colour"}, "unknown sorting key 'colour'; known are id"),
+        ({"sorting_keys": ["name", "name"]}, "name was given twice"),
+        ({"sorting_order": "ASC"}, "one entry per sorting key: 0 keys, 1 orders"),
+        ({"sorting_keys": ["name", "id"], "sorting_order": "ASC"}, "2 keys, 1 orders"),
+        ({"sorting_keys": "name", "sorting_order": "asc"}, "sorting_order must be one of ASC"),
+        ({"page": 2}, "unknown query parameter 'page'; known are before"),
+    ],
+)
+def test_refused_paging_says_what(refusal, paging, said):
+    """What breaks a rule of paging is refused with a body that names the parameter and the rule."""
+    assert said in refusal(**paging)

@@ -1,0 +1,207 @@
+"""The state outlives everything: restarts, kills, and processes that start at once."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+import time
+
+import httpx
+import pytest
+
+from bktools.errors import ArgumentError, StorageError
+from bktools.sandbox import Server, reset
+
+SERVE = """
+import sys
+from bktools.sandbox import Server
+server = Server(sys.argv[1]).start()
+print(server.base_url, server.token, server.company_id, flush=True)
+server.wait()
+"""
+
+
+def serve(folder):
+    process = subprocess.Popen([sys.executable, "-c", SERVE, str(folder)], stdout=subprocess.PIPE, text=True)
+    return process, *process.stdout.readline().split()
+
+
+def write_until_killed(folder, kill_number):
+    """Create accounts one after the other until the server is killed; return the external IDs it answered for."""
+    process, url, token, company = serve(folder)
+    threading.Timer(0.02 + 0.013 * (kill_number % 7), process.kill).start()
+    answered = []
+    with (
+        contextlib.suppress(httpx.TransportError),
+        httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}) as client,
+    ):
+        for number in range(100_000):
+            name = f"{kill_number}-{number}"
+            body = {"companyId": company, "externalId": name, "name": name, "archived": False}
+            assert client.post("/v1/chart-of-accounts", json=body).status_code == 201
+            answered.append(name)
+    process.wait()
+    process.stdout.close()
+    return answered
+
+
+def test_kills_lose_nothing_that_was_answered(tmp_path):
+    """After kills in the middle of writing, every create that was answered is there, and the file is sound."""
+    answered = [name for kill_number in range(6) for name in write_until_killed(tmp_path, kill_number)]
+    assert len(answered) > 6
+    with Server(tmp_path) as server:
+        stored = {account.external_id for account in server.accounts()}
+    assert set(answered) <= stored
+    with contextlib.closing(sqlite3.connect(tmp_path / "service.sqlite")) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_processes_that_start_at_once_share_one_world(tmp_path):
+    """Several processes that find no state make one world together, and have the same tokens."""
+    command = [sys.executable, "-c", SERVE, str(tmp_path)]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(5)]
+    told = [process.stdout.readline().split() for process in processes]
+    for process in processes:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+    assert len({url for url, _, _ in told}) == 5
+    assert len({(token, company) for _, token, company in told}) == 1
+
+
+def test_restart_keeps_state_and_tokens(tmp_path):
+    """A second start has the same credentials and data, whatever world it was asked for."""
+    with Server(tmp_path) as first:
+        known = first.token, first.api_key, first.balance_token, first.company_id
+        added = first.add_category("kept")
+    with Server(tmp_path, seed=2, categories=5) as second:
+        assert (second.token, second.api_key, second.balance_token, second.company_id) == known
+        assert second.category_ids()[-1] == added
+
+
+def test_tokens_are_random(tmp_path):
+    """Two sandboxes of the same world have other tokens, which the other one does not take."""
+    with Server(tmp_path / "a") as first, Server(tmp_path / "b") as second:
+        assert first.company_id == second.company_id
+        assert len({first.token, second.token, first.api_key, second.api_key, first.balance_token}) == 5
+        answer = httpx.get(f"{first.base_url}/v2/employees", headers={"Authorization": f"Bearer {second.token}"})
+        assert answer.status_code == 401
+
+
+@pytest.mark.skipif(os.name != "posix", reason="file modes are of POSIX")
+def test_files_are_private(tmp_path):
+    """Folder 0700, files 0600: the state holds credentials."""
+    folder = tmp_path / "state"
+    with Server(folder) as server:
+        server.add_category("written")
+        files = list(folder.iterdir())
+        assert {file.name for file in files} >= {"service.sqlite", "service.sqlite-wal"}
+        assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_reset_forgets_its_own_files_only(tmp_path):
+    """A reset removes the database and nothing else; the next start makes the world anew."""
+    (tmp_path / "mine.txt").write_text("mine")
+    with Server(tmp_path) as server:
+        added, token = server.add_category("to be forgotten"), server.token
+    reset(tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]
+    reset(tmp_path)
+    with Server(tmp_path) as server:
+        assert added not in server.category_ids()
+        assert server.token != token
+
+
+def test_a_file_of_its_own(tmp_path):
+    """The state can be kept in any file."""
+    with Server(tmp_path, db=tmp_path / "other" / "world.db") as server:
+        assert len(server.category_ids()) == 240
+    assert (tmp_path / "other" / "world.db").exists()
+    assert not (tmp_path / "service.sqlite").exists()
+
+
+def test_a_foreign_file_is_refused(tmp_path):
+    """A file that is no sandbox database is left as it is and refused with the way out."""
+    file = tmp_path / "service.sqlite"
+    file.write_bytes(b"not a database, by no means" * 100)
+    with pytest.raises(StorageError, match="reset the sandbox"):
+        Server(tmp_path).start()
+    assert file.read_bytes().startswith(b"not a database")
+
+
+def test_a_taken_port_is_refused(server, tmp_path):
+    """A port in use is named, and the server can be started on another one."""
+    port = int(server.base_url.rpartition(":")[2])
+    with pytest.raises(StorageError, match=f"port {port} of 127.0.0.1"):
+        Server(tmp_path / "other", port=port).start()
+
+
+@pytest.mark.parametrize("option", [{"port": -1}, {"companies": 0}, {"max_limit": 0}, {"requests_per_minute": 0}])
+def test_refused_options(tmp_path, option):
+    """An option out of its bounds is refused by name before anything is made."""
+    with pytest.raises(ArgumentError, match=next(iter(option))):
+        Server(tmp_path / "none", **option)
+    assert not (tmp_path / "none").exists()
+
+
+def test_the_port_that_was_given(tmp_path):
+    """A port that is asked for is the one it listens on, on loopback alone."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with Server(tmp_path, port=port) as server:
+        assert server.base_url == f"http://127.0.0.1:{port}"
+        assert server.balance_url.startswith("http://127.0.0.1:")
+
+
+def test_start_and_stop_again(tmp_path):
+    """Starting twice is one start, stopping twice one stop, and a stopped server can start again."""
+    server = Server(tmp_path)
+    server.stop()
+    assert server.start() is server.start()
+    url = server.base_url
+    server.stop()
+    server.stop()
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"{url}/openapi.json")
+    with server:
+        assert httpx.get(f"{server.base_url}/openapi.json").status_code == 200
+
+
+def test_starts_inside_a_running_event_loop(tmp_path):
+    """A notebook runs an event loop; a server starts in it all the same."""
+
+    def ask():
+        with Server(tmp_path) as server:
+            return httpx.get(f"{server.base_url}/openapi.json").status_code
+
+    async def cell():
+        return ask()
+
+    assert asyncio.run(cell()) == 200
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are of POSIX")
+def test_ctrl_c_ends_the_waiting(tmp_path):
+    """Ctrl-C reaches the main thread as KeyboardInterrupt; the server's thread does not swallow it."""
+    process, url, *_ = serve(tmp_path)
+    assert httpx.get(f"{url}/openapi.json").status_code == 200
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=10) == -signal.SIGINT
+    process.stdout.close()
+
+
+def test_start_is_quick(tmp_path):
+    """The default world is made and served in well under a second."""
+    begun = time.monotonic()
+    with Server(tmp_path):
+        assert time.monotonic() - begun < 1

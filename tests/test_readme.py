@@ -1,0 +1,63 @@
+"""What the README shows, runs."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from bktools.cli.app import app
+from bktools.sandbox.sample import write_sample_data
+from bktools.settings import SETTINGS, load_settings
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_first_lines_run(tmp_path):
+    """The notebook's first lines run as they stand, in a folder with `data`, and make a plan."""
+    code = re.search(r"```python\n(.*?)```", README, re.DOTALL)[1]
+    assert len(code.strip().splitlines()) <= 12
+    shutil.copytree(ROOT / "data", tmp_path / "data")
+    program = f"{code}\nprint(len(plan.batches), len(created), len(categories))\nservice.close()\n"
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert [int(figure) > 0 for figure in done.stdout.split()] == [True, True, True]
+
+
+def test_the_config_file_is_read(tmp_path):
+    """The config file of the README is a valid one."""
+    text = re.search(r"```toml\n(.*?)```", README, re.DOTALL)[1].replace("…", "token")
+    path = tmp_path / "readme.toml"
+    path.write_text(text, encoding="utf-8")
+    settings = load_settings(config_file=path, env={})
+    assert (settings.environment, settings.base_url) == ("production", "https://books.example.com")
+    assert load_settings("staging", config_file=path, env={}).token is None
+
+
+def test_every_setting_is_told():
+    """Each setting has its line in the table, and the table names no other."""
+    told = set(re.findall(r"`BKTOOLS_([A-Z_]+)(?:=true)?`", README))
+    assert told == {name.upper() for name in SETTINGS} | {"ENVIRONMENT", "CONFIG"}
+
+
+def test_every_command_told_is_one():
+    """A command that the README names exists."""
+    known = {command.name for command in app.registered_commands} | {group.name for group in app.registered_groups}
+    told = set(re.findall(r"bktools ([a-z][a-z-]+)", README))
+    assert told - known - {"month-end"} <= {"turns"}
+
+
+def test_data_is_in_step_with_the_sandbox(tmp_path):
+    """The files in `data` are those that the generator writes today, to the byte."""
+    for path in write_sample_data(tmp_path):
+        assert path.read_bytes() == (ROOT / "data" / path.name).read_bytes()
+
+
+def test_top_level_holds_nothing_else():
+    """pyproject, README, bktools, notebooks, data, tests, and dot files."""
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    top = {name.split("/")[0] for name in tracked if not name.startswith(".")}
+    assert top <= {"pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE", "bktools", "notebooks", "data", "tests"}
