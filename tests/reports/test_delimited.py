@@ -62,6 +62,13 @@ def test_bytes_of_the_profiles(tmp_path: Path):
     }
 
 
+def test_times_keep_their_decimals(tmp_path: Path):
+    """Times are written with as many decimals of a second as they have, and no more."""
+    times = pd.to_datetime(["2026-11-02T08:30:00.250000Z", None]).as_unit("us")
+    path = bktools.to_csv(pd.DataFrame({"at": times, "n": [1, 2]}), tmp_path / "times.csv", "machine")
+    assert path.read_text() == "at,n\n2026-11-02T08:30:00.250Z,1\n,2\n"
+
+
 def test_amounts_are_never_in_scientific_notation(tmp_path: Path):
     """A rate of many decimals is written out."""
     rates = pd.array([Decimal("0.00000001"), None, Decimal("0E-8")], dtype=pd.ArrowDtype(pa.decimal128(38, 8)))
@@ -74,7 +81,9 @@ def test_no_cell_is_a_formula_of_the_data(awkward: pd.DataFrame, tmp_path: Path)
     for profile in ("excel", "excel-eu"):
         rows = _cells(bktools.to_csv(awkward[["code"]], tmp_path / "codes.csv", profile), profile)
         formulas = [cell for (cell,) in rows if cell[:1] in "=+-@\t\r" and cell]
-        assert formulas == [f'="{code}"' for code in ("0400", "12345678901234567", "1E5", "1-2", " 0400", "true")]
+        assert formulas == [
+            f'="{code}"' for code in ("0400", "12345678901234567", "1E5", "1-2", "+49 221 101", " 0400", "true")
+        ]
 
 
 def test_the_frame_is_not_changed(awkward: pd.DataFrame, tmp_path: Path):
