@@ -14,15 +14,16 @@ from bktools.service import Service
 
 
 @pytest.fixture(autouse=True)
-def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_folders(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads the settings of whoever runs it, or writes to their folders."""
+    own = tmp_path_factory.mktemp("own")
     for name in [name for name in os.environ if name.startswith("BKTOOLS_")]:
         monkeypatch.delenv(name)
-    config = tmp_path / "config.toml"
+    config = own / "config.toml"
     config.touch()
     monkeypatch.setenv("BKTOOLS_CONFIG", str(config))
-    monkeypatch.setenv("BKTOOLS_DATA_DIR", str(tmp_path / "bktools-data"))
-    monkeypatch.setenv("BKTOOLS_CACHE_DIR", str(tmp_path / "bktools-cache"))
+    monkeypatch.setenv("BKTOOLS_DATA_DIR", str(own / "data"))
+    monkeypatch.setenv("BKTOOLS_CACHE_DIR", str(own / "cache"))
 
 
 @pytest.fixture

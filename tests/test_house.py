@@ -98,14 +98,18 @@ def test_libraries_are_imported_where_they_belong():
 def test_the_sandbox_takes_no_rules_from_the_client():
     """Client and server cannot be wrong together: the sandbox imports neither validation nor paging of the contract."""
     taken = {
-        name for place, room, tree in _files() if room == "sandbox" for name in _imports(tree) if "bktools.contract" in name
+        name
+        for place, room, tree in _files()
+        if room == "sandbox"
+        for name in _imports(tree)
+        if "bktools.contract" in name
     }
     assert not {name for name in taken if name.startswith(("bktools.contract.rules", "bktools.contract.paging"))}
 
 
 def test_files_are_read_in_one_sitting():
     """No file is a drawer for the rest."""
-    long = {place: lines for place, lines in _lengths() if lines > 450}
+    long = {place: lines for place, lines in _lengths() if lines > 400}
     assert long == {}
 
 
@@ -128,18 +132,35 @@ def test_public_names_are_all_there():
 
 def test_the_design_s_names_are_public():
     """Every name the design promises can be imported."""
-    promised = """connect load_categories load_employees get_employee get_balance load_accounts import_accounts
-        load_export_jobs compare_categories read_chart_of_accounts read_entries reconcile_accounts create_accounts
-        compose_export_jobs submit_export_jobs resolve_export_job to_csv Sandbox""".split()
+    promised = [
+        "connect",
+        "load_categories",
+        "load_employees",
+        "get_employee",
+        "get_balance",
+        "load_accounts",
+        "import_accounts",
+        "load_export_jobs",
+        "compare_categories",
+        "read_chart_of_accounts",
+        "read_entries",
+        "reconcile_accounts",
+        "create_accounts",
+        "compose_export_jobs",
+        "submit_export_jobs",
+        "resolve_export_job",
+        "to_csv",
+        "Sandbox",
+    ]
     assert set(promised) <= set(bktools.__all__)
 
 
 def test_three_lists_of_endpoints_are_one():
     """Contract, client and sandbox have the same operations, methods and paths."""
     operations = {endpoint.operation for endpoint in ENDPOINTS}
-    methods = {
-        name for name, member in inspect.getmembers(Service, inspect.isfunction) if not name.startswith("_")
-    } - {"close"}
+    methods = {name for name, member in inspect.getmembers(Service, inspect.isfunction) if not name.startswith("_")} - {
+        "close"
+    }
     assert methods == operations
     served = [endpoint.operation for endpoint, _ in (*MAIN_ROUTES, *BALANCE_ROUTES)]
     assert sorted(served) == sorted(operations)

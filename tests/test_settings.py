@@ -28,7 +28,7 @@ def config(tmp_path):
 
 def test_nothing_configured():
     """With nothing configured, the error says how to configure and how to try the sandbox."""
-    with pytest.raises(ConfigurationError, match="no environment is configured.*BKTOOLS_ENVIRONMENT.*--sandbox"):
+    with pytest.raises(ConfigurationError, match=r"no environment is configured.*BKTOOLS_ENVIRONMENT.*--sandbox"):
         bktools.load_categories()
     with pytest.raises(ConfigurationError, match="no environment is configured"):
         conversation()
@@ -39,7 +39,10 @@ def test_argument_before_variable_before_file(config):
     env = {"BKTOOLS_REQUESTS_PER_MINUTE": "200"}
     settings = load_settings(config_file=config, env=env)
     assert (settings.environment, settings.base_url) == ("staging", "https://staging.books.example")
-    assert (settings.requests_per_minute, settings.sources["requests_per_minute"]) == (200, "BKTOOLS_REQUESTS_PER_MINUTE")
+    assert (settings.requests_per_minute, settings.sources["requests_per_minute"]) == (
+        200,
+        "BKTOOLS_REQUESTS_PER_MINUTE",
+    )
     assert load_settings(config_file=config, env={}).requests_per_minute == 100
     assert load_settings(config_file=config, env=env, requests_per_minute=300).requests_per_minute == 300
     assert load_settings("production", config_file=config, env={}).token == Secret("production-token")

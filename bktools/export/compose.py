@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
+import narwhals as nw
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.contract import rules
+from bktools.contract.rules import UUID_REGEX
 from bktools.errors import InputError
-from bktools.export.plan import ExportOptions, ExportPlan, batch_digest, plan_digest
+from bktools.export.batches import batched, days_of, in_order
+from bktools.export.identity import Array, Identity, identity
+from bktools.export.plan import ExportOptions, ExportPlan, plan_digest, totals_of
 from bktools.export.readiness import MESSAGES, unchecked, with_reason
-from bktools.export.selection import selected
+from bktools.export.selection import arrow_of, as_ids, as_mask, in_memory, refuse_missing
 from bktools.frames.engine import collect, lazy_frames
-from bktools.frames.schema import to_arrow, to_pandas
+from bktools.frames.schema import to_pandas
 
+# Number of a row, beside columns that have names of their own.
+ROW = "bktools_row"
+
+# What the checks look at; the other columns stay where they are.
+CHECKED = ("id", "company_id", "category_id", "employee_id", "approved")
 REQUIRED = ("id", "company_id")
 NEEDED = {
     "categories": ("id", "company_id", "archived", "account_id"),
@@ -26,13 +36,13 @@ NEEDED = {
 
 
 def compose_export_jobs(
-    entries: pd.DataFrame,
+    entries: Any,
     *,
     selection: Any = None,
-    categories: pd.DataFrame | None = None,
-    accounts: pd.DataFrame | None = None,
-    employees: pd.DataFrame | None = None,
-    history: pd.DataFrame | None = None,
+    categories: Any = None,
+    accounts: Any = None,
+    employees: Any = None,
+    history: Any = None,
     company: str | None = None,
     max_entries: int = 500,
     employee_id: str | None = None,
@@ -100,29 +110,25 @@ def compose_export_jobs(
         rules.flag("is_interactive", is_interactive),
         rules.flag("vendor_based_bookkeeping", vendor_based_bookkeeping),
     )
-    _require(entries, "entries", REQUIRED)
     beside = {"categories": categories, "accounts": accounts, "employees": employees, "history": history}
-    for name, frame in beside.items():
-        if frame is not None:
-            _require(frame, name, NEEDED[name])
-    if categories is not None:
-        _require(entries, "entries", ("category_id",))
+    rows, found = _told(entries, selection, company, beside)
+    rows = _with_lower_ids(rows)
+    days = days_of(rows)
+    numbers = identity(rows.column("id"))
+    reasons = _reasons(rows, numbers, found)
 
-    rows = _numbered(to_arrow(selected(entries, selection)))
-    lazy, *others = lazy_frames(rows, *beside.values())
-    checked = collect(with_reason(lazy, company=company, **dict(zip(beside, others, strict=True))))
-    is_ready = pc.is_null(checked.column("reason"))
-    ready = _in_order(checked.filter(is_ready).drop_columns(["reason"]))
-    not_ready = _explained(_in_order(checked.filter(pc.invert(is_ready))))
-
-    batch_ids, batches = _batches(ready, size, options)
-    ready = ready.append_column("batch_id", pa.array(batch_ids, pa.large_string()))
-    provenance = dict(entries.attrs.get("bktools", {}))
+    is_ready = pc.is_null(reasons).to_numpy(zero_copy_only=False)
+    order, begins = in_order(numbers.by_id[is_ready[numbers.by_id]], rows.column("company_id"), days)
+    not_ready = _explained(rows, reasons, np.flatnonzero(~is_ready))
+    ready = rows.take(pa.array(order))
+    batches, batch_ids = batched(ready, begins, days[order], size, options)
+    ready = ready.append_column("batch_id", batch_ids)
+    provenance = dict(entries.attrs.get("bktools", {})) if isinstance(entries, pd.DataFrame) else {}
     return ExportPlan(
         batches=to_pandas(batches, provenance),
         entries=to_pandas(ready, provenance),
         not_ready=to_pandas(not_ready, provenance),
-        totals=to_pandas(_totals(ready), provenance),
+        totals=to_pandas(totals_of(ready), provenance),
         options=options,
         unchecked=unchecked(rows.column_names, **beside),
         plan_id=plan_digest(batches.column("batch_id").to_pylist(), options),
@@ -130,75 +136,121 @@ def compose_export_jobs(
     )
 
 
-def _require(frame: pd.DataFrame, name: str, columns: tuple[str, ...]) -> None:
-    missing = [column for column in columns if column not in frame.columns]
-    if missing:
-        raise InputError(
-            f"the {name} have no column {missing[0]}; they have {', '.join(map(str, frame.columns)) or 'none'}"
-        )
+def _told(entries: Any, selection: Any, company: str | None, beside: dict[str, Any]) -> tuple[pa.Table, pa.Table]:
+    """Return the rows selected, numbered, and which of them are held back (`row`, `reason`)."""
+    if in_memory(entries):
+        rows = _selected(entries, selection)
+        narrow = _numbered(rows.select([name for name in CHECKED if name in rows.column_names]), ROW, first=0)
+        lazy, *others = lazy_frames(narrow, *beside.values())
+    else:
+        lazy, *others = lazy_frames(entries, *beside.values())
+    frames = dict(zip(beside, others, strict=True))
+    _require_columns(lazy, frames)
+    if in_memory(entries):
+        told = with_reason(lazy, company=company, **frames).filter(~nw.col("reason").is_null())
+        return _numbered(rows), collect(told.select(ROW, "reason"))
+    wanted = None if selection is None else _ids_for_lazy(selection, entries)
+    if wanted is not None:
+        lazy = lazy.filter(nw.col("id").str.to_lowercase().is_in(wanted.to_pylist()))
+    rows = _numbered(collect(with_reason(lazy, company=company, **frames)), ROW, first=0)
+    if wanted is not None:
+        refuse_missing(wanted, pc.ascii_lower(rows.column("id")))
+    held = rows.select([ROW, "reason"]).filter(pc.is_valid(rows.column("reason")))
+    return _numbered(rows.drop_columns([ROW, "reason"])), held
 
 
-def _numbered(rows: pa.Table) -> pa.Table:
-    if "line" in rows.column_names:
+def _selected(entries: Any, selection: Any) -> pa.Table:
+    rows = arrow_of(entries)
+    _require(rows.column_names, "entries", REQUIRED)
+    if selection is None:
         return rows
-    return rows.append_column("line", pa.array(range(1, rows.num_rows + 1), pa.int64()))
+    mask = as_mask(selection, entries)
+    if mask is not None:
+        return rows.filter(pa.array(mask))
+    wanted = as_ids(selection)
+    ids = pc.ascii_lower(pc.cast(rows.column("id"), pa.large_string()))
+    refuse_missing(wanted, ids)
+    return rows.filter(pc.is_in(ids, value_set=wanted))
 
 
-def _in_order(rows: pa.Table) -> pa.Table:
-    """Sort as entries are sent: by company, then date, then ID."""
-    keys = [name for name in ("company_id", "date", "id", "line") if name in rows.column_names]
-    return rows.sort_by([(name, "ascending") for name in keys])
+def _ids_for_lazy(selection: Any, entries: Any) -> pa.Array:
+    if isinstance(selection, list | tuple) and any(isinstance(value, bool) for value in selection):
+        raise InputError(f"a mask does not select from a {type(entries).__name__}, whose rows have no order: filter it")
+    return as_ids(selection)
 
 
-def _explained(rows: pa.Table) -> pa.Table:
-    messages = [MESSAGES[reason] for reason in rows.column("reason").to_pylist()]
-    return rows.append_column("message", pa.array(messages, pa.large_string()))
+def _require(columns: list[str], name: str, needed: tuple[str, ...]) -> None:
+    missing = [column for column in needed if column not in columns]
+    if missing:
+        raise InputError(f"the {name} have no column {missing[0]}; they have {', '.join(columns) or 'none'}")
 
 
-def _batches(ready: pa.Table, size: int, options: ExportOptions) -> tuple[list[str], pa.Table]:
-    ids = ready.column("id").to_pylist()
-    companies = ready.column("company_id").to_pylist()
-    dates = ready.column("date").to_pylist() if "date" in ready.column_names else [None] * len(ids)
-    of_entry: list[str] = []
-    found: list[dict[str, Any]] = []
-    start = 0
-    while start < len(ids):
-        end = start
-        while end < len(ids) and end - start < size and companies[end] == companies[start]:
-            end += 1
-        batch_id = batch_digest(companies[start], ids[start:end], options)
-        of_entry += [batch_id] * (end - start)
-        known = [date for date in dates[start:end] if date is not None]
-        found.append(
-            {
-                "batch_id": batch_id,
-                "company_id": companies[start],
-                "entries": end - start,
-                "first_date": min(known, default=None),
-                "last_date": max(known, default=None),
-            }
-        )
-        start = end
-    schema = pa.schema(
-        {
-            "batch_id": pa.large_string(),
-            "company_id": pa.large_string(),
-            "entries": pa.int64(),
-            "first_date": pa.date32(),
-            "last_date": pa.date32(),
-        }
-    )
-    # A date with a time of day is a date here.
-    for row in found:
-        for name in ("first_date", "last_date"):
-            row[name] = row[name].date() if hasattr(row[name], "date") else row[name]
-    return of_entry, pa.Table.from_pylist(found, schema=schema)
+def _require_columns(entries: nw.LazyFrame[Any], beside: dict[str, Any]) -> None:
+    names = entries.collect_schema().names()
+    _require(names, "entries", REQUIRED)
+    for name, frame in beside.items():
+        if frame is not None:
+            _require(frame.collect_schema().names(), name, NEEDED[name])
+    if beside["categories"] is not None:
+        _require(names, "entries", ("category_id",))
 
 
-def _totals(ready: pa.Table) -> pa.Table:
-    keys = [name for name in ("company_id", "currency", "category_id") if name in ready.column_names]
-    sums = [("id", "count")] + ([("amount", "sum")] if "amount" in ready.column_names else [])
-    grouped = ready.group_by(keys).aggregate(sums)
-    names = {"id_count": "entries", "amount_sum": "amount"}
-    grouped = grouped.rename_columns([names.get(name, name) for name in grouped.column_names])
-    return grouped.sort_by([(name, "ascending") for name in keys])
+def _numbered(rows: pa.Table, name: str = "line", *, first: int = 1) -> pa.Table:
+    if name in rows.column_names:
+        return rows
+    return rows.append_column(name, pa.array(np.arange(first, first + rows.num_rows)))
+
+
+def _with_lower_ids(rows: pa.Table) -> pa.Table:
+    """Return the rows with entry and company IDs as they are sent: the same UUID is the same text."""
+    for name in REQUIRED:
+        index = rows.schema.get_field_index(name)
+        text = pc.cast(rows.column(name), pa.large_string())
+        chunks = [pc.ascii_lower(chunk) for chunk in text.chunks]
+        if any(not lower.equals(chunk) for lower, chunk in zip(chunks, text.chunks, strict=True)):
+            text = pa.chunked_array(chunks, pa.large_string())
+        rows = rows.set_column(index, name, text)
+    return rows
+
+
+def _reasons(rows: pa.Table, numbers: Identity, found: pa.Table) -> pa.Array:
+    """Return the reason of each row, null for those that are ready; the first of several is told."""
+    names = list(MESSAGES)
+    code = np.full(rows.num_rows, len(names), dtype=np.int32)
+    code[found.column(ROW).to_numpy()] = pc.index_in(found.column("reason"), value_set=pa.array(names)).to_numpy()
+    repeated = numbers.repeated()
+    is_copy, is_conflict = _copies(rows, repeated)
+    code[repeated[is_copy]] = names.index("duplicate")
+    code[repeated[is_conflict]] = names.index("conflicting")
+    code[~_is_uuid(rows.column("company_id"))] = names.index("no_company")
+    code[~numbers.is_uuid] = names.index("not_a_uuid")
+    return pa.DictionaryArray.from_arrays(pa.array(code, mask=code == len(names)), pa.array(names))
+
+
+def _is_uuid(companies: pa.ChunkedArray) -> Array:
+    coded = companies.combine_chunks().dictionary_encode()
+    right = pc.match_substring_regex(coded.dictionary, UUID_REGEX)
+    found: Array = pc.fill_null(right.take(coded.indices), fill_value=False).to_numpy(zero_copy_only=False)
+    return found
+
+
+def _copies(rows: pa.Table, repeated: Array) -> tuple[Array, Array]:
+    """Return which of the rows with a repeated ID repeat another row, and which contradict another row."""
+    taken = rows.take(pa.array(repeated)).to_pandas(types_mapper=pd.ArrowDtype).sort_values("line", kind="stable")
+    content = taken.drop(columns="line")
+    is_copy = content.duplicated()
+    versions = content.loc[~is_copy, "id"].value_counts()
+    is_conflict = content["id"].isin(versions.index[versions > 1])
+    return is_copy.sort_index().to_numpy(dtype=bool), is_conflict.sort_index().to_numpy(dtype=bool)
+
+
+def _explained(rows: pa.Table, reasons: pa.Array, held: Array) -> pa.Table:
+    """Return the rows that are not ready, with reason and message, in the order of companies, dates and IDs."""
+    places = pa.array(held)
+    told = reasons.take(places)
+    messages = pa.array([MESSAGES[name] for name in reasons.dictionary.to_pylist()], pa.large_string())
+    table = rows.take(places)
+    table = table.append_column("reason", told.cast(pa.large_string()))
+    table = table.append_column("message", messages.take(told.indices))
+    keys = [name for name in ("company_id", "date", "id", "line") if name in table.column_names]
+    return table.sort_by([(name, "ascending") for name in keys])

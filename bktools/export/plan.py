@@ -5,14 +5,18 @@ from __future__ import annotations
 import hashlib
 import html
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
 from bktools.contract import export_jobs
-from bktools.errors import PlanError
+from bktools.errors import InputError, PlanError
 
 SHOWN_ROWS = 20
 
@@ -24,6 +28,16 @@ class ExportOptions:
     employee_id: str | None = None
     is_interactive: bool = True
     vendor_based_bookkeeping: bool = False
+
+
+@dataclass(frozen=True)
+class BatchRequest:
+    """What is sent for a batch."""
+
+    batch_id: str
+    company_id: str
+    entry_ids: list[str]
+    body: bytes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,45 +81,62 @@ class ExportPlan:
         PlanError
             When the plan has no such batch, or its entries are not those it was made with.
         """
-        row = self.batches.loc[self.batches["batch_id"] == batch_id]
-        if row.empty:
-            raise PlanError(f"the plan has no batch {batch_id}")
-        ids = self.entry_ids(batch_id)
-        company = str(row["company_id"].iloc[0])
-        if batch_digest(company, ids, self.options) != batch_id:
-            raise PlanError(
-                f"the entries of batch {batch_id} are not those it was planned with: compose the plan again"
-            )
-        return export_jobs.create_body(
-            ids,
-            company,
-            employee_id=self.options.employee_id,
-            is_interactive=self.options.is_interactive,
-            vendor_based_bookkeeping=self.options.vendor_based_bookkeeping,
-        )
+        return self._checked(batch_id).body
 
     def entry_ids(self, batch_id: str) -> list[str]:
         """Return the entries of a batch, in the order of sending."""
-        found: list[str] = self.entries.loc[self.entries["batch_id"] == batch_id, "id"].to_list()
-        return found
+        return self._checked(batch_id).entry_ids
 
-    def verify(self) -> None:
-        """Check that the plan is what it was when it was made.
+    def requests(self) -> Iterator[BatchRequest]:
+        """Yield what is sent for each batch, one at a time, each checked.
 
         Raises
         ------
         PlanError
-            When a batch, an entry or an option was changed, added, repeated or taken away.
+            When a batch, an entry or an option was changed, added, repeated or taken away since the plan was made.
         """
         listed = self.batches["batch_id"].to_list()
         if plan_digest(listed, self.options) != self.plan_id:
             raise PlanError("the batches of the plan are not those it was made with: compose it again")
+        if int(self.batches["entries"].sum()) != len(self.entries):
+            raise PlanError("the plan has entries of a batch it does not list, or lacks some: compose it again")
         if not self.entries["id"].is_unique:
             raise PlanError("the plan has an entry twice: compose it again")
-        if set(self.entries["batch_id"]) != set(listed):
-            raise PlanError("the plan has entries of a batch it does not list: compose it again")
         for batch_id in listed:
-            self.body(batch_id)
+            yield self._checked(batch_id)
+
+    def verify(self) -> None:
+        """Check that the plan is what it was when it was made; raises as `requests` does."""
+        for _ in self.requests():
+            pass
+
+    @cached_property
+    def _places(self) -> dict[str, tuple[str, int, int]]:
+        """Company, begin and count of each batch; entries stand in the order of batches."""
+        counts = self.batches["entries"].to_list()
+        begins = accumulate(counts, initial=0)
+        named = zip(self.batches["batch_id"], self.batches["company_id"], begins, counts, strict=False)
+        return {batch_id: (company_id, begin, count) for batch_id, company_id, begin, count in named}
+
+    def _checked(self, batch_id: str) -> BatchRequest:
+        if batch_id not in self._places:
+            raise PlanError(f"the plan has no batch {batch_id}")
+        company_id, begin, count = self._places[batch_id]
+        rows = self.entries.iloc[begin : begin + count]
+        ids = rows["id"].to_list()
+        is_whole = (rows["batch_id"] == batch_id).all() and (rows["company_id"] == company_id).all()
+        if not is_whole or batch_digest(company_id, ids, self.options) != batch_id:
+            raise PlanError(
+                f"the entries of batch {batch_id} are not those it was planned with: compose the plan again"
+            )
+        body = export_jobs.create_body(
+            ids,
+            company_id,
+            employee_id=self.options.employee_id,
+            is_interactive=self.options.is_interactive,
+            vendor_based_bookkeeping=self.options.vendor_based_bookkeeping,
+        )
+        return BatchRequest(batch_id, company_id, ids, body)
 
     def to_csv(self, folder: str | Path) -> list[Path]:
         """Write `batches`, `entries`, `not_ready` and `totals` as CSV files into a folder; return their paths."""
@@ -143,3 +174,27 @@ def plan_digest(batch_ids: list[str], options: ExportOptions) -> str:
     """Return the id of a plan."""
     head = [options.employee_id, options.is_interactive, options.vendor_based_bookkeeping]
     return hashlib.sha256(json.dumps([head, batch_ids]).encode()).hexdigest()[:20]
+
+
+def totals_of(entries: pa.Table) -> pa.Table:
+    """Return count and exact amount of entries by company, currency and category.
+
+    Raises
+    ------
+    InputError
+        When the amounts are floats, whose sums are not exact.
+    """
+    keys = [name for name in ("company_id", "currency", "category_id") if name in entries.column_names]
+    sums = [("id", "count")]
+    if "amount" in entries.column_names:
+        kind = entries.schema.field("amount").type
+        if not (pa.types.is_decimal(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
+            raise InputError(
+                f"the column amount of the entries holds {kind}, whose sums are not exact: give decimals, as read_entries "
+                "returns them"
+            )
+        sums.append(("amount", "sum"))
+    grouped = entries.group_by(keys).aggregate(sums)
+    names = {"id_count": "entries", "amount_sum": "amount"}
+    grouped = grouped.rename_columns([names.get(name, name) for name in grouped.column_names])
+    return grouped.sort_by([(name, "ascending") for name in keys])

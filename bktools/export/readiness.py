@@ -11,8 +11,6 @@ from typing import Any
 
 import narwhals as nw
 
-from bktools.contract.rules import UUID_REGEX
-
 Lazy = nw.LazyFrame[Any]
 
 
@@ -42,20 +40,20 @@ def _c(name: str) -> nw.Expr:
     return nw.col(name)
 
 
+# Told before all others, because the others have no sense without them; found by `export.identity`.
+IDENTITY_REASONS = {
+    "not_a_uuid": "the entry ID is no UUID: correct it in the file",
+    "no_company": "its company is no UUID: correct it in the file",
+    "conflicting": "the same entry ID stands on lines that differ: find out which one is right",
+    "duplicate": "the same entry stands in the file before: it is exported once",
+}
+
 REASONS = (
-    Reason("not_a_uuid", "the entry ID is no UUID: correct it in the file", "", lambda: ~_c("is_uuid")),
-    Reason(
-        "conflicting",
-        "the same entry ID stands on lines that differ: find out which one is right",
-        "",
-        lambda: _c("same_id") > _c("same_row"),
-    ),
-    Reason("duplicate", "the same entry stands in the file before: it is exported once", "", lambda: _c("copy") > 1),
     Reason(
         "other_company",
         "the entry belongs to another company than the one exported",
         "company",
-        lambda: _c("company_id") != _c("asked_company"),
+        lambda: _c("company_key") != _c("asked_company"),
     ),
     Reason(
         "exported",
@@ -69,7 +67,8 @@ REASONS = (
         "history",
         lambda: _c("journal_state").is_in(["SENDING", "UNKNOWN"]),
     ),
-    Reason("not_approved", "it is not approved yet", "approved", lambda: ~_c("approved")),
+    # Where nothing says that it is approved, it is not.
+    Reason("not_approved", "it is not approved yet", "approved", lambda: ~_c("approved").fill_null(value=False)),
     Reason(
         "no_category", "it has no category: code it in the service", "category_id", lambda: _c("category_id").is_null()
     ),
@@ -83,7 +82,7 @@ REASONS = (
         "category_of_other_company",
         "its category belongs to another company: code the entry again in the service",
         "categories",
-        lambda: _c("category_company") != _c("company_id"),
+        lambda: _c("category_company") != _c("company_key"),
     ),
     Reason(
         "archived_category",
@@ -117,7 +116,7 @@ REASONS = (
     ),
 )
 
-MESSAGES = {reason.name: reason.message for reason in REASONS}
+MESSAGES = IDENTITY_REASONS | {reason.name: reason.message for reason in REASONS}
 
 
 def with_reason(
@@ -129,47 +128,48 @@ def with_reason(
     employees: Lazy | None = None,
     history: Lazy | None = None,
 ) -> Lazy:
-    """Return the entries with `reason`, null for those that are ready.
+    """Return the entries with `reason`, null for those that none of `REASONS` holds back.
 
     Parameters
     ----------
     entries : LazyFrame
-        With `line`, a number that orders rows of the same ID.
+        With id and company_id.
     company : str, optional
         The company exported.
     categories, accounts, employees, history : LazyFrame, optional
         What is not given is not checked.
     """
     columns = entries.collect_schema().names()
-    content = [name for name in columns if name != "line"]
     given = {"", *columns}
-    rows = entries.with_columns(
-        nw.col("id").fill_null("").str.contains(UUID_REGEX).alias("is_uuid"),
-        nw.len().over("id").alias("same_id"),
-        nw.len().over(*content).alias("same_row"),
-        nw.col("line").rank("ordinal").over(*content).alias("copy"),
-    )
+    rows = entries.with_columns(_key("id", "id_key"), _key("company_id", "company_key"))
     if company is not None:
         given.add("company")
         rows = rows.with_columns(nw.lit(company).alias("asked_company"))
     if categories is not None:
         given.add("categories")
-        rows = rows.join(_category_facts(categories), how="left", left_on="category_id", right_on="category_key")
+        rows = rows.with_columns(_key("category_id", "coded"))
+        rows = rows.join(_category_facts(categories), how="left", left_on="coded", right_on="category_key")
     if categories is not None and accounts is not None:
         given.add("accounts")
         rows = rows.join(_account_facts(accounts), how="left", left_on="category_account", right_on="account_key")
     if employees is not None and "employee_id" in columns:
         given.add("employees")
-        rows = rows.join(_employee_facts(employees), how="left", left_on="employee_id", right_on="employee_key")
+        rows = rows.with_columns(_key("employee_id", "made_by"))
+        rows = rows.join(_employee_facts(employees), how="left", left_on="made_by", right_on="employee_key")
     if history is not None:
         given.add("history")
-        rows = rows.join(_journal_facts(history), how="left", left_on="id", right_on="entry_key")
+        rows = rows.join(_journal_facts(history), how="left", left_on="id_key", right_on="entry_key")
 
     reason = nw.lit(None).cast(nw.String())
     for item in reversed(REASONS):
         if item.needs in given:
             reason = nw.when(item.holds().fill_null(value=False)).then(nw.lit(item.name)).otherwise(reason)
     return rows.select(*columns, reason.alias("reason"))
+
+
+def _key(name: str, alias: str) -> nw.Expr:
+    """Return UUIDs as they are compared: the same one in capitals is the same one."""
+    return _c(name).cast(nw.String()).str.to_lowercase().alias(alias)
 
 
 def unchecked(columns: list[str], *, categories: Any, accounts: Any, employees: Any, history: Any) -> tuple[str, ...]:
@@ -190,16 +190,16 @@ def unchecked(columns: list[str], *, categories: Any, accounts: Any, employees: 
 
 def _category_facts(categories: Lazy) -> Lazy:
     return categories.select(
-        _c("id").alias("category_key"),
-        _c("company_id").alias("category_company"),
+        _key("id", "category_key"),
+        _key("company_id", "category_company"),
         _c("archived").alias("category_archived"),
-        _c("account_id").alias("category_account"),
+        _key("account_id", "category_account"),
     ).unique("category_key", keep="any")
 
 
 def _account_facts(accounts: Lazy) -> Lazy:
     known = accounts.filter(~_c("id").is_null()).select(
-        _c("id").alias("account_key"), _c("archived").fill_null(value=False).alias("account_archived")
+        _key("id", "account_key"), _c("archived").fill_null(value=False).alias("account_archived")
     )
     # One account may be known under two external IDs; archived under one of them is archived.
     return (
@@ -209,7 +209,7 @@ def _account_facts(accounts: Lazy) -> Lazy:
 
 def _employee_facts(employees: Lazy) -> Lazy:
     return (
-        employees.select(_c("id").alias("employee_key"))
+        employees.select(_key("id", "employee_key"))
         .unique("employee_key", keep="any")
         .with_columns(employee_known=nw.lit(value=True))
     )
@@ -217,4 +217,5 @@ def _employee_facts(employees: Lazy) -> Lazy:
 
 def _journal_facts(history: Lazy) -> Lazy:
     booked = history.filter(_c("state").is_in(["ACCEPTED", "SENDING", "UNKNOWN"]))
-    return booked.group_by(_c("entry_id").alias("entry_key")).agg(_c("state").min().alias("journal_state"))
+    keyed = booked.select(_key("entry_id", "entry_key"), _c("state"))
+    return keyed.group_by("entry_key").agg(_c("state").min().alias("journal_state"))

@@ -1,56 +1,135 @@
-"""What an analyst selected, as the rows of the entries."""
+"""What an analyst selected, as rows of the entries."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from pathlib import Path
 from typing import Any
 
+import narwhals as nw
+import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from bktools.contract.rules import UUID_PATTERN
 from bktools.errors import InputError
+from bktools.frames.engine import collect, lazy_frames
+from bktools.frames.schema import to_arrow
+from bktools.inputs import cells, headings
+from bktools.inputs.columns import Vocabulary
+from bktools.inputs.file import read_table
 
 SHOWN = 3
+KINDS = "a filtered frame of the entries, a mask with a value a row, entry IDs, or a file with them"
 
 
-def selected(entries: pd.DataFrame, selection: Any) -> pd.DataFrame:
-    """Return the rows of the entries that a selection names.
+def in_memory(entries: Any) -> bool:
+    """Whether rows have an order, so that a mask can select them: pandas, Arrow and eager Polars frames."""
+    return bool(nw.dependencies.is_into_dataframe(entries))
 
-    Parameters
-    ----------
-    entries : DataFrame
-        With `id`.
-    selection : DataFrame, Series or list of bool, Series or list of str, or None
-        A filtered frame of entries, a mask with a value a row, or entry IDs. None selects all.
+
+def arrow_of(entries: Any) -> pa.Table:
+    """Return a frame in memory as an Arrow table."""
+    if isinstance(entries, pd.DataFrame | pa.Table):
+        try:
+            return to_arrow(entries)
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise InputError(f"the entries have a column of mixed types: {' '.join(str(error).split())}") from None
+    table: pa.Table = nw.from_native(entries, eager_only=True).to_arrow()
+    return table
+
+
+def as_mask(selection: Any, entries: Any) -> np.ndarray[Any, Any] | None:
+    """Return a boolean mask by position, or None when the selection is not a mask.
 
     Raises
     ------
     InputError
-        When it names entries that are not there, or is a mask of another length.
+        When it is a mask of other rows than the entries have.
     """
-    if selection is None:
-        return entries
-    if isinstance(selection, pd.DataFrame):
-        if "id" not in selection.columns:
-            raise InputError("the selection has no column id: give a filtered frame of the entries, a mask or IDs")
-        selection = selection["id"]
-    values = pd.Series(selection) if not isinstance(selection, pd.Series) else selection
-    if pd.api.types.is_bool_dtype(values) and len(values):
-        return _masked(entries, values)
-    return _named(entries, values.to_list())
+    if nw.dependencies.is_into_series(selection) and not isinstance(selection, pd.Series):
+        selection = nw.from_native(selection, series_only=True).to_pandas()
+    if not isinstance(selection, pd.Series | np.ndarray | list | tuple | pa.BooleanArray):
+        return None
+    values = selection if isinstance(selection, pd.Series) else pd.Series(selection)
+    if not len(values) or not pd.api.types.is_bool_dtype(values):
+        return None
+    if len(values) != len(entries):
+        raise InputError(f"the selection is a mask of {len(values)} rows, the entries have {len(entries)}")
+    if values.isna().any():
+        raise InputError("the selection is a mask with empty values: fill them with True or False")
+    if isinstance(selection, pd.Series) and isinstance(entries, pd.DataFrame):
+        values = _aligned(selection, entries)
+    return values.to_numpy(dtype=bool)
 
 
-def _masked(entries: pd.DataFrame, mask: pd.Series) -> pd.DataFrame:
-    if len(mask) != len(entries):
-        raise InputError(f"the selection is a mask of {len(mask)} rows, the entries have {len(entries)}")
-    # By position: a mask made from the frame has its index, one made by hand has none.
-    return entries.loc[mask.to_numpy()]
+def _aligned(mask: pd.Series, entries: pd.DataFrame) -> pd.Series:
+    """Return a mask in the order of the entries: pandas' own masks mean labels, not places."""
+    if mask.index.equals(entries.index):
+        return mask
+    is_same = mask.index.is_unique and entries.index.is_unique and entries.index.isin(mask.index).all()
+    if not is_same:
+        raise InputError(
+            "the selection is a mask with another index than the entries: make it from these entries, or give its "
+            "values alone (mask.to_list())"
+        )
+    return mask.loc[entries.index]
 
 
-def _named(entries: pd.DataFrame, ids: Iterable[Any]) -> pd.DataFrame:
-    wanted = {str(value).strip().lower() for value in ids}
-    found = entries["id"].astype("str").str.lower()
-    missing = sorted(wanted - set(found))
+def as_ids(selection: Any) -> pa.Array:
+    """Return the entry IDs that a frame, a file or a list names, in lower case, each once.
+
+    Raises
+    ------
+    InputError
+        When it names none in a way that is known.
+    """
+    if isinstance(selection, os.PathLike) or (isinstance(selection, str) and not UUID_PATTERN.match(selection)):
+        found = _ids_of_file(Path(selection))
+    elif isinstance(selection, str):
+        found = pa.chunked_array([[selection]])
+    elif nw.dependencies.is_into_dataframe(selection) or hasattr(selection, "columns"):
+        (lazy,) = lazy_frames(selection)
+        if "id" not in lazy.collect_schema().names():
+            raise InputError(f"the selection has no column id: give {KINDS}")
+        found = collect(lazy.select("id")).column("id")
+    else:
+        try:
+            found = pa.chunked_array([pa.array([str(value) for value in selection], pa.large_string())])
+        except TypeError:
+            raise InputError(f"the selection is a {type(selection).__name__}: give {KINDS}") from None
+    text = pc.cast(found, pa.large_string())
+    return pc.unique(pc.fill_null(pc.ascii_lower(pc.utf8_trim_whitespace(text)), "an empty ID"))
+
+
+def refuse_missing(wanted: pa.Array, ids: pa.ChunkedArray) -> None:
+    """Refuse a selection that names entries that are not there: it was made from something else."""
+    missing = wanted.filter(pc.invert(pc.is_in(wanted, value_set=ids.combine_chunks()))).sort().to_pylist()
     if missing:
         more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
         raise InputError(f"the selection names entries that are not there: {', '.join(missing[:SHOWN])}{more}")
-    return entries.loc[found.isin(wanted).to_numpy()]
+
+
+def _ids_of_file(path: Path) -> pa.ChunkedArray:
+    """Return the IDs of a file: a list, one a line, or a table with a column of them."""
+    try:
+        listed = _listed(path)
+    except OSError as error:
+        raise InputError(f"the selection {path} cannot be read: {error.strerror}") from error
+    if listed is not None:
+        return listed
+    vocabulary = Vocabulary(headings.ENTRIES, None)
+    table = read_table(path, vocabulary.score)
+    places = vocabulary.assign(table.headings, table.source, required=("id",))
+    table = cells.without_blank_rows(table, [places["id"]])
+    return cells.uuids(table, places["id"], required=True)
+
+
+def _listed(path: Path) -> pa.ChunkedArray | None:
+    with path.open("rb") as file:
+        first = file.readline(100).strip().removeprefix(b"\xef\xbb\xbf")
+    if not UUID_PATTERN.match(first.decode("latin-1")):
+        return None
+    lines = path.read_text(encoding="utf-8-sig").split()
+    return pa.chunked_array([pa.array(lines, pa.large_string())])

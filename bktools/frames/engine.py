@@ -102,6 +102,8 @@ def _duckdb_lift() -> Callable[[pa.Table], Lazy]:
     connection = duckdb.connect(":memory:")
     # large_string becomes pandas `str` three times faster than string does.
     connection.execute("SET arrow_large_buffer_size = true")
+    # DuckDB draws a bar into the terminal or notebook of whoever imported it when a query takes two seconds.
+    connection.execute("SET enable_progress_bar = false")
     return lambda table: nw.from_native(connection.from_arrow(table))
 
 

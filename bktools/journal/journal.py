@@ -6,8 +6,9 @@ import datetime as dt
 import getpass
 import os
 import platform
+import secrets
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +20,15 @@ from bktools.settings import Settings
 
 FILE = "journal.sqlite"
 PATIENCE = 30.0  # seconds that a write waits for another process's
+ROWS_AT_ONCE = 10_000
+
+SAFE = (
+    "synchronous = FULL",
+    "fullfsync = ON",  # macOS: through the drive's cache, not only to it
+    "foreign_keys = ON",
+    "recursive_triggers = ON",  # a row that REPLACE deletes is seen by the triggers that forbid it
+    "temp_store = MEMORY",
+)
 
 
 class Journal:
@@ -65,14 +75,14 @@ class Journal:
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Give the connection inside a transaction: on disk when it ends, or as if nothing had been."""
-        self._connection.execute("BEGIN IMMEDIATE")
         try:
+            self._connection.execute("BEGIN IMMEDIATE")
             yield self._connection
             self._connection.execute("COMMIT")
         except sqlite3.IntegrityError as error:
             self._roll_back()
             raise JournalError(f"the journal refused a change that would break its promises: {error}") from error
-        except sqlite3.OperationalError as error:
+        except sqlite3.Error as error:
             self._roll_back()
             raise StorageError(f"the journal {self.path} cannot be written: {error}") from error
         except BaseException:
@@ -81,18 +91,53 @@ class Journal:
 
     def rows(self, sql: str, *parameters: Any) -> list[sqlite3.Row]:
         """Return the rows of a query."""
-        return self._connection.execute(sql, parameters).fetchall()
+        return [row for piece in self.pieces(sql, *parameters, size=ROWS_AT_ONCE) for row in piece]
+
+    def pieces(self, sql: str, *parameters: Any, size: int) -> Iterator[list[sqlite3.Row]]:
+        """Yield the rows of a query in lists of at most `size`, so that a long table is never held as rows."""
+        try:
+            cursor = self._connection.execute(sql, parameters)
+            while piece := cursor.fetchmany(size):
+                yield piece
+        except sqlite3.Error as error:
+            raise StorageError(f"the journal {self.path} cannot be read: {error}") from error
+
+    def wanted(self, ids: Iterable[str]) -> None:
+        """Put IDs into the table `temp.wanted`, in memory and seen by this connection alone, to join them."""
+        self._connection.execute("DELETE FROM temp.wanted")
+        self._connection.executemany("INSERT INTO temp.wanted VALUES (?)", ((id_,) for id_ in ids))
 
     def backup(self, target: Path) -> None:
-        """Write a copy of the journal, whole at an instant, to a file that does not exist yet."""
+        """Write a copy of the journal, whole at an instant, to a file that does not exist yet.
+
+        Raises
+        ------
+        StorageError
+            When the file exists or cannot be written; there is the whole copy or none.
+        """
+        unfinished = target.with_name(f"{target.name}.{secrets.token_hex(4)}.unfinished")
         try:
-            _make_private(target, new=True)
-            with closing(sqlite3.connect(target)) as copy:
-                self._connection.backup(copy)
+            # Taking the name first: two backups to the same file do not meet.
+            os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         except FileExistsError:
             raise StorageError(f"{target} exists already: a backup never replaces a file") from None
-        except (OSError, sqlite3.Error) as error:
-            raise StorageError(f"the backup {target} cannot be written: {error}") from error
+        except OSError as error:
+            raise StorageError(f"the backup {target} cannot be written: {error.strerror}") from error
+        try:
+            os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            with closing(sqlite3.connect(unfinished)) as copy:
+                self._connection.backup(copy)
+                copy.execute("PRAGMA journal_mode = DELETE")
+            unfinished.replace(target)
+            _sync_folder(target.parent)
+        except BaseException as error:
+            target.unlink(missing_ok=True)
+            if isinstance(error, OSError | sqlite3.Error):
+                raise StorageError(f"the backup {target} cannot be written: {error}") from error
+            raise
+        finally:
+            for suffix in ("", "-journal", "-wal", "-shm"):
+                unfinished.with_name(unfinished.name + suffix).unlink(missing_ok=True)
 
     def _roll_back(self) -> None:
         if self._connection.in_transaction:
@@ -133,19 +178,40 @@ class Journal:
 
 
 def _open(path: Path) -> sqlite3.Connection:
+    is_new = not path.parent.exists()
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    _make_private(path)
+    if is_new:
+        _sync_folder(path.parent.parent)
     connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
-    connection.row_factory = sqlite3.Row
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA foreign_keys = ON")
+    try:
+        # By name, never by opening it: closing a second handle would drop the locks of every connection of this
+        # process. SQLite gives the files it makes beside this one the same rights.
+        path.chmod(0o600)
+        connection.row_factory = sqlite3.Row
+        _require_wal(connection, path)
+        for pragma in SAFE:
+            connection.execute(f"PRAGMA {pragma}")
+        connection.execute("CREATE TABLE temp.wanted (id TEXT PRIMARY KEY) WITHOUT ROWID")
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
-def _make_private(path: Path, *, new: bool = False) -> None:
-    # SQLite gives the files it makes beside this one the same rights.
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | (os.O_EXCL if new else 0), 0o600))
+def _require_wal(connection: sqlite3.Connection, path: Path) -> None:
+    if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
+        raise StorageError(f"the journal {path} cannot be kept safely on this file system: choose another data_dir")
+
+
+def _sync_folder(folder: Path) -> None:
+    """Put the names in a folder on disk, where the system can."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _statements(script: str) -> Iterator[str]:

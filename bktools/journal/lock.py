@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import filelock
 
-from bktools.errors import JournalBusyError
+from bktools.errors import JournalBusyError, StorageError
 from bktools.journal.journal import now, this_process
+
+# Seconds: somebody who only looks whether a sender died holds the lock for a moment.
+PATIENCE = 0.5
 
 
 @contextmanager
@@ -20,31 +24,24 @@ def sending_for(folder: Path, company_id: str) -> Iterator[None]:
     Raises
     ------
     JournalBusyError
-        At once, when another process holds it; the message says who.
+        When another process holds it; the message says who.
+    StorageError
+        When the lock's file cannot be made.
     """
     lock, holder = _files(folder, company_id)
     try:
-        lock.acquire(blocking=False)
+        lock.acquire(timeout=PATIENCE, poll_interval=PATIENCE / 10)
     except filelock.Timeout:
         raise JournalBusyError(
             f"{_who(holder)} sends for company {company_id} right now: nothing was sent from here, run again later"
         ) from None
+    except OSError as error:
+        raise StorageError(f"the lock {lock.lock_file} cannot be taken: {error}") from error
     try:
-        holder.write_text(f"{this_process()} (since {now():%Y-%m-%d %H:%M:%S} UTC)", encoding="utf-8")
+        _write_private(holder, f"{this_process()} (since {now():%Y-%m-%d %H:%M:%S} UTC)")
         yield
     finally:
         lock.release()
-
-
-def is_free(folder: Path, company_id: str) -> bool:
-    """Whether no living process sends for a company."""
-    lock, _ = _files(folder, company_id)
-    try:
-        lock.acquire(blocking=False)
-    except filelock.Timeout:
-        return False
-    lock.release()
-    return True
 
 
 def _files(folder: Path, company_id: str) -> tuple[filelock.BaseFileLock, Path]:
@@ -56,6 +53,12 @@ def _files(folder: Path, company_id: str) -> tuple[filelock.BaseFileLock, Path]:
 
 def _who(holder: Path) -> str:
     try:
-        return holder.read_text(encoding="utf-8")
+        return holder.read_text(encoding="utf-8") or "another process"
     except FileNotFoundError:
         return "another process"
+
+
+def _write_private(path: Path, text: str) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)

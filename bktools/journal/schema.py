@@ -57,8 +57,8 @@ CREATE TABLE accounts (
 );
 
 CREATE TABLE batches (
-    batch_id TEXT PRIMARY KEY,
-    company_id TEXT NOT NULL,
+    batch_id TEXT PRIMARY KEY NOT NULL CHECK (batch_id <> ''),
+    company_id TEXT NOT NULL CHECK (company_id = lower(company_id)),
     state TEXT NOT NULL CHECK (state IN ({_words(BATCH_STATES)})),
     entries INTEGER NOT NULL CHECK (entries > 0),
     body BLOB NOT NULL,
@@ -72,15 +72,23 @@ CREATE TABLE batches (
     sent_at TEXT,
     settled_at TEXT,
     settled_by TEXT,
+    changed_at TEXT NOT NULL,
+    changed_by TEXT NOT NULL,
     CHECK (job_id IS NOT NULL OR settled_by IS NOT NULL OR state <> 'ACCEPTED')
 );
 
 -- One batch of a company is on its way or in doubt, never two.
 CREATE UNIQUE INDEX one_in_doubt ON batches (company_id) WHERE state IN ('SENDING', 'UNKNOWN');
 
+-- A job answers for one batch.
+CREATE UNIQUE INDEX one_batch_a_job ON batches (job_id) WHERE job_id IS NOT NULL;
+
+CREATE INDEX batches_of_company ON batches (company_id, state);
+
+-- The same UUID is the same text: in capitals it would be another entry to the index below.
 CREATE TABLE batch_entries (
     batch_id TEXT NOT NULL REFERENCES batches (batch_id),
-    entry_id TEXT NOT NULL,
+    entry_id TEXT NOT NULL CHECK (entry_id = lower(entry_id)),
     live INTEGER NOT NULL CHECK (live IN (0, 1)),
     PRIMARY KEY (batch_id, entry_id)
 ) WITHOUT ROWID;
@@ -94,12 +102,35 @@ INSERT INTO transitions VALUES {", ".join(f"('{before}', '{after}')" for before,
 CREATE TRIGGER batches_begin_planned BEFORE INSERT ON batches WHEN NEW.state <> 'PLANNED'
 BEGIN SELECT RAISE(ABORT, 'a batch begins as PLANNED'); END;
 
+-- REPLACE would delete what stands there, without a trigger that sees it.
+CREATE TRIGGER batches_are_not_replaced BEFORE INSERT ON batches
+WHEN EXISTS (SELECT 1 FROM batches WHERE batch_id = NEW.batch_id)
+BEGIN SELECT RAISE(ABORT, 'a batch is not replaced'); END;
+
+CREATE TRIGGER batches_in_doubt_are_not_replaced BEFORE UPDATE OF state ON batches
+WHEN NEW.state IN ('SENDING', 'UNKNOWN') AND EXISTS (
+    SELECT 1 FROM batches
+    WHERE company_id = NEW.company_id AND batch_id <> NEW.batch_id AND state IN ('SENDING', 'UNKNOWN'))
+BEGIN SELECT RAISE(ABORT, 'another batch of the company is on its way or in doubt'); END;
+
+CREATE TRIGGER batches_are_sent_whole BEFORE UPDATE OF state ON batches
+WHEN NEW.state = 'SENDING' AND NEW.entries <> (
+    SELECT count(*) FROM batch_entries WHERE batch_id = NEW.batch_id AND live = 1)
+BEGIN SELECT RAISE(ABORT, 'the entries of the batch are not all its own'); END;
+
+CREATE TRIGGER doubt_is_settled_by_a_person BEFORE UPDATE OF state ON batches
+WHEN OLD.state = 'UNKNOWN' AND (trim(coalesce(NEW.settled_by, '')) = '' OR trim(coalesce(NEW.message, '')) = '')
+BEGIN SELECT RAISE(ABORT, 'what is in doubt is settled by a person with evidence'); END;
+
 CREATE TRIGGER batches_follow_transitions BEFORE UPDATE OF state ON batches
 WHEN NOT EXISTS (SELECT 1 FROM transitions WHERE before = OLD.state AND after = NEW.state)
 BEGIN SELECT RAISE(ABORT, 'a batch does not change between these states'); END;
 
 CREATE TRIGGER batches_keep_their_body BEFORE UPDATE OF batch_id, company_id, entries, body, body_sha256 ON batches
 BEGIN SELECT RAISE(ABORT, 'what a batch is cannot be changed'); END;
+
+CREATE TRIGGER accepted_is_final BEFORE UPDATE ON batches WHEN OLD.state = 'ACCEPTED'
+BEGIN SELECT RAISE(ABORT, 'what was accepted stays as it is'); END;
 
 CREATE TRIGGER batches_free_their_entries AFTER UPDATE OF state ON batches
 WHEN NEW.state NOT IN ({_words(LIVE_STATES)})
@@ -111,6 +142,19 @@ BEGIN UPDATE batch_entries SET live = 1 WHERE batch_id = NEW.batch_id; END;
 
 CREATE TRIGGER batches_stay BEFORE DELETE ON batches
 BEGIN SELECT RAISE(ABORT, 'the journal forgets nothing'); END;
+
+CREATE TRIGGER batch_entries_are_claimed_once BEFORE INSERT ON batch_entries
+WHEN EXISTS (SELECT 1 FROM batch_entries WHERE entry_id = NEW.entry_id AND live = 1)
+    OR EXISTS (SELECT 1 FROM batch_entries WHERE batch_id = NEW.batch_id AND entry_id = NEW.entry_id)
+    OR NOT EXISTS (SELECT 1 FROM batches WHERE batch_id = NEW.batch_id AND state = 'PLANNED')
+BEGIN SELECT RAISE(ABORT, 'the entry is in another batch'); END;
+
+CREATE TRIGGER batch_entries_stay_as_they_are BEFORE UPDATE OF batch_id, entry_id ON batch_entries
+BEGIN SELECT RAISE(ABORT, 'the entries of a batch cannot be changed'); END;
+
+CREATE TRIGGER batch_entries_live_with_their_batch BEFORE UPDATE OF live ON batch_entries
+WHEN NEW.live <> (SELECT state IN ({_words(LIVE_STATES)}) FROM batches WHERE batch_id = NEW.batch_id)
+BEGIN SELECT RAISE(ABORT, 'an entry is live as long as its batch is'); END;
 
 CREATE TRIGGER batch_entries_stay BEFORE DELETE ON batch_entries
 BEGIN SELECT RAISE(ABORT, 'the journal forgets nothing'); END;
@@ -125,6 +169,23 @@ CREATE TABLE events (
     message TEXT,
     done_by TEXT NOT NULL
 );
+
+-- Whoever changes the state of a batch, the event is in the same transaction.
+CREATE TRIGGER batches_tell_their_beginning AFTER INSERT ON batches
+BEGIN
+    INSERT INTO events (at, subject, subject_id, before, after, message, done_by)
+    VALUES (NEW.changed_at, 'batch', NEW.batch_id, NULL, NEW.state, NEW.message, NEW.changed_by);
+END;
+
+CREATE TRIGGER batches_tell_their_changes AFTER UPDATE OF state ON batches
+BEGIN
+    INSERT INTO events (at, subject, subject_id, before, after, message, done_by)
+    VALUES (NEW.changed_at, 'batch', NEW.batch_id, OLD.state, NEW.state, NEW.message, NEW.changed_by);
+END;
+
+CREATE TRIGGER events_are_not_replaced BEFORE INSERT ON events
+WHEN EXISTS (SELECT 1 FROM events WHERE event_id = NEW.event_id)
+BEGIN SELECT RAISE(ABORT, 'events are only ever added'); END;
 
 CREATE TRIGGER events_stay BEFORE DELETE ON events
 BEGIN SELECT RAISE(ABORT, 'events are only ever added'); END;

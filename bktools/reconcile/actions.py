@@ -8,7 +8,6 @@ from bktools.contract.accounts import LONGEST_TEXT
 from bktools.frames.engine import Lazy
 from bktools.reconcile.pairs import KEY, is_empty, is_long
 
-ACTIONS = ("create", "update", "archive", "unarchive", "none")
 ACTION_COLUMNS = [*KEY, "account_id", "action", "why", "name", "code", "archived", "tax_code_external_id"]
 
 
@@ -23,11 +22,12 @@ def judged(pairs: Lazy) -> Lazy:
         (~nw.col("charted"), "none", "no chart of accounts was given for this company"),
         ((nw.col("chart_rows") > 1).fill_null(False), "none", "the external ID is on several rows of the chart"),
         ((nw.col("service_rows") > 1).fill_null(False), "none", "the external ID is on several accounts known here"),
-        (new & erp_archived, "none", "archived in the ERP and unknown to the service"),
         (new & is_long("external_id"), "none", f"the external ID has more than {LONGEST_TEXT} characters"),
         (new & nw.col("erp_name").is_null(), "none", "the name is missing"),
         (new & is_long("erp_name"), "none", f"the name has more than {LONGEST_TEXT} characters"),
         (new & is_long("erp_code"), "none", f"the code has more than {LONGEST_TEXT} characters"),
+        # The chart is mirrored whole: categories of the service may be on accounts that the ERP has archived.
+        (new & erp_archived, "create", "in the chart, archived, and not in the service"),
         (new, "create", "in the chart and not in the service"),
         (gone & active, "archive", "in the service and not in the chart"),
         (gone & archived, "none", "not in the chart and archived in the service"),

@@ -97,7 +97,8 @@ def category_without_tax_code(tables: Tables) -> Lazy:
     return _of_categories(
         tables.coverage.filter(lacking),
         "category_without_tax_code",
-        severity=_unless_archived("warning"),
+        # Many categories rightly have none of their own.
+        severity="info",
         field="tax_code_id",
         erp_value="erp_tax",
         message=line(

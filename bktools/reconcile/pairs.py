@@ -46,6 +46,7 @@ class Pairs:
 
     joined: Lazy
     several: Lazy
+    charted: Lazy
 
     def all(self) -> Lazy:
         """Return every pair."""
@@ -67,7 +68,8 @@ class Pairs:
         ambiguous = self.several.select(
             *[nw.col(name) if name in given else nw.lit(None, dtype).alias(name) for name, dtype in columns.items()]
         )
-        return nw.concat([pairs.join(self.several.select(KEY), on=KEY, how="anti"), ambiguous])
+        settled = nw.concat([pairs.join(self.several.select(KEY), on=KEY, how="anti"), ambiguous])
+        return settled.join(self.charted, on="company_id", how="left").with_columns(nw.col("charted").fill_null(False))
 
 
 def pair(given: Given, keep: Callable[[Lazy], Lazy]) -> Pairs:
@@ -87,25 +89,21 @@ def pair(given: Given, keep: Callable[[Lazy], Lazy]) -> Pairs:
     joined = chart.join(service, on=KEY, how="full", suffix="_service").select(
         *[nw.coalesce(column, f"{column}_service").alias(column) for column in KEY], *ERP, *SERVICE
     )
-    joined = _with_charted(joined, charted).with_columns(**_differences(given.compared))
-    return Pairs(joined, keep(_with_charted(_several(chart, service), charted)))
+    joined = joined.with_columns(**_differences(given.compared))
+    return Pairs(joined, keep(_several(chart, service)), charted)
 
 
 def _several(chart: Lazy, service: Lazy) -> Lazy:
     """Return the keys that one side has several times, with how many times each side has them."""
     sides = [
-        chart.select(*KEY, "chart_rows", service_rows=nw.lit(0, nw.Int64)),
-        service.select(*KEY, nw.lit(0, nw.Int64).alias("chart_rows"), "service_rows"),
+        chart.select(*KEY, "chart_rows", service_rows=nw.lit(None, nw.Int64)),
+        service.select(*KEY, nw.lit(None, nw.Int64).alias("chart_rows"), "service_rows"),
     ]
     rows = ["chart_rows", "service_rows"]
-    counted = nw.concat(sides).group_by(*KEY).agg(*[nw.col(name).sum() for name in rows])
+    counted = nw.concat(sides).group_by(*KEY).agg(*[nw.col(name).count() for name in rows])
     several = counted.filter((nw.col("chart_rows") > 1) | (nw.col("service_rows") > 1))
     some = [nw.when(nw.col(name) > 0).then(nw.col(name)).cast(nw.Int64).alias(name) for name in rows]
     return several.select(*KEY, *some, *[nw.lit(False).alias(flag) for flag in DIFFERENCES])
-
-
-def _with_charted(frame: Lazy, charted: Lazy) -> Lazy:
-    return frame.join(charted, on="company_id", how="left").with_columns(charted=nw.col("charted").fill_null(False))
 
 
 def _differences(compared: frozenset[str]) -> dict[str, nw.Expr]:

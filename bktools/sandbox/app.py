@@ -29,8 +29,8 @@ from bktools.sandbox.openapi import openapi_document
 from bktools.sandbox.routes import accounts, balance, categories, employees, export_jobs
 from bktools.sandbox.state import State
 
-# From the address of a client to its connection, for the faults that break it.
-TransportOf = Callable[[tuple[str, int]], asyncio.Transport]
+# From the address of a client to its connection (None: it has gone), for the faults that break it.
+TransportOf = Callable[[tuple[str, int]], asyncio.Transport | None]
 
 Handler = Callable[[Request, State, Caller], Awaitable[Response]]
 

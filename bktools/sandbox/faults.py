@@ -26,7 +26,7 @@ KINDS = {
     "reset": "the connection is reset and nothing done",
     "drop": "the request is done, then the connection is reset without an answer",
     "cut": "the connection closes in the middle of the answer's body",
-    "cut_gzip": "the body is compressed and ends in the middle, though its length is announced so",
+    "cut_gzip": "the body is compressed and cut in the middle; its length is right, so only gzip can tell",
     "corrupt": "a byte in the middle of the body is another one",
     "drift": "a category is removed from the front and another one added at the end, after the answer",
 }
@@ -168,6 +168,8 @@ class LostResponse(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - nothing is sent
         """Reset the connection."""
         transport = scope["state"]["transport_of"](scope["client"])
+        if transport is None:
+            return
         # Closing with this option set sends a reset instead of an end.
         transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         transport.abort()
@@ -181,7 +183,10 @@ class CutResponse(Response):
         """Send half of the body that the header announces, then close."""
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         await send({"type": "http.response.body", "body": bytes(self.body)[: len(self.body) // 2], "more_body": True})
-        scope["state"]["transport_of"](scope["client"]).close()
+        transport = scope["state"]["transport_of"](scope["client"])
+        if transport is None:
+            return
+        transport.close()
         await _until_disconnected(receive)
 
 

@@ -295,10 +295,11 @@ class Server:
     def _store(self) -> Store:
         return Store(self.file, self._world)
 
-    def _transport_of(self, client: tuple[str, int]) -> asyncio.Transport:
+    def _transport_of(self, client: tuple[str, int]) -> asyncio.Transport | None:
         assert self._uvicorn is not None
         connections = self._uvicorn.server_state.connections
-        return next(c.transport for c in connections if isinstance(c, H11Protocol) and c.client == client)
+        found = (c.transport for c in connections if isinstance(c, H11Protocol) and c.client == client)
+        return next(found, None)
 
     def _run(self, sockets: list[socket.socket]) -> None:
         try:
@@ -314,6 +315,8 @@ class Server:
                     log_config=None,
                     access_log=False,
                     server_header=False,
+                    # A client's idle connection lives longer than a person thinks between two cells.
+                    timeout_keep_alive=75,
                     timeout_graceful_shutdown=1,
                 )
                 self._uvicorn = uvicorn.Server(config)

@@ -21,66 +21,13 @@ from bktools.errors import StorageError
 from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, issue_token, new_secret
 from bktools.sandbox.jobs import ExportJob
 from bktools.sandbox.paging import Condition, Key, Order, backwards, segments
-from bktools.sandbox.world import (
-    Account,
-    Category,
-    Company,
-    Employee,
-    World,
-    category_json,
-    employee_json,
-)
-
-_FORMAT = 1
-
-_SCHEMA = """
-CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE companies (
-    position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, name TEXT NOT NULL, country TEXT NOT NULL,
-    currency TEXT NOT NULL, has_integration INTEGER NOT NULL, has_contra_accounts INTEGER NOT NULL,
-    current TEXT NOT NULL, available TEXT NOT NULL,
-    job_outcome TEXT NOT NULL DEFAULT 'completed', job_expires_in INTEGER NOT NULL DEFAULT 3600);
-CREATE TABLE accounts (
-    id TEXT PRIMARY KEY, company_id TEXT NOT NULL, external_id TEXT NOT NULL, name TEXT NOT NULL,
-    archived INTEGER NOT NULL, code TEXT, metadata TEXT, tax_code_external_id TEXT,
-    UNIQUE (company_id, external_id));
-CREATE TABLE categories (
-    position INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, company_id TEXT NOT NULL,
-    category_group_id TEXT NOT NULL, name TEXT NOT NULL, archived INTEGER NOT NULL, account_id TEXT,
-    tax_code_id TEXT, folded TEXT NOT NULL, body TEXT NOT NULL);
-CREATE TABLE employees (
-    position INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, company_id TEXT NOT NULL, email TEXT NOT NULL,
-    first_name TEXT NOT NULL, last_name TEXT NOT NULL, code TEXT, job_title TEXT, phone TEXT, role TEXT,
-    body TEXT NOT NULL);
-CREATE TABLE export_jobs (
-    id TEXT PRIMARY KEY, company_id TEXT NOT NULL, created_at REAL NOT NULL, expires_in INTEGER NOT NULL,
-    is_interactive INTEGER NOT NULL, number_of_items INTEGER NOT NULL, vendor_based_bookkeeping INTEGER NOT NULL,
-    created_by TEXT, seconds REAL NOT NULL, outcome TEXT NOT NULL, ends_at REAL NOT NULL);
-CREATE TABLE accepted_entries (
-    job_id TEXT NOT NULL, number INTEGER NOT NULL, entry_id TEXT NOT NULL,
-    PRIMARY KEY (job_id, number)) WITHOUT ROWID;
-"""
-
-# Made after the world is in, which is quicker. Each ends in the position, so a page of any sort is a range of one.
-_INDICES = """
-CREATE UNIQUE INDEX categories_id ON categories (id);
-CREATE INDEX categories_company ON categories (company_id);
-CREATE INDEX categories_company_id ON categories (company_id, id);
-CREATE INDEX categories_company_name ON categories (company_id, name);
-CREATE INDEX categories_company_archived ON categories (company_id, archived);
-CREATE INDEX categories_company_group ON categories (company_id, category_group_id);
-CREATE INDEX categories_company_account ON categories (company_id, account_id);
-CREATE INDEX categories_company_tax ON categories (company_id, tax_code_id);
-CREATE UNIQUE INDEX employees_id ON employees (id);
-CREATE INDEX employees_company ON employees (company_id);
-CREATE INDEX employees_email ON employees (email);
-CREATE INDEX employees_code ON employees (code);
-CREATE INDEX export_jobs_company ON export_jobs (company_id, ends_at);
-"""
+from bktools.sandbox.schema import FORMAT, INDICES, INSERT_CATEGORY, INSERT_EMPLOYEE, SCHEMA
+from bktools.sandbox.world import Account, Category, Company, Employee, World, category_json, employee_json
 
 # Rows between two known keys on the way to an offset.
 _STRIDE = 100
-_MOST_QUERIES = 256
+# Queries whose totals and keys are kept at most.
+_MOST_QUERIES = 32
 
 
 class Rows(NamedTuple):
@@ -138,19 +85,19 @@ class Store:
         self._connection.close()
 
     def _make(self, world: World, file: Path) -> None:
-        if self._format() == _FORMAT:
+        if self._format() == FORMAT:
             return
         with self._write():
-            if self._format() == _FORMAT:  # another process was first
+            if self._format() == FORMAT:  # another process was first
                 return
             if self._format() != 0:
                 raise StorageError(f"{file} was made by another version of bktools; reset the sandbox")
-            for statement in filter(str.strip, _SCHEMA.split(";")):
+            for statement in filter(str.strip, SCHEMA.split(";")):
                 self._connection.execute(statement)
             self._fill(world)
-            for statement in filter(str.strip, _INDICES.split(";")):
+            for statement in filter(str.strip, INDICES.split(";")):
                 self._connection.execute(statement)
-            self._connection.execute(f"PRAGMA user_version = {_FORMAT}")
+            self._connection.execute(f"PRAGMA user_version = {FORMAT}")
 
     def _format(self) -> int:
         return int(self._connection.execute("PRAGMA user_version").fetchone()[0])
@@ -173,8 +120,8 @@ class Store:
         )
         for number in range(world.companies):
             many("INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?, ?)", world.accounts(number))
-            many(_INSERT_CATEGORY, map(_category_row, world.categories_of(number)))
-            many(_INSERT_EMPLOYEE, map(_employee_row, world.employees_of(number)))
+            many(INSERT_CATEGORY, map(_category_row, world.categories_of(number)))
+            many(INSERT_EMPLOYEE, map(_employee_row, world.employees_of(number)))
 
     @contextmanager
     def _write(self) -> Iterator[None]:
@@ -218,7 +165,7 @@ class Store:
     def _forget_if_changed(self) -> None:
         others = self._connection.execute("PRAGMA data_version").fetchone()[0]
         version = (others, self._connection.total_changes)
-        if version != self._version or len(self._totals) > _MOST_QUERIES:
+        if version != self._version or max(len(self._totals), len(self._landmarks)) > _MOST_QUERIES:
             self._totals.clear()
             self._landmarks.clear()
             self._version = version
@@ -301,7 +248,7 @@ class Store:
     def add_category(self, category: Category) -> None:
         """Add a category at the end of the table."""
         with self._write():
-            self._connection.execute(_INSERT_CATEGORY, _category_row(category))
+            self._connection.execute(INSERT_CATEGORY, _category_row(category))
 
     def remove_category(self, category_id: str) -> bool:
         """Remove a category; tell whether it was there."""
@@ -311,9 +258,11 @@ class Store:
     def drift(self) -> None:
         """Remove the first company's first category and add one at the end, as the data of a busy company do."""
         with self._write():
-            first = self._connection.execute(
-                "SELECT position, body FROM categories ORDER BY position LIMIT 1"
-            ).fetchone()
+            sql = (
+                "SELECT position, body FROM categories "
+                "WHERE company_id = (SELECT id FROM companies ORDER BY position LIMIT 1) ORDER BY position LIMIT 1"
+            )
+            first = self._connection.execute(sql).fetchone()
             if first is None:
                 return
             position, body = first
@@ -322,7 +271,7 @@ class Store:
             category = Category(
                 new_id(), shown["companyId"], shown["categoryGroupId"], shown["name"], False, None, None, None
             )
-            self._connection.execute(_INSERT_CATEGORY, _category_row(category))
+            self._connection.execute(INSERT_CATEGORY, _category_row(category))
 
     def category_ids(self, company_id: str) -> list[str]:
         """Return the ids of a company's categories in the order of the table."""
@@ -399,15 +348,6 @@ def any_of(column: str, values: list[str]) -> Condition:
 def folded(name: str) -> str:
     """Return a name as the search compares it."""
     return name.casefold()
-
-
-_INSERT_CATEGORY = """
-INSERT INTO categories (id, company_id, category_group_id, name, archived, account_id, tax_code_id, folded, body)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-
-_INSERT_EMPLOYEE = """
-INSERT INTO employees (id, company_id, email, first_name, last_name, code, job_title, phone, role, body)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 
 
 # SQLite has no booleans.

@@ -130,7 +130,7 @@ def read_uuids(name: str, sent: Sent) -> list[str]:
     """Read a list of UUIDs."""
     if not isinstance(sent.value, list):
         raise invalid(f"{name} must be a list of UUIDs, got {sent.text[:60]}")
-    return [read_uuid(f"{name}[{index}]", Sent(item, json.dumps(item))) for index, item in enumerate(sent.value)]
+    return [read_uuid(f"{name}[{index}]", Sent(item, _shown(item))) for index, item in enumerate(sent.value)]
 
 
 def read_unique_uuids(name: str, sent: Sent) -> list[str]:
@@ -149,6 +149,10 @@ def read_object(name: str, sent: Sent) -> str:
     if not isinstance(sent.value, dict):
         raise invalid(f"{name} must be an object, got {sent.text[:60]}")
     return sent.text
+
+
+def _shown(item: object) -> str:
+    return item.text if isinstance(item, Number) else json.dumps(item)
 
 
 def _check_media_type(given: str | None) -> None:

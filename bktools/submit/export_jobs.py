@@ -7,24 +7,35 @@ next batch begins, and a batch whose outcome is not known stops its company unti
 from __future__ import annotations
 
 import datetime as dt
-import sqlite3
+import math
 import time
+from collections.abc import Iterator
+from itertools import groupby
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
 from bktools.conversation import conversation
-from bktools.errors import JournalBusyError, PlanError
-from bktools.export.plan import ExportPlan
+from bktools.errors import (
+    ArgumentError,
+    BktoolsError,
+    JournalBusyError,
+    PlanError,
+    StorageError,
+)
+from bktools.export.plan import BatchRequest, ExportPlan
 from bktools.frames.schema import COUNT, TEXT, to_pandas
-from bktools.journal import export_jobs as memory
+from bktools.journal import batches as memory
 from bktools.journal.journal import Journal
 from bktools.journal.lock import sending_for
 from bktools.progress import Bar
 from bktools.progress import progress as progress_bar
 from bktools.service import Service
-from bktools.submit.outcome import Outcome, of_answer, of_error
+from bktools.submit.outcome import Outcome, of_another_batch, of_answer, of_error
+
+# States that a submission leaves as they are.
+SETTLED = frozenset({"ACCEPTED", "UNKNOWN"})
 
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 30.0
@@ -58,7 +69,7 @@ def submit_export_jobs(
     apply : bool
         True to send.
     wait : float or timedelta
-        Seconds to wait, for each batch, while a job of its company is in progress.
+        Seconds to wait, for each batch, while a job of its company is in progress; 0 or more.
     progress : bool, optional
         A bar; by default where somebody can see it.
     service : Service, optional
@@ -70,12 +81,15 @@ def submit_export_jobs(
         One row a batch: batch_id, company_id, entries (count), outcome, job_id, message. Outcomes: ACCEPTED (the job
         was created; not: it is completed), REJECTED (refused, nothing was booked), UNKNOWN (it may have been booked;
         the message says how to settle it), PLANNED (not sent, run again), BLOCKED (not sent, because an earlier batch
-        of the company is in doubt or was refused). Without `apply`: PLANNED for what would be sent.
+        of the company is in doubt or was refused, or the service cannot be reached). Without `apply`: PLANNED for what
+        would be sent.
 
     Raises
     ------
     PlanError
         When the plan was changed since it was made, or holds entries that another batch sent; nothing is sent.
+    ArgumentError
+        When `wait` is no number of seconds; nothing is sent.
     JournalBusyError
         When another process sends for a company of the plan; nothing is sent for it.
     JournalError, StorageError
@@ -97,56 +111,145 @@ def submit_export_jobs(
     >>> sent["outcome"].to_list(), sent["job_id"].equals(again["job_id"])
     (['ACCEPTED'], True)
     """
-    plan.verify()
+    seconds = _seconds(wait)
     service = conversation(service)
-    seconds = wait.total_seconds() if isinstance(wait, dt.timedelta) else float(wait)
-    batches = [
-        memory.PlannedBatch(
-            row["batch_id"],
-            row["company_id"],
-            plan.entry_ids(row["batch_id"]),
-            plan.body(row["batch_id"]),
-            plan.plan_id,
-        )
-        for row in plan.batches.to_dict("records")
-    ]
     rows: list[dict[str, Any]] = []
     with Journal(service.settings) as journal:
         memory.recover(journal)
-        _refuse_taken(journal, batches)
-        with progress_bar("export jobs", total=len(batches), unit="batch", shown=progress) as bar:
-            for company_id in dict.fromkeys(batch.company_id for batch in batches):
-                own = [batch for batch in batches if batch.company_id == company_id]
-                if not apply:
-                    rows += [_as_it_stands(journal, batch) for batch in own]
-                    continue
-                try:
-                    with sending_for(journal.folder, company_id):
-                        rows += _send_company(journal, own, plan, service, seconds, bar)
-                except JournalBusyError as error:
-                    if len(own) == len(batches):
-                        raise
-                    rows += [_row(batch, "BLOCKED", str(error)) for batch in own]
+        # Everything is checked before anything is sent.
+        for batch in plan.requests():
+            reason = memory.obstacle(journal, batch)
+            if reason:
+                raise PlanError(reason)
+        with progress_bar("export jobs", total=len(plan.batches), unit="batch", shown=progress) as bar:
+            sender = _Sender(journal, plan, service, seconds, bar)
+            for company_id, own in groupby(plan.requests(), lambda batch: batch.company_id):
+                batches = list(own)
+                if apply:
+                    rows += sender.send_company(company_id, batches)
+                else:
+                    rows += [_as_it_stands(journal, batch) for batch in batches]
+    if rows and all(row["busy"] for row in rows):
+        raise JournalBusyError(rows[0]["message"])
     table = pa.Table.from_pylist(rows, schema=OUTCOMES)
     return to_pandas(table, {"environment": service.settings.environment, "plan": plan.plan_id, "applied": apply})
 
 
-def _refuse_taken(journal: Journal, batches: list[memory.PlannedBatch]) -> None:
-    for batch in batches:
-        taken = memory.taken_entries(journal, batch)
-        if taken:
-            first = taken[0]
-            raise PlanError(
-                f"{len(taken)} entries of batch {batch.batch_id} are in batch {first['batch_id']}, which is "
-                f"{first['state']} (the first is {first['entry_id']}): nothing was sent; compose again with "
-                "history=load_export_jobs(entries=True)"
+def _seconds(wait: float | dt.timedelta) -> float:
+    if isinstance(wait, dt.timedelta):
+        wait = wait.total_seconds()
+    if isinstance(wait, bool) or not isinstance(wait, int | float) or math.isnan(wait) or wait < 0:
+        raise ArgumentError("wait", "must be a number of seconds, 0 or more", wait)
+    return float(wait)
+
+
+class _Sender:
+    """What sends the batches of a plan, a company at a time."""
+
+    def __init__(self, journal: Journal, plan: ExportPlan, service: Service, wait: float, bar: Bar) -> None:
+        self._journal = journal
+        self._plan = plan
+        self._service = service
+        self._wait = wait
+        self._bar = bar
+        # Why nothing more is sent, of any company.
+        self._hopeless = ""
+
+    def send_company(self, company_id: str, batches: list[BatchRequest]) -> list[dict[str, Any]]:
+        """Send what can be sent of a company, and return a row a batch."""
+        try:
+            with sending_for(self._journal.folder, company_id):
+                # A sender may have died after this run began.
+                memory.give_up_lost(self._journal, company_id)
+                memory.plan_batches(self._journal, batches, self._plan.plan_id)
+                return list(self._sent_in_order(batches))
+        except JournalBusyError as error:
+            return [_row(batch, "BLOCKED", str(error), busy=True) for batch in batches]
+
+    def _sent_in_order(self, batches: list[BatchRequest]) -> Iterator[dict[str, Any]]:
+        stopped = self._hopeless
+        for batch in batches:
+            found = memory.state_of(self._journal, batch.batch_id)
+            assert found is not None
+            doubt = memory.in_doubt(self._journal, batch.company_id)
+            if found["state"] in SETTLED:
+                yield _settled_row(self._journal, batch, found)
+            elif doubt is not None:
+                yield _row(batch, "BLOCKED", memory.how_to_settle(self._journal, doubt))
+            elif stopped:
+                yield _row(batch, "BLOCKED", stopped)
+            else:
+                outcome = self._send_when_free(batch)
+                message = outcome.message
+                if outcome.state == "UNKNOWN":
+                    found = memory.state_of(self._journal, batch.batch_id)
+                    assert found is not None
+                    message = f"{message}; {memory.how_to_settle(self._journal, found)}"
+                elif outcome.state != "ACCEPTED":
+                    stopped = f"not sent, because batch {batch.batch_id} before it was not accepted: {message}"
+                if outcome.is_hopeless:
+                    self._hopeless = stopped
+                yield _row(batch, outcome.state, message, outcome.job_id)
+            self._bar.update(1)
+
+    def _send_when_free(self, batch: BatchRequest) -> Outcome:
+        """Send a batch, and again after growing pauses while a job of its company is in progress."""
+        end = time.monotonic() + self._wait
+        pause = FIRST_PAUSE
+        while True:
+            outcome = self._send_once(batch)
+            left = end - time.monotonic()
+            if not outcome.waits or left <= 0:
+                return outcome
+            time.sleep(min(pause, left))
+            pause = min(pause * 2, LONGEST_PAUSE)
+
+    def _send_once(self, batch: BatchRequest) -> Outcome:
+        body = memory.begin_sending(self._journal, batch.batch_id)
+        assert body == batch.body, "plan_batches refuses a batch with another body"
+        options = self._plan.options
+        try:
+            job = self._service.create_export_job(
+                batch.entry_ids,
+                batch.company_id,
+                employee_id=options.employee_id,
+                is_interactive=options.is_interactive,
+                vendor_based_bookkeeping=options.vendor_based_bookkeeping,
             )
+            outcome = of_answer(job, batch.company_id, len(batch.entry_ids))
+            if outcome.job_id is not None and memory.is_known_job(self._journal, outcome.job_id):
+                outcome = of_another_batch(outcome)
+        except Exception as error:  # noqa: BLE001 - whatever it was, what became of the batch is written down
+            outcome = of_error(error)
+        except BaseException as error:
+            # Ctrl-C: the request may have arrived. The journal knows before the interrupt goes on.
+            self._remember(batch, of_error(error))
+            raise
+        self._remember(batch, outcome)
+        return outcome
+
+    def _remember(self, batch: BatchRequest, outcome: Outcome) -> None:
+        try:
+            memory.settle(
+                self._journal,
+                batch.batch_id,
+                outcome.state,
+                outcome.message,
+                job_id=outcome.job_id,
+                job=outcome.job,
+            )
+        except (BktoolsError, OSError) as error:
+            raise StorageError(
+                f"batch {batch.batch_id} is {outcome.state} ({outcome.message}), but the journal could not be written: "
+                f"{error}; keep this line, the journal will say UNKNOWN: settle it with bktools export resolve "
+                f"{batch.batch_id}"
+            ) from error
 
 
-def _as_it_stands(journal: Journal, batch: memory.PlannedBatch) -> dict[str, Any]:
+def _as_it_stands(journal: Journal, batch: BatchRequest) -> dict[str, Any]:
     """Return what a submission would do with a batch."""
     found = memory.state_of(journal, batch.batch_id)
-    if found is not None and found["state"] in {"ACCEPTED", "UNKNOWN", "SENDING"}:
+    if found is not None and found["state"] in {*SETTLED, "SENDING"}:
         return _settled_row(journal, batch, found)
     doubt = memory.in_doubt(journal, batch.company_id)
     if doubt is not None:
@@ -154,84 +257,18 @@ def _as_it_stands(journal: Journal, batch: memory.PlannedBatch) -> dict[str, Any
     return _row(batch, "PLANNED", "would be sent")
 
 
-def _send_company(
-    journal: Journal, batches: list[memory.PlannedBatch], plan: ExportPlan, service: Service, wait: float, bar: Bar
-) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    for batch in batches:
-        found = memory.state_of(journal, batch.batch_id)
-        if found is None or found["state"] != "ACCEPTED":
-            memory.plan_batch(journal, batch)
-    stopped = ""
-    for batch in batches:
-        found = memory.state_of(journal, batch.batch_id)
-        assert found is not None
-        doubt = memory.in_doubt(journal, batch.company_id)
-        if found["state"] in {"ACCEPTED", "UNKNOWN"}:
-            rows.append(_settled_row(journal, batch, found))
-        elif doubt is not None:
-            rows.append(_row(batch, "BLOCKED", memory.how_to_settle(journal, doubt)))
-        elif stopped:
-            rows.append(_row(batch, "BLOCKED", stopped))
-        else:
-            outcome = _send_when_free(journal, batch, plan, service, wait)
-            message = outcome.message
-            if outcome.state == "UNKNOWN":
-                doubt = memory.in_doubt(journal, batch.company_id)
-                assert doubt is not None
-                message = f"{message}; {memory.how_to_settle(journal, doubt)}"
-            elif outcome.state != "ACCEPTED":
-                stopped = f"not sent, because batch {batch.batch_id} before it was not accepted: {message}"
-            rows.append(_row(batch, outcome.state, message, outcome.job_id))
-        bar.update(1)
-    return rows
-
-
-def _send_when_free(
-    journal: Journal, batch: memory.PlannedBatch, plan: ExportPlan, service: Service, wait: float
-) -> Outcome:
-    """Send a batch, and again after growing pauses while a job of its company is in progress."""
-    end = time.monotonic() + wait
-    pause = FIRST_PAUSE
-    while True:
-        outcome = _send_once(journal, batch, plan, service)
-        left = end - time.monotonic()
-        if not outcome.waits or left <= 0:
-            return outcome
-        time.sleep(min(pause, left))
-        pause = min(pause * 2, LONGEST_PAUSE)
-
-
-def _send_once(journal: Journal, batch: memory.PlannedBatch, plan: ExportPlan, service: Service) -> Outcome:
-    memory.begin_sending(journal, batch.batch_id)
-    try:
-        job = service.create_export_job(
-            batch.entry_ids,
-            batch.company_id,
-            employee_id=plan.options.employee_id,
-            is_interactive=plan.options.is_interactive,
-            vendor_based_bookkeeping=plan.options.vendor_based_bookkeeping,
-        )
-        outcome = of_answer(job, batch.company_id, len(batch.entry_ids))
-    except Exception as error:  # noqa: BLE001 - whatever it was, what became of the batch is written down
-        outcome = of_error(error)
-    except BaseException as error:
-        # Ctrl-C: the request may have arrived. The journal knows before the interrupt goes on.
-        interrupted = of_error(error)
-        memory.settle(journal, batch.batch_id, interrupted.state, interrupted.message)
-        raise
-    memory.settle(journal, batch.batch_id, outcome.state, outcome.message, job_id=outcome.job_id, job=outcome.job)
-    return outcome
-
-
-def _settled_row(journal: Journal, batch: memory.PlannedBatch, found: sqlite3.Row) -> dict[str, Any]:
+def _settled_row(journal: Journal, batch: BatchRequest, found: Any) -> dict[str, Any]:
     if found["state"] == "UNKNOWN":
         return _row(batch, "UNKNOWN", memory.how_to_settle(journal, found))
-    when = found["settled_at"] or found["sent_at"]
-    return _row(batch, found["state"], f"{found['message']} (since {when}; nothing was sent again)", found["job_id"])
+    if found["state"] == "SENDING":
+        return _row(batch, "SENDING", f"{found['sender']} is sending it (since {found['sent_at']})")
+    message = f"{found['message']} (since {found['settled_at']}; nothing was sent again)"
+    return _row(batch, found["state"], message, found["job_id"])
 
 
-def _row(batch: memory.PlannedBatch, outcome: str, message: str, job_id: str | None = None) -> dict[str, Any]:
+def _row(
+    batch: BatchRequest, outcome: str, message: str, job_id: str | None = None, *, busy: bool = False
+) -> dict[str, Any]:
     return {
         "batch_id": batch.batch_id,
         "company_id": batch.company_id,
@@ -239,4 +276,5 @@ def _row(batch: memory.PlannedBatch, outcome: str, message: str, job_id: str | N
         "outcome": outcome,
         "job_id": job_id,
         "message": message,
+        "busy": busy,
     }

@@ -9,6 +9,8 @@ import msgspec
 from bktools.contract.export_jobs import ExportJob
 from bktools.contract.rules import UUID_PATTERN
 from bktools.errors import (
+    ArgumentError,
+    AuthenticationError,
     BktoolsError,
     ConfigurationError,
     ExportAlreadyInProgressError,
@@ -33,6 +35,8 @@ class Outcome:
         One line.
     waits : bool
         Whether it was put back because a job of the company is in progress.
+    is_hopeless : bool
+        Whether the batches of other companies would fare no better.
     job_id, job : str, optional
         The job's id and its JSON, as answered.
     """
@@ -40,6 +44,7 @@ class Outcome:
     state: str
     message: str
     waits: bool = False
+    is_hopeless: bool = False
     job_id: str | None = None
     job: str | None = None
 
@@ -56,26 +61,34 @@ def of_answer(job: ExportJob, company_id: str, entries: int) -> Outcome:
     if job.number_of_items != entries:
         return Outcome(
             "UNKNOWN",
-            f"the service answered with a job of {job.number_of_items} items, {entries} were sent",
-            job_id=job.id,
+            f"the service answered with job {job.id} of {job.number_of_items} items, {entries} were sent",
+            job_id=job.id.lower(),
             job=text,
         )
-    return Outcome("ACCEPTED", f"job {job.id}, {job.status or 'no status'}", job_id=job.id, job=text)
+    return Outcome("ACCEPTED", f"job {job.id}, {job.status or 'no status'}", job_id=job.id.lower(), job=text)
+
+
+def of_another_batch(outcome: Outcome) -> Outcome:
+    """Return the outcome of a 2xx whose job answered for another batch before: it says nothing of this one."""
+    return Outcome(
+        "UNKNOWN", f"the service answered with job {outcome.job_id}, which is another batch's", job=outcome.job
+    )
 
 
 def of_error(error: BaseException) -> Outcome:
     """Return the outcome of a request that ended in an error."""
     line = " ".join(str(error).split())
     match error:
-        case UnreachableError() | ConfigurationError():
-            return Outcome("PLANNED", line)
+        case UnreachableError() | ConfigurationError() | ArgumentError():
+            # The three that are raised before a connection stands.
+            return Outcome("PLANNED", line, is_hopeless=True)
         case ExportAlreadyInProgressError():
             # It may be somebody else's job: a reason to wait, never a proof of anything.
             return Outcome("PLANNED", line, waits=True)
         case ExportRefusedError():
             return Outcome("REJECTED", line)
         case StatusError() if 400 <= error.status < 500 and error.status not in UNCERTAIN:  # noqa: PLR2004
-            return Outcome("REJECTED", line)
+            return Outcome("REJECTED", line, is_hopeless=isinstance(error, AuthenticationError))
         case BktoolsError():
             return Outcome("UNKNOWN", line)
         case _:

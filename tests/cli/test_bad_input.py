@@ -127,7 +127,12 @@ def test_against_an_address_of_its_own(run, samples, tmp_path):
 
 def test_files_must_be_named_without_the_sandbox(run):
     """Sample data is never taken for somebody who did not ask for it."""
-    done = run("month-end", BKTOOLS_BASE_URL="http://127.0.0.1:9", BKTOOLS_TOKEN="t", BKTOOLS_COMPANY="9b48711b-7e43-4f5c-8a36-341a5037711f")
+    done = run(
+        "month-end",
+        BKTOOLS_BASE_URL="http://127.0.0.1:9",
+        BKTOOLS_TOKEN="t",
+        BKTOOLS_COMPANY="9b48711b-7e43-4f5c-8a36-341a5037711f",
+    )
     assert done.returncode == Exit.INPUT
     assert "--chart must name" in one_line(done)
 
@@ -163,7 +168,9 @@ def small_disk(tmp_path):
         pytest.skip("only root can mount a small disk")
     place = tmp_path / "small"
     place.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96k", "tmpfs", place], capture_output=True, check=False)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=96k", "tmpfs", place], capture_output=True, check=False
+    )
     if mounted.returncode:
         pytest.skip("this system does not let a small disk be mounted")
     yield place

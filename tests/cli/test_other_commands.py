@@ -29,7 +29,9 @@ def test_accounts_create_import_list(run):
     assert "1 PLANNED" in planned.stdout
     created = run("accounts", "create", "--sandbox", "--chart", "chart.csv", "--apply")
     assert "1 CREATED" in created.stdout
-    Path("made.csv").write_text("id,external_id,name\n123e4567-e89b-42d3-a456-426614174000,0500,Kasse\n", encoding="utf-8")
+    Path("made.csv").write_text(
+        "id,external_id,name\n123e4567-e89b-42d3-a456-426614174000,0500,Kasse\n", encoding="utf-8"
+    )
     assert "2 accounts are known now" in run("accounts", "import", "made.csv", "--sandbox").stdout
     listed = run("accounts", "list", "--sandbox").stdout
     assert "0400" in listed
@@ -60,7 +62,18 @@ def test_doubt_is_settled_by_following_the_message(run, service):
     assert "UNKNOWN" in history
     reasons = Path("month-end-2026-10/entries_not_ready.csv").read_text(encoding="utf-8-sig")
     assert "in_doubt" in reasons
-    settled = run("export", "resolve", waiting, "--sandbox", "--outcome", "released", "--evidence", "not in the ERP", "--by", "Ada")
+    settled = run(
+        "export",
+        "resolve",
+        waiting,
+        "--sandbox",
+        "--outcome",
+        "released",
+        "--evidence",
+        "not in the ERP",
+        "--by",
+        "Ada",
+    )
     assert (settled.returncode, settled.stderr) == (Exit.DONE, "")
     done = run("month-end", "--sandbox", "--apply", "--max-entries", "150")
     assert done.returncode == Exit.DONE

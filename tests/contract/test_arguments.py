@@ -86,9 +86,9 @@ def test_category_body_has_the_interface_s_names():
         uuid.UUID(ID), ids=[OTHER], account_ids=[], category_group_ids=[OTHER], archived=False, name=""
     )
     assert body == {"companyId": ID, "ids": [OTHER], "categoryGroupIds": [OTHER], "archived": False, "name": ""}
-    assert set(categories.search_body(ID, ids=[ID], account_ids=[ID], category_group_ids=[ID], archived=True, name="a")) == (
-        set(categories.FILTERS)
-    )
+    assert set(
+        categories.search_body(ID, ids=[ID], account_ids=[ID], category_group_ids=[ID], archived=True, name="a")
+    ) == (set(categories.FILTERS))
 
 
 BAD_ACCOUNTS = [
@@ -115,7 +115,9 @@ def test_bad_account(arguments, message):
 
 def test_account_body_keeps_text_to_the_letter():
     """Leading zeros, trailing spaces and the longest texts go out as they are."""
-    body = accounts.create_body(ID, "0" * 255, "Büro ", code="0400", metadata={"a": [1, None]}, tax_code_external_id="V")
+    body = accounts.create_body(
+        ID, "0" * 255, "Büro ", code="0400", metadata={"a": [1, None]}, tax_code_external_id="V"
+    )
     assert body == {
         "archived": False,
         "companyId": ID,

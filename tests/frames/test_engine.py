@@ -81,3 +81,9 @@ def test_kept_rows_do_not_change():
     connection.execute("INSERT INTO chart VALUES ('1200')")
     assert collect(rows).num_rows == 1
     assert collect(chart).num_rows == 2
+
+
+def test_nothing_is_drawn_into_the_terminal():
+    """The engine keeps silent, however long a query takes."""
+    (frame,) = lazy_frames(CODES)
+    assert frame.to_native().query("_", "SELECT current_setting('enable_progress_bar')").fetchall() == [(False,)]

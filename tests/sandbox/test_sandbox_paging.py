@@ -6,8 +6,13 @@ import itertools
 
 import httpx
 import pytest
+from starlette.datastructures import QueryParams
 
 from bktools.sandbox import Server
+from bktools.sandbox.paging import Condition, read_order, read_page_request
+from bktools.sandbox.routes.categories import SORTABLE
+from bktools.sandbox.store import Span, Store
+from bktools.sandbox.world import World
 
 KEYS = ("name", "accountId", "taxCodeId", "archived", "categoryGroupId", "id", "companyId")
 ORDERS = ("ASC", "ASC_NULLS_FIRST", "ASC_NULLS_LAST", "DESC", "DESC_NULLS_FIRST", "DESC_NULLS_LAST")
@@ -228,3 +233,30 @@ def test_a_cursor_outlives_the_server(tmp_path):
 def test_refused_paging_says_what(refusal, paging, said):
     """What breaks a rule of paging is refused with a body that names the parameter and the rule."""
     assert said in refusal(**paging)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """Open a small store without a server."""
+    with Store(tmp_path_factory.mktemp("plan") / "service.sqlite", World(categories=8)) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("key", [None, *KEYS])
+def test_a_page_is_a_range_of_an_index(store, key, order):
+    """Without and with each sorting key, forwards and backwards, an index gives the page: no scan and no sorting."""
+    keys = {"sorting_keys": key, "sorting_order": order} if key else {}
+    sort_by = read_order(read_page_request(QueryParams(keys)), SORTABLE)
+    statements = []
+    matching = Condition("company_id = ?", (store.companies()[0].id,))
+    middle = store.page("categories", matching, sort_by, Span(offset=3), 1).keys[0]
+    store._connection.set_trace_callback(statements.append)
+    for span in (Span(), Span(after=middle), Span(before=middle)):
+        assert len(store.page("categories", matching, sort_by, span, 3).keys) == 3
+    store._connection.set_trace_callback(None)
+    pages = [statement for statement in statements if "LIMIT" in statement]
+    assert len(pages) >= 5
+    for page in pages:
+        plan = [row[3] for row in store._connection.execute(f"EXPLAIN QUERY PLAN {page}")]
+        assert [step.startswith("SEARCH categories USING") for step in plan] == [True], (page, plan)

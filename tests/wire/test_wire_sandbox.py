@@ -18,6 +18,12 @@ def server(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def client():
+    with httpx.Client() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
 def names(server):
     """Say what the placeholders of the cases stand for in this world."""
     headers = {"Authorization": f"Bearer {server.token}"}
@@ -63,11 +69,11 @@ def credentials(server):
 
 
 @pytest.mark.parametrize("case", wire.cases(), ids=lambda case: f"{case['file']}-{case['section']}-{case['says'][:50]}")
-def test_sandbox_answers_as_the_interface_says(case, server, names, credentials):
+def test_sandbox_answers_as_the_interface_says(case, server, client, names, credentials):
     """Each sentence of the interface that shows a request holds: status, content type and shape of the answer."""
     request = wire.filled(case["request"], names)
     host = {"main": server.base_url, "balance": server.balance_url}[request["host"]]
-    answer = httpx.request(
+    answer = client.request(
         request["method"],
         host + request["path"],
         params=request["query"],

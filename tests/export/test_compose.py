@@ -1,0 +1,163 @@
+"""From entries to batches: one company each, bounded, by date then ID, always the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import duckdb
+import msgspec
+import narwhals as nw
+import pandas as pd
+import pyarrow as pa
+import pytest
+from conftest import COMPANY, entry_id
+
+from bktools import compose_export_jobs
+from bktools.errors import ArgumentError, InputError, PlanError
+
+OTHER = "00000000-0000-4000-8000-00000000000f"
+
+
+def two_companies(entries, count: int) -> pd.DataFrame:
+    return entries(count, company_id=[COMPANY, OTHER] * (count // 2))
+
+
+def test_batches_are_of_one_company_and_bounded(entries):
+    """No batch mixes companies or is larger than it may be."""
+    plan = compose_export_jobs(two_companies(entries, 20), max_entries=4)
+    assert plan.batches["entries"].to_list() == [4, 4, 2] * 2
+    joined = plan.entries.merge(plan.batches, on="batch_id", suffixes=("", "_of_batch"))
+    assert (joined["company_id"] == joined["company_id_of_batch"]).all()
+    assert len(joined) == 20
+
+
+def test_order_is_by_date_then_id(entries):
+    """The oldest entries go first, equal dates by ID."""
+    frame = entries(4, date=pd.to_datetime(["2026-10-03", "2026-10-01", None, "2026-10-01"]))
+    plan = compose_export_jobs(frame, max_entries=2)
+    assert plan.entries["id"].to_list() == [entry_id(1), entry_id(3), entry_id(0), entry_id(2)]
+    assert plan.batches["first_date"].astype(str).to_list() == ["2026-10-01", "2026-10-03"]
+
+
+def test_the_same_entries_give_the_same_plan(entries):
+    """Whatever the order of the rows, batches and their IDs are the same."""
+    frame = two_companies(entries, 30)
+    first = compose_export_jobs(frame, max_entries=7)
+    for seed in range(5):
+        again = compose_export_jobs(frame.sample(frac=1, random_state=seed), max_entries=7)
+        assert again.plan_id == first.plan_id
+        assert again.batches.equals(first.batches)
+
+
+def test_options_are_in_the_body_and_the_id(entries):
+    """A job with other options is another job."""
+    plain = compose_export_jobs(entries(1))
+    asked = compose_export_jobs(entries(1), employee_id=OTHER, is_interactive=False, vendor_based_bookkeeping=True)
+    assert plain.plan_id != asked.plan_id
+    assert msgspec.json.decode(asked.body(asked.batches["batch_id"][0])) == {
+        "accountingEntryIds": [entry_id(0)],
+        "companyId": COMPANY,
+        "employeeId": OTHER,
+        "isInteractive": False,
+        "options": {"vendorBasedBookkeeping": True},
+    }
+    defaults = msgspec.json.decode(plain.body(plain.batches["batch_id"][0]))
+    assert (defaults["isInteractive"], defaults["options"]) == (True, {"vendorBasedBookkeeping": False})
+
+
+def test_totals_are_exact(entries):
+    """A thousand times 0.10 is 100.00, per company and currency."""
+    frame = entries(1000, amount=[Decimal("0.10")] * 1000, currency=["EUR", "USD"] * 500)
+    totals = compose_export_jobs(frame).totals
+    assert totals["entries"].to_list() == [500, 500]
+    assert [Decimal(value) for value in totals["amount"]] == [Decimal("50.00")] * 2
+
+
+def test_no_entries_are_an_empty_plan(entries):
+    """An empty frame is a plan of nothing, not an error."""
+    plan = compose_export_jobs(entries(1).head(0))
+    plan.verify()
+    assert (len(plan.entries), len(plan.batches), len(plan.totals)) == (0, 0, 0)
+
+
+def test_the_callers_frame_is_not_changed(entries):
+    """Frames go in and stay as they were."""
+    frame = entries(3)
+    before = frame.copy(deep=True)
+    compose_export_jobs(frame, selection=[True, True, False])
+    pd.testing.assert_frame_equal(frame, before)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "said"),
+    [
+        ({"max_entries": 0}, ArgumentError, "max_entries must be at least 1"),
+        ({"max_entries": 2.5}, ArgumentError, "max_entries must be a whole number"),
+        ({"employee_id": "Ada"}, ArgumentError, "employee_id must be a UUID"),
+        ({"is_interactive": "no"}, ArgumentError, "is_interactive must be True or False"),
+        ({"company": "9"}, ArgumentError, "company must be a UUID"),
+        ({"categories": pd.DataFrame({"id": ["x"]})}, InputError, "categories have no column company_id"),
+    ],
+)
+def test_bad_arguments_are_one_line(entries, options, error, said):
+    """A wrong argument is named with its rule."""
+    with pytest.raises(error, match=said) as caught:
+        compose_export_jobs(entries(1), **options)
+    assert "\n" not in str(caught.value)
+
+
+CHANGES = {
+    "an entry taken away": lambda plan: {"entries": plan.entries.iloc[1:]},
+    "an entry twice": lambda plan: {"entries": pd.concat([plan.entries, plan.entries.head(1)])},
+    "entries in another order": lambda plan: {"entries": plan.entries.assign(id=plan.entries["id"].to_list()[::-1])},
+    "entries moved": lambda plan: {"entries": plan.entries.assign(batch_id=plan.entries["batch_id"].to_list()[::-1])},
+    "entries of another company": lambda plan: {"entries": plan.entries.assign(company_id=OTHER)},
+    "a batch taken away": lambda plan: {"batches": plan.batches.iloc[1:]},
+    "batches of another company": lambda plan: {"batches": plan.batches.assign(company_id=OTHER)},
+    "another count": lambda plan: {"batches": plan.batches.assign(entries=[4, 2])},
+    "other options": lambda plan: {"options": replace(plan.options, is_interactive=False)},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_plan_is_refused(entries, change):
+    """A plan that was changed after it was made is noticed."""
+    plan = compose_export_jobs(entries(6), max_entries=3)
+    plan.verify()
+    with pytest.raises(PlanError, match="compose"):
+        replace(plan, **CHANGES[change](plan)).verify()
+
+
+@pytest.mark.parametrize("kind", ["arrow", "duckdb", "narwhals"])
+def test_frames_of_other_engines_give_the_same_plan(entries, kind):
+    """Arrow tables, DuckDB relations and narwhals frames are taken as they are, and give the plan that pandas gives."""
+    frame = two_companies(entries, 20).assign(category_id=OTHER)
+    categories = pd.DataFrame({"id": [OTHER], "company_id": [OTHER], "archived": [False], "account_id": [OTHER]})
+    connection = duckdb.connect()
+    lift = {
+        "arrow": lambda rows: pa.Table.from_pandas(rows, preserve_index=False),
+        "duckdb": lambda rows: connection.from_arrow(pa.Table.from_pandas(rows, preserve_index=False)),
+        "narwhals": nw.from_native,
+    }[kind]
+    chosen = frame["id"].to_list()[:17]
+    expected = compose_export_jobs(frame, categories=categories, selection=chosen, max_entries=3)
+    found = compose_export_jobs(lift(frame), categories=lift(categories), selection=chosen, max_entries=3)
+    assert found.plan_id == expected.plan_id
+    assert found.not_ready["reason"].to_list() == expected.not_ready["reason"].to_list() != []
+    assert found.totals["entries"].sum() == expected.totals["entries"].sum() == 8
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"amount": [0.1, 0.2]}, "amount of the entries holds double"),
+        ({"date": ["1.10.2026", "2.10.2026"]}, "date of the entries holds"),
+        ({"note": ["text", 7]}, "mixed types"),
+    ],
+)
+def test_columns_that_are_not_what_they_must_be(entries, columns, said):
+    """Amounts that are not exact and dates that are text are refused, not guessed."""
+    with pytest.raises(InputError, match=said) as caught:
+        compose_export_jobs(entries(2, **columns))
+    assert "\n" not in str(caught.value)

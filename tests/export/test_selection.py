@@ -1,0 +1,84 @@
+"""Selections of every kind an analyst has."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from conftest import entry_id
+
+from bktools import compose_export_jobs
+from bktools.errors import InputError
+
+SELECTIONS = {
+    "frame": lambda frame: frame[frame["currency"] == "EUR"],
+    "mask": lambda frame: frame["currency"] == "EUR",
+    "list of bool": lambda frame: (frame["currency"] == "EUR").to_list(),
+    "array": lambda frame: (frame["currency"] == "EUR").to_numpy(),
+    "list of ids": lambda _: [entry_id(0), entry_id(2)],
+    "series of ids": lambda _: pd.Series([entry_id(2), entry_id(0)]),
+    "upper case": lambda _: [entry_id(0).upper(), entry_id(2)],
+    "twice": lambda _: [entry_id(0), entry_id(2), entry_id(0)],
+}
+
+
+@pytest.mark.parametrize("kind", SELECTIONS)
+def test_each_kind_selects_the_same(entries, kind):
+    """A frame, a mask and IDs mean the same rows."""
+    frame = entries(3, currency=["EUR", "USD", "EUR"]).set_index(pd.Index([7, 3, 5]))
+    plan = compose_export_jobs(frame, selection=SELECTIONS[kind](frame))
+    assert plan.entries["id"].to_list() == [entry_id(0), entry_id(2)]
+
+
+def test_nothing_selected_is_an_empty_plan(entries):
+    """An empty selection is no entries, not all of them."""
+    frame = entries(2)
+    for nothing in ([], frame.head(0), [False, False]):
+        plan = compose_export_jobs(frame, selection=nothing)
+        assert (len(plan.entries), len(plan.not_ready), len(plan.batches)) == (0, 0, 0)
+
+
+def test_ids_that_are_not_there_are_refused(entries):
+    """A selection that names other entries was made from something else."""
+    with pytest.raises(InputError, match="names entries that are not there"):
+        compose_export_jobs(entries(2), selection=[entry_id(0), entry_id(9)])
+
+
+def test_a_mask_of_another_length_is_refused(entries):
+    """A mask has a value a row."""
+    with pytest.raises(InputError, match="mask of 3 rows, the entries have 2"):
+        compose_export_jobs(entries(2), selection=[True, False, True])
+
+
+def test_a_mask_of_pandas_means_labels(entries):
+    """A mask in another order selects the rows it was made for; one of another index is refused."""
+    frame = entries(3, currency=["EUR", "USD", "EUR"]).set_index(pd.Index([7, 3, 5]))
+    mask = frame.sort_index()["currency"] == "EUR"
+    assert compose_export_jobs(frame, selection=mask).entries["id"].to_list() == [entry_id(0), entry_id(2)]
+    with pytest.raises(InputError, match="another index"):
+        compose_export_jobs(frame, selection=mask.reset_index(drop=True))
+
+
+def test_a_mask_with_empty_values_is_refused(entries):
+    """Neither yes nor no is no selection."""
+    with pytest.raises(InputError, match="empty values"):
+        compose_export_jobs(entries(2), selection=pd.Series([True, None], dtype="boolean"))
+
+
+@pytest.mark.parametrize("text", ["{0}\n{2}\n", "\ufeff{0}\r\n{2}\r\n", "entry_id;note\n{0};a\n{2};b\n"])
+def test_a_file_selects(entries, tmp_path, text):
+    """A list of IDs, one a line, or a table with a column of them."""
+    path = tmp_path / "chosen.csv"
+    path.write_text(text.format(*[entry_id(number) for number in range(3)]), encoding="utf-8")
+    for chosen in (path, str(path)):
+        plan = compose_export_jobs(entries(3), selection=chosen)
+        assert plan.entries["id"].to_list() == [entry_id(0), entry_id(2)]
+
+
+@pytest.mark.parametrize(
+    ("selection", "said"), [("nowhere.csv", "nowhere.csv"), (7, "is a int"), (pd.DataFrame({"x": [1]}), "no column id")]
+)
+def test_what_selects_nothing_is_refused(entries, selection, said):
+    """A selection of a kind that is not known, or that is not there, is one clear line."""
+    with pytest.raises(InputError, match=said) as caught:
+        compose_export_jobs(entries(2), selection=selection)
+    assert "\n" not in str(caught.value)

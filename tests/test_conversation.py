@@ -1,0 +1,91 @@
+"""Beginning a conversation: the sandbox that keeps its state, the one for tests, the one that is shared."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+
+import pytest
+
+import bktools
+from bktools.conversation import conversation, forget_sandbox
+from bktools.errors import ConfigurationError, UnreachableError
+from bktools.settings import load_settings
+
+
+def test_the_sandbox_keeps_its_state_between_runs():
+    """What was created in one run is there in the next, at another port."""
+    with bktools.connect("sandbox") as first:
+        made = first.create_account(first.settings.company, "0400", "Bank", code="0400")
+        address = first.settings.base_url
+    with bktools.connect("sandbox") as second:
+        again = second.create_account(second.settings.company, "0400", "Bank", code="0400")
+        assert (again.id, again.matched, made.matched) == (made.id, True, False)
+        assert second.settings.token == first.settings.token
+        assert second.settings.base_url != address
+
+
+def test_a_sandbox_for_tests_leaves_nothing_behind():
+    """`Sandbox()` has a folder of its own, gone afterwards, and a server that no longer answers."""
+    sandbox = bktools.Sandbox(categories=12)
+    with sandbox as service:
+        folder = service.settings.data_dir
+        assert len(bktools.load_categories(service=service)) == 12
+        assert folder.exists()
+    assert not folder.exists()
+    with pytest.raises(UnreachableError, match="nothing was sent"):
+        bktools.connect(service.settings.base_url, token="t").get_employee("9b48711b-7e43-4f5c-8a36-341a5037711f")
+
+
+def test_a_sandbox_in_a_folder_of_ones_own(tmp_path: Path):
+    """Given a folder, the state stays there."""
+    with bktools.Sandbox(tmp_path) as service:
+        made = service.create_account(service.settings.company, "0400", "Bank")
+    with bktools.Sandbox(tmp_path) as service:
+        assert service.create_account(service.settings.company, "0400", "Bank").id == made.id
+
+
+def test_one_conversation_is_shared(monkeypatch: pytest.MonkeyPatch):
+    """Without `service=`, the calls of a process share what the configuration describes."""
+    monkeypatch.setenv("BKTOOLS_ENVIRONMENT", "sandbox")
+    first = conversation()
+    assert conversation() is first
+    assert conversation(first) is first
+    assert bktools.load_categories().attrs["bktools"]["environment"] == "sandbox"
+    first.close()
+
+
+def test_everything_works_inside_a_running_event_loop():
+    """A notebook has an event loop; plain functions work inside it."""
+
+    async def notebook() -> int:
+        with bktools.Sandbox(categories=12) as service:
+            return len(bktools.load_categories(service=service))
+
+    assert asyncio.run(notebook()) == 12
+
+
+def test_threads_share_a_service(service):
+    """Several threads use one conversation at the same time."""
+    found: list[int] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(len(service.search_employees(limit=5).data))) for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [5] * 8
+
+
+def test_only_the_sandbox_can_be_forgotten():
+    """No state of a real service is ever removed."""
+    with pytest.raises(ConfigurationError, match="only the sandbox can be forgotten"):
+        forget_sandbox(load_settings("https://books.example"))
+    settings = load_settings("sandbox")
+    forget_sandbox(settings)
+    with bktools.connect("sandbox"):
+        assert settings.state_dir.exists()
+    forget_sandbox(settings)
+    assert not settings.state_dir.exists()
