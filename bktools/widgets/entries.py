@@ -6,9 +6,11 @@ import html
 from typing import Any
 
 import pandas as pd
+import pyarrow.compute as pc
 
 from bktools.errors import ConfigurationError, InputError
-from bktools.export.selection import selected
+from bktools.export.selection import as_ids, as_mask, refuse_missing
+from bktools.frames.schema import to_arrow
 
 # More rows than this make a page of the browser slow; a filter in Python is quicker than one by hand.
 MAX_ROWS = 20_000
@@ -17,6 +19,14 @@ LONGEST_TEXT = 200
 # Columns of the grid, the most telling first; IDs are found by the search, not read.
 SHOWN = ("date", "amount", "currency", "category", "description", "status")
 HIDDEN = ("category_id", "company_id", "employee_id", "id")
+
+
+# The filters in the headings are as wide as their columns, not the other way round.
+STYLE = """<style>
+.bktools-picker thead input { width: 100%; min-width: 4.5em; box-sizing: border-box; }
+.bktools-picker { max-width: 100%; overflow-x: auto; }
+.bktools-totals { font-weight: 600; }
+</style>"""
 
 
 class EntryPicker:
@@ -53,7 +63,8 @@ class EntryPicker:
             lengthMenu=[10, 25, 100],
         )
         self._grid.observe(self._tell_totals, names="selected_rows")
-        self._box = ipywidgets.VBox([self._grid, self._totals])
+        self._box = ipywidgets.VBox([ipywidgets.HTML(STYLE), self._grid, self._totals])
+        self._box.add_class("bktools-picker")
         self._tell_totals()
 
     @property
@@ -171,16 +182,24 @@ def _column_looks(names: list[str]) -> list[dict[str, Any]]:
     looks: list[dict[str, Any]] = [
         {"targets": [place for place, name in enumerate(names) if name in HIDDEN], "visible": False}
     ]
+    if "date" in names:
+        looks.append({"targets": [names.index("date")], "className": "dt-left"})
     if "amount" in names:
         looks.append({"targets": [names.index("amount")], "className": "dt-right"})
     return looks
 
 
 def _places(entries: pd.DataFrame, selection: Any) -> list[int]:
-    if selection is None or not len(selection):
+    """Return where the selected rows stand."""
+    if selection is None:
         return []
-    numbered = entries.assign(place=range(len(entries)))
-    return [int(place) for place in selected(numbered, selection)["place"]]
+    mask = as_mask(selection, entries)
+    if mask is None:
+        wanted = as_ids(selection)
+        ids = pc.ascii_lower(to_arrow(entries[["id"]]).column("id"))
+        refuse_missing(wanted, ids)
+        mask = pc.is_in(ids, value_set=wanted).to_numpy()
+    return [int(place) for place in mask.nonzero()[0]]
 
 
 def _totals(entries: pd.DataFrame) -> pd.DataFrame:
