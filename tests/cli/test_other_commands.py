@@ -8,7 +8,7 @@ import urllib.request
 from pathlib import Path
 
 from bktools.cli.exits import Exit
-from bktools.journal import export_jobs as memory
+from bktools.journal import batches as memory
 from bktools.journal.journal import Journal
 from bktools.settings import load_settings
 

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable
 from decimal import Decimal
 
 import pandas as pd
 import pyarrow as pa
 import pytest
-
-COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
-
-
-def entry_id(number: int) -> str:
-    """Return the id of an entry by its number; numbers and ids sort alike."""
-    return str(uuid.UUID(int=number + 1, version=4))
+from hand_made import COMPANY, entry_id
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import narwhals as nw
 import pandas as pd
 import pyarrow as pa
 import pytest
-from conftest import COMPANY, entry_id
+from hand_made import COMPANY, entry_id
 
 from bktools import compose_export_jobs
 from bktools.errors import ArgumentError, InputError, PlanError

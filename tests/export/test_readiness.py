@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from conftest import COMPANY, entry_id
+from hand_made import COMPANY, entry_id
 
 from bktools import compose_export_jobs
 from bktools.export.readiness import IDENTITY_REASONS, REASONS
