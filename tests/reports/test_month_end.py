@@ -10,10 +10,12 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from matplotlib import image
+from python_calamine import CalamineWorkbook
 
 from bktools.errors import InputError, StorageError
-from bktools.reports import month_end
-from bktools.reports.month_end import MANIFEST, REPORTS, Close, check_target, write_month_end
+from bktools.reports import excel, month_end
+from bktools.reports.month_end import MANIFEST, PICTURES, REPORTS, WORKBOOK, Close, check_target, write_month_end
 
 
 def _manifest(folder: Path) -> dict:
@@ -64,6 +66,44 @@ def test_totals_are_exact_and_by_currency(folder: Path, close: Close):
     for currency, amount in zip(close.plan.entries["currency"], close.plan.entries["amount"], strict=True):
         expected[currency] = expected.get(currency, Decimal(0)) + amount
     assert _manifest(folder)["totals"] == {currency: str(amount) for currency, amount in sorted(expected.items())}
+
+
+def test_the_workbook_has_every_table(folder: Path, close: Close):
+    """One sheet a table, after one that tells what the close was; the same close gives the same bytes."""
+    book = CalamineWorkbook.from_path(folder / WORKBOOK)
+    assert book.sheet_names == ["close", *(name.removesuffix(".csv").replace("_", " ") for name in REPORTS)]
+    for name, table in REPORTS.items():
+        sheet = book.get_sheet_by_name(name.removesuffix(".csv").replace("_", " ")).to_python()
+        assert len(sheet) == len(table(close)) + 1
+    facts = dict(book.get_sheet_by_name("close").to_python())
+    assert facts["environment"] == "sandbox (not real books)"
+    assert (
+        Decimal(facts["ready in CHF"])
+        == close.plan.entries.loc[close.plan.entries["currency"] == "CHF", "amount"].sum()
+    )
+    again = write_month_end(close, folder.with_name("again"))
+    assert (again / WORKBOOK).read_bytes() == (folder / WORKBOOK).read_bytes()
+
+
+def test_a_table_too_large_for_a_sheet_is_in_its_csv_file(
+    close: Close, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The close is written all the same, and the workbook says what it lacks."""
+    monkeypatch.setattr(excel, "MAX_ROWS", len(close.categories))
+    folder = write_month_end(close, tmp_path / "large")
+    book = CalamineWorkbook.from_path(folder / WORKBOOK)
+    assert "categories" not in book.sheet_names
+    facts = dict(book.get_sheet_by_name("close").to_python())
+    assert facts["categories"].startswith("is in its CSV file alone: it has 240 rows")
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_pictures_are_pictures(folder: Path, name: str):
+    """Each picture is there, large enough to be read, and not blank."""
+    pixels = image.imread(folder / name)
+    assert pixels.shape[0] > 500
+    assert pixels.shape[1] > 1000
+    assert pixels[..., :3].std() > 0.05
 
 
 def test_an_earlier_close_is_kept(close: Close, tmp_path: Path):
