@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from itertools import islice
 from typing import Any
 
@@ -59,6 +60,6 @@ def next_steps(steps: Iterable[str]) -> str:
 
 
 def _cell(value: Any) -> str:
-    if isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, int | Decimal) and not isinstance(value, bool):
         return f'<td style="{_CELL};text-align:right">{value:,}</td>'
     return f'<td style="{_CELL}">{html.escape(short(value))}</td>'

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -149,7 +150,7 @@ class ExportPlan:
 
     def __repr__(self) -> str:
         lines = [f"ExportPlan {self.plan_id}: {self._headline()}"]
-        lines += [f"  ready: {currency} {amount}" for currency, amount in self._amounts()]
+        lines += [f"  ready: {currency} {amount:,}" for currency, amount in self._amounts()]
         lines += [f"  not ready: {count:>6,} {reason}: {message}" for count, reason, message in self._reasons()]
         lines += [f"  not checked: {phrase}" for phrase in self.unchecked]
         lines += [f"  next: {step}" for step in self._next_steps()]
@@ -163,7 +164,9 @@ class ExportPlan:
                 views.heading(f"Export plan: {self._headline()}"),
                 views.table(["currency", "ready"], self._amounts(), total=len(self._amounts())),
                 views.table(list(self.batches.columns), dated, total=len(self.batches), where=".batches"),
-                views.table(["not ready", "reason", "what to do"], self._reasons(), total=len(self._reasons())),
+                views.table(
+                    ["not ready", "reason", "what it means, what to do"], self._reasons(), total=len(self._reasons())
+                ),
                 views.table([""], [[f"not checked: {phrase}"] for phrase in self.unchecked], total=len(self.unchecked)),
                 views.next_steps(self._next_steps()),
             ]
@@ -173,11 +176,11 @@ class ExportPlan:
         batches = f"{len(self.batches):,} batch{'' if len(self.batches) == 1 else 'es'}"
         return f"{len(self.entries):,} entries ready in {batches}, {len(self.not_ready):,} not ready"
 
-    def _amounts(self) -> list[tuple[str, str]]:
+    def _amounts(self) -> list[tuple[str, Decimal]]:
         if not {"currency", "amount"} <= set(self.totals.columns):
             return []
         sums = self.totals.groupby("currency")["amount"].sum()
-        return [(str(currency), f"{amount:,}") for currency, amount in sums.items() if not pd.isna(amount)]
+        return [(str(currency), amount) for currency, amount in sums.items() if not pd.isna(amount)]
 
     def _reasons(self) -> list[tuple[int, str, str]]:
         messages = dict(zip(self.not_ready["reason"], self.not_ready["message"], strict=True))
