@@ -7,7 +7,18 @@ from typing import Annotated
 import typer
 
 import bktools
-from bktools.cli import accounts, categories, config, employees, export, month_end, reconcile, sandbox, snapshots
+from bktools.cli import (
+    accounts,
+    categories,
+    config,
+    employees,
+    export,
+    journal,
+    month_end,
+    reconcile,
+    sandbox,
+    snapshots,
+)
 
 app = typer.Typer(
     name="bktools",
@@ -24,6 +35,7 @@ app.command("employees")(employees.employees)
 app.command("config")(config.config)
 app.add_typer(accounts.app, name="accounts")
 app.add_typer(export.app, name="export")
+app.add_typer(journal.app, name="journal")
 app.add_typer(sandbox.app, name="sandbox")
 app.add_typer(snapshots.app, name="snapshots")
 
