@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -379,13 +378,6 @@ class Service:
             return answers.decoded(answer, decoder, endpoint)
 
         return repeated(once, self._retry, self._budget) if endpoint.repeatable else once()
-
-    def _in_haste(self) -> Service:
-        """Return this conversation with fewer repeats, for somebody who has another answer at hand."""
-        hasty = copy.copy(self)
-        hasty._retry = replace(self._retry, attempts=min(self._retry.attempts, 2))  # noqa: SLF001 - one of our own
-        hasty._on_close = None  # noqa: SLF001
-        return hasty
 
     def _send(
         self,

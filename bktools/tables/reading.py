@@ -16,6 +16,7 @@ import pyarrow as pa
 from bktools.errors import SnapshotNotFoundError, UnreachableError
 from bktools.progress import Bar, note, progress
 from bktools.service import Service
+from bktools.service.haste import in_haste
 from bktools.service.pages import Search
 from bktools.service.workers import side_by_side
 from bktools.tables.choice import Choice, told
@@ -164,7 +165,7 @@ def _from_service(
 ) -> Part:
     older = [] if choice.refresh else shelf.history()
     # With an answer at hand, a service that is away is not waited for as long as without.
-    begin = job.search(service._in_haste()) if older else None  # noqa: SLF001 - the Service has six operations and no more
+    begin = job.search(in_haste(service)) if older else None
     try:
         fetched = fetch(job.table, job.search(service), shelf, bar, keep=keep, threads=threads, begin=begin)
     except UnreachableError as error:
