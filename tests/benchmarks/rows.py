@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+HEADING = "## Fetch and load"
 RESULTS = Path(__file__).with_name("RESULTS.md")
 VERSIONS = ("httpx", "msgspec", "numpy", "pandas", "pyarrow")
 
@@ -64,7 +65,7 @@ def write(rows: Sequence[Row], *, path: Path = RESULTS) -> None:
     """Write the table, with the machine and the versions."""
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in VERSIONS)
     lines = [
-        "# Results",
+        HEADING,
         "",
         "Medians and ratios of runs taken in turn in one session; the figures in seconds are of this machine only.",
         "",
@@ -74,4 +75,8 @@ def write(rows: Sequence[Row], *, path: Path = RESULTS) -> None:
         "| --- | --- | --- | --- | --- | --- |",
         *[row.line() for row in rows],
     ]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    # Other benchmarks have sections of their own on the page, before and after.
+    page = path.read_text(encoding="utf-8") if path.exists() else "# Results of the benchmarks\n\n"
+    before, _, rest = page.partition(f"{HEADING}\n")
+    _, mark, after = rest.partition("\n## ")
+    path.write_text(before + "\n".join(lines) + "\n" + mark + after, encoding="utf-8")
