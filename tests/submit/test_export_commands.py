@@ -10,7 +10,7 @@ import zipfile
 from contextlib import closing
 
 import pytest
-from conftest import entries_of
+from entries_by_hand import entries_of
 from typer.testing import CliRunner
 
 from bktools.cli.app import app
