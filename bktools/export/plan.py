@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import html
 import json
+import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,7 +17,7 @@ import pandas as pd
 import pyarrow as pa
 
 from bktools.contract import export_jobs
-from bktools.errors import InputError, PlanError
+from bktools.errors import InputError, PlanError, StorageError
 
 SHOWN_ROWS = 20
 
@@ -139,14 +140,31 @@ class ExportPlan:
         return BatchRequest(batch_id, company_id, ids, body)
 
     def to_csv(self, folder: str | Path) -> list[Path]:
-        """Write `batches`, `entries`, `not_ready` and `totals` as CSV files into a folder; return their paths."""
+        """Write `batches`, `entries`, `not_ready` and `totals` as plain CSV, readable by you alone; return the paths.
+
+        For a spreadsheet, write a frame with `bktools.to_csv`, which guards text that would be taken for a formula.
+
+        Raises
+        ------
+        StorageError
+            When they cannot be written; each file is whole or as it was before.
+        """
         folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
         paths = []
-        for name in ("batches", "entries", "not_ready", "totals"):
-            path = folder / f"export_{name}.csv"
-            getattr(self, name).to_csv(path, index=False)
-            paths.append(path)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for name in ("batches", "entries", "not_ready", "totals"):
+                path = folder / f"export_{name}.csv"
+                unfinished = folder / f".{path.name}.{secrets.token_hex(4)}"
+                try:
+                    unfinished.touch(mode=0o600, exist_ok=False)
+                    getattr(self, name).to_csv(unfinished, index=False)
+                    unfinished.replace(path)
+                finally:
+                    unfinished.unlink(missing_ok=True)
+                paths.append(path)
+        except OSError as error:
+            raise StorageError(f"the plan cannot be written to {folder}: {error.strerror}") from error
         return paths
 
     def __repr__(self) -> str:
@@ -158,8 +176,8 @@ class ExportPlan:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        shown = self.batches.head(SHOWN_ROWS).to_html(index=False)
-        return f"<pre>{html.escape(repr(self))}</pre>{shown}"
+        tables = [frame.head(SHOWN_ROWS).to_html(index=False) for frame in (self.totals, self.batches)]
+        return f"<pre>{html.escape(repr(self))}</pre>{''.join(tables)}"
 
 
 def batch_digest(company_id: str, entry_ids: list[str], options: ExportOptions) -> str:
