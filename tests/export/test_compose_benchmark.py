@@ -15,7 +15,7 @@ BENCHMARK = Path(__file__).parents[1] / "benchmarks" / "compose.py"
     not Path("/proc/self/clear_refs").exists(), reason="peaks of memory are read where Linux tells them"
 )
 def test_it_runs():
-    """bktools and pandas find the same batches, the same entries not ready and the same totals."""
+    """Bktools and pandas find the same batches, the same entries not ready and the same totals."""
     command = [sys.executable, str(BENCHMARK), "--entries", "3000", "--companies", "5", "--rounds", "1"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
