@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import copy
+import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 from urllib.parse import quote
 
 import msgspec
 
+from bktools import views
 from bktools.contract import accounts, balance, categories, employees, export_jobs, rules
 from bktools.contract.endpoint import Endpoint
 from bktools.contract.paging import Page, PageRequest
@@ -38,6 +42,8 @@ _BALANCE = msgspec.json.Decoder(balance.Balance)
 
 # An export may take the service long, and giving up early would leave its outcome unknown.
 _ONE_POST = Limits(connect=10.0, read=300.0, whole=600.0)
+
+SHORTEST = 0.05
 
 
 class Service:
@@ -345,6 +351,13 @@ class Service:
     def __repr__(self) -> str:
         return f"Service({self.settings.environment!r}, base_url={self.settings.base_url!r})"
 
+    def _repr_html_(self) -> str:
+        note = "the embedded sandbox, no real books" if self.settings.is_sandbox else "the real service"
+        rows = [row[:2] for row in self.settings.rows() if row[0] in {"base_url", "company", "cache_dir", "data_dir"}]
+        head = views.heading(f"Service: {self.settings.environment} ({note})")
+        step = "load_categories(service=service); bktools config shows every setting and where it came from"
+        return head + views.table(["", ""], rows, total=len(rows)) + views.next_steps([step])
+
     def _ask(
         self,
         endpoint: Endpoint,
@@ -356,11 +369,26 @@ class Service:
         limits: Limits | None = None,
         fresh: bool = False,
     ) -> Record:
+        end = time.monotonic() + self._retry.deadline
+        bounds = limits or self._limits
+
         def once() -> Record:
+            # What is left of the deadline bounds the repeats too.
+            limits = replace(bounds, whole=max(min(bounds.whole, end - time.monotonic()), SHORTEST))
             answer = self._send(endpoint, path=path, query=query, body=body, limits=limits, fresh=fresh)
             return answers.decoded(answer, decoder, endpoint)
 
-        return repeated(once, self._retry, self._budget) if endpoint.repeatable else once()
+        if endpoint.repeatable:
+            return repeated(once, self._retry, self._budget)
+        answer = self._send(endpoint, path=path, query=query, body=body, limits=bounds, fresh=fresh)
+        return answers.decoded(answer, decoder, endpoint)
+
+    def _in_haste(self) -> Service:
+        """Return this conversation with fewer repeats, for somebody who has another answer at hand."""
+        hasty = copy.copy(self)
+        hasty._retry = replace(self._retry, attempts=min(self._retry.attempts, 2))  # noqa: SLF001 - one of our own
+        hasty._on_close = None  # noqa: SLF001
+        return hasty
 
     def _send(
         self,
