@@ -204,7 +204,14 @@ def _say_plan(plan: ExportPlan) -> None:
         typer.echo(f"{count:>8} entries: {message}")
     for phrase in plan.unchecked:
         typer.echo(f"         not checked: {phrase}")
-    show(plan.totals)
+    show(_by_currency(plan.totals))
+
+
+def _by_currency(totals: pd.DataFrame) -> pd.DataFrame:
+    """Return totals without their categories, short enough for a terminal."""
+    keys = [name for name in ("company_id", "currency") if name in totals.columns]
+    sums = [name for name in ("entries", "amount") if name in totals.columns]
+    return totals.groupby(keys, as_index=False, dropna=False)[sums].sum()
 
 
 def _say_outcomes(sent: pd.DataFrame) -> None:

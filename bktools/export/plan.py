@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -17,7 +18,7 @@ import pyarrow as pa
 
 from bktools import views
 from bktools.contract import export_jobs
-from bktools.errors import InputError, PlanError
+from bktools.errors import InputError, PlanError, StorageError
 
 
 @dataclass(frozen=True)
@@ -138,14 +139,31 @@ class ExportPlan:
         return BatchRequest(batch_id, company_id, ids, body)
 
     def to_csv(self, folder: str | Path) -> list[Path]:
-        """Write `batches`, `entries`, `not_ready` and `totals` as CSV files into a folder; return their paths."""
+        """Write `batches`, `entries`, `not_ready` and `totals` as plain CSV, readable by you alone; return the paths.
+
+        For a spreadsheet, write a frame with `bktools.to_csv`, which guards text that would be taken for a formula.
+
+        Raises
+        ------
+        StorageError
+            When they cannot be written; each file is whole or as it was before.
+        """
         folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
         paths = []
-        for name in ("batches", "entries", "not_ready", "totals"):
-            path = folder / f"export_{name}.csv"
-            getattr(self, name).to_csv(path, index=False)
-            paths.append(path)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for name in ("batches", "entries", "not_ready", "totals"):
+                path = folder / f"export_{name}.csv"
+                unfinished = folder / f".{path.name}.{secrets.token_hex(4)}"
+                try:
+                    unfinished.touch(mode=0o600, exist_ok=False)
+                    getattr(self, name).to_csv(unfinished, index=False)
+                    unfinished.replace(path)
+                finally:
+                    unfinished.unlink(missing_ok=True)
+                paths.append(path)
+        except OSError as error:
+            raise StorageError(f"the plan cannot be written to {folder}: {error.strerror}") from error
         return paths
 
     def __repr__(self) -> str:

@@ -1,12 +1,10 @@
-"""Plans by hand, and a conversation with a service on bare sockets."""
+"""A conversation with a service on bare sockets."""
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-import pandas as pd
 import pytest
 from raw_service import Answer, RawService
 
@@ -14,14 +12,6 @@ import bktools
 from bktools.service import Service
 from bktools.service import service as service_module
 from bktools.service.transport import Limits
-
-COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
-
-
-def entries_of(company: str, count: int, first: int = 0) -> pd.DataFrame:
-    """Return entries of a company; those of other numbers are others."""
-    ids = [str(uuid.UUID(int=number + 1, version=4)) for number in range(first, first + count)]
-    return pd.DataFrame({"id": ids, "company_id": [company] * count})
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from conftest import COMPANY, entries_of
+from entries_by_hand import COMPANY, entries_of
 
 import bktools
 

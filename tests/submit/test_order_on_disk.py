@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from conftest import COMPANY, entries_of
+from entries_by_hand import COMPANY, entries_of
 from raw_service import send
 
 import bktools

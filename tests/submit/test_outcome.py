@@ -11,7 +11,7 @@ import socket
 import threading
 
 import pytest
-from conftest import COMPANY, entries_of
+from entries_by_hand import COMPANY, entries_of
 from raw_service import job, reset, send
 
 import bktools

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from conftest import entries_of
+from entries_by_hand import entries_of
 
 import bktools
 from bktools.errors import (
