@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from bktools import views
 from bktools.contract import accounts, balance, categories, employees, export_jobs, rules
 from bktools.contract.endpoint import Endpoint
 from bktools.contract.paging import Page, PageRequest
@@ -349,6 +350,13 @@ class Service:
 
     def __repr__(self) -> str:
         return f"Service({self.settings.environment!r}, base_url={self.settings.base_url!r})"
+
+    def _repr_html_(self) -> str:
+        note = "the embedded sandbox, no real books" if self.settings.is_sandbox else "the real service"
+        rows = [row[:2] for row in self.settings.rows() if row[0] in {"base_url", "company", "cache_dir", "data_dir"}]
+        head = views.heading(f"Service: {self.settings.environment} ({note})")
+        step = "load_categories(service=service); bktools config shows every setting and where it came from"
+        return head + views.table(["", ""], rows, total=len(rows)) + views.next_steps([step])
 
     def _ask(
         self,

@@ -20,7 +20,7 @@ def test_csv_holds_every_row(entries, tmp_path):
 def test_what_it_shows_is_escaped(entries):
     """A notebook shows counts and batches; text of the entries is no markup."""
     plan = compose_export_jobs(entries(3, approved=[True, True, False]))
-    assert "2 entries ready in 1 batches, 1 not ready" in repr(plan)
+    assert "2 entries ready in 1 batch, 1 not ready" in repr(plan)
     assert plan.batches["batch_id"][0] in plan._repr_html_()
     assert "<script" not in compose_export_jobs(entries(1, currency=["<script>"]))._repr_html_()
 
