@@ -22,7 +22,7 @@ from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, issue_token, n
 from bktools.sandbox.jobs import ExportJob
 from bktools.sandbox.paging import Condition, Key, Order, Rows, Span, backwards, segments
 from bktools.sandbox.ranks import Ranks
-from bktools.sandbox.schema import FORMAT, INDICES, INSERT_CATEGORY, INSERT_EMPLOYEE, SCHEMA
+from bktools.sandbox.schema import FORMAT, INDICES, INSERT_CATEGORY, INSERT_EMPLOYEE, OF_COMPANY, SCHEMA
 from bktools.sandbox.world import Account, Category, Company, Employee, World, category_json, employee_json
 
 # Rows between two known keys on the way to an offset.
@@ -260,7 +260,7 @@ class Store:
         with self._write():
             sql = (
                 "SELECT position, body FROM categories "
-                "WHERE company_id = (SELECT id FROM companies ORDER BY position LIMIT 1) ORDER BY position LIMIT 1"
+                "WHERE company = (SELECT min(position) FROM companies) ORDER BY position LIMIT 1"
             )
             first = self._connection.execute(sql).fetchone()
             if first is None:
@@ -276,7 +276,8 @@ class Store:
     def category_ids(self, company_id: str) -> list[str]:
         """Return the ids of a company's categories in the order of the table."""
         found = self._connection.execute(
-            "SELECT id FROM categories WHERE company_id = ? ORDER BY position", (company_id,)
+            f"SELECT id FROM categories WHERE {OF_COMPANY} ORDER BY position",  # noqa: S608 - own words
+            (company_id,),
         )
         return [row[0] for row in found]
 

@@ -160,7 +160,7 @@ def _row(keys: tuple[str, ...], found: dict[str, float]) -> str:
 
 def write(section: str, file: Path = RESULTS) -> None:
     """Put the section into the results, in the place of the one that was there."""
-    text = file.read_text("utf-8") if file.exists() else "# Results of the benchmarks\n"
+    text = file.read_text("utf-8") if file.exists() else "# Results\n"
     before, _, rest = text.partition(f"{HEADING}\n")
     after = re.search(r"^## .*", rest, re.MULTILINE | re.DOTALL)
     parts = [before.rstrip("\n"), section.rstrip("\n"), *([after[0].rstrip("\n")] if after else [])]

@@ -17,8 +17,9 @@ from pathlib import Path
 
 import pytest
 
+import bktools
 from bktools.cli.exits import Exit
-from bktools.sandbox import write_sample_data
+from bktools.sandbox import parse_fault, write_sample_data
 from bktools.settings import load_settings
 
 
@@ -77,6 +78,35 @@ def test_what_is_printed_can_be_pasted():
         assert {row["companyId"] for row in page["data"]} == {variables["COMPANY"]}
         balance = get(f"{variables['BALANCE']}/v1/companies/balance", variables["BALANCE_TOKEN"])
         assert balance.keys() == {"currency", "current", "available"}
+
+
+def test_the_readme_runs_as_it_stands(tmp_path):
+    """Every curl of the README, pasted in its order after the printed line, is answered as it says."""
+    text = (Path(bktools.__file__).parents[1] / "README.md").read_text("utf-8")
+    section = text.split("## The sandbox with curl\n")[1].split("\n## ")[0]
+    block = re.search(r"```bash\n(.*?)```", section, re.DOTALL)[1].replace("\\\n", "")
+    commands = re.findall(r"^(?:curl|NEXT).*", block, re.MULTILINE)
+    with served() as (variables, _, _):
+        environment = os.environ | variables
+        shell = "\n".join(f"{line}; echo" for line in commands)
+        done = subprocess.run(
+            ["bash", "-c", shell], env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        answers = [json.loads(line) for line in done.stdout.splitlines() if line]
+        told = section.split("the first sets ")[1].split(", which")[0]
+        assert set(re.findall(r"`([A-Z_]+)`", told)) == variables.keys()
+    first, second, employees, account, job, balance, document = answers
+    names = [row["name"] for page in (first, second) for row in page["data"]]
+    assert len(names) == 4
+    assert names == sorted(names)
+    assert second["pagination"]["hasPreviousPage"] is True
+    assert {row["companyId"] for row in employees["data"]} == {variables["COMPANY"]}
+    assert account["data"]["externalId"] == "0400-curl"
+    assert job["data"]["status"] == "pending"
+    assert balance.keys() == {"currency", "current", "available"}
+    assert document["openapi"] == "3.1.0"
+    for option in re.findall(r"--fault ([a-z_:=0-9]+)", section):
+        parse_fault(option)
 
 
 def test_every_option_does_what_it_says(tmp_path):

@@ -35,4 +35,4 @@ def test_results_keep_other_sections(benchmark, tmp_path):
     benchmark.write("## The sandbox\n\nfirst\n", file)
     file.write_text(file.read_text() + "\n## Another\n\nkept\n")
     benchmark.write("## The sandbox\n\nsecond\n", file)
-    assert file.read_text() == "# Results of the benchmarks\n\n## The sandbox\n\nsecond\n\n## Another\n\nkept\n"
+    assert file.read_text() == "# Results\n\n## The sandbox\n\nsecond\n\n## Another\n\nkept\n"
