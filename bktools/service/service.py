@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 from urllib.parse import quote
@@ -39,6 +42,8 @@ _BALANCE = msgspec.json.Decoder(balance.Balance)
 
 # An export may take the service long, and giving up early would leave its outcome unknown.
 _ONE_POST = Limits(connect=10.0, read=300.0, whole=600.0)
+
+SHORTEST = 0.05
 
 
 class Service:
@@ -364,11 +369,26 @@ class Service:
         limits: Limits | None = None,
         fresh: bool = False,
     ) -> Record:
+        end = time.monotonic() + self._retry.deadline
+        bounds = limits or self._limits
+
         def once() -> Record:
+            # What is left of the deadline bounds the repeats too.
+            limits = replace(bounds, whole=max(min(bounds.whole, end - time.monotonic()), SHORTEST))
             answer = self._send(endpoint, path=path, query=query, body=body, limits=limits, fresh=fresh)
             return answers.decoded(answer, decoder, endpoint)
 
-        return repeated(once, self._retry, self._budget) if endpoint.repeatable else once()
+        if endpoint.repeatable:
+            return repeated(once, self._retry, self._budget)
+        answer = self._send(endpoint, path=path, query=query, body=body, limits=bounds, fresh=fresh)
+        return answers.decoded(answer, decoder, endpoint)
+
+    def _in_haste(self) -> Service:
+        """Return this conversation with fewer repeats, for somebody who has another answer at hand."""
+        hasty = copy.copy(self)
+        hasty._retry = replace(self._retry, attempts=min(self._retry.attempts, 2))  # noqa: SLF001 - one of our own
+        hasty._on_close = None  # noqa: SLF001
+        return hasty
 
     def _send(
         self,
