@@ -6,8 +6,6 @@ It prints its address, then the pages it sent each time a line comes in, and end
 cursors and the envelope are the interface's; the rows are a fixed function of their number.
 """
 
-# ruff: noqa: T201 - a script prints
-
 from __future__ import annotations
 
 import asyncio

@@ -1,7 +1,5 @@
 """Run every benchmark and write RESULTS.md: python tests/benchmarks/run.py [--tiny] [--without-peers]."""
 
-# ruff: noqa: T201 - a script prints
-
 from __future__ import annotations
 
 import argparse

@@ -6,8 +6,6 @@ It prints the median seconds of the runs after the first, or with FIGURE "peak" 
 imports.
 """
 
-# ruff: noqa: T201 - a script prints
-
 from __future__ import annotations
 
 import json
