@@ -344,10 +344,8 @@ class Service:
     def _repr_html_(self) -> str:
         note = "the embedded sandbox, no real books" if self.settings.is_sandbox else "the real service"
         rows = [row[:2] for row in self.settings.rows() if row[0] in {"base_url", "company", "cache_dir", "data_dir"}]
-        shown = views.heading(f"Service: {self.settings.environment} ({note})") + views.table(
-            ["", ""], rows, total=len(rows)
-        )
-        return shown + views.next_steps(["load_categories(service=service); service.settings shows every setting"])
+        parts = (views.heading(f"Service: {self.settings.environment} ({note})"), views.table(["", ""], rows, total=4))
+        return "".join(parts) + views.next_steps(["load_categories(service=service)"])
 
     def _ask(
         self,
