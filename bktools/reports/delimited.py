@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from bktools.errors import ArgumentError, StorageError
 from bktools.frames.schema import to_arrow
+from bktools.progress import progress as progress_bar
 
 # A spreadsheet takes a cell that begins so for a formula (or hides the sign). Text that has apostrophes there already is
 # given one more, so that one can always be taken away again.
@@ -36,6 +37,7 @@ CHANGED = (
 )
 
 LARGEST_PLAIN_SCALE = 6
+ROWS_AT_ONCE = 50_000
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ PROFILES = {
 }
 
 
-def to_csv(frame: pd.DataFrame, path: str | Path, profile: str = "excel") -> Path:
+def to_csv(frame: pd.DataFrame, path: str | Path, profile: str = "excel", *, progress: bool | None = None) -> Path:
     """Write a frame as CSV; the whole file or none of it.
 
     Parameters
@@ -81,6 +83,8 @@ def to_csv(frame: pd.DataFrame, path: str | Path, profile: str = "excel") -> Pat
         "excel": UTF-8 with BOM, comma, CRLF. "excel-eu": semicolon and decimal comma. In both, text that a spreadsheet
         would take for a formula is led by an apostrophe, and codes such as 0400 are written as ="0400". "machine":
         UTF-8 without BOM, comma, LF, values as they are.
+    progress : bool, optional
+        A bar; by default where somebody can see it.
 
     Returns
     -------
@@ -114,14 +118,20 @@ def to_csv(frame: pd.DataFrame, path: str | Path, profile: str = "excel") -> Pat
     text = pd.DataFrame({name: column.to_pandas() for name, column in columns.items()}, columns=table.column_names)
 
     def write(file: IO[bytes]) -> None:
-        text.to_csv(
-            file,
-            index=False,
-            sep=form.delimiter,
-            encoding=form.encoding,
-            lineterminator=form.line_end,
-            doublequote=True,
-        )
+        with progress_bar(f"write {Path(path).name}", total=len(text), shown=progress) as bar:
+            for begin in range(0, max(len(text), 1), ROWS_AT_ONCE):
+                part = text.iloc[begin : begin + ROWS_AT_ONCE]
+                part.to_csv(
+                    file,
+                    index=False,
+                    header=begin == 0,
+                    sep=form.delimiter,
+                    # The mark stands at the beginning of the file, not of each part.
+                    encoding=form.encoding if begin == 0 else "utf-8",
+                    lineterminator=form.line_end,
+                    doublequote=True,
+                )
+                bar.update(len(part))
 
     return write_whole(path, write)
 

@@ -14,6 +14,8 @@ import pyarrow as pa
 
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.schema import to_arrow
+from bktools.progress import Bar
+from bktools.progress import progress as progress_bar
 from bktools.reports.delimited import write_whole
 
 # What a sheet of a workbook holds at most.
@@ -34,7 +36,9 @@ WIDTH_SAMPLE = 500
 Writer = Callable[[Any, int, int, Any, Any], bool]
 
 
-def to_excel(tables: pd.DataFrame | Mapping[str, pd.DataFrame], path: str | Path) -> Path:
+def to_excel(
+    tables: pd.DataFrame | Mapping[str, pd.DataFrame], path: str | Path, *, progress: bool | None = None
+) -> Path:
     """Write frames as an Excel workbook, a sheet each; the whole file or none of it.
 
     Parameters
@@ -44,6 +48,8 @@ def to_excel(tables: pd.DataFrame | Mapping[str, pd.DataFrame], path: str | Path
         not written.
     path : path
         File to write, ending in .xlsx; one that is there is replaced. Readable by you alone.
+    progress : bool, optional
+        A bar; by default where somebody can see it.
 
     Returns
     -------
@@ -77,21 +83,33 @@ def to_excel(tables: pd.DataFrame | Mapping[str, pd.DataFrame], path: str | Path
     named = {"table": tables} if isinstance(tables, pd.DataFrame) else dict(tables)
     check_sheets(named)
     about = _about(named)
-    return write_workbook(named | ({ABOUT: about} if len(about) and ABOUT not in named else {}), path)
+    return write_workbook(
+        named | ({ABOUT: about} if len(about) and ABOUT not in named else {}), path, progress=progress
+    )
 
 
-def write_workbook(tables: Mapping[str, pd.DataFrame], path: str | Path, made_at: dt.datetime | None = None) -> Path:
+def write_workbook(
+    tables: Mapping[str, pd.DataFrame],
+    path: str | Path,
+    *,
+    made_at: dt.datetime | None = None,
+    progress: bool | None = None,
+) -> Path:
     """Write sheets that were checked; the same tables and time give the same bytes."""
     arrow = {name: to_arrow(frame) for name, frame in tables.items()}
 
     def write(file: IO[bytes]) -> None:
         import xlsxwriter
 
-        with xlsxwriter.Workbook(file, {"in_memory": True, "strings_to_urls": False}) as book:
+        cells = sum(table.num_rows * table.num_columns for table in arrow.values())
+        with (
+            xlsxwriter.Workbook(file, {"in_memory": True, "strings_to_urls": False}) as book,
+            progress_bar(f"write {Path(path).name}", total=cells, unit="cell", shown=progress) as bar,
+        ):
             book.set_properties({"title": "bktools", "created": made_at or dt.datetime.now(dt.UTC)})
             looks = {name: book.add_format(look) for name, look in _LOOKS.items()}
             for name, table in arrow.items():
-                _write_sheet(book.add_worksheet(name), table, book, looks)
+                _write_sheet(book.add_worksheet(name), table, book, looks, bar)
 
     return write_whole(path, write)
 
@@ -143,7 +161,7 @@ _LOOKS: dict[str, dict[str, Any]] = {
 }
 
 
-def _write_sheet(sheet: Any, table: pa.Table, book: Any, looks: Mapping[str, Any]) -> None:
+def _write_sheet(sheet: Any, table: pa.Table, book: Any, looks: Mapping[str, Any], bar: Bar) -> None:
     for place, name in enumerate(table.column_names):
         values = table.column(place).to_pylist()
         sheet.write_string(0, place, str(name), looks["heading"])
@@ -155,6 +173,7 @@ def _write_sheet(sheet: Any, table: pa.Table, book: Any, looks: Mapping[str, Any
             if not write(sheet, row, place, value, form):
                 sheet.write_string(row, place, _text(value), looks["text"])
         sheet.set_column(place, place, _width(str(name), values), form)
+        bar.update(len(values))
     sheet.freeze_panes(1, 0)
     if table.num_columns:
         sheet.autofilter(0, 0, table.num_rows, table.num_columns - 1)

@@ -154,7 +154,7 @@ def write_month_end(close: Close, folder: Path, profile: str = "excel") -> Path:
                 frame = table(close)
                 path = to_csv(frame, staging / name, profile)
                 files[name] = _described(path) | {"rows": len(frame), "columns": list(map(str, frame.columns))}
-            files[WORKBOOK] = _described(write_workbook(_sheets(close), staging / WORKBOOK, close.begun_at))
+            files[WORKBOOK] = _described(write_workbook(_sheets(close), staging / WORKBOOK, made_at=close.begun_at))
             for name, plot in PICTURES.items():
                 files[name] = _described(_picture(close, plot, staging / name))
             text = json.dumps(_manifest(close, files, profile), indent=2, ensure_ascii=False, default=str)

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -17,27 +17,13 @@ from bktools.contract import accounts, balance, categories, employees, export_jo
 from bktools.contract.endpoint import Endpoint
 from bktools.contract.paging import Page, PageRequest
 from bktools.errors import DuplicateAccountError, StatusError
-from bktools.service import answers, auth
+from bktools.service import answers, auth, decoders
 from bktools.service.rate import Rate
 from bktools.service.retry import Budget, RetryPolicy, repeated
 from bktools.service.transport import Answer, Limits, Request, Transport
 from bktools.settings import Settings
 
 Record = TypeVar("Record")
-
-
-class _Data(msgspec.Struct, Generic[Record], frozen=True):
-    """Wrapper of a single resource."""
-
-    data: Record
-
-
-_CATEGORIES = msgspec.json.Decoder(Page[categories.Category])
-_EMPLOYEES = msgspec.json.Decoder(Page[employees.Employee])
-_EMPLOYEE = msgspec.json.Decoder(_Data[employees.Employee])
-_ACCOUNT = msgspec.json.Decoder(_Data[accounts.Account])
-_EXPORT_JOB = msgspec.json.Decoder(_Data[export_jobs.ExportJob])
-_BALANCE = msgspec.json.Decoder(balance.Balance)
 
 # An export may take the service long, and giving up early would leave its outcome unknown.
 _ONE_POST = Limits(connect=10.0, read=300.0, whole=600.0)
@@ -138,7 +124,9 @@ class Service:
             name=name,
         )
         page = PageRequest(before, after, offset, limit, sorting_keys, sorting_order)
-        return self._ask(categories.SEARCH_CATEGORIES, _CATEGORIES, query=page.query(), body=msgspec.json.encode(body))
+        return self._ask(
+            categories.SEARCH_CATEGORIES, decoders.CATEGORIES, query=page.query(), body=msgspec.json.encode(body)
+        )
 
     def create_account(
         self,
@@ -205,7 +193,7 @@ class Service:
                     detail=error.detail,
                 ) from error
             raise
-        account = answers.decoded(answer, _ACCOUNT, endpoint).data
+        account = answers.decoded(answer, decoders.ACCOUNT, endpoint).data
         return msgspec.structs.replace(account, matched=answer.status == accounts.MATCHED_STATUS)
 
     def create_export_job(
@@ -256,7 +244,9 @@ class Service:
             is_interactive=is_interactive,
             vendor_based_bookkeeping=vendor_based_bookkeeping,
         )
-        return self._ask(export_jobs.CREATE_EXPORT_JOB, _EXPORT_JOB, body=body, limits=_ONE_POST, fresh=True).data
+        return self._ask(
+            export_jobs.CREATE_EXPORT_JOB, decoders.EXPORT_JOB, body=body, limits=_ONE_POST, fresh=True
+        ).data
 
     def search_employees(
         self,
@@ -296,7 +286,7 @@ class Service:
         """
         filters = employees.search_query(company_id, email=email, external_id=external_id)
         page = PageRequest(before, after, offset, limit, sorting_keys, sorting_order)
-        return self._ask(employees.SEARCH_EMPLOYEES, _EMPLOYEES, query=filters + page.query())
+        return self._ask(employees.SEARCH_EMPLOYEES, decoders.EMPLOYEES, query=filters + page.query())
 
     def get_employee(self, employee_id: str) -> employees.Employee:
         """Return an employee (interface, section 4.5).
@@ -314,7 +304,7 @@ class Service:
             As in `search_categories`.
         """
         path = {"employeeId": rules.uuid_text("employee_id", employee_id)}
-        return self._ask(employees.GET_EMPLOYEE, _EMPLOYEE, path=path).data
+        return self._ask(employees.GET_EMPLOYEE, decoders.EMPLOYEE, path=path).data
 
     def get_balance(self) -> balance.Balance:
         """Return the company's balance; deprecated by the interface (section 4.6), which names no replacement.
@@ -330,7 +320,7 @@ class Service:
             For the bodies of section 7.2.
         """
         warnings.warn("the service has deprecated the balance read", DeprecationWarning, stacklevel=2)
-        return self._ask(balance.GET_BALANCE, _BALANCE)
+        return self._ask(balance.GET_BALANCE, decoders.BALANCE)
 
     def close(self) -> None:
         """End the conversation."""
@@ -353,9 +343,8 @@ class Service:
     def _repr_html_(self) -> str:
         note = "the embedded sandbox, no real books" if self.settings.is_sandbox else "the real service"
         rows = [row[:2] for row in self.settings.rows() if row[0] in {"base_url", "company", "cache_dir", "data_dir"}]
-        head = views.heading(f"Service: {self.settings.environment} ({note})")
-        step = "load_categories(service=service); bktools config shows every setting and where it came from"
-        return head + views.table(["", ""], rows, total=len(rows)) + views.next_steps([step])
+        parts = (views.heading(f"Service: {self.settings.environment} ({note})"), views.table(["", ""], rows, total=4))
+        return "".join(parts) + views.next_steps(["load_categories(service=service)"])
 
     def _ask(
         self,

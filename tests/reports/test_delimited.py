@@ -14,6 +14,7 @@ import pytest
 
 import bktools
 from bktools.errors import ArgumentError, StorageError
+from bktools.reports import delimited
 from bktools.reports.delimited import PROFILES
 
 
@@ -115,3 +116,14 @@ def test_refusals_leave_what_was_there(awkward: pd.DataFrame, tmp_path: Path):
         bktools.to_csv(awkward, tmp_path / "no-such-folder" / "file.csv")
     assert path.read_text() == "kept"
     assert [item.name for item in tmp_path.iterdir() if "csv" in item.name] == ["kept.csv"]
+
+
+def test_a_long_frame_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """Written in parts with a bar, it has one heading, one byte order mark, and every row in its place."""
+    frame = pd.DataFrame({"n": range(1_001)})
+    whole = bktools.to_csv(frame, tmp_path / "whole.csv").read_bytes()
+    monkeypatch.setattr(delimited, "ROWS_AT_ONCE", 100)
+    parts = bktools.to_csv(frame, tmp_path / "parts.csv", progress=True).read_bytes()
+    assert parts == whole == ("\ufeffn\r\n" + "".join(f"{n}\r\n" for n in range(1_001))).encode()
+    bktools.to_csv(frame, tmp_path / "silent.csv")
+    assert capsys.readouterr().out == ""
