@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bktools.service import Service
     from bktools.submit import create_accounts, submit_export_jobs
     from bktools.tables.compare import compare_categories
+    from bktools.tables.files import categories_to_parquet, employees_to_parquet
     from bktools.tables.load import get_balance, get_employee, load_categories, load_employees
     from bktools.widgets.entries import pick_entries
 
@@ -34,10 +35,12 @@ _HOMES = {
     "Reconciliation": "bktools.reconcile",
     "Sandbox": "bktools.conversation",
     "Service": "bktools.service",
+    "categories_to_parquet": "bktools.tables.files",
     "compare_categories": "bktools.tables.compare",
     "compose_export_jobs": "bktools.export",
     "connect": "bktools.conversation",
     "create_accounts": "bktools.submit",
+    "employees_to_parquet": "bktools.tables.files",
     "get_balance": "bktools.tables.load",
     "get_employee": "bktools.tables.load",
     "import_accounts": "bktools.journal.accounts",
@@ -65,10 +68,12 @@ __all__ = [
     "Reconciliation",
     "Sandbox",
     "Service",
+    "categories_to_parquet",
     "compare_categories",
     "compose_export_jobs",
     "connect",
     "create_accounts",
+    "employees_to_parquet",
     "get_balance",
     "get_employee",
     "import_accounts",

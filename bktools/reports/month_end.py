@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-import bktools
 from bktools.errors import InputError, StorageError
 from bktools.export import ExportPlan
 from bktools.journal.journal import this_process
@@ -258,7 +257,7 @@ def _manifest(close: Close, files: Mapping[str, Any], profile: str) -> dict[str,
         "csv_profile": profile,
         "files": files,
         "seconds": {name: round(seconds, 3) for name, seconds in close.times.items()},
-        "versions": {"bktools": bktools.__version__, "python": platform.python_version()}
+        "versions": {"bktools": importlib.metadata.version("bktools"), "python": platform.python_version()}
         | {name: importlib.metadata.version(name) for name in LIBRARIES},
         "platform": f"{platform.system()} {platform.machine()}",
     }

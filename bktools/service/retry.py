@@ -99,7 +99,7 @@ def repeated(send: Callable[[], Answer], policy: RetryPolicy, budget: Budget) ->
         else:
             budget.give_back()
             return answer
-        # Not stamina's loop: its pause cannot be ended from another thread, and Ctrl-C must end it within a second.
+        # A pause that another thread can end: Ctrl-C must stop every worker within a second.
         pause(wait)
         attempt += 1
 
