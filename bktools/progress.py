@@ -70,13 +70,20 @@ def note(text: str, *, shown: bool | None = None) -> None:
         print(text, file=sys.stderr)  # noqa: T201 - beside the bar, for whoever looks at it
 
 
+def in_notebook() -> bool:
+    """Whether this process is the kernel of a notebook (not merely one that has the kernel's code loaded)."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return shell is not None and hasattr(shell, "kernel")
+
+
 def _somebody_looks() -> bool:
-    return sys.stderr.isatty() or "ipykernel" in sys.modules
+    return sys.stderr.isatty() or in_notebook()
 
 
 def _bar_class() -> type:
     # tqdm.auto warns in a notebook without ipywidgets; the plain bar is right there.
-    if "ipykernel" in sys.modules:
+    if in_notebook():
         try:
             import ipywidgets  # noqa: F401
         except ImportError:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from bktools.progress import in_notebook
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -38,7 +40,7 @@ def axes_for(ax: Axes | None, groups: int, parts: int) -> Axes:
     if ax is not None:
         return ax
     size = (10, 1.3 + max(0.3 * max(groups, FEWEST_PLACES), 0.2 * parts))
-    if "matplotlib.pyplot" in sys.modules or "ipykernel" in sys.modules:
+    if "matplotlib.pyplot" in sys.modules or in_notebook():
         import matplotlib.pyplot as plt
 
         made: Axes = plt.figure(figsize=size, layout="constrained").add_subplot()

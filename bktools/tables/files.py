@@ -62,9 +62,8 @@ def categories_to_parquet(
     Examples
     --------
     >>> import bktools, pathlib, tempfile
-    >>> from bktools.tables.files import categories_to_parquet
     >>> with bktools.Sandbox() as service, tempfile.TemporaryDirectory() as folder:
-    ...     categories_to_parquet(pathlib.Path(folder) / "categories.parquet", service=service).name
+    ...     bktools.categories_to_parquet(pathlib.Path(folder) / "categories.parquet", service=service).name
     'categories.parquet'
     """
     service = conversation(service)
@@ -108,6 +107,13 @@ def employees_to_parquet(
     Notes
     -----
     Employees: interface, sections 2.6 and 4.4.
+
+    Examples
+    --------
+    >>> import bktools, pathlib, tempfile
+    >>> with bktools.Sandbox() as service, tempfile.TemporaryDirectory() as folder:
+    ...     bktools.employees_to_parquet(pathlib.Path(folder) / "employees.parquet", service=service).name
+    'employees.parquet'
     """
     service = conversation(service)
     choice = Choice.of(as_of, max_age, refresh=refresh, progress=progress)

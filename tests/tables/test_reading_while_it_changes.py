@@ -163,11 +163,13 @@ def test_the_result_is_complete_or_there_is_a_drift_error(machine, tmp_path, mon
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=450, stateful_step_count=14, deadline=None, database=None, suppress_health_check=checks
+            max_examples=650, stateful_step_count=14, deadline=None, database=None, suppress_health_check=checks
         ),
     )
     assert ChangingTable.readings >= 1000
     assert ChangingTable.quick > 500
-    # In an order that stays, cursors never fail; in that of the last change a row may come a second time.
-    assert (ChangingTable.drifts > 0) == machine.by_update
-    assert ChangingTable.drifts < ChangingTable.readings / 2
+    # In the order of the last change a row may come a second time. In an order that stays, it takes rows that come and
+    # go so that the count fits no total, twice in a row.
+    share = ChangingTable.drifts / ChangingTable.readings
+    print(f"{ChangingTable.readings} readings, {ChangingTable.drifts} ended in a DriftError")
+    assert 0 < share < 0.5 if machine.by_update else share < 0.05

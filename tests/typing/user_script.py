@@ -16,6 +16,11 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         company: str | None = service.settings.company
         categories: pd.DataFrame = bktools.load_categories(company, refresh=True, service=service)
         employees: pd.DataFrame = bktools.load_employees(company, service=service)
+        files: list[Path] = [
+            bktools.categories_to_parquet("categories.parquet", company, service=service),
+            bktools.employees_to_parquet("employees.parquet", company, service=service),
+        ]
+        print(files)
         employee: pd.Series = bktools.get_employee(str(employees["id"].iloc[0]), service=service)
         balance: pd.Series = bktools.get_balance(service=service)
         print(employee["email"], balance["current"])
