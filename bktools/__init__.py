@@ -18,21 +18,29 @@ if TYPE_CHECKING:
     from bktools.journal.accounts import import_accounts, load_accounts
     from bktools.journal.export_jobs import load_export_jobs, resolve_export_job
     from bktools.reconcile import Reconciliation, reconcile_accounts
+    from bktools.reports.changes import plot_changes
+    from bktools.reports.coverage import plot_coverage, plot_reconciliation
     from bktools.reports.delimited import to_csv
+    from bktools.reports.excel import to_excel
+    from bktools.reports.export_value import plot_ageing, plot_export_value
     from bktools.service import Service
     from bktools.submit import create_accounts, submit_export_jobs
     from bktools.tables.compare import compare_categories
+    from bktools.tables.files import categories_to_parquet, employees_to_parquet
     from bktools.tables.load import get_balance, get_employee, load_categories, load_employees
+    from bktools.widgets.entries import pick_entries
 
 _HOMES = {
     "ExportPlan": "bktools.export",
     "Reconciliation": "bktools.reconcile",
     "Sandbox": "bktools.conversation",
     "Service": "bktools.service",
+    "categories_to_parquet": "bktools.tables.files",
     "compare_categories": "bktools.tables.compare",
     "compose_export_jobs": "bktools.export",
     "connect": "bktools.conversation",
     "create_accounts": "bktools.submit",
+    "employees_to_parquet": "bktools.tables.files",
     "get_balance": "bktools.tables.load",
     "get_employee": "bktools.tables.load",
     "import_accounts": "bktools.journal.accounts",
@@ -40,12 +48,19 @@ _HOMES = {
     "load_categories": "bktools.tables.load",
     "load_employees": "bktools.tables.load",
     "load_export_jobs": "bktools.journal.export_jobs",
+    "pick_entries": "bktools.widgets.entries",
+    "plot_ageing": "bktools.reports.export_value",
+    "plot_changes": "bktools.reports.changes",
+    "plot_coverage": "bktools.reports.coverage",
+    "plot_export_value": "bktools.reports.export_value",
+    "plot_reconciliation": "bktools.reports.coverage",
     "read_chart_of_accounts": "bktools.inputs.chart_of_accounts",
     "read_entries": "bktools.inputs.entries",
     "reconcile_accounts": "bktools.reconcile",
     "resolve_export_job": "bktools.journal.export_jobs",
     "submit_export_jobs": "bktools.submit",
     "to_csv": "bktools.reports.delimited",
+    "to_excel": "bktools.reports.excel",
 }
 
 __all__ = [
@@ -53,10 +68,12 @@ __all__ = [
     "Reconciliation",
     "Sandbox",
     "Service",
+    "categories_to_parquet",
     "compare_categories",
     "compose_export_jobs",
     "connect",
     "create_accounts",
+    "employees_to_parquet",
     "get_balance",
     "get_employee",
     "import_accounts",
@@ -64,12 +81,19 @@ __all__ = [
     "load_categories",
     "load_employees",
     "load_export_jobs",
+    "pick_entries",
+    "plot_ageing",
+    "plot_changes",
+    "plot_coverage",
+    "plot_export_value",
+    "plot_reconciliation",
     "read_chart_of_accounts",
     "read_entries",
     "reconcile_accounts",
     "resolve_export_job",
     "submit_export_jobs",
     "to_csv",
+    "to_excel",
 ]
 
 

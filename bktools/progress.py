@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
@@ -13,6 +14,19 @@ class Bar(Protocol):
 
     def update(self, n: int) -> object:
         """Say that `n` more were done."""
+
+
+class _Shared:
+    """A bar that threads may tell at once."""
+
+    def __init__(self, bar: Bar) -> None:
+        self._bar = bar
+        self._lock = threading.Lock()
+
+    def update(self, n: int) -> None:
+        """Say that `n` more were done."""
+        with self._lock:
+            self._bar.update(n)
 
 
 class _Silent:
@@ -39,16 +53,37 @@ def progress(label: str, *, total: int | None = None, unit: str = "row", shown: 
         yield _Silent()
         return
     with _bar_class()(total=total, desc=label, unit=f" {unit}", leave=False, delay=0.3) as bar:
-        yield bar
+        yield _Shared(bar)
+
+
+def note(text: str, *, shown: bool | None = None) -> None:
+    """Say one line about a step, where a bar would be shown.
+
+    Parameters
+    ----------
+    text : str
+        One line.
+    shown : bool, optional
+        As in `progress`.
+    """
+    if shown or (shown is None and _somebody_looks()):
+        print(text, file=sys.stderr)  # noqa: T201 - beside the bar, for whoever looks at it
+
+
+def in_notebook() -> bool:
+    """Whether this process is the kernel of a notebook (not merely one that has the kernel's code loaded)."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return shell is not None and hasattr(shell, "kernel")
 
 
 def _somebody_looks() -> bool:
-    return sys.stderr.isatty() or "ipykernel" in sys.modules
+    return sys.stderr.isatty() or in_notebook()
 
 
 def _bar_class() -> type:
     # tqdm.auto warns in a notebook without ipywidgets; the plain bar is right there.
-    if "ipykernel" in sys.modules:
+    if in_notebook():
         try:
             import ipywidgets  # noqa: F401
         except ImportError:

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 import platformdirs
 
+from bktools import views
 from bktools.errors import ConfigurationError
 
 SANDBOX = "sandbox"
@@ -117,7 +118,7 @@ def _setting(read: Callable[[str, object], Any], *, default: Any = None, connect
     return field(default=default, metadata={"read": read, "connection": connection})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Settings:
     """What is in force, and where each value came from.
 
@@ -181,6 +182,22 @@ class Settings:
     def state_dir(self) -> Path:
         """Folder of this environment's durable state."""
         return self.data_dir / self.folder_name
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """Return name, value and source of each setting in force; secrets stay hidden."""
+        named = [("environment", self.environment), *((name, getattr(self, name)) for name in SETTINGS)]
+        return [
+            (name, "…" if isinstance(value, Secret) else str(value), self.sources.get(name, ""))
+            for name, value in named
+            if value is not None
+        ]
+
+    def __repr__(self) -> str:
+        return "\n".join(["Settings", *(f"  {name:<20} {value}  ({source})" for name, value, source in self.rows())])
+
+    def _repr_html_(self) -> str:
+        rows = self.rows()
+        return views.heading("Settings") + views.table(["setting", "value", "from"], rows, total=len(rows))
 
 
 SETTINGS = {item.name: item for item in fields(Settings) if "read" in item.metadata}

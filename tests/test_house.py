@@ -23,6 +23,7 @@ FLOORS = {
     "errors": 0,
     "settings": 0,
     "progress": 0,
+    "views": 0,
     "contract": 1,
     "service": 2,
     "sandbox": 2,
@@ -41,8 +42,8 @@ FLOORS = {
     "__main__": 10,
 }
 
-# `settings` reads `errors`, which is on its floor and imports nothing: the ground under the ground.
-GROUND = {"errors"}
+# `settings` reads `errors` and `views`, which are on its floor and import nothing: the ground under the ground.
+GROUND = {"errors", "views"}
 
 ONLY_IN = {
     "httpx": ("service/",),

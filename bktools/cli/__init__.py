@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 
 
@@ -12,8 +11,6 @@ def main() -> None:
     from bktools.cli.exits import Exit, exit_of
     from bktools.errors import BktoolsError
 
-    # Repeats are told by what they end in; whoever listens to this logger still hears each.
-    logging.getLogger("stamina").addHandler(logging.NullHandler())
     try:
         app()
     except BktoolsError as error:

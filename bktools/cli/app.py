@@ -7,7 +7,18 @@ from typing import Annotated
 import typer
 
 import bktools
-from bktools.cli import accounts, config, export, month_end, reconcile, sandbox
+from bktools.cli import (
+    accounts,
+    categories,
+    config,
+    employees,
+    export,
+    journal,
+    month_end,
+    reconcile,
+    sandbox,
+    snapshots,
+)
 
 app = typer.Typer(
     name="bktools",
@@ -19,10 +30,14 @@ app = typer.Typer(
 
 app.command("month-end")(month_end.month_end)
 app.command("reconcile")(reconcile.reconcile)
+app.command("categories")(categories.categories)
+app.command("employees")(employees.employees)
 app.command("config")(config.config)
 app.add_typer(accounts.app, name="accounts")
 app.add_typer(export.app, name="export")
+app.add_typer(journal.app, name="journal")
 app.add_typer(sandbox.app, name="sandbox")
+app.add_typer(snapshots.app, name="snapshots")
 
 
 def _version(asked: bool) -> None:

@@ -1,14 +1,137 @@
-"""`bktools export`: what was exported, and settling what is in doubt."""
+"""`bktools export`: compose a plan, submit it once, see what became of it, settle what is in doubt."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bktools.cli.options import Company, Environment, Sandbox, conversation
+from bktools.cli.exits import Exit
+from bktools.cli.options import Apply, Company, EntryColumn, Environment, Sandbox, conversation
+from bktools.cli.options import columns as to_columns
+from bktools.errors import PlanError
 
-app = typer.Typer(help="Export jobs: what was sent, and what is in doubt.", no_args_is_help=True)
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bktools.export import ExportPlan
+    from bktools.service import Service
+
+app = typer.Typer(help="Export jobs: compose, submit once, and what became of them.", no_args_is_help=True)
+
+
+@app.command("compose")
+def compose(
+    entries: Annotated[Path | None, typer.Argument(help="The accounting entries; the samples with --sandbox.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="File of the plan; named after it by default.")] = None,
+    select: Annotated[
+        Path | None, typer.Option("--select", help="File with the IDs to export; all by default.")
+    ] = None,
+    csv: Annotated[Path | None, typer.Option("--csv", help="Folder to write the plan to as CSV, too.")] = None,
+    company: Company = None,
+    environment: Environment = None,
+    sandbox: Sandbox = False,
+    entry_column: EntryColumn = None,
+    max_entries: Annotated[int, typer.Option("--max-entries", min=1, help="Entries of an export job at most.")] = 500,
+    employee: Annotated[str | None, typer.Option("--employee", help="UUID of who initiates the jobs.")] = None,
+    background: Annotated[bool, typer.Option("--background", help="Jobs that need no user interaction.")] = False,
+    vendor_based: Annotated[bool, typer.Option("--vendor-based", help="Vendor-based bookkeeping.")] = False,
+) -> None:
+    """Check entries and write the plan of their export to a file. Nothing is sent.
+
+    Example: bktools export compose entries.csv --out october.plan
+    """
+    from bktools.cli.reconcile import sample_files
+    from bktools.export import compose_export_jobs
+    from bktools.export.plan_file import write_plan
+    from bktools.inputs.entries import read_entries
+    from bktools.journal.export_jobs import load_export_jobs
+    from bktools.journal.journal import this_process
+
+    with conversation(environment, sandbox=sandbox, company=company) as service:
+        read = read_entries(entries or sample_files(service)[1], columns=to_columns(entry_column))
+        only = company or service.settings.company
+        plan = compose_export_jobs(
+            read,
+            selection=select,
+            **_known(service, [only] if only else read["company_id"].unique().tolist()),
+            history=load_export_jobs(only, entries=True, service=service),
+            company=only,
+            max_entries=max_entries,
+            employee_id=employee,
+            is_interactive=not background,
+            vendor_based_bookkeeping=vendor_based,
+        )
+        _say_plan(plan)
+        path = out or Path(f"export-{plan.plan_id}.plan")
+        write_plan(plan, path, made_for=service.settings.identity, made_by=this_process())
+    if csv is not None:
+        plan.to_csv(csv)
+    again = f"bktools export submit {shlex.quote(str(path))}{_same(environment, sandbox)}"
+    typer.echo(f"\nWritten to {path}; nothing was sent. Next: {again}")
+
+
+@app.command("submit")
+def submit(
+    file: Annotated[Path, typer.Argument(help="The plan that compose wrote.")],
+    apply: Apply = False,
+    plan_id: Annotated[str | None, typer.Option("--plan", help="Refuse the file unless it holds this plan.")] = None,
+    environment: Environment = None,
+    sandbox: Sandbox = False,
+    wait: Annotated[
+        float, typer.Option("--wait", min=0, help="Seconds to wait while an export job of the company is in progress.")
+    ] = 300.0,
+) -> None:
+    """Submit a plan, each batch once; without --apply, show what would happen. Run again, it goes on.
+
+    Example: bktools export submit october.plan --apply
+    """
+    from bktools.export.plan_file import read_plan
+    from bktools.submit import submit_export_jobs
+
+    read = read_plan(file)
+    if plan_id is not None and plan_id != read.plan.plan_id:
+        raise PlanError(f"{file} holds plan {read.plan.plan_id}, not {plan_id}: nothing was sent")
+    with conversation(environment, sandbox=sandbox) as service:
+        if read.made_for != service.settings.identity:
+            raise PlanError(
+                f"{file} was made for {read.made_for}, this is {service.settings.identity}: nothing was sent; compose it "
+                "again here"
+            )
+        typer.echo(f"Composed by {read.made_by}, {read.made_at}")
+        _say_plan(read.plan)
+        sent = submit_export_jobs(read.plan, apply=apply, wait=wait, service=service)
+    typer.echo("")
+    _say_outcomes(sent)
+    if not apply:
+        typer.echo("Nothing was sent: run again with --apply to do it.")
+    elif (sent["outcome"] != "ACCEPTED").any():
+        raise typer.Exit(Exit.INCOMPLETE)
+
+
+@app.command("status")
+def status(company: Company = None, environment: Environment = None, sandbox: Sandbox = False) -> None:
+    """Show how many batches are in which state, and how to settle those in doubt.
+
+    Example: bktools export status
+    """
+    from bktools.journal.export_jobs import load_export_jobs, open_questions
+
+    with conversation(environment, sandbox=sandbox, company=company) as service:
+        found = load_export_jobs(company, service=service)
+        questions = open_questions(company, service=service)
+    counts = found.groupby("state")["entries"].agg(["size", "sum"])
+    for state, row in counts.iterrows():
+        typer.echo(f"{row['size']:>8} batches, {row['sum']:>10} entries  {state}")
+    if found.empty:
+        typer.echo("nothing was exported from here")
+    for question in questions:
+        typer.echo(f"\nin doubt: {question}")
+    if questions:
+        raise typer.Exit(Exit.INCOMPLETE)
 
 
 @app.command("history")
@@ -53,3 +176,53 @@ def resolve(
     with conversation(environment, sandbox=sandbox) as service:
         resolve_export_job(batch, outcome, evidence=evidence, by=by, job_id=job, service=service)
     typer.echo(f"batch {batch}: {outcome}, by {by}")
+
+
+def _known(service: Service, companies: list[str]) -> dict[str, pd.DataFrame]:
+    """Return what the entries of companies are checked against."""
+    import pandas as pd
+
+    from bktools.journal.accounts import load_accounts
+    from bktools.tables.load import load_categories, load_employees
+
+    loaders: dict[str, Callable[..., pd.DataFrame]] = {
+        "categories": load_categories,
+        "employees": load_employees,
+        "accounts": load_accounts,
+    }
+    return {
+        name: pd.concat([load(company, service=service) for company in companies], ignore_index=True)
+        for name, load in loaders.items()
+    }
+
+
+def _say_plan(plan: ExportPlan) -> None:
+    from bktools.cli.tables import show
+
+    typer.echo(repr(plan).partition("\n")[0])
+    for message, count in plan.not_ready["message"].value_counts().items():
+        typer.echo(f"{count:>8} entries: {message}")
+    for phrase in plan.unchecked:
+        typer.echo(f"         not checked: {phrase}")
+    show(_by_currency(plan.totals))
+
+
+def _by_currency(totals: pd.DataFrame) -> pd.DataFrame:
+    """Return totals without their categories, short enough for a terminal."""
+    keys = [name for name in ("company_id", "currency") if name in totals.columns]
+    sums = [name for name in ("entries", "amount") if name in totals.columns]
+    return totals.groupby(keys, as_index=False, dropna=False)[sums].sum()
+
+
+def _say_outcomes(sent: pd.DataFrame) -> None:
+    from bktools.submit.export_jobs import WOULD_BE_SENT
+
+    for outcome, rows in sent.groupby("outcome", sort=False):
+        typer.echo(f"{len(rows):>8} batches, {rows['entries'].sum():>10} entries  {outcome}")
+    told = sent[(sent["outcome"] != "ACCEPTED") & (sent["message"] != WOULD_BE_SENT)]
+    for row in told.to_dict("records"):
+        typer.echo(f"batch {row['batch_id']} {row['outcome']}: {row['message']}")
+
+
+def _same(environment: str | None, sandbox: bool) -> str:
+    return " --sandbox" if sandbox else f" --environment {environment}" if environment else ""

@@ -3,40 +3,61 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from bktools.sandbox import Server
 
 app = typer.Typer(
     help="The embedded service: serve it, forget its state, write its sample files.", no_args_is_help=True
 )
 
 
+_CURL = (
+    'curl -s "$ADDRESS/v1/bookkeeping-categories:search?limit=2" -H "Authorization: Bearer $TOKEN" '
+    """-H "Content-Type: application/json" -d '{"companyId": "'$COMPANY'"}'"""
+)
+
+
 @app.command("serve")
 def serve(
-    port: Annotated[int, typer.Option("--port", help="On loopback; a free one by default.")] = 0,
+    context: typer.Context,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="On loopback; a free one by default.")] = 0,
+    balance_port: Annotated[
+        int, typer.Option("--balance-port", min=0, max=65535, help="Of the balance host; a free one by default.")
+    ] = 0,
+    db: Annotated[
+        Path | None, typer.Option("--db", dir_okay=False, help="File of the state; one in the data folder by default.")
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Where a new world comes from.")] = 1,
     companies: Annotated[int, typer.Option("--companies", min=1, help="Companies of a new world.")] = 3,
-    categories: Annotated[int, typer.Option("--categories", min=1, help="Categories of its first company.")] = 240,
-    employees: Annotated[int, typer.Option("--employees", min=1, help="Employees of its first company.")] = 27,
+    categories: Annotated[int, typer.Option("--categories", min=0, help="Categories of its first company.")] = 240,
+    employees: Annotated[int, typer.Option("--employees", min=0, help="Employees of its first company.")] = 27,
     latency: Annotated[float, typer.Option("--latency", min=0, help="Milliseconds before every answer.")] = 0.0,
     requests_per_minute: Annotated[
         int | None, typer.Option("--requests-per-minute", min=1, help="More are answered 429.")
     ] = None,
     max_limit: Annotated[int, typer.Option("--max-limit", min=1, help="Rows of a page at most.")] = 100,
+    fault: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fault",
+            help="What goes wrong, such as error:operation=search_categories,times=3,status=503; may be repeated. "
+            "Kinds: latency, rate_limited, error, reset, drop, cut, cut_gzip, corrupt, drift.",
+        ),
+    ] = None,
 ) -> None:
-    """Serve the sandbox until Ctrl-C; its address and tokens are printed.
+    """Serve the sandbox until Ctrl-C; addresses, tokens and a curl line to paste are printed.
 
     Example: bktools sandbox serve --port 8765
     """
-    import time
-
-    from bktools.sandbox import Server
+    from bktools.sandbox import Server, parse_fault
     from bktools.settings import load_settings
 
-    folder = load_settings("sandbox").state_dir
-    with Server(
-        folder,
+    server = Server(
+        load_settings("sandbox").state_dir,
         port=port,
         seed=seed,
         companies=companies,
@@ -45,15 +66,52 @@ def serve(
         latency=latency / 1000,
         requests_per_minute=requests_per_minute,
         max_limit=max_limit,
-    ) as server:
-        typer.echo(f"address  {server.base_url}\ntoken    {server.token}\nAPI key  {server.api_key}")
-        typer.echo(f"balance  {server.balance_url}\n  token  {server.balance_token}\ncompany  {server.company_id}")
-        typer.echo(f"state    {folder}\nCtrl-C stops it.")
+        faults=[parse_fault(text) for text in fault or ()],
+        db=db,
+        balance_port=balance_port,
+    )
+    of_new_world = [name for name in ("seed", "companies", "categories", "employees") if _is_given(context, name)]
+    if of_new_world and server.file.exists():
+        options = ", ".join(f"--{name}" for name in of_new_world)
+        typer.echo(f"{server.file} holds a world already, which is kept: {options} is for a new one", err=True)
+    with server:
         try:
-            while True:
-                time.sleep(3600)
+            typer.echo(_told(server))
+            server.wait()
         except KeyboardInterrupt:
             typer.echo("stopped; its state is kept")
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _told(server: Server) -> str:
+    known = {
+        "ADDRESS": server.base_url,
+        "TOKEN": server.token,
+        "API_KEY": server.api_key,
+        "COMPANY": server.company_id,
+        "BALANCE": server.balance_url,
+        "BALANCE_TOKEN": server.balance_token,
+    }
+    return "\n".join(
+        (
+            f"address  {server.base_url}",
+            f"token    {server.token}",
+            f"API key  {server.api_key}",
+            f"balance  {server.balance_url}",
+            f"  token  {server.balance_token}",
+            f"company  {server.company_id}",
+            f"state    {server.file}",
+            "Ctrl-C stops it. To paste into another terminal:",
+            "",
+            f"export {' '.join(f'{name}={value}' for name, value in known.items())}",
+            _CURL,
+            "",
+        )
+    )
 
 
 @app.command("reset")
@@ -80,7 +138,12 @@ def sample_data(folder: Annotated[Path, typer.Argument(help="Where to write them
 
     Example: bktools sandbox sample-data data
     """
+    from bktools.errors import StorageError
     from bktools.sandbox.sample import write_sample_data
 
-    for path in write_sample_data(folder):
+    try:
+        written = write_sample_data(folder)
+    except OSError as error:
+        raise StorageError(f"the sample files cannot be written to {folder}: {error.strerror}") from error
+    for path in written:
         typer.echo(str(path))

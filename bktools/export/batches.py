@@ -43,30 +43,26 @@ def days_of(rows: pa.Table) -> Array:
     return found
 
 
-def in_order(by_id: Array, companies: pa.ChunkedArray, days: Array) -> tuple[Array, Array]:
+def in_order(by_id: Array, companies: Array, days: Array) -> tuple[Array, Array]:
     """Return rows in the order of sending, and where in it each company begins.
 
     Parameters
     ----------
-    by_id : array of int64
+    by_id : array of int32
         The rows that are sent, in the order of their IDs.
-    companies : text column
-        A value for each row of the whole table.
+    companies : array of int32
+        The place of each row's company among all; of every row of the table.
     days : array of int32
         As `days_of` returns them.
     """
-    coded = companies.combine_chunks().dictionary_encode()
-    names = coded.dictionary.to_numpy(zero_copy_only=False)
-    rank = np.empty(len(names), dtype=np.int64)
-    rank[np.argsort(names)] = np.arange(len(names))
-    company = rank[coded.indices.to_numpy(zero_copy_only=False)[by_id]]
-    day = days[by_id].astype(np.int64)
-    known = day[day != NO_DATE]
-    first, last = (known.min(), known.max()) if len(known) else (0, 0)
-    span = int(last - first) + 2
-    group = company * span + np.where(day == NO_DATE, span - 1, day - first)
-    narrow = group.astype(np.uint16) if len(names) * span < FEW else group
-    order = np.argsort(narrow, kind="stable")
+    company, day = companies[by_id], days[by_id]
+    has_day = day != NO_DATE
+    first, last = (day[has_day].min(), day[has_day].max()) if has_day.any() else (0, 0)
+    span = int(last) - int(first) + 2
+    place = np.where(has_day, day - first, np.int32(span - 1))
+    largest = int(company.max(initial=0)) * span + span
+    group = company.astype(np.uint16 if largest < FEW else np.int64) * span + place
+    order = np.argsort(group.astype(np.uint16) if largest < FEW else group, kind="stable")
     begins = np.flatnonzero(np.diff(company[order], prepend=-1))
     return by_id[order], begins
 

@@ -14,7 +14,7 @@ from bktools.contract import rules
 from bktools.contract.rules import UUID_REGEX
 from bktools.errors import InputError
 from bktools.export.batches import batched, days_of, in_order
-from bktools.export.identity import Array, Identity, identity
+from bktools.export.identity import Array, Identity, coded, identity, is_lower
 from bktools.export.plan import ExportOptions, ExportPlan, plan_digest, totals_of
 from bktools.export.readiness import MESSAGES, unchecked, with_reason
 from bktools.export.selection import arrow_of, as_ids, as_mask, in_memory, refuse_missing
@@ -115,11 +115,15 @@ def compose_export_jobs(
     rows = _with_lower_ids(rows)
     days = days_of(rows)
     numbers = identity(rows.column("id"))
-    reasons = _reasons(rows, numbers, found)
+    names, companies = coded(rows.column("company_id"))
+    reasons = _reasons(rows, numbers, _are_uuids(names)[companies], found)
 
     is_ready = pc.is_null(reasons).to_numpy(zero_copy_only=False)
-    order, begins = in_order(numbers.by_id[is_ready[numbers.by_id]], rows.column("company_id"), days)
+    order, begins = in_order(numbers.by_id[is_ready[numbers.by_id]], companies, days)
     not_ready = _explained(rows, reasons, np.flatnonzero(~is_ready))
+    # What is made next is as large as the entries: nothing that is not needed lies beside it.
+    del numbers, reasons, companies, is_ready
+    pa.default_memory_pool().release_unused()
     ready = rows.take(pa.array(order))
     batches, batch_ids = batched(ready, begins, days[order], size, options)
     ready = ready.append_column("batch_id", batch_ids)
@@ -206,37 +210,42 @@ def _with_lower_ids(rows: pa.Table) -> pa.Table:
     for name in REQUIRED:
         index = rows.schema.get_field_index(name)
         text = pc.cast(rows.column(name), pa.large_string())
-        chunks = [pc.ascii_lower(chunk) for chunk in text.chunks]
-        if any(not lower.equals(chunk) for lower, chunk in zip(chunks, text.chunks, strict=True)):
-            text = pa.chunked_array(chunks, pa.large_string())
+        if not is_lower(text):
+            text = pc.ascii_lower(text)
         rows = rows.set_column(index, name, text)
     return rows
 
 
-def _reasons(rows: pa.Table, numbers: Identity, found: pa.Table) -> pa.Array:
+def _reasons(rows: pa.Table, numbers: Identity, has_company: Array, found: pa.Table) -> pa.Array:
     """Return the reason of each row, null for those that are ready; the first of several is told."""
     names = list(MESSAGES)
-    code = np.full(rows.num_rows, len(names), dtype=np.int32)
+    code = np.full(rows.num_rows, len(names), dtype=np.int8)
     code[found.column(ROW).to_numpy()] = pc.index_in(found.column("reason"), value_set=pa.array(names)).to_numpy()
     repeated = numbers.repeated()
     is_copy, is_conflict = _copies(rows, repeated)
     code[repeated[is_copy]] = names.index("duplicate")
     code[repeated[is_conflict]] = names.index("conflicting")
-    code[~_is_uuid(rows.column("company_id"))] = names.index("no_company")
+    code[~has_company] = names.index("no_company")
     code[~numbers.is_uuid] = names.index("not_a_uuid")
     return pa.DictionaryArray.from_arrays(pa.array(code, mask=code == len(names)), pa.array(names))
 
 
-def _is_uuid(companies: pa.ChunkedArray) -> Array:
-    coded = companies.combine_chunks().dictionary_encode()
-    right = pc.match_substring_regex(coded.dictionary, UUID_REGEX)
-    found: Array = pc.fill_null(right.take(coded.indices), fill_value=False).to_numpy(zero_copy_only=False)
-    return found
+def _are_uuids(texts: Array) -> Array:
+    """Return which texts are UUIDs, and False at the end, which is what the place -1 of no text takes."""
+    right = pc.match_substring_regex(pa.array(texts, pa.large_string()), UUID_REGEX)
+    return np.append(right.to_numpy(zero_copy_only=False), [False]).astype(bool)
+
+
+def _rows_of(rows: pa.Table, places: Array) -> pa.Table:
+    """Return a few rows, as they stand; `take` would make whole columns one piece first."""
+    mask = np.zeros(rows.num_rows, dtype=bool)
+    mask[places] = True
+    return rows.filter(pa.array(mask))
 
 
 def _copies(rows: pa.Table, repeated: Array) -> tuple[Array, Array]:
     """Return which of the rows with a repeated ID repeat another row, and which contradict another row."""
-    taken = rows.take(pa.array(repeated)).to_pandas(types_mapper=pd.ArrowDtype).sort_values("line", kind="stable")
+    taken = _rows_of(rows, repeated).to_pandas(types_mapper=pd.ArrowDtype).sort_values("line", kind="stable")
     content = taken.drop(columns="line")
     is_copy = content.duplicated()
     versions = content.loc[~is_copy, "id"].value_counts()
@@ -246,10 +255,9 @@ def _copies(rows: pa.Table, repeated: Array) -> tuple[Array, Array]:
 
 def _explained(rows: pa.Table, reasons: pa.Array, held: Array) -> pa.Table:
     """Return the rows that are not ready, with reason and message, in the order of companies, dates and IDs."""
-    places = pa.array(held)
-    told = reasons.take(places)
+    told = reasons.take(pa.array(held))
     messages = pa.array([MESSAGES[name] for name in reasons.dictionary.to_pylist()], pa.large_string())
-    table = rows.take(places)
+    table = _rows_of(rows, held)
     table = table.append_column("reason", told.cast(pa.large_string()))
     table = table.append_column("message", messages.take(told.indices))
     keys = [name for name in ("company_id", "date", "id", "line") if name in table.column_names]

@@ -36,7 +36,7 @@ class Identity:
         The two halves, a value a row; 0 where there is no UUID.
     is_uuid : array of bool
         Whether the row holds a UUID.
-    by_id : array of int64
+    by_id : array of int32
         The rows in the order of their UUIDs, equal ones as they stand; the order of the texts is the same.
     """
 
@@ -71,6 +71,23 @@ def identity(column: pa.ChunkedArray) -> Identity:
     return Identity(high, low, is_uuid, _in_order(high, low))
 
 
+def coded(column: pa.ChunkedArray) -> tuple[Array, Array]:
+    """Return the different texts of a column in their order, and for each row which one it is, -1 for none."""
+    chunks = column.dictionary_encode().unify_dictionaries().chunks
+    texts = chunks[0].dictionary.to_numpy(zero_copy_only=False) if chunks else np.array([], dtype=object)
+    codes = [pc.fill_null(chunk.indices, -1).to_numpy() for chunk in chunks]
+    order = np.argsort(texts)
+    rank = np.empty(len(texts) + 1, dtype=np.int32)
+    rank[order], rank[-1] = np.arange(len(texts)), -1
+    return texts[order], rank[np.concatenate(codes)] if codes else np.array([], dtype=np.int32)
+
+
+def is_lower(column: pa.ChunkedArray) -> bool:
+    """Whether no text of a column has a capital letter of ASCII; looked at in slices, so that no copy is held."""
+    pieces = (chunk.slice(begin, SLICE) for chunk in column.chunks for begin in range(0, len(chunk), SLICE))
+    return all(pc.ascii_lower(piece).equals(piece) for piece in pieces)
+
+
 def _numbers(piece: pa.Array) -> tuple[Array, Array, Array]:
     fits = pc.fill_null(pc.equal(pc.binary_length(piece), LENGTH), fill_value=False).to_numpy(zero_copy_only=False)
     texts = piece if fits.all() else piece.filter(pa.array(fits))
@@ -94,4 +111,4 @@ def _in_order(high: Array, low: Array) -> Array:
     if (ordered[1:] == ordered[:-1]).any():
         # Rare: the first half decides for all but repeated IDs and those counted up within a moment.
         order = np.lexsort((low, high))
-    return order
+    return order.astype(np.int32)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import html
 import json
+import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -15,10 +16,9 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
+from bktools import views
 from bktools.contract import export_jobs
-from bktools.errors import InputError, PlanError
-
-SHOWN_ROWS = 20
+from bktools.errors import InputError, PlanError, StorageError
 
 
 @dataclass(frozen=True)
@@ -139,27 +139,78 @@ class ExportPlan:
         return BatchRequest(batch_id, company_id, ids, body)
 
     def to_csv(self, folder: str | Path) -> list[Path]:
-        """Write `batches`, `entries`, `not_ready` and `totals` as CSV files into a folder; return their paths."""
+        """Write `batches`, `entries`, `not_ready` and `totals` as plain CSV, readable by you alone; return the paths.
+
+        For a spreadsheet, write a frame with `bktools.to_csv`, which guards text that would be taken for a formula.
+
+        Raises
+        ------
+        StorageError
+            When they cannot be written; each file is whole or as it was before.
+        """
         folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
         paths = []
-        for name in ("batches", "entries", "not_ready", "totals"):
-            path = folder / f"export_{name}.csv"
-            getattr(self, name).to_csv(path, index=False)
-            paths.append(path)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for name in ("batches", "entries", "not_ready", "totals"):
+                path = folder / f"export_{name}.csv"
+                unfinished = folder / f".{path.name}.{secrets.token_hex(4)}"
+                try:
+                    unfinished.touch(mode=0o600, exist_ok=False)
+                    getattr(self, name).to_csv(unfinished, index=False)
+                    unfinished.replace(path)
+                finally:
+                    unfinished.unlink(missing_ok=True)
+                paths.append(path)
+        except OSError as error:
+            raise StorageError(f"the plan cannot be written to {folder}: {error.strerror}") from error
         return paths
 
     def __repr__(self) -> str:
-        reasons = self.not_ready["reason"].value_counts()
-        head = f"{len(self.entries)} entries ready in {len(self.batches)} batches, {len(self.not_ready)} not ready"
-        lines = [f"ExportPlan {self.plan_id}: {head}"]
-        lines += [f"  not ready: {count:>6} {reason}" for reason, count in reasons.items()]
+        lines = [f"ExportPlan {self.plan_id}: {self._headline()}"]
+        lines += [f"  ready: {currency} {amount:,}" for currency, amount in self._amounts()]
+        lines += [f"  not ready: {count:>6,} {reason}: {message}" for count, reason, message in self._reasons()]
         lines += [f"  not checked: {phrase}" for phrase in self.unchecked]
+        lines += [f"  next: {step}" for step in self._next_steps()]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        shown = self.batches.head(SHOWN_ROWS).to_html(index=False)
-        return f"<pre>{html.escape(repr(self))}</pre>{shown}"
+        rows = self.batches.head(views.SHOWN_ROWS).astype("object").itertuples(index=False)
+        dated = [[f"{value:%Y-%m-%d}" if isinstance(value, pd.Timestamp) else value for value in row] for row in rows]
+        return "".join(
+            [
+                views.heading(f"Export plan: {self._headline()}"),
+                views.table(["currency", "ready"], self._amounts(), total=len(self._amounts())),
+                views.table(list(self.batches.columns), dated, total=len(self.batches), where=".batches"),
+                views.table(
+                    ["not ready", "reason", "what it means, what to do"], self._reasons(), total=len(self._reasons())
+                ),
+                views.table([""], [[f"not checked: {phrase}"] for phrase in self.unchecked], total=len(self.unchecked)),
+                views.next_steps(self._next_steps()),
+            ]
+        )
+
+    def _headline(self) -> str:
+        batches = f"{len(self.batches):,} batch{'' if len(self.batches) == 1 else 'es'}"
+        return f"{len(self.entries):,} entries ready in {batches}, {len(self.not_ready):,} not ready"
+
+    def _amounts(self) -> list[tuple[str, Decimal]]:
+        if not {"currency", "amount"} <= set(self.totals.columns):
+            return []
+        sums = self.totals.groupby("currency")["amount"].sum()
+        return [(str(currency), amount) for currency, amount in sums.items() if not pd.isna(amount)]
+
+    def _reasons(self) -> list[tuple[int, str, str]]:
+        messages = dict(zip(self.not_ready["reason"], self.not_ready["message"], strict=True))
+        counts = self.not_ready["reason"].value_counts()
+        return [(int(count), str(reason), messages[str(reason)]) for reason, count in counts.items()]
+
+    def _next_steps(self) -> list[str]:
+        if len(self.batches):
+            return ["submit_export_jobs(plan) shows what would be sent; with apply=True it is sent, once"]
+        return (
+            ["nothing to submit: repair what is not ready, then compose the plan again"] if len(self.not_ready) else []
+        )
 
 
 def batch_digest(company_id: str, entry_ids: list[str], options: ExportOptions) -> str:

@@ -167,7 +167,7 @@ def recover(journal: Journal) -> None:
     """
     for row in journal.rows("SELECT DISTINCT company_id FROM batches WHERE state = 'SENDING'"):
         try:
-            with sending_for(journal.folder, row["company_id"]):
+            with sending_for(journal.folder, row["company_id"], patience=0):
                 give_up_lost(journal, row["company_id"])
         except JournalBusyError:
             # It is on its way.

@@ -12,7 +12,7 @@ from bktools.contract import rules
 from bktools.conversation import conversation
 from bktools.errors import ArgumentError, JournalError
 from bktools.frames.schema import EXPORT_JOBS, EXPORTED_ENTRIES, TEXT, to_pandas
-from bktools.journal.batches import recover, settle, state_of
+from bktools.journal.batches import how_to_settle, recover, settle, state_of
 from bktools.journal.journal import Journal
 from bktools.journal.lock import sending_for
 from bktools.service import Service
@@ -25,6 +25,7 @@ _BATCHES = """
     SELECT *, json_extract(job, '$.status') AS job_status FROM batches
     WHERE ? IS NULL OR company_id = ? ORDER BY planned_at, batch_id
 """
+_IN_DOUBT = "SELECT * FROM batches WHERE (? IS NULL OR company_id = ?) AND state = 'UNKNOWN' ORDER BY sent_at, batch_id"
 _ENTRIES = """
     SELECT entry_id, batch_id, company_id, state, job_id, sent_at FROM batches JOIN batch_entries USING (batch_id)
     WHERE ? IS NULL OR company_id = ? ORDER BY planned_at, batch_id, entry_id
@@ -86,6 +87,15 @@ def _arrow(rows: list[sqlite3.Row], schema: pa.Schema) -> pa.Table:
         is_instant = pa.types.is_timestamp(field.type)
         columns.append(pc.cast(pa.array(values, TEXT), field.type) if is_instant else pa.array(values, field.type))
     return pa.table(columns, schema=schema)
+
+
+def open_questions(company: str | None = None, *, service: Service | None = None) -> list[str]:
+    """Return a line for each batch whose outcome is unknown: what to look up, and the command that settles it."""
+    company_id = None if company is None else rules.uuid_text("company", company)
+    with Journal(conversation(service).settings) as journal:
+        recover(journal)
+        found = journal.rows(_IN_DOUBT, company_id, company_id)
+        return [how_to_settle(journal, row) for row in found]
 
 
 def resolve_export_job(

@@ -222,6 +222,9 @@ def _statements(script: str) -> Iterator[str]:
         if sqlite3.complete_statement(held):
             yield held
             held = ""
+    if held.strip():
+        # Without its semicolon; SQLite takes it as it is, or says what is wrong.
+        yield held
 
 
 def now() -> dt.datetime:

@@ -13,12 +13,12 @@ import filelock
 from bktools.errors import JournalBusyError, StorageError
 from bktools.journal.journal import now, this_process
 
-# Seconds: somebody who only looks whether a sender died holds the lock for a moment.
+# Seconds a sender waits: somebody who only looks whether another one died holds the lock for a moment.
 PATIENCE = 0.5
 
 
 @contextmanager
-def sending_for(folder: Path, company_id: str) -> Iterator[None]:
+def sending_for(folder: Path, company_id: str, *, patience: float = PATIENCE) -> Iterator[None]:
     """Hold the right to send for a company; the system takes it back when the process dies.
 
     Raises
@@ -30,7 +30,7 @@ def sending_for(folder: Path, company_id: str) -> Iterator[None]:
     """
     lock, holder = _files(folder, company_id)
     try:
-        lock.acquire(timeout=PATIENCE, poll_interval=PATIENCE / 10)
+        lock.acquire(timeout=patience, poll_interval=PATIENCE / 10)
     except filelock.Timeout:
         raise JournalBusyError(
             f"{_who(holder)} sends for company {company_id} right now: nothing was sent from here, run again later"

@@ -16,12 +16,28 @@ import pyarrow.compute as pc
 
 from bktools.errors import ArgumentError, StorageError
 from bktools.frames.schema import to_arrow
+from bktools.progress import progress as progress_bar
 
-# A spreadsheet takes a cell that begins so for a formula (or hides the sign).
-FORMULA = r"^[=+\-@\t\r]"
+# A spreadsheet takes a cell that begins so for a formula (or hides the sign). Text that has apostrophes there already is
+# given one more, so that one can always be taken away again.
+FORMULA = r"^'*[=+\-@\t\r]"
 
-# Text that a spreadsheet would take for a number or a date and change: 0400, 12345678901234567, 1E5, 1.10, 1-2, 3/4.
-CHANGED = r"^\s*(0\d+|\d{16,}|\d+[eE]\d+|\d+[.,]\d*|\d{1,4}[-/.:]\d{1,4}([-/.:]\d{1,4})?)\s*$"
+# Text that a spreadsheet would take for a number, a date or a flag and change: 0400, 12345678901234567, 1E5, 1.10, 5%,
+# 1-2, 3/4, 10:30, Mar 5, 1. Dez, true, +49 221 101.
+_MONTH = r"(jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)[a-z]*"
+CHANGED = (
+    r"(?i)^\s*("
+    r"0\d+|\d{16,}|\d+([.,]\d*)+|\d+([.,]\d*)*(e[+-]?\d+|\s*%)"
+    r"|\d{1,4}[-/.:]\d{1,4}([-/.:]\d{1,4})?"
+    rf"|{_MONTH}[ .-]*\d{{1,4}}|\d{{1,4}}[ .-]*{_MONTH}([ .-]*\d{{1,4}})?"
+    r"|true|false"
+    # A telephone number has nothing a formula could do, and reads better without an apostrophe.
+    r"|\+\d[\d ()/-]*"
+    r")\s*$"
+)
+
+LARGEST_PLAIN_SCALE = 6
+ROWS_AT_ONCE = 50_000
 
 
 @dataclass(frozen=True)
@@ -54,7 +70,7 @@ PROFILES = {
 }
 
 
-def to_csv(frame: pd.DataFrame, path: str | Path, profile: str = "excel") -> Path:
+def to_csv(frame: pd.DataFrame, path: str | Path, profile: str = "excel", *, progress: bool | None = None) -> Path:
     """Write a frame as CSV; the whole file or none of it.
 
     Parameters
@@ -67,6 +83,8 @@ def to_csv(frame: pd.DataFrame, path: str | Path, profile: str = "excel") -> Pat
         "excel": UTF-8 with BOM, comma, CRLF. "excel-eu": semicolon and decimal comma. In both, text that a spreadsheet
         would take for a formula is led by an apostrophe, and codes such as 0400 are written as ="0400". "machine":
         UTF-8 without BOM, comma, LF, values as they are.
+    progress : bool, optional
+        A bar; by default where somebody can see it.
 
     Returns
     -------
@@ -100,14 +118,20 @@ def to_csv(frame: pd.DataFrame, path: str | Path, profile: str = "excel") -> Pat
     text = pd.DataFrame({name: column.to_pandas() for name, column in columns.items()}, columns=table.column_names)
 
     def write(file: IO[bytes]) -> None:
-        text.to_csv(
-            file,
-            index=False,
-            sep=form.delimiter,
-            encoding=form.encoding,
-            lineterminator=form.line_end,
-            doublequote=True,
-        )
+        with progress_bar(f"write {Path(path).name}", total=len(text), shown=progress) as bar:
+            for begin in range(0, max(len(text), 1), ROWS_AT_ONCE):
+                part = text.iloc[begin : begin + ROWS_AT_ONCE]
+                part.to_csv(
+                    file,
+                    index=False,
+                    header=begin == 0,
+                    sep=form.delimiter,
+                    # The mark stands at the beginning of the file, not of each part.
+                    encoding=form.encoding if begin == 0 else "utf-8",
+                    lineterminator=form.line_end,
+                    doublequote=True,
+                )
+                bar.update(len(part))
 
     return write_whole(path, write)
 
@@ -146,15 +170,34 @@ def _as_text(column: pa.ChunkedArray, form: Profile) -> pa.ChunkedArray:
         if kind.tz is None:
             # A calendar date.
             return pc.strftime(column, format="%Y-%m-%d")
-        return pc.strftime(column.cast(pa.timestamp("s", kind.tz), safe=False), format="%Y-%m-%dT%H:%M:%SZ")
+        return _instants(column)
     if pa.types.is_decimal(kind) or pa.types.is_floating(kind):
-        text = column.cast(pa.string())
+        text = _plain(column) if pa.types.is_decimal(kind) else column.cast(pa.string())
         return text if form.decimal == "." else pc.replace_substring(text, ".", form.decimal)
     if pa.types.is_large_string(kind) or pa.types.is_string(kind):
         return _guarded(column.cast(pa.large_string())) if form.guarded else column
     if pa.types.is_dictionary(kind):
         return _as_text(column.cast(kind.value_type), form)
     return column.cast(pa.large_string())
+
+
+def _instants(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return times as ISO 8601 in UTC, with as many decimals of a second as any of them has."""
+    utc = column.cast(pa.timestamp(column.type.unit, "UTC"))
+    for unit in ("s", "ms", "us", "ns"):
+        shorter = utc.cast(pa.timestamp(unit, "UTC"), safe=False)
+        if pc.all(pc.equal(shorter.cast(utc.type), utc)).as_py() is not False:
+            break
+    return pc.strftime(shorter, format="%Y-%m-%dT%H:%M:%SZ")
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    text = column.cast(pa.string())
+    if column.type.scale <= LARGEST_PLAIN_SCALE:
+        return text
+    # Arrow writes 0.00000001 as 1E-8.
+    values = [None if value is None else format(value, "f") for value in column.to_pylist()]
+    return pa.chunked_array([pa.array(values, pa.string())])
 
 
 def _guarded(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -16,16 +16,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-import bktools
 from bktools.errors import InputError, StorageError
 from bktools.export import ExportPlan
 from bktools.journal.journal import this_process
 from bktools.reconcile import Reconciliation
+from bktools.reports.bars import figure_of_its_own
+from bktools.reports.coverage import plot_coverage
 from bktools.reports.delimited import disk_errors, to_csv, write_whole
+from bktools.reports.excel import too_large, write_workbook
+from bktools.reports.export_value import plot_ageing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MANIFEST = "manifest.json"
 MANIFEST_VERSION = 1
@@ -90,7 +96,13 @@ REPORTS: dict[str, Callable[[Close], pd.DataFrame]] = {
     "export_jobs.csv": lambda close: close.jobs,
 }
 
-PICTURE = "reconciliation.png"
+WORKBOOK = "month-end.xlsx"
+
+PICTURES: dict[str, Callable[[Close, Axes], Axes]] = {
+    "reconciliation.png": lambda close, ax: close.after.plot(ax=ax),
+    "coverage.png": lambda close, ax: plot_coverage(close.after, ax=ax),
+    "entries_not_ready.png": lambda close, ax: plot_ageing(close.plan, ax=ax, as_of=_last_day(close.period)),
+}
 
 
 def check_target(folder: Path) -> None:
@@ -141,7 +153,9 @@ def write_month_end(close: Close, folder: Path, profile: str = "excel") -> Path:
                 frame = table(close)
                 path = to_csv(frame, staging / name, profile)
                 files[name] = _described(path) | {"rows": len(frame), "columns": list(map(str, frame.columns))}
-            files[PICTURE] = _described(_picture(close, staging / PICTURE))
+            files[WORKBOOK] = _described(write_workbook(_sheets(close), staging / WORKBOOK, made_at=close.begun_at))
+            for name, plot in PICTURES.items():
+                files[name] = _described(_picture(close, plot, staging / name))
             text = json.dumps(_manifest(close, files, profile), indent=2, ensure_ascii=False, default=str)
             write_whole(staging / MANIFEST, lambda file: file.write(f"{text}\n".encode()))
             _keep_earlier(folder)
@@ -166,18 +180,36 @@ def _keep_earlier(folder: Path) -> None:
     folder.replace(folder.with_name(f"{folder.name}.{begun:%Y-%m-%dT%H%M%S.%fZ}"))
 
 
-def _picture(close: Close, path: Path) -> Path:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+def _sheets(close: Close) -> dict[str, pd.DataFrame]:
+    """Return the sheets of the workbook: what the close was, and each table that a sheet can hold."""
+    tables = {name.removesuffix(".csv").replace("_", " "): table(close) for name, table in REPORTS.items()}
+    refused = {name: too_large(frame) for name, frame in tables.items()}
+    facts = [
+        ("period", close.period),
+        ("environment", close.environment + (" (not real books)" if close.environment == "sandbox" else "")),
+        ("company", close.company),
+        ("written to the service", "yes" if close.applied else "no, planned only"),
+        ("begun at", close.begun_at.isoformat()),
+        ("entries ready", f"{len(close.plan.entries)}"),
+        ("entries not ready", f"{len(close.plan.not_ready)}"),
+        *((f"ready in {currency}", str(amount)) for currency, amount in by_currency(close.plan).items()),
+        *(("not checked", phrase) for phrase in close.plan.unchecked),
+        *((name, f"is in its CSV file alone: it {why}") for name, why in refused.items() if why),
+    ]
+    overview = pd.DataFrame(facts, columns=["what", "value"])
+    return {"close": overview} | {name: frame for name, frame in tables.items() if not refused[name]}
 
-    # Drawn without pyplot: no window, no global state, half the time to import.
-    figure = Figure(figsize=(9, 5), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = close.after.plot(ax=figure.add_subplot())
+
+def _picture(close: Close, plot: Callable[[Close, Axes], Axes], path: Path) -> Path:
+    figure = figure_of_its_own((10, 5))
+    plot(close, figure.add_subplot())
     note = "sandbox: not real books" if close.environment == "sandbox" else close.environment
     figure.suptitle(f"Month-end {close.period} · {note}", fontsize=11, x=0.01, ha="left")
-    assert axes is not None
     return write_whole(path, lambda file: figure.savefig(file, format="png", dpi=140))
+
+
+def _last_day(period: str) -> dt.date:
+    return pd.Period(period, freq="M").end_time.date()
 
 
 def _described(path: Path) -> dict[str, Any]:
@@ -225,7 +257,7 @@ def _manifest(close: Close, files: Mapping[str, Any], profile: str) -> dict[str,
         "csv_profile": profile,
         "files": files,
         "seconds": {name: round(seconds, 3) for name, seconds in close.times.items()},
-        "versions": {"bktools": bktools.__version__, "python": platform.python_version()}
+        "versions": {"bktools": importlib.metadata.version("bktools"), "python": platform.python_version()}
         | {name: importlib.metadata.version(name) for name in LIBRARIES},
         "platform": f"{platform.system()} {platform.machine()}",
     }

@@ -47,6 +47,7 @@ ROUTE_UNKNOWN = "Route not found"
 SERVER_FAILURE = "Something went wrong. Please contact the administrator if the problem persists."
 
 _MINUTE = 60.0
+_NOT_FOUND = 404
 
 
 @dataclass(frozen=True)
@@ -183,7 +184,11 @@ async def _main_failure(request: Request, error: Exception) -> Response:  # noqa
 
 
 async def _balance_error(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler takes both
-    return json_answer(ROUTE_UNKNOWN, 404)
+    assert isinstance(error, HTTPException)
+    # Another method is no unknown route, and the interface leaves it to the standard statuses.
+    return json_answer(
+        ROUTE_UNKNOWN if error.status_code == _NOT_FOUND else error.detail, error.status_code, error.headers
+    )
 
 
 async def _balance_failure(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler takes both

@@ -73,6 +73,24 @@ class SortKey:
 Order = tuple[SortKey, ...]
 
 
+class Rows(NamedTuple):
+    """Rows of a page: their keys, their JSON, and what lies on either side."""
+
+    keys: list[Key]
+    bodies: list[str]
+    has_previous: bool
+    has_next: bool
+    total: int
+
+
+class Span(NamedTuple):
+    """Where a page lies: after a key, before a key, or at an offset."""
+
+    after: Key | None = None
+    before: Key | None = None
+    offset: int | None = None
+
+
 @dataclass(frozen=True)
 class PageRequest:
     """What a request asks of paging, as it was sent."""

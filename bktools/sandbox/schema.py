@@ -1,8 +1,8 @@
-"""The tables of the state, as SQL."""
+"""The tables of the state, as SQL. Categories, which may be millions, name their company by its position."""
 
 from __future__ import annotations
 
-FORMAT = 1
+FORMAT = 2
 
 SCHEMA = """
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -16,7 +16,7 @@ CREATE TABLE accounts (
     archived INTEGER NOT NULL, code TEXT, metadata TEXT, tax_code_external_id TEXT,
     UNIQUE (company_id, external_id));
 CREATE TABLE categories (
-    position INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, company_id TEXT NOT NULL,
+    position INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, company INTEGER NOT NULL,
     category_group_id TEXT NOT NULL, name TEXT NOT NULL, archived INTEGER NOT NULL, account_id TEXT,
     tax_code_id TEXT, folded TEXT NOT NULL, body TEXT NOT NULL);
 CREATE TABLE employees (
@@ -35,13 +35,13 @@ CREATE TABLE accepted_entries (
 # Made after the world is in, which is quicker. Each ends in the position, so a page of any sort is a range of one.
 INDICES = """
 CREATE UNIQUE INDEX categories_id ON categories (id);
-CREATE INDEX categories_company ON categories (company_id);
-CREATE INDEX categories_company_id ON categories (company_id, id);
-CREATE INDEX categories_company_name ON categories (company_id, name);
-CREATE INDEX categories_company_archived ON categories (company_id, archived);
-CREATE INDEX categories_company_group ON categories (company_id, category_group_id);
-CREATE INDEX categories_company_account ON categories (company_id, account_id);
-CREATE INDEX categories_company_tax ON categories (company_id, tax_code_id);
+CREATE INDEX categories_company ON categories (company);
+CREATE INDEX categories_company_id ON categories (company, id);
+CREATE INDEX categories_company_name ON categories (company, name);
+CREATE INDEX categories_company_archived ON categories (company, archived);
+CREATE INDEX categories_company_group ON categories (company, category_group_id);
+CREATE INDEX categories_company_account ON categories (company, account_id);
+CREATE INDEX categories_company_tax ON categories (company, tax_code_id);
 CREATE UNIQUE INDEX employees_id ON employees (id);
 CREATE INDEX employees_company ON employees (company_id);
 CREATE INDEX employees_email ON employees (email);
@@ -49,9 +49,11 @@ CREATE INDEX employees_code ON employees (code);
 CREATE INDEX export_jobs_company ON export_jobs (company_id, ends_at);
 """
 
+OF_COMPANY = "company = (SELECT position FROM companies WHERE companies.id = ?)"
+
 INSERT_CATEGORY = """
-INSERT INTO categories (id, company_id, category_group_id, name, archived, account_id, tax_code_id, folded, body)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+INSERT INTO categories (id, company, category_group_id, name, archived, account_id, tax_code_id, folded, body)
+VALUES (?, (SELECT position FROM companies WHERE companies.id = ?), ?, ?, ?, ?, ?, ?, ?)"""
 
 INSERT_EMPLOYEE = """
 INSERT INTO employees (id, company_id, email, first_name, last_name, code, job_title, phone, role, body)

@@ -15,37 +15,25 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from bktools.errors import StorageError
 from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, issue_token, new_secret
 from bktools.sandbox.jobs import ExportJob
-from bktools.sandbox.paging import Condition, Key, Order, backwards, segments
-from bktools.sandbox.schema import FORMAT, INDICES, INSERT_CATEGORY, INSERT_EMPLOYEE, SCHEMA
+from bktools.sandbox.paging import Condition, Key, Order, Rows, Span, backwards, segments
+from bktools.sandbox.ranks import Ranks
+from bktools.sandbox.schema import FORMAT, INDICES, INSERT_CATEGORY, INSERT_EMPLOYEE, OF_COMPANY, SCHEMA
 from bktools.sandbox.world import Account, Category, Company, Employee, World, category_json, employee_json
 
 # Rows between two known keys on the way to an offset.
 _STRIDE = 100
+# Cache of a connection: what SQLite takes by default, and while the rows of a new world are sorted into its indices.
+_USUAL_KIB = 2_000
+_SORTING_KIB = 65_536
+# A key and the position.
+_SERVED_BY_AN_INDEX = 2
 # Queries whose totals and keys are kept at most.
 _MOST_QUERIES = 32
-
-
-class Rows(NamedTuple):
-    """Rows of a page: their keys, their JSON, and what lies on either side."""
-
-    keys: list[Key]
-    bodies: list[str]
-    has_previous: bool
-    has_next: bool
-    total: int
-
-
-class Span(NamedTuple):
-    """Where a page lies: after a key, before a key, or at an offset."""
-
-    after: Key | None = None
-    before: Key | None = None
-    offset: int | None = None
 
 
 class Store:
@@ -60,17 +48,24 @@ class Store:
     """
 
     def __init__(self, file: Path, world: World) -> None:
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Made here, so that it and the files SQLite puts beside it are never open to others.
-        os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
+        try:
+            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # Made here, so that it and the files SQLite puts beside it are never open to others.
+            os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
+        except OSError as error:
+            raise StorageError(
+                f"{file} cannot be used as a sandbox database ({error.strerror}); name another"
+            ) from error
         self._connection = sqlite3.connect(file, timeout=30, isolation_level=None)
         self._totals: dict[object, int] = {}
         self._landmarks: dict[object, list[Key]] = {}
+        self._ranks = Ranks(self._connection.execute)
         self._version: tuple[int, int] | None = None
         try:
-            _use_wal(self._connection)
             self._connection.execute("PRAGMA synchronous = FULL")
+            # The world goes in before the WAL is there: a large one would be written twice, to the WAL and to the file.
             self._make(world, file)
+            _use_wal(self._connection)
         except sqlite3.DatabaseError as error:
             self._connection.close()
             raise StorageError(f"{file} cannot be used as a sandbox database ({error}); reset the sandbox") from error
@@ -95,8 +90,10 @@ class Store:
             for statement in filter(str.strip, SCHEMA.split(";")):
                 self._connection.execute(statement)
             self._fill(world)
+            self._connection.execute(f"PRAGMA cache_size = -{_SORTING_KIB}")
             for statement in filter(str.strip, INDICES.split(";")):
                 self._connection.execute(statement)
+            self._connection.execute(f"PRAGMA cache_size = -{_USUAL_KIB}")
             self._connection.execute(f"PRAGMA user_version = {FORMAT}")
 
     def _format(self) -> int:
@@ -148,6 +145,8 @@ class Store:
         with self._read():
             query = (table, matching, order)
             self._forget_if_changed()
+            if len(order) > _SERVED_BY_AN_INDEX:
+                return self._ranks.page(query, span, limit)
             total = self._total(query)
             if span.before is not None:
                 keys, bodies, more = self._take(query, backwards(order), span.before, limit)
@@ -168,6 +167,7 @@ class Store:
         if version != self._version or max(len(self._totals), len(self._landmarks)) > _MOST_QUERIES:
             self._totals.clear()
             self._landmarks.clear()
+            self._ranks.forget()
             self._version = version
 
     def _total(self, query: tuple[str, Condition, Order]) -> int:
@@ -260,7 +260,7 @@ class Store:
         with self._write():
             sql = (
                 "SELECT position, body FROM categories "
-                "WHERE company_id = (SELECT id FROM companies ORDER BY position LIMIT 1) ORDER BY position LIMIT 1"
+                "WHERE company = (SELECT min(position) FROM companies) ORDER BY position LIMIT 1"
             )
             first = self._connection.execute(sql).fetchone()
             if first is None:
@@ -276,7 +276,8 @@ class Store:
     def category_ids(self, company_id: str) -> list[str]:
         """Return the ids of a company's categories in the order of the table."""
         found = self._connection.execute(
-            "SELECT id FROM categories WHERE company_id = ? ORDER BY position", (company_id,)
+            f"SELECT id FROM categories WHERE {OF_COMPANY} ORDER BY position",  # noqa: S608 - own words
+            (company_id,),
         )
         return [row[0] for row in found]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +22,9 @@ _ARCHIVED = (30, 7)
 _ON_ARCHIVED_ACCOUNT = (48, 11)
 _ON_UNCHARTED_ACCOUNT = (60, 25)
 _NAMESAKE_OF_THIRD = (240, 200)
+
+# Made once: `json.dumps` makes one a call.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, check_circular=False)
 
 _SMALLER = 4  # the other companies have a quarter of the first one's categories
 
@@ -116,7 +118,10 @@ class World:
 
     def id(self, *path: object) -> str:
         """Return the UUID (shaped as version 4) of whatever lies at a path."""
-        return str(uuid.UUID(bytes=self._digest(path)[:16], version=4))
+        # Written out by hand, which takes a quarter of the time of `uuid.UUID` where a million are made.
+        sixteen = self._digest(path).hex()
+        variant = "89ab"[int(sixteen[16], 16) % 4]
+        return f"{sixteen[:8]}-{sixteen[8:12]}-4{sixteen[13:16]}-{variant}{sixteen[17:20]}-{sixteen[20:32]}"
 
     def number(self, below: int, *path: object) -> int:
         """Return a number from 0 up to `below` that belongs to a path."""
@@ -229,7 +234,7 @@ class World:
 
 def category_json(category: Category) -> str:
     """Return a category as the service answers it; its metadata to the letter, left out where there is none."""
-    shown = json.dumps(
+    shown = _ENCODER.encode(
         {
             "id": category.id,
             "companyId": category.company_id,
@@ -238,8 +243,7 @@ def category_json(category: Category) -> str:
             "archived": category.archived,
             "accountId": category.account_id,
             "taxCodeId": category.tax_code_id,
-        },
-        ensure_ascii=False,
+        }
     )
     return shown if category.metadata is None else f'{shown[:-1]}, "metadata": {category.metadata}}}'
 
@@ -258,7 +262,7 @@ def employee_json(employee: Employee) -> str:
         "phone": employee.phone,
         "role": employee.role,
     }
-    return json.dumps({name: value for name, value in fields.items() if value is not None}, ensure_ascii=False)
+    return _ENCODER.encode({name: value for name, value in fields.items() if value is not None})
 
 
 def _is(number: int, kind: tuple[int, int]) -> bool:

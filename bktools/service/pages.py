@@ -2,46 +2,99 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Protocol, TypeVar
+import functools
+import time
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 from bktools.contract.paging import CURSOR_PATTERN, Page
 from bktools.errors import PagingError, StatusError
+from bktools.service.workers import side_by_side
 
 Record = TypeVar("Record")
 
 # ASSUMED: the largest page is unknown; a service returns fewer rows than asked when it caps them.
 LARGE_PAGE = 1000
 
-# Statuses with which a service may refuse a page that is too large for it.
+# Statuses with which a service may refuse a page that is too large for it, or too far from the beginning.
 REFUSED = (400, 413, 422)
 
 MOST_EMPTY_PAGES = 10
+
+# Side by side is worth its threads when a page takes this long (seconds), there are this many left, and the row that
+# each asks for twice is one of this many.
+LATENCY = 0.02
+FEWEST_PAGES = 4
+SMALLEST_PAGE = 10
+
+
+class ShiftedError(Exception):
+    """Pages read side by side do not join: rows came or went meanwhile. The exact way is to be taken."""
 
 
 class Search(Protocol[Record]):
     """A search of the service with its filters given, open in its paging."""
 
-    def __call__(self, *, after: str | None = None, limit: int | None = None) -> Page[Record]:
+    def __call__(
+        self, *, after: str | None = None, offset: int | None = None, limit: int | None = None
+    ) -> Page[Record]:
         """Return a page."""
 
 
-def by_cursor(search: Search[Record], *, limit: int = LARGE_PAGE) -> Iterator[Page[Record]]:
-    """Yield the pages of a table, first to last, each after the cursor that ended the one before.
+@dataclass(frozen=True)
+class Opening(Generic[Record]):
+    """The first page of a table, and what it taught.
 
     Parameters
     ----------
-    search : callable
-        Takes `after` and `limit`, returns a page.
-    limit : int
-        Rows to ask for; what comes back decides the step, never this.
+    page : Page
+        The page.
+    limit : int, optional
+        Rows to ask for from now on; None leaves it to the service, which refused the number asked.
+    seconds : float
+        How long it took.
+    """
+
+    page: Page[Record]
+    limit: int | None
+    seconds: float
+
+    @property
+    def is_worth_threads(self) -> bool:
+        """Whether reading the rest side by side would be quicker, and can be verified."""
+        rows, total = len(self.page.data), self.page.pagination.total
+        if total is None or not self.page.pagination.has_next_page or rows < SMALLEST_PAGE:
+            return False
+        return self.seconds >= LATENCY and total - rows >= FEWEST_PAGES * rows
+
+
+def opening(search: Search[Record], *, limit: int = LARGE_PAGE) -> Opening[Record]:
+    """Read the first page, and learn from it how many rows the service gives at once and how long that takes."""
+    begin = time.monotonic()
+    try:
+        page, taken = search(limit=limit), limit
+    except StatusError as error:
+        if error.status not in REFUSED:
+            raise
+        # The page may be larger than this service takes; its own default never is. If it was something else that was
+        # refused, it is refused again, and that error is the one to show.
+        return Opening(search(), None, time.monotonic() - begin)
+    return Opening(page, taken, time.monotonic() - begin)
+
+
+def by_cursor(search: Search[Record], first: Opening[Record]) -> Generator[Page[Record], None, None]:
+    """Yield the pages of a table, first to last, each after the cursor that ended the one before.
+
+    What comes back decides the step, never what was asked for.
 
     Raises
     ------
     PagingError
         When the cursors do not lead on: missing, malformed, repeated, or leading through empty pages without end.
     """
-    page, limit_taken = _first(search, limit)
+    page = first.page
     seen: set[str] = set()
     empty = 0
     while True:
@@ -60,15 +113,43 @@ def by_cursor(search: Search[Record], *, limit: int = LARGE_PAGE) -> Iterator[Pa
         empty = 0 if page.data else empty + 1
         if empty > MOST_EMPTY_PAGES:
             raise PagingError(f"the service gave {empty} pages without a row, each claiming a next one")
-        page = search(after=cursor, limit=limit_taken)
+        page = search(after=cursor, limit=first.limit)
 
 
-def _first(search: Search[Record], limit: int) -> tuple[Page[Record], int | None]:
+def by_offset(search: Search[Record], first: Opening[Record], *, threads: int) -> Generator[Page[Record], None, None]:
+    """Yield the pages of a table in their order, read side by side and verified.
+
+    Every page but the first also asks for the row before it, which must be the row that the page before ended with, to
+    the letter; each must be as long as it should, count the same total, and the last one must be the last. Then no row
+    that was there all the time is lost, although the pages were not read at one moment.
+
+    Raises
+    ------
+    ShiftedError
+        When anything of that fails.
+    """
+    size, total = len(first.page.data), first.page.pagination.total
+    assert total is not None
+    yield first.page
+    last = first.page.data[-1]
+    offsets = range(size - 1, total - 1, size - 1)
+    calls = (functools.partial(search, offset=offset, limit=size) for offset in offsets)
+    with closing(side_by_side(calls, threads)) as pages:
+        for offset in offsets:
+            page = _page_at(pages)
+            expected = min(size, total - offset)
+            if len(page.data) != expected or page.pagination.total != total or page.data[0] != last:
+                raise ShiftedError(f"the page at row {offset} does not join the one before it")
+            if page.pagination.has_next_page != (offset + expected < total):
+                raise ShiftedError(f"the service counts {total} rows and its pages end elsewhere")
+            last = page.data[-1]
+            yield Page(page.data[1:], page.pagination)
+
+
+def _page_at(pages: Iterator[Page[Record]]) -> Page[Record]:
     try:
-        return search(limit=limit), limit
+        return next(pages)
     except StatusError as error:
         if error.status not in REFUSED:
             raise
-        # The page may be larger than this service takes; its own default never is. If it was something else that was
-        # refused, it is refused again, and that error is the one to show.
-        return search(), None
+        raise ShiftedError("the service refuses pages so far from the beginning") from error

@@ -7,6 +7,8 @@ import time
 from collections import deque
 from collections.abc import Callable
 
+from bktools.service.workers import pause
+
 WINDOW = 60.0
 
 
@@ -27,7 +29,7 @@ class Rate:
         per_minute: int,
         *,
         clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], None] = pause,
     ) -> None:
         self._per_minute = per_minute
         self._clock = clock
@@ -47,5 +49,5 @@ class Rate:
                 if len(self._sent) < self._per_minute:
                     self._sent.append(now)
                     return
-                pause = self._sent[0] + WINDOW - now
-            self._sleep(pause)
+                wait = self._sent[0] + WINDOW - now
+            self._sleep(wait)

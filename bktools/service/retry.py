@@ -9,14 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-import stamina
-
 from bktools.errors import (
     ConnectionLostError,
+    ServiceError,
     StatusError,
     UnreachableError,
     UnreadableAnswerError,
 )
+from bktools.service.workers import pause
 
 REPEATED_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
 
@@ -49,23 +49,24 @@ class Budget:
     A repeat takes one; ten answered requests give one back.
     """
 
-    def __init__(self, size: float = 50.0) -> None:
-        self._size = size
-        self._left = size
+    def __init__(self, size: int = 50) -> None:
+        # In tenths, so that ten of them are a whole one to the letter.
+        self._size = size * 10
+        self._left = self._size
         self._lock = threading.Lock()
 
     def take(self) -> bool:
         """Take one repeat; False when there is none left."""
         with self._lock:
-            if self._left < 1:
+            if self._left < 10:  # noqa: PLR2004 - one repeat, in tenths
                 return False
-            self._left -= 1
+            self._left -= 10
             return True
 
     def give_back(self) -> None:
         """Count an answered request."""
         with self._lock:
-            self._left = min(self._size, self._left + 0.1)
+            self._left = min(self._size, self._left + 1)
 
 
 def is_repeatable(error: BaseException) -> bool:
@@ -85,26 +86,27 @@ def repeated(send: Callable[[], Answer], policy: RetryPolicy, budget: Budget) ->
     BktoolsError
         The last failure, as it was.
     """
-    begin = time.monotonic()
-    pauses = 0
-
-    def pause_after(error: Exception) -> bool | float:
-        nonlocal pauses
-        if not is_repeatable(error):
-            return False
-        # The message says what became of a repeat that was not made.
-        pauses += 1
-        bound = min(policy.longest_pause, policy.shortest_pause * 2**pauses)
-        pause = random.uniform(policy.shortest_pause, max(bound, policy.shortest_pause))  # noqa: S311 - spread, no secret
-        asked = error.retry_after if isinstance(error, StatusError) else None
-        if asked is not None:
-            pause = max(asked, 0.0) + random.uniform(0, 0.1)  # noqa: S311
-        if time.monotonic() - begin + pause > policy.deadline:
-            return False
-        return pause if pauses < policy.attempts and budget.take() else False
-
-    for attempt in stamina.retry_context(on=pause_after, attempts=policy.attempts, timeout=policy.deadline):
-        with attempt:
+    end = time.monotonic() + policy.deadline
+    attempt = 1
+    while True:
+        try:
             answer = send()
-    budget.give_back()
-    return answer
+        except ServiceError as error:
+            wait = _pause_after(error, attempt, policy)
+            is_last = attempt >= policy.attempts or time.monotonic() + wait > end
+            if not is_repeatable(error) or is_last or not budget.take():
+                raise
+        else:
+            budget.give_back()
+            return answer
+        # A pause that another thread can end: Ctrl-C must stop every worker within a second.
+        pause(wait)
+        attempt += 1
+
+
+def _pause_after(error: ServiceError, attempt: int, policy: RetryPolicy) -> float:
+    asked = error.retry_after if isinstance(error, StatusError) else None
+    if asked is not None:
+        return max(asked, 0.0) + random.uniform(0, 0.1)  # noqa: S311 - spread, no secret
+    bound = max(min(policy.longest_pause, policy.shortest_pause * 2**attempt), policy.shortest_pause)
+    return random.uniform(policy.shortest_pause, bound)  # noqa: S311

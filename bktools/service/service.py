@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
 import msgspec
 
+from bktools import views
 from bktools.contract import accounts, balance, categories, employees, export_jobs, rules
 from bktools.contract.endpoint import Endpoint
 from bktools.contract.paging import Page, PageRequest
 from bktools.errors import DuplicateAccountError, StatusError
-from bktools.service import answers, auth
+from bktools.service import answers, auth, decoders
 from bktools.service.rate import Rate
 from bktools.service.retry import Budget, RetryPolicy, repeated
 from bktools.service.transport import Answer, Limits, Request, Transport
@@ -22,22 +25,10 @@ from bktools.settings import Settings
 
 Record = TypeVar("Record")
 
-
-class _Data(msgspec.Struct, Generic[Record], frozen=True):
-    """Wrapper of a single resource."""
-
-    data: Record
-
-
-_CATEGORIES = msgspec.json.Decoder(Page[categories.Category])
-_EMPLOYEES = msgspec.json.Decoder(Page[employees.Employee])
-_EMPLOYEE = msgspec.json.Decoder(_Data[employees.Employee])
-_ACCOUNT = msgspec.json.Decoder(_Data[accounts.Account])
-_EXPORT_JOB = msgspec.json.Decoder(_Data[export_jobs.ExportJob])
-_BALANCE = msgspec.json.Decoder(balance.Balance)
-
 # An export may take the service long, and giving up early would leave its outcome unknown.
 _ONE_POST = Limits(connect=10.0, read=300.0, whole=600.0)
+
+SHORTEST = 0.05
 
 
 class Service:
@@ -133,7 +124,9 @@ class Service:
             name=name,
         )
         page = PageRequest(before, after, offset, limit, sorting_keys, sorting_order)
-        return self._ask(categories.SEARCH_CATEGORIES, _CATEGORIES, query=page.query(), body=msgspec.json.encode(body))
+        return self._ask(
+            categories.SEARCH_CATEGORIES, decoders.CATEGORIES, query=page.query(), body=msgspec.json.encode(body)
+        )
 
     def create_account(
         self,
@@ -200,7 +193,7 @@ class Service:
                     detail=error.detail,
                 ) from error
             raise
-        account = answers.decoded(answer, _ACCOUNT, endpoint).data
+        account = answers.decoded(answer, decoders.ACCOUNT, endpoint).data
         return msgspec.structs.replace(account, matched=answer.status == accounts.MATCHED_STATUS)
 
     def create_export_job(
@@ -251,7 +244,9 @@ class Service:
             is_interactive=is_interactive,
             vendor_based_bookkeeping=vendor_based_bookkeeping,
         )
-        return self._ask(export_jobs.CREATE_EXPORT_JOB, _EXPORT_JOB, body=body, limits=_ONE_POST, fresh=True).data
+        return self._ask(
+            export_jobs.CREATE_EXPORT_JOB, decoders.EXPORT_JOB, body=body, limits=_ONE_POST, fresh=True
+        ).data
 
     def search_employees(
         self,
@@ -291,7 +286,7 @@ class Service:
         """
         filters = employees.search_query(company_id, email=email, external_id=external_id)
         page = PageRequest(before, after, offset, limit, sorting_keys, sorting_order)
-        return self._ask(employees.SEARCH_EMPLOYEES, _EMPLOYEES, query=filters + page.query())
+        return self._ask(employees.SEARCH_EMPLOYEES, decoders.EMPLOYEES, query=filters + page.query())
 
     def get_employee(self, employee_id: str) -> employees.Employee:
         """Return an employee (interface, section 4.5).
@@ -309,7 +304,7 @@ class Service:
             As in `search_categories`.
         """
         path = {"employeeId": rules.uuid_text("employee_id", employee_id)}
-        return self._ask(employees.GET_EMPLOYEE, _EMPLOYEE, path=path).data
+        return self._ask(employees.GET_EMPLOYEE, decoders.EMPLOYEE, path=path).data
 
     def get_balance(self) -> balance.Balance:
         """Return the company's balance; deprecated by the interface (section 4.6), which names no replacement.
@@ -325,7 +320,7 @@ class Service:
             For the bodies of section 7.2.
         """
         warnings.warn("the service has deprecated the balance read", DeprecationWarning, stacklevel=2)
-        return self._ask(balance.GET_BALANCE, _BALANCE)
+        return self._ask(balance.GET_BALANCE, decoders.BALANCE)
 
     def close(self) -> None:
         """End the conversation."""
@@ -345,6 +340,12 @@ class Service:
     def __repr__(self) -> str:
         return f"Service({self.settings.environment!r}, base_url={self.settings.base_url!r})"
 
+    def _repr_html_(self) -> str:
+        note = "the embedded sandbox, no real books" if self.settings.is_sandbox else "the real service"
+        rows = [row[:2] for row in self.settings.rows() if row[0] in {"base_url", "company", "cache_dir", "data_dir"}]
+        parts = (views.heading(f"Service: {self.settings.environment} ({note})"), views.table(["", ""], rows, total=4))
+        return "".join(parts) + views.next_steps(["load_categories(service=service)"])
+
     def _ask(
         self,
         endpoint: Endpoint,
@@ -356,8 +357,13 @@ class Service:
         limits: Limits | None = None,
         fresh: bool = False,
     ) -> Record:
+        bounds, end = limits or self._limits, time.monotonic() + self._retry.deadline
+
         def once() -> Record:
-            answer = self._send(endpoint, path=path, query=query, body=body, limits=limits, fresh=fresh)
+            # What is left of the deadline bounds the repeats too.
+            left = max(end - time.monotonic(), SHORTEST) if endpoint.repeatable else bounds.whole
+            within = replace(bounds, whole=min(bounds.whole, left))
+            answer = self._send(endpoint, path=path, query=query, body=body, limits=within, fresh=fresh)
             return answers.decoded(answer, decoder, endpoint)
 
         return repeated(once, self._retry, self._budget) if endpoint.repeatable else once()

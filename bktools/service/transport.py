@@ -6,12 +6,15 @@ would hold an address with somebody's e-mail in it.
 
 from __future__ import annotations
 
+import functools
 import ssl
 import threading
 import time
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 from urllib.parse import urlencode
@@ -19,6 +22,8 @@ from urllib.parse import urlencode
 import httpx
 
 from bktools.errors import ConfigurationError, ConnectionLostError, UnreachableError, UnreadableAnswerError
+from bktools.service.watch import Line, Watch
+from bktools.service.workers import pause
 from bktools.settings import Settings
 
 GZIP_WINDOW = 31  # zlib: expect a gzip header and checksum
@@ -68,7 +73,7 @@ class Answer:
 
 
 class Transport:
-    """Connections to the hosts of one environment, one set a thread.
+    """Connections to the hosts of one environment; each set serves one request at a time.
 
     Parameters
     ----------
@@ -78,10 +83,11 @@ class Transport:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._local = threading.local()
-        self._opened: list[httpx.HTTPTransport] = []
+        # The set used last is used next: a single thread keeps to one connection, threads that end leave theirs.
+        self._idle: list[_Connections] = []
         self._lock = threading.Lock()
-        self._trust: ssl.SSLContext | None = None
+        self._watch = Watch()
+        self._trust = _trust(settings.ca_bundle)
 
     def send(self, request: Request, limits: Limits, *, fresh: bool = False) -> Answer:
         """Return the answer to one request, sent once.
@@ -98,33 +104,34 @@ class Transport:
         ConnectionLostError, UnreadableAnswerError
             When the request may have arrived.
         """
-        connections = self._open() if fresh else self._of_this_thread()
+        pause(0)
         end = time.monotonic() + limits.whole
-        try:
-            response = connections.handle_request(_to_httpx(request, limits))
+        with self._connections(fresh=fresh) as connections, self._watch.over(connections.line, end):
             try:
-                body = _whole_body(response, limits, end)
-            finally:
-                response.close()
-        except NOT_SENT as error:
-            host = httpx.URL(request.url).netloc.decode()
-            raise UnreachableError(f"no connection to {host} ({_reason(error)}): nothing was sent") from error
-        except httpx.TransportError as error:
-            raise ConnectionLostError(
-                f"the connection broke while the service answered ({_reason(error)}): the request may have arrived"
-            ) from error
-        finally:
-            if fresh:
-                connections.close()
+                response = connections.http.handle_request(_to_httpx(request, limits, connections.line))
+                try:
+                    body = _whole_body(response, limits)
+                finally:
+                    response.close()
+            except NOT_SENT as error:
+                host = httpx.URL(request.url).netloc.decode()
+                raise UnreachableError(f"no connection to {host} ({_reason(error)}): nothing was sent") from error
+            except (httpx.TransportError, OSError) as error:
+                pause(0)
+                reason = _reason(error)
+                if time.monotonic() > end:
+                    reason = f"longer than {limits.whole:g} s"
+                raise ConnectionLostError(
+                    f"the connection broke while the service answered ({reason}): the request may have arrived"
+                ) from error
         return Answer(response.status_code, {name.lower(): value for name, value in response.headers.items()}, body)
 
     def close(self) -> None:
         """Close every connection."""
         with self._lock:
-            opened, self._opened = self._opened, []
-            self._local = threading.local()
-        for connections in opened:
-            connections.close()
+            idle, self._idle = self._idle, []
+        for connections in idle:
+            connections.http.close()
 
     def __enter__(self) -> Self:
         return self
@@ -134,42 +141,63 @@ class Transport:
     ) -> None:
         self.close()
 
-    def _of_this_thread(self) -> httpx.HTTPTransport:
-        found: httpx.HTTPTransport | None = getattr(self._local, "connections", None)
-        if found is None:
-            found = self._local.connections = self._open()
-            with self._lock:
-                self._opened.append(found)
-        return found
-
-    def _open(self) -> httpx.HTTPTransport:
+    @contextmanager
+    def _connections(self, *, fresh: bool) -> Iterator[_Connections]:
         with self._lock:
-            if self._trust is None:
-                # Reading the certificates takes longer than a request; one context serves every thread.
-                self._trust = _trust(self._settings)
-        return httpx.HTTPTransport(verify=self._trust, trust_env=False, proxy=self._settings.proxy)
+            found = self._idle.pop() if self._idle and not fresh else None
+        found = found or self._open()
+        try:
+            yield found
+        except BaseException as error:
+            # After a failure between request and answer nobody knows what still comes in.
+            if fresh or not isinstance(error, UnreachableError):
+                found.http.close()
+                raise
+            self._give_back(found)
+            raise
+        if fresh:
+            found.http.close()
+        else:
+            self._give_back(found)
+
+    def _give_back(self, connections: _Connections) -> None:
+        with self._lock:
+            self._idle.append(connections)
+
+    def _open(self) -> _Connections:
+        http = httpx.HTTPTransport(verify=self._trust, trust_env=False, proxy=self._settings.proxy)
+        return _Connections(http, Line())
 
 
-def _trust(settings: Settings) -> ssl.SSLContext:
-    if settings.ca_bundle is None:
+@dataclass(frozen=True)
+class _Connections:
+    http: httpx.HTTPTransport
+    line: Line
+
+
+@functools.cache
+def _trust(ca_bundle: Path | None) -> ssl.SSLContext:
+    """Return whom to trust; reading the certificates takes longer than many a request, so it is done once."""
+    if ca_bundle is None:
         return httpx.create_ssl_context(trust_env=False)
     try:
-        return ssl.create_default_context(cafile=settings.ca_bundle)
+        return ssl.create_default_context(cafile=ca_bundle)
     except OSError as error:
-        raise ConfigurationError(f"ca_bundle {settings.ca_bundle} cannot be read: {error}") from error
+        raise ConfigurationError(f"ca_bundle {ca_bundle} cannot be read: {error}") from error
 
 
-def _to_httpx(request: Request, limits: Limits) -> httpx.Request:
+def _to_httpx(request: Request, limits: Limits, line: Line) -> httpx.Request:
     url = f"{request.url}?{urlencode(request.query)}" if request.query else request.url
     headers = {"Authorization": request.authorization, "Accept": "application/json", "Accept-Encoding": "gzip"}
     headers["User-Agent"] = "bktools"
     if request.body is not None:
         headers["Content-Type"] = "application/json;charset=UTF-8"
     timeout = httpx.Timeout(limits.read, connect=limits.connect).as_dict()
-    return httpx.Request(request.method, url, headers=headers, content=request.body, extensions={"timeout": timeout})
+    extensions = {"timeout": timeout, "trace": line.trace}
+    return httpx.Request(request.method, url, headers=headers, content=request.body, extensions=extensions)
 
 
-def _whole_body(response: httpx.Response, limits: Limits, end: float) -> bytes:
+def _whole_body(response: httpx.Response, limits: Limits) -> bytes:
     """Read a body; length and chunk end are checked below, gzip's end and checksum here."""
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in {"identity", "gzip"}:
@@ -177,7 +205,7 @@ def _whole_body(response: httpx.Response, limits: Limits, end: float) -> bytes:
             f"the answer came in the encoding {encoding!r}, which was not asked for", status=response.status_code
         )
     assert isinstance(response.stream, httpx.SyncByteStream)
-    pieces = _in_time(response.stream, end)
+    pieces: Iterable[bytes] = response.stream
     decoded = _gunzip(pieces, limits.body, response.status_code) if encoding == "gzip" else pieces
     parts: list[bytes] = []
     size = 0
@@ -190,14 +218,6 @@ def _whole_body(response: httpx.Response, limits: Limits, end: float) -> bytes:
             )
         parts.append(part)
     return b"".join(parts)
-
-
-def _in_time(pieces: Iterable[bytes], end: float) -> Iterable[bytes]:
-    for piece in pieces:
-        if time.monotonic() > end:
-            # A server that sends a byte now and then keeps every single read within its limit.
-            raise ConnectionLostError("the answer took longer than the whole request may: the request has arrived")
-        yield piece
 
 
 def _gunzip(pieces: Iterable[bytes], most: int, status: int) -> Iterable[bytes]:

@@ -37,6 +37,8 @@ from bktools.submit.outcome import Outcome, of_another_batch, of_answer, of_erro
 # States that a submission leaves as they are.
 SETTLED = frozenset({"ACCEPTED", "UNKNOWN"})
 
+WOULD_BE_SENT = "would be sent"
+
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 30.0
 
@@ -254,7 +256,7 @@ def _as_it_stands(journal: Journal, batch: BatchRequest) -> dict[str, Any]:
     doubt = memory.in_doubt(journal, batch.company_id)
     if doubt is not None:
         return _row(batch, "BLOCKED", memory.how_to_settle(journal, doubt))
-    return _row(batch, "PLANNED", "would be sent")
+    return _row(batch, "PLANNED", WOULD_BE_SENT)
 
 
 def _settled_row(journal: Journal, batch: BatchRequest, found: Any) -> dict[str, Any]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bktools.frames.schema import TEXT, to_arrow, to_pandas
 from bktools.service import Service
+from bktools.tables.choice import Moment
 from bktools.tables.load import Company, load_categories
 
 # Field and the word for its change.
@@ -33,8 +34,6 @@ COLUMNS = pa.schema(
         "after": TEXT,
     }
 )
-
-Moment = str | dt.date | dt.datetime
 
 
 def compare_categories(
@@ -79,38 +78,51 @@ def compare_categories(
     """
     old = load_categories(company, as_of=before, service=service)
     new = load_categories(company, as_of=after, service=service)
-    old_rows = {row["id"]: row for row in to_arrow(old).to_pylist()}
-    new_rows = {row["id"]: row for row in to_arrow(new).to_pylist()}
-    rows: list[dict[str, Any]] = []
-    for category_id in sorted(old_rows.keys() | new_rows.keys()):
-        rows += _changes(old_rows.get(category_id), new_rows.get(category_id))
+    changes = _changes(to_arrow(old), to_arrow(new))
     provenance = {
         "environment": new.attrs["bktools"]["environment"],
         "before": old.attrs["bktools"]["fetched_at"],
         "after": new.attrs["bktools"]["fetched_at"],
-        "rows": len(rows),
+        "rows": changes.num_rows,
     }
-    return to_pandas(pa.Table.from_pylist(rows, schema=COLUMNS), provenance)
+    return to_pandas(changes, provenance)
 
 
-def _changes(old: dict[str, Any] | None, new: dict[str, Any] | None) -> list[dict[str, Any]]:
-    known = new or old
-    assert known is not None
-    about = {"category_id": known["id"], "company_id": known["company_id"], "name": known["name"]}
-    if old is None or new is None:
-        word = "added" if old is None else "removed"
-        return [{"change": word, **about, "field": None, "before": None, "after": None}]
-    found = []
+def _changes(old: pa.Table, new: pa.Table) -> pa.Table:
+    """Return a row a change, by category and then in the order of the fields."""
+    places = pc.index_in(old["id"], new["id"])
+    known_before = old.filter(pc.is_valid(places))
+    known_after = new.take(places.drop_null())
+    found = [
+        _rows("removed", old.filter(pc.is_null(places))),
+        _rows("added", new.filter(pc.invert(pc.is_in(new["id"], old["id"])))),
+    ]
     for field, word in CHANGES.items():
-        if old[field] != new[field]:
-            change = "unarchived" if field == "archived" and not new[field] else word
-            found.append(
-                {"change": change, **about, "field": field, "before": _text(old[field]), "after": _text(new[field])}
-            )
-    return found
+        before, after = _text(known_before[field]), _text(known_after[field])
+        # A null is another value than a text, and no other than a null.
+        differs = pc.fill_null(pc.not_equal(before, after), pc.xor(pc.is_null(before), pc.is_null(after)))
+        words = pc.if_else(pc.equal(after, "false"), "unarchived", word) if field == "archived" else word
+        found.append(_rows(words, known_after, field, before, after).filter(differs))
+    changes = pa.concat_tables(found)
+    order = pa.array([list(CHANGES).index(field) if field else -1 for field in changes["field"].to_pylist()], pa.int8())
+    return (
+        changes.append_column("order", order)
+        .sort_by([("category_id", "ascending"), ("order", "ascending")])
+        .drop("order")
+    )
 
 
-def _text(value: Any) -> str | None:
-    if value is None:
-        return None
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _rows(change: Any, about: pa.Table, field: str | None = None, before: Any = None, after: Any = None) -> pa.Table:
+    """Return the rows of one kind of change; one value stands for all of them."""
+    columns = [change, about["id"], about["company_id"], about["name"], field, before, after]
+    return pa.table(
+        [
+            column if isinstance(column, pa.ChunkedArray) else pa.repeat(pa.scalar(column, TEXT), about.num_rows)
+            for column in columns
+        ],
+        schema=COLUMNS,
+    )
+
+
+def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return column.cast(TEXT)

@@ -3,105 +3,104 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Sequence
+import functools
+import logging
+from collections.abc import Callable, Generator
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bktools.contract.paging import Page
 from bktools.errors import DriftError
 from bktools.progress import Bar
-from bktools.service.pages import Search, by_cursor
-from bktools.tables.snapshots import Shelf, Snapshot
+from bktools.service.pages import Opening, Search, ShiftedError, by_cursor, by_offset, opening
+from bktools.tables.intake import Intake, Table
+from bktools.tables.manifest import Snapshot
+from bktools.tables.snapshots import Shelf
+
+log = logging.getLogger("bktools")
 
 Record = TypeVar("Record")
+Read = Callable[[Search[Any], Opening[Any]], Generator[Page[Any], None, None]]
 
-READINGS = 2
-ROW_GROUP = 50_000
+THREADS = 16
 
 
 @dataclass(frozen=True)
-class Table(Generic[Record]):
-    """How a table of the service is read.
+class Fetched:
+    """A committed snapshot, and its rows where they were to be kept."""
+
+    snapshot: Snapshot
+    rows: pa.Table | None
+
+
+def fetch(
+    table: Table[Record],
+    search: Search[Record],
+    shelf: Shelf,
+    bar: Bar,
+    *,
+    keep: bool = True,
+    threads: int = THREADS,
+    begin: Search[Record] | None = None,
+) -> Fetched:
+    """Read a table from the service and commit it as the newest snapshot.
 
     Parameters
     ----------
-    noun : str
-        What its rows are, in the plural.
-    schema : pyarrow.Schema
-        Columns of its rows.
-    rows : callable
-        Records to rows.
-    """
-
-    noun: str
-    schema: pa.Schema
-    rows: Callable[[Sequence[Record]], pa.Table]
-
-
-def fetch(table: Table[Record], search: Search[Record], shelf: Shelf, bar: Bar) -> Snapshot:
-    """Read a table from the service and commit it as the newest snapshot.
+    table : Table
+        What is read.
+    search : callable
+        Takes `after`, `offset` and `limit`, returns a page.
+    shelf : Shelf
+        Where the snapshot goes.
+    bar : Bar
+        Told of every row.
+    keep : bool
+        Whether the rows are returned too; without, the memory is the same for any number of rows.
+    threads : int
+        Requests at once, for a long table of a service that answers slowly.
+    begin : callable, optional
+        Takes the place of `search` for the first page.
 
     Raises
     ------
     DriftError
-        When the table changed while it was read, and again while it was read again.
+        When the table changed while it was read, and again while it was read again by cursors.
     ServiceError, StorageError
         Nothing was committed; the last snapshot is as it was.
     """
-    begin = dt.datetime.now(dt.UTC)
-    reason = ""
-    for _ in range(READINGS):
-        with shelf.writer(table.schema) as writer:
-            check = _Check()
-            for rows in _in_groups(_row_pages(table, search, check, bar)):
-                writer.write(rows)
-            reason = check.complaint()
+    time = dt.datetime.now(dt.UTC)
+    first = opening(begin or search)
+    quick: Read = functools.partial(by_offset, threads=threads)
+    ways: list[Read] = [quick if first.is_worth_threads and threads > 1 else by_cursor, by_cursor]
+    reasons: list[str] = []
+    for number, way in enumerate(ways):
+        if number:
+            log.info("%s are read again, by cursors: %s", table.noun, reasons[-1])
+            time, first = dt.datetime.now(dt.UTC), opening(search)
+        with shelf.writer(table.schema) as writer, Intake(table, writer, keep=keep) as intake:
+            reason = _take(intake, way(search, first), bar)
             if not reason:
-                return writer.commit(begin)
-    raise DriftError(f"the {table.noun} changed while they were read, {READINGS} times in a row ({reason}): load again")
+                written, rows = intake.finish()
+                return Fetched(shelf.commit(written, time), rows)
+            reasons.append(reason)
+            bar.update(-intake.count)
+    raise DriftError(
+        f"the {table.noun} changed while they were read, {len(ways)} times in a row ({reasons[-1]}); "
+        "the last snapshot is as it was: load again"
+    )
 
 
-class _Check:
-    """What shows that rows were lost or read twice."""
-
-    def __init__(self) -> None:
-        self._ids: list[pa.ChunkedArray] = []
-        self._total: int | None = None
-
-    def add(self, rows: pa.Table, page: Page[Any]) -> None:
-        self._ids.append(rows.column("id"))
-        self._total = page.pagination.total
-
-    def complaint(self) -> str:
-        chunks = [chunk for ids in self._ids for chunk in ids.chunks]
-        ids = pa.chunked_array(chunks, type=pa.large_string())
-        if pc.count_distinct(ids).as_py() != len(ids):
-            return f"{len(ids)} rows came, {pc.count_distinct(ids).as_py()} of them different"
-        if self._total is not None and self._total != len(ids):
-            return f"{len(ids)} rows came, the service counts {self._total}"
-        return ""
-
-
-def _row_pages(table: Table[Record], search: Search[Record], check: _Check, bar: Bar) -> Iterator[pa.Table]:
-    for page in by_cursor(search):
-        rows = table.rows(page.data)
-        check.add(rows, page)
-        bar.update(len(page.data))
-        yield rows
-
-
-def _in_groups(pages: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """Yield rows in groups that are worth a row group of their own."""
-    held: list[pa.Table] = []
-    count = 0
-    for rows in pages:
-        held.append(rows)
-        count += rows.num_rows
-        if count >= ROW_GROUP:
-            yield pa.concat_tables(held).combine_chunks()
-            held, count = [], 0
-    if held:
-        yield pa.concat_tables(held).combine_chunks()
+def _take(intake: Intake[Record], pages: Generator[Page[Record], None, None], bar: Bar) -> str:
+    """Take every page; return what shows that they are not the whole table."""
+    with closing(pages) as reading:
+        try:
+            for page in reading:
+                intake.add(page)
+                bar.update(len(page.data))
+        except ShiftedError as shifted:
+            return str(shifted)
+    return intake.complaint()

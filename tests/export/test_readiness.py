@@ -134,6 +134,13 @@ def test_ids_in_capitals_are_the_same_ids(entries):
     assert plan.not_ready.empty
 
 
+def test_a_company_that_is_missing_holds_back_its_entry_alone(entries):
+    """An entry without a company is not ready; the others are."""
+    plan = compose_export_jobs(entries(3, company_id=[COMPANY, None, "x"]))
+    assert plan.not_ready["reason"].to_list() == ["no_company", "no_company"]
+    assert plan.entries["id"].to_list() == [entry_id(0)]
+
+
 def test_an_approval_that_is_not_known_is_none(entries):
     """Where nothing says that an entry is approved, it is not exported."""
     plan = compose_export_jobs(entries(2, approved=pd.array([True, None], dtype="boolean")))

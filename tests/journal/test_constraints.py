@@ -71,6 +71,14 @@ def test_an_entry_is_in_one_live_batch(journal, by_hand):
         "UPDATE batches SET state = 'SENDING'",
         "UPDATE batches SET state = 'PLANNED'",
         "UPDATE batches SET state = 'SENT'",
+        "UPDATE batches SET job_id = NULL",
+        "UPDATE batch_entries SET live = 0",
+        "UPDATE batch_entries SET entry_id = 'another'",
+        "UPDATE OR REPLACE batch_entries SET entry_id = 'another'",
+        "INSERT OR REPLACE INTO events SELECT event_id, at, subject, subject_id, before, after, 'x', done_by FROM events",
+        "INSERT OR REPLACE INTO batches SELECT * FROM batches",
+        "INSERT OR REPLACE INTO batch_entries SELECT batch_id, entry_id, 0 FROM batch_entries",
+        "INSERT OR REPLACE INTO batch_entries SELECT 'c', entry_id, 1 FROM batch_entries WHERE batch_id = 'a'",
     ],
 )
 def test_what_happened_cannot_be_undone(journal, by_hand, sql):
@@ -78,6 +86,7 @@ def test_what_happened_cannot_be_undone(journal, by_hand, sql):
     memory.plan_batches(journal, [batch("a", ENTRIES[:2])], "plan")
     memory.begin_sending(journal, "a")
     memory.settle(journal, "a", "ACCEPTED", "job", job_id=ENTRIES[5])
+    memory.plan_batches(journal, [batch("c", ENTRIES[3:4])], "plan")
     refused(by_hand, sql)
 
 
@@ -105,3 +114,67 @@ def test_a_released_batch_gives_its_entries_back(journal):
     memory.settle(journal, "a", "RELEASED", "not in the ERP", done_by="Ada")
     memory.plan_batches(journal, [batch("b", ENTRIES[:2])], "plan")
     assert memory.state_of(journal, "b")["state"] == "PLANNED"
+
+
+def test_doubt_is_settled_by_a_person_with_evidence(journal, by_hand):
+    """Neither code nor SQL takes a batch out of UNKNOWN without a name and a reason."""
+    memory.plan_batches(journal, [batch("a", ENTRIES[:2])], "plan")
+    memory.begin_sending(journal, "a")
+    memory.settle(journal, "a", "UNKNOWN", "lost")
+    for state in ("PLANNED", "SENDING", "REJECTED", "ACCEPTED", "RELEASED"):
+        refused(by_hand, f"UPDATE batches SET state = '{state}', job_id = 'x'")
+    refused(by_hand, "UPDATE batches SET state = 'RELEASED', settled_by = ' ', message = 'seen'")
+    refused(by_hand, "UPDATE batches SET state = 'RELEASED', settled_by = 'Ada', message = ''")
+
+
+def test_another_doubt_is_not_replaced(journal, by_hand):
+    """REPLACE does not make room for a second batch on its way."""
+    memory.plan_batches(journal, [batch("a", ENTRIES[:2]), batch("b", ENTRIES[2:4])], "plan")
+    memory.begin_sending(journal, "a")
+    refused(by_hand, "UPDATE OR REPLACE batches SET state = 'SENDING' WHERE batch_id = 'b'")
+
+
+def test_an_entry_in_capitals_is_refused(journal):
+    """The same UUID written in another way would be another entry to an index."""
+    with pytest.raises(JournalError):
+        memory.plan_batches(journal, [batch("a", ["ABCDEF00-0000-4000-8000-000000000000"])], "plan")
+    assert memory.state_of(journal, "a") is None
+
+
+def test_a_job_answers_for_one_batch(journal):
+    """The same job cannot stand for two batches."""
+    memory.plan_batches(journal, [batch("a", ENTRIES[:2]), batch("b", ENTRIES[2:4])], "plan")
+    memory.begin_sending(journal, "a")
+    memory.settle(journal, "a", "ACCEPTED", "job", job_id=ENTRIES[5])
+    memory.begin_sending(journal, "b")
+    with pytest.raises(JournalError):
+        memory.settle(journal, "b", "ACCEPTED", "job", job_id=ENTRIES[5])
+    assert memory.state_of(journal, "b")["state"] == "SENDING"
+
+
+def test_only_what_is_whole_is_sent(journal, by_hand):
+    """A batch whose entries are not all in the journal is not sent."""
+    by_hand.execute(
+        "INSERT INTO batches (batch_id, company_id, state, entries, body, body_sha256, plan_id, planned_at, changed_at, "
+        "changed_by) VALUES ('a', 'c', 'PLANNED', 2, x'00', '', 'p', 't', 't', 'me')"
+    )
+    by_hand.execute(f"INSERT INTO batch_entries VALUES ('a', '{ENTRIES[0]}', 1)")
+    refused(by_hand, "UPDATE batches SET state = 'SENDING'")
+
+
+def test_a_later_plan_takes_the_place_of_one_that_was_not_sent(journal):
+    """Batches that wait give their entries up to a later plan of the company, and are not sent then."""
+    memory.plan_batches(journal, [batch("a", ENTRIES[:3])], "first")
+    memory.plan_batches(journal, [batch("b", ENTRIES[2:4])], "second")
+    assert (memory.state_of(journal, "a")["state"], memory.state_of(journal, "b")["state"]) == ("RELEASED", "PLANNED")
+    with pytest.raises(JournalError):
+        memory.begin_sending(journal, "a")
+
+
+def test_what_waits_for_another_company_is_not_taken(journal):
+    """An entry that waits in a batch of another company: one of the two is wrong, and a person must say which."""
+    memory.plan_batches(journal, [batch("a", ENTRIES[:3])], "first")
+    other = BatchRequest("b", "00000000-0000-4000-8000-00000000000f", ENTRIES[2:4], b"{}")
+    with pytest.raises(JournalError, match="bktools export resolve a --outcome released"):
+        memory.plan_batches(journal, [other], "second")
+    assert memory.state_of(journal, "a")["state"] == "PLANNED"

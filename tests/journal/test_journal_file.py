@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import sqlite3
 import stat
+import subprocess
+import sys
 from contextlib import closing
 
 import pytest
 
 from bktools.errors import JournalError, StorageError
+from bktools.journal import journal as journal_module
 from bktools.journal.journal import Journal
+from bktools.journal.schema import MIGRATIONS
 
 
 def test_files_are_private(service):
@@ -50,6 +54,59 @@ def test_another_environments_journal_is_refused(service):
         connection.execute("UPDATE about SET value = 'https://elsewhere.example'")
     with pytest.raises(JournalError, match="belongs to"), Journal(service.settings):
         pass
+
+
+def test_a_migration_keeps_what_is_there_and_a_copy_of_before(service, monkeypatch):
+    """A newer version changes the schema in one transaction, after it has put a copy aside."""
+    with Journal(service.settings) as journal:
+        folder = journal.folder
+    monkeypatch.setattr(journal_module, "MIGRATIONS", (*MIGRATIONS, "CREATE TABLE later (x);\nBROKEN"))
+    with pytest.raises(StorageError, match="BROKEN"), Journal(service.settings):
+        pass
+    monkeypatch.setattr(journal_module, "MIGRATIONS", (*MIGRATIONS, "CREATE TABLE later (x)"))
+    with Journal(service.settings) as journal:
+        assert journal.rows("SELECT value FROM about")[0]["value"] == "sandbox"
+        assert journal.rows("SELECT * FROM later") == []
+        assert journal.rows("PRAGMA user_version")[0][0] == len(MIGRATIONS) + 1
+    assert len(list(folder.glob("journal-before-*.sqlite"))) == 2
+
+
+def test_many_processes_open_a_new_journal_at_once(tmp_path):
+    """Whoever is first makes it; nobody fails and nobody makes it twice."""
+    code = (
+        "import sys; from pathlib import Path; from bktools.settings import load_settings; "
+        "from bktools.journal.journal import Journal\n"
+        "with Journal(load_settings('sandbox', data_dir=Path(sys.argv[1]))) as journal:\n"
+        "    print(len(journal.rows('SELECT * FROM about')))"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "shared")]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(6)]
+    assert [process.communicate() for process in running] == [("1\n", "")] * 6
+
+
+def test_opening_again_keeps_the_locks_of_this_process(service, tmp_path):
+    """A second journal of the same process, opened and closed, takes no lock away from the first."""
+    code = (
+        "import sqlite3, sys\n"
+        "connection = sqlite3.connect(sys.argv[1], timeout=0, isolation_level=None)\n"
+        "try:\n    connection.execute('PRAGMA journal_mode = DELETE'); print('taken')\n"
+        "except sqlite3.OperationalError as error:\n    print(error)\n"
+    )
+    with Journal(service.settings) as first, first.transaction():
+        with Journal(service.settings) as second:
+            assert second.path == first.path
+        command = [sys.executable, "-c", code, str(first.path)]
+        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert said == "database is locked\n"
+
+
+def test_a_write_that_fails_is_one_clear_error(service, monkeypatch):
+    """A journal that another process keeps locked is an error of bktools, and nothing is half written."""
+    monkeypatch.setattr(journal_module, "PATIENCE", 0.05)
+    with Journal(service.settings) as journal, closing(sqlite3.connect(journal.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StorageError, match="cannot be written: database is locked"), journal.transaction():
+            pass
 
 
 def test_what_is_no_journal_is_said(service):

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import uuid
+from dataclasses import replace
 
 import pandas as pd
 import pytest
+from entries_by_hand import entries_of
 
 import bktools
-from bktools.errors import ExportAlreadyInProgressError, JournalError, PlanError
+from bktools.errors import (
+    ArgumentError,
+    ExportAlreadyInProgressError,
+    JournalBusyError,
+    JournalError,
+    PlanError,
+    StorageError,
+)
+from bktools.journal import batches as memory
+from bktools.journal.lock import sending_for
 from bktools.sandbox.faults import Fault
-
-
-def entries_of(company: str, count: int, first: int = 0) -> pd.DataFrame:
-    ids = [str(uuid.UUID(int=number + 1, version=4)) for number in range(first, first + count)]
-    return pd.DataFrame({"id": ids, "company_id": [company] * count})
 
 
 @pytest.fixture
@@ -112,3 +119,87 @@ def test_a_service_that_is_not_there_leaves_the_batch_planned(sandbox, service, 
     sent = bktools.submit_export_jobs(plan, apply=True, service=service)
     assert sent["outcome"].to_list() == ["PLANNED"]
     assert "nothing was sent" in sent["message"][0]
+
+
+def test_only_one_process_sends_for_a_company(sandbox, service, entries):
+    """While somebody sends for a company, the others say who, and send for the other companies alone."""
+    other = sandbox.server.companies()[1].id
+    sandbox.server.configure_company(other, has_contra_accounts=True)
+    both = bktools.compose_export_jobs(pd.concat([entries, entries_of(other, 2, first=50)]))
+    with sending_for(service.settings.state_dir, service.settings.company):
+        with pytest.raises(JournalBusyError, match="process"):
+            bktools.submit_export_jobs(bktools.compose_export_jobs(entries), apply=True, service=service)
+        sent = bktools.submit_export_jobs(both, apply=True, service=service).set_index("company_id")["outcome"]
+    assert sent.to_dict() == {service.settings.company: "BLOCKED", other: "ACCEPTED"}
+    assert len(sandbox.server.export_jobs()) == 1
+
+
+@pytest.mark.parametrize("wait", [-1, float("nan"), "5", None, True])
+def test_a_wait_that_is_none_is_refused(sandbox, service, entries, wait):
+    """A wrong argument is named, and nothing is sent."""
+    with pytest.raises(ArgumentError, match="wait must be a number of seconds"):
+        bktools.submit_export_jobs(bktools.compose_export_jobs(entries), apply=True, wait=wait, service=service)
+    assert sandbox.server.export_jobs() == []
+
+
+def test_nothing_is_sent_when_anything_is_wrong(sandbox, service, entries):
+    """One entry that was exported before, in the last batch: no batch of the plan is sent."""
+    bktools.submit_export_jobs(bktools.compose_export_jobs(entries.tail(1)), apply=True, service=service)
+    with pytest.raises(PlanError, match="nothing was sent"):
+        bktools.submit_export_jobs(bktools.compose_export_jobs(entries, max_entries=2), apply=True, service=service)
+    changed = bktools.compose_export_jobs(entries.head(9), max_entries=2)
+    with pytest.raises(PlanError, match="compose"):
+        bktools.submit_export_jobs(replace(changed, entries=changed.entries.iloc[:8]), apply=True, service=service)
+    assert len(sandbox.server.export_jobs()) == 1
+
+
+def test_an_outcome_that_cannot_be_written_is_told(sandbox, service, entries, monkeypatch):
+    """When the journal fails after the answer, the error holds the answer, and the batch is in doubt afterwards."""
+    plan = bktools.compose_export_jobs(entries)
+
+    def full(*_: object, **__: object):
+        raise StorageError("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(memory, "settle", full)
+        with pytest.raises(StorageError, match=r"is ACCEPTED .*the journal could not be written"):
+            bktools.submit_export_jobs(plan, apply=True, service=service)
+    sent = bktools.submit_export_jobs(plan, apply=True, service=service)
+    assert sent["outcome"].to_list() == ["UNKNOWN"]
+    assert set(sandbox.server.accepted_entries().values()) == {1}
+
+
+def test_what_waits_can_be_withdrawn(service, sandbox, entries):
+    """A batch that waits is released by a person, and its entries may go out in another one."""
+    plan = bktools.compose_export_jobs(entries)
+    with bktools.connect(
+        "sandbox", base_url="http://127.0.0.1:9", token="t", data_dir=service.settings.data_dir
+    ) as gone:
+        assert bktools.submit_export_jobs(plan, apply=True, service=gone)["outcome"].to_list() == ["PLANNED"]
+    batch = plan.batches["batch_id"][0]
+    with pytest.raises(JournalError, match="is PLANNED"):
+        bktools.resolve_export_job(batch, "accepted", evidence="no", by="Ada", service=service)
+    bktools.resolve_export_job(batch, "released", evidence="wrong month", by="Ada", service=service)
+    assert bktools.load_export_jobs(service=service)["state"].to_list() == ["RELEASED"]
+    assert bktools.submit_export_jobs(plan, apply=True, service=service)["outcome"].to_list() == ["ACCEPTED"]
+
+
+def test_a_hundred_thousand_entries(tmp_path):
+    """100,000 entries of 300 companies are submitted with bounded memory, each accepted once."""
+    sandbox = bktools.Sandbox(companies=300, categories=0, employees=0, job_seconds=0)
+    with sandbox as running:
+        companies = [company.id for company in sandbox.server.companies()]
+        for company in companies[1:3]:
+            sandbox.server.configure_company(company, has_integration=True, has_contra_accounts=True)
+        numbers = range(100_000)
+        ids = [str(uuid.UUID(int=number + 1, version=4)) for number in numbers]
+        frame = pd.DataFrame({"id": ids, "company_id": [companies[number % 300] for number in numbers]})
+        plan = bktools.compose_export_jobs(frame)
+        tracemalloc.start()
+        sent = bktools.submit_export_jobs(plan, apply=True, service=running)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert (len(sent), set(sent["outcome"])) == (300, {"ACCEPTED"})
+        accepted = sandbox.server.accepted_entries()
+    assert (len(accepted), set(accepted.values())) == (100_000, {1})
+    assert peak < 32 * 2**20

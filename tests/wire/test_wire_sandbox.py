@@ -8,7 +8,7 @@ import httpx
 import pytest
 import wire
 
-from bktools.sandbox import Server
+from bktools.sandbox import Server, parse_fault
 
 
 @pytest.fixture(scope="module")
@@ -68,10 +68,12 @@ def credentials(server):
     }
 
 
-@pytest.mark.parametrize("case", wire.cases(), ids=lambda case: f"{case['file']}-{case['section']}-{case['says'][:50]}")
+@pytest.mark.parametrize("case", wire.cases(), ids=wire.name_of)
 def test_sandbox_answers_as_the_interface_says(case, server, client, names, credentials):
     """Each sentence of the interface that shows a request holds: status, content type and shape of the answer."""
     request = wire.filled(case["request"], names)
+    if "fault" in case:
+        server.inject(parse_fault(case["fault"]))
     host = {"main": server.base_url, "balance": server.balance_url}[request["host"]]
     answer = client.request(
         request["method"],
@@ -86,7 +88,7 @@ def test_sandbox_answers_as_the_interface_says(case, server, client, names, cred
     assert wire.misfits(wire.filled(expected["shape"], names), answer.json()) == []
 
 
-@pytest.mark.parametrize("case", wire.cases(), ids=lambda case: f"{case['file']}-{case['section']}-{case['says'][:50]}")
+@pytest.mark.parametrize("case", wire.cases(), ids=wire.name_of)
 def test_example_has_its_shape(case, names):
     """The answers written out for the client have the shapes that the sandbox is held to."""
     response = wire.filled(case["response"], names)

@@ -3,6 +3,10 @@
 A shape is JSON. A name stands for a kind of value (`uuid`, `text`, `flag`, `integer`, `number`, `time`, `cursor`,
 `object`), `a|b` for either, `=x` for the text x itself; a number or flag for itself; an object for one with these
 fields (`name?`: may be missing) and any others; a list for one whose items all have the shape of its only item.
+
+`{"...": "category", "archived": false}` is the shape or example of that name in `named.json` with these fields changed;
+`{"text": "x", "times": 255}` in a body is a long text. `client` says what `Service` makes of the same answer, or how it
+refuses to ask; a `fault` is one that the sandbox is told to have first.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ import re
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
+NAMED = json.loads((FOLDER / "named.json").read_text("utf-8"))
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|\+00:00)")
@@ -38,9 +43,33 @@ KINDS = {
 def cases():
     """Return every case of every file, with the name of its file."""
     found = []
-    for file in sorted(FOLDER.glob("*.json")):
-        found += [case | {"file": file.stem} for case in json.loads(file.read_text("utf-8"))]
+    for file in sorted((FOLDER / "cases").glob("*.json")):
+        for case in json.loads(file.read_text("utf-8")):
+            request = {name: written_out(value, {}) for name, value in case["request"].items()}
+            response = {
+                "status": case["response"]["status"],
+                "shape": written_out(case["response"]["shape"], NAMED["shapes"]),
+                "example": written_out(case["response"]["example"], NAMED["examples"]),
+            }
+            found.append(case | {"file": file.stem, "request": request, "response": response})
     return found
+
+
+def name_of(case):
+    """Return what a case is called in the output of the tests and in the table of sentences."""
+    return f"{case['file']}: {case['says']}"
+
+
+def written_out(value, named):
+    """Return a value with what stands for a named one, or for a long text, written out."""
+    if isinstance(value, list):
+        return [written_out(inner, named) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {"text", "times"}:
+        return value["text"] * value["times"]
+    known = written_out(named[value["..."]], named) if "..." in value else {}
+    return known | {name: written_out(inner, named) for name, inner in value.items() if name != "..."}
 
 
 def misfits(shape, value, where="body"):

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from bktools.sandbox.auth import Caller
 from bktools.sandbox.paging import Condition, SortKey, read_page_request
 from bktools.sandbox.routes.pages import page_answer
+from bktools.sandbox.schema import OF_COMPANY
 from bktools.sandbox.state import State
 from bktools.sandbox.store import any_of, folded
 from bktools.sandbox.validation import Field, read_body, read_flag, read_text, read_unique_uuids, read_uuid
@@ -23,7 +24,7 @@ FIELDS = {
 
 SORTABLE = {
     "id": SortKey("id"),
-    "companyId": SortKey("company_id"),
+    "companyId": SortKey("company"),
     "categoryGroupId": SortKey("category_group_id"),
     "name": SortKey("name"),
     "archived": SortKey("archived"),
@@ -39,7 +40,7 @@ async def search(request: Request, state: State, caller: Caller) -> Response:
     page = read_page_request(request.query_params)
     sent = await read_body(request, FIELDS)
     caller.check_company(sent["companyId"], known=state.store.company(sent["companyId"]) is not None)
-    conditions = [Condition("company_id = ?", (sent["companyId"],))]
+    conditions = [Condition(OF_COMPANY, (sent["companyId"],))]
     conditions += [any_of(column, sent[field]) for field, column in _LISTS.items() if sent[field]]
     if sent["archived"] is not None:
         conditions.append(Condition("archived = ?", (sent["archived"],)))

@@ -9,9 +9,8 @@ from typing import Any
 from starlette.responses import Response
 
 from bktools.sandbox.answers import text_answer
-from bktools.sandbox.paging import Condition, Cursors, PageRequest, SortKey, all_of, read_order
+from bktools.sandbox.paging import Condition, Cursors, PageRequest, SortKey, Span, all_of, read_order
 from bktools.sandbox.state import State
-from bktools.sandbox.store import Span
 
 
 def page_answer(

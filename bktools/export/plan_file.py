@@ -1,0 +1,148 @@
+"""A plan as a file, so that one person prepares it and another one approves and submits it.
+
+A zip archive with `plan.json` (options, what was not checked, who made it for which service, hashes) and the frames as
+Parquet. Totals are not in it: they are counted again from the entries when it is read.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import io
+import json
+import os
+import secrets
+import zipfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bktools.errors import PlanError, StorageError
+from bktools.export.plan import ExportOptions, ExportPlan, totals_of
+from bktools.frames.schema import to_arrow, to_pandas
+
+VERSION = 1
+HEAD = "plan.json"
+FRAMES = ("batches", "entries", "not_ready")
+
+
+@dataclass(frozen=True)
+class PlanFile:
+    """What a file holds.
+
+    Parameters
+    ----------
+    plan : ExportPlan
+        The plan, verified.
+    made_for : str
+        Identity of the service whose categories, employees and journal it was checked against.
+    made_by, made_at : str
+        Who composed it, and when (ISO 8601, UTC).
+    """
+
+    plan: ExportPlan
+    made_for: str
+    made_by: str
+    made_at: str
+
+
+def write_plan(plan: ExportPlan, path: Path, *, made_for: str, made_by: str) -> Path:
+    """Write a plan to a file that does not exist yet, readable by you alone; the whole file or none.
+
+    Raises
+    ------
+    PlanError
+        When the plan was changed since it was made.
+    StorageError
+        When the file exists or cannot be written.
+    """
+    plan.verify()
+    members = {f"{name}.parquet": _parquet(to_arrow(getattr(plan, name))) for name in FRAMES}
+    head = {
+        "version": VERSION,
+        "plan_id": plan.plan_id,
+        "made_for": made_for,
+        "made_by": made_by,
+        "made_at": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
+        "options": asdict(plan.options),
+        "unchecked": list(plan.unchecked),
+        "provenance": plan.provenance,
+        "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in members.items()},
+    }
+    members[HEAD] = json.dumps(head, indent=2, ensure_ascii=False, default=str).encode()
+    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        raise StorageError(f"{path} exists already: give another file, or remove it first") from None
+    except OSError as error:
+        raise StorageError(f"the plan {path} cannot be written: {error.strerror}") from error
+    try:
+        with os.fdopen(os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            with zipfile.ZipFile(file, "w") as archive:
+                for name, data in members.items():
+                    archive.writestr(name, data)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    except BaseException as error:
+        path.unlink(missing_ok=True)
+        unfinished.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise StorageError(f"the plan {path} cannot be written: {error.strerror}") from error
+        raise
+    return path
+
+
+def read_plan(path: Path) -> PlanFile:
+    """Return the plan of a file.
+
+    Raises
+    ------
+    PlanError
+        When the file is no plan, or not what was written: nothing of it may be sent.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            head = json.loads(archive.read(HEAD))
+            members = {name: archive.read(name) for name in (f"{frame}.parquet" for frame in FRAMES)}
+    except FileNotFoundError:
+        raise PlanError(f"there is no plan {path}: bktools export compose writes one") from None
+    except OSError as error:
+        raise PlanError(f"the plan {path} cannot be read: {error.strerror}") from error
+    except (zipfile.BadZipFile, KeyError, ValueError, EOFError, NotImplementedError) as error:
+        raise PlanError(f"{path} is no plan, or is damaged ({error}): compose it again") from error
+    if not isinstance(head, dict) or head.get("version") != VERSION:
+        raise PlanError(f"the plan {path} was written by another version of bktools: compose it again")
+    for name, data in members.items():
+        if hashlib.sha256(data).hexdigest() != head.get("sha256", {}).get(name):
+            raise PlanError(f"{name} in the plan {path} is not what was written: compose it again")
+    try:
+        plan = _plan(head, {name: pq.read_table(pa.BufferReader(members[f"{name}.parquet"])) for name in FRAMES})
+    except (pa.ArrowException, KeyError, TypeError) as error:
+        raise PlanError(f"the plan {path} is not what was written ({error}): compose it again") from error
+    plan.verify()
+    return PlanFile(plan, str(head["made_for"]), str(head["made_by"]), str(head["made_at"]))
+
+
+def _plan(head: dict[str, Any], frames: dict[str, pa.Table]) -> ExportPlan:
+    provenance = head["provenance"]
+    return ExportPlan(
+        batches=to_pandas(frames["batches"], provenance),
+        entries=to_pandas(frames["entries"], provenance),
+        not_ready=to_pandas(frames["not_ready"], provenance),
+        totals=to_pandas(totals_of(frames["entries"]), provenance),
+        options=ExportOptions(**head["options"]),
+        unchecked=tuple(head["unchecked"]),
+        plan_id=head["plan_id"],
+        provenance=provenance,
+    )
+
+
+def _parquet(table: pa.Table) -> bytes:
+    data = io.BytesIO()
+    pq.write_table(table, data, compression="zstd")
+    return data.getvalue()

@@ -1,0 +1,255 @@
+"""`to_excel`: tables as one workbook, a sheet a table: text stays text, amounts are numbers, nothing is a formula."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import IO, Any
+
+import pandas as pd
+import pyarrow as pa
+
+from bktools.errors import ArgumentError, InputError
+from bktools.frames.schema import to_arrow
+from bktools.progress import Bar
+from bktools.progress import progress as progress_bar
+from bktools.reports.delimited import write_whole
+
+# What a sheet of a workbook holds at most.
+MAX_ROWS = 1_048_576
+MAX_COLUMNS = 16_384
+MAX_CHARACTERS = 32_767
+MAX_SHEET_NAME = 31
+
+# A workbook's numbers are binary; up to 15 digits they show the decimal that was written.
+EXACT_DIGITS = 15
+
+ABOUT = "about"
+FIRST_DATE = dt.date(1900, 3, 1)
+NARROWEST, WIDEST = 8, 60
+WIDTH_SAMPLE = 500
+
+# Writes a value into a cell of a sheet; False where Excel cannot hold it as what it is, so that it goes as text.
+Writer = Callable[[Any, int, int, Any, Any], bool]
+
+
+def to_excel(
+    tables: pd.DataFrame | Mapping[str, pd.DataFrame], path: str | Path, *, progress: bool | None = None
+) -> Path:
+    """Write frames as an Excel workbook, a sheet each; the whole file or none of it.
+
+    Parameters
+    ----------
+    tables : DataFrame or mapping of str to DataFrame
+        One frame, or frames by the name of their sheet (31 characters at most); they are not changed, their indexes are
+        not written.
+    path : path
+        File to write, ending in .xlsx; one that is there is replaced. Readable by you alone.
+    progress : bool, optional
+        A bar; by default where somebody can see it.
+
+    Returns
+    -------
+    Path
+        The file. Each sheet has its headings frozen and a filter on each column. When the frames say where they came
+        from, a last sheet, "about", tells it.
+
+    Raises
+    ------
+    ArgumentError
+        When there is no table, or a sheet cannot have its name.
+    InputError
+        When a table or a text is larger than a workbook can hold.
+    StorageError
+        When the file cannot be written; one that was there is as it was.
+
+    Notes
+    -----
+    Text is text, whatever it looks like (0400, =SUM(1)); amounts and counts are numbers, and text where they have more
+    than the 15 digits that Excel keeps; dates and times are Excel's, times in UTC and to the millisecond; null is an
+    empty cell. Source of the columns: interface, section 2.
+
+    Examples
+    --------
+    >>> import bktools, pandas as pd, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = bktools.to_excel({"accounts": pd.DataFrame({"code": ["0400", "=1+1"]})}, f"{folder}/accounts.xlsx")
+    ...     pd.read_excel(path, dtype="str", engine="calamine")["code"].to_list()
+    ['0400', '=1+1']
+    """
+    named = {"table": tables} if isinstance(tables, pd.DataFrame) else dict(tables)
+    check_sheets(named)
+    about = _about(named)
+    return write_workbook(
+        named | ({ABOUT: about} if len(about) and ABOUT not in named else {}), path, progress=progress
+    )
+
+
+def write_workbook(
+    tables: Mapping[str, pd.DataFrame],
+    path: str | Path,
+    *,
+    made_at: dt.datetime | None = None,
+    progress: bool | None = None,
+) -> Path:
+    """Write sheets that were checked; the same tables and time give the same bytes."""
+    arrow = {name: to_arrow(frame) for name, frame in tables.items()}
+
+    def write(file: IO[bytes]) -> None:
+        import xlsxwriter
+
+        cells = sum(table.num_rows * table.num_columns for table in arrow.values())
+        with (
+            xlsxwriter.Workbook(file, {"in_memory": True, "strings_to_urls": False}) as book,
+            progress_bar(f"write {Path(path).name}", total=cells, unit="cell", shown=progress) as bar,
+        ):
+            book.set_properties({"title": "bktools", "created": made_at or dt.datetime.now(dt.UTC)})
+            looks = {name: book.add_format(look) for name, look in _LOOKS.items()}
+            for name, table in arrow.items():
+                _write_sheet(book.add_worksheet(name), table, book, looks, bar)
+
+    return write_whole(path, write)
+
+
+def check_sheets(tables: Mapping[str, pd.DataFrame]) -> None:
+    """Refuse what a workbook cannot hold, before anything is written."""
+    if not tables:
+        raise ArgumentError("tables", "must hold at least one table")
+    seen: set[str] = set()
+    for name, frame in tables.items():
+        rule = f"must have names of 1 to {MAX_SHEET_NAME} characters without [ ] : * ? / \\, each once, not 'History'"
+        folded = name.casefold()
+        if (
+            not 1 <= len(name) <= MAX_SHEET_NAME
+            or set(name) & set("[]:*?/\\")
+            or name[0] == "'"
+            or name[-1] == "'"
+            or folded in seen | {"history"}
+        ):
+            raise ArgumentError("tables", rule, name)
+        seen.add(folded)
+        why = too_large(frame)
+        if why:
+            raise InputError(f"the table {name!r} {why}: take fewer, or use to_csv")
+
+
+def too_large(frame: pd.DataFrame) -> str | None:
+    """Return why a sheet cannot hold a table, or None when it can."""
+    if len(frame) >= MAX_ROWS:
+        return f"has {len(frame):,} rows, a sheet holds {MAX_ROWS - 1:,}"
+    if len(frame.columns) > MAX_COLUMNS:
+        return f"has {len(frame.columns):,} columns, a sheet holds {MAX_COLUMNS:,}"
+    for name in frame.columns:
+        if pd.api.types.is_string_dtype(frame[name]):
+            longest = frame[name].str.len().max()
+            if longest > MAX_CHARACTERS:
+                return f"has a text of {int(longest):,} characters in {name!r}, a cell holds {MAX_CHARACTERS:,}"
+    return None
+
+
+_LOOKS: dict[str, dict[str, Any]] = {
+    "heading": {"bold": True, "bottom": 1, "valign": "top"},
+    # Excel's text format: what is typed over a code stays text as well.
+    "text": {"num_format": "@", "valign": "top"},
+    "date": {"num_format": "yyyy-mm-dd", "align": "left", "valign": "top"},
+    "instant": {"num_format": 'yyyy-mm-dd hh:mm:ss.000 "UTC"', "align": "left", "valign": "top"},
+    "count": {"num_format": "0", "valign": "top"},
+    "plain": {"valign": "top"},
+}
+
+
+def _write_sheet(sheet: Any, table: pa.Table, book: Any, looks: Mapping[str, Any], bar: Bar) -> None:
+    for place, name in enumerate(table.column_names):
+        values = table.column(place).to_pylist()
+        sheet.write_string(0, place, str(name), looks["heading"])
+        write, look = _writer(table.schema.field(place).type)
+        form = looks[look] if look in looks else book.add_format({"num_format": look, "valign": "top"})
+        for row, value in enumerate(values, start=1):
+            if value is None:
+                continue
+            if not write(sheet, row, place, value, form):
+                sheet.write_string(row, place, _text(value), looks["text"])
+        sheet.set_column(place, place, _width(str(name), values), form)
+        bar.update(len(values))
+    sheet.freeze_panes(1, 0)
+    if table.num_columns:
+        sheet.autofilter(0, 0, table.num_rows, table.num_columns - 1)
+
+
+def _writer(kind: pa.DataType) -> tuple[Writer, str]:
+    """Return what writes values of a type, and the look (or number format) of their column."""
+    types = pa.types
+    if types.is_decimal(kind):
+        return _write_number, f"#,##0{'.' if kind.scale > 0 else ''}{'0' * kind.scale}"
+    if types.is_integer(kind) or types.is_floating(kind):
+        return _write_number, "count" if types.is_integer(kind) else "plain"
+    if types.is_boolean(kind):
+        return _write_flag, "plain"
+    if types.is_timestamp(kind) or types.is_date(kind):
+        return _write_date, "instant" if getattr(kind, "tz", None) else "date"
+    return _write_nothing, "text"
+
+
+def _write_nothing(_sheet: Any, _row: int, _place: int, _value: Any, _form: Any) -> bool:
+    return False
+
+
+def _write_flag(sheet: Any, row: int, place: int, value: bool, form: Any) -> bool:  # noqa: FBT001 - a cell's value
+    return bool(sheet.write_boolean(row, place, value, form) == 0)
+
+
+def _write_number(sheet: Any, row: int, place: int, value: Decimal | float, form: Any) -> bool:
+    if isinstance(value, float) and math.isnan(value):
+        return True
+    return _is_exact(value) and sheet.write_number(row, place, value, form) == 0
+
+
+def _write_date(sheet: Any, row: int, place: int, value: dt.datetime | dt.date, form: Any) -> bool:
+    known = value.replace(tzinfo=None) if isinstance(value, dt.datetime) else dt.datetime.combine(value, dt.time())
+    return known.date() >= FIRST_DATE and sheet.write_datetime(row, place, known, form) == 0
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    return value.isoformat() if isinstance(value, dt.datetime | dt.date) else str(value)
+
+
+def _is_exact(value: Decimal | float) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return len(Decimal(value).normalize().as_tuple().digits) <= EXACT_DIGITS
+
+
+def _width(name: str, values: list[Any]) -> int:
+    longest = max((len(line) for value in values[:WIDTH_SAMPLE] for line in str(value).split("\n")), default=0)
+    # The arrow of the filter covers three characters of the heading.
+    return min(max(longest + 1, len(name) + 3, NARROWEST), WIDEST)
+
+
+def _about(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return where each table came from, for those that say so."""
+    rows = []
+    for name, frame in tables.items():
+        known = frame.attrs.get("bktools")
+        if known:
+            rows.append(
+                {
+                    "sheet": name,
+                    "rows": len(frame),
+                    "environment": _line(known.get("environment")),
+                    "source": _line(known.get("source") or known.get("base_url")),
+                    "fetched_at": _line(known.get("fetched_at")),
+                    "sha256": _line(known.get("sha256")),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _line(value: Any) -> str | None:
+    if value is None:
+        return None
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

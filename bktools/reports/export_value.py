@@ -1,0 +1,157 @@
+"""Plots of an export plan: the value of what is ready, and the age of what is not."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from bktools.errors import ArgumentError
+from bktools.export import ExportPlan
+from bktools.reports import bars
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Days since the date of the entry: up to here, and how the group is called.
+AGES = ((-1, "dated later"), (7, "0 to 7 days"), (30, "8 to 30 days"), (60, "31 to 60 days"), (90, "61 to 90 days"))
+OLDEST = "over 90 days"
+UNDATED = "no date"
+SHOWN_REASONS = 6
+
+
+def plot_export_value(
+    plan: ExportPlan,
+    ax: Axes | None = None,
+    *,
+    currency: str | None = None,
+    categories: pd.DataFrame | None = None,
+) -> Axes:
+    """Draw the value of the entries that are ready, by category, in one currency.
+
+    Parameters
+    ----------
+    plan : ExportPlan
+        As `compose_export_jobs` returns it, from entries with amounts and currencies.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure without it.
+    currency : str, optional
+        Three letters; by default the one of most entries. The title says what the others amount to: amounts of two
+        currencies are never added.
+    categories : DataFrame, optional
+        As `load_categories` returns it, for names instead of IDs.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        A bar per category, the largest amount on top, credits to the left of zero, in units of the currency. After 20
+        categories the rest are one bar.
+
+    Raises
+    ------
+    ArgumentError
+        When the plan has no amounts, or no entry in that currency.
+
+    Notes
+    -----
+    Export jobs: interface, section 4.2.
+
+    Examples
+    --------
+    >>> import bktools
+    >>> entries = bktools.read_entries("data/accounting_entries.csv")
+    >>> axes = bktools.plot_export_value(bktools.compose_export_jobs(entries), currency="EUR")
+    >>> axes.get_xlabel()
+    'EUR'
+    """
+    totals = plan.totals
+    if not {"amount", "currency"} <= set(totals.columns):
+        raise ArgumentError("plan", "must be made from entries with amounts and currencies")
+    by_currency = totals.groupby("currency")[["entries", "amount"]].sum().sort_values("entries", ascending=False)
+    currency = currency or next((str(name) for name in by_currency.index), "")
+    if currency not in by_currency.index:
+        known = ", ".join(by_currency.index) or "none, no entry is ready"
+        raise ArgumentError("currency", f"must be one of the plan's: {known}", currency)
+    column = "category_id" if "category_id" in totals.columns else "company_id"
+    rows = totals[totals["currency"] == currency].groupby(column, dropna=False)["amount"].sum().rename_axis(None)
+    names = {} if categories is None else dict(zip(categories["id"], categories["name"], strict=True))
+    rows.index = pd.Index(["no category" if pd.isna(name) else names.get(name, name) for name in rows.index])
+    rows = rows.iloc[sorted(range(len(rows)), key=lambda place: -abs(rows.iloc[place]))]
+    others = [f"{name} {_money(by_currency['amount'][name])}" for name in by_currency.index if name != currency]
+    return bars.draw(
+        rows.to_frame("amount"),
+        ax,
+        title=f"Value of what is ready: {currency} {_money(by_currency['amount'][currency])}",
+        note=f"not drawn: {', '.join(others)}" if others else "",
+        unit=currency,
+        groups="categories",
+        shown=_money,
+    )
+
+
+def plot_ageing(plan: ExportPlan, ax: Axes | None = None, *, as_of: dt.date | None = None) -> Axes:
+    """Draw how old the entries are that are not ready for export, and why they are not.
+
+    Parameters
+    ----------
+    plan : ExportPlan
+        As `compose_export_jobs` returns it.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure without it.
+    as_of : date, optional
+        The day that ages are counted to; today (UTC) by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        A bar per group of ages in days, in parts by reason, the six most frequent apart; the length is the number of
+        entries.
+
+    Raises
+    ------
+    TypeError
+        When something else than a plan is given.
+
+    Notes
+    -----
+    Export jobs: interface, section 4.2.
+
+    Examples
+    --------
+    >>> import bktools, datetime
+    >>> plan = bktools.compose_export_jobs(bktools.read_entries("data/accounting_entries.csv"))
+    >>> bktools.plot_ageing(plan, as_of=datetime.date(2026, 10, 31)).get_xlabel()
+    'entries'
+    """
+    if not isinstance(plan, ExportPlan):
+        raise TypeError(f"an ExportPlan is needed, as compose_export_jobs returns it, got {type(plan).__name__}")
+    day = pd.Timestamp(as_of or dt.datetime.now(dt.UTC).date())
+    waiting = plan.not_ready
+    frequent = list(waiting["reason"].value_counts().index[:SHOWN_REASONS])
+    reasons = [name.replace("_", " ") if name in frequent else "other reasons" for name in waiting["reason"]]
+    dates = waiting["date"] if "date" in waiting.columns else pd.Series(pd.NaT, index=waiting.index)
+    ages = [_age(None if pd.isna(date) else (day - date).days) for date in dates]
+    counts = pd.crosstab(pd.Series(ages, dtype="str"), pd.Series(reasons, dtype="str")).rename_axis(None)
+    rows = [name for name in (*(name for _, name in AGES), OLDEST, UNDATED) if name in counts.index]
+    columns = [name.replace("_", " ") for name in frequent] + ["other reasons"]
+    counts = counts.loc[rows, [name for name in columns if name in counts.columns]]
+    return bars.draw(
+        counts,
+        ax,
+        title=f"Entries not ready, by age on {day:%Y-%m-%d}",
+        unit="entries",
+        groups="ages",
+        quiet="other reasons",
+    )
+
+
+def _age(days: int | None) -> str:
+    if days is None:
+        return UNDATED
+    return next((name for limit, name in AGES if days <= limit), OLDEST)
+
+
+def _money(amount: Decimal | float) -> str:
+    return f"{amount:,.2f}"

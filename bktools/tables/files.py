@@ -1,0 +1,140 @@
+"""Whole tables as one Parquet file, without a DataFrame: larger than memory if need be."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bktools.conversation import conversation
+from bktools.errors import StorageError
+from bktools.service import Service
+from bktools.tables import disk
+from bktools.tables.choice import ONE_HOUR, Choice, Moment
+from bktools.tables.questions import Company, category_jobs, employee_jobs
+from bktools.tables.reading import Job, read, warn_of_stale
+
+
+def categories_to_parquet(
+    path: str | Path,
+    company: Company = None,
+    *,
+    ids: Iterable[str] | None = None,
+    account_ids: Iterable[str] | None = None,
+    category_group_ids: Iterable[str] | None = None,
+    archived: bool | None = None,
+    name: str | None = None,
+    as_of: Moment | None = None,
+    max_age: dt.timedelta | float = ONE_HOUR,
+    refresh: bool = False,
+    progress: bool | None = None,
+    service: Service | None = None,
+) -> Path:
+    """Write all bookkeeping categories to a Parquet file, in the same memory for any number of them.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; one that is there is replaced when the new one is whole.
+    company, ids, account_ids, category_group_ids, archived, name, as_of, max_age, refresh, progress, service
+        As in `bktools.load_categories`.
+
+    Returns
+    -------
+    Path
+        The file, with the columns of `bktools.load_categories`; readable by its owner alone.
+
+    Raises
+    ------
+    StorageError
+        When it cannot be written; what was there is as it was.
+    ArgumentError, SnapshotNotFoundError, ServiceError
+        As in `bktools.load_categories`.
+
+    Notes
+    -----
+    Bookkeeping categories: interface, sections 2.1 and 4.1.
+
+    Examples
+    --------
+    >>> import bktools, pathlib, tempfile
+    >>> with bktools.Sandbox() as service, tempfile.TemporaryDirectory() as folder:
+    ...     bktools.categories_to_parquet(pathlib.Path(folder) / "categories.parquet", service=service).name
+    'categories.parquet'
+    """
+    service = conversation(service)
+    choice = Choice.of(as_of, max_age, refresh=refresh, progress=progress)
+    filters = {"ids": ids, "account_ids": account_ids, "category_group_ids": category_group_ids}
+    jobs = category_jobs(company, filters | {"archived": archived, "name": name}, service, choice)
+    return _written(Path(path), jobs, service, choice)
+
+
+def employees_to_parquet(
+    path: str | Path,
+    company: Company = None,
+    *,
+    email: str | None = None,
+    external_id: str | None = None,
+    as_of: Moment | None = None,
+    max_age: dt.timedelta | float = ONE_HOUR,
+    refresh: bool = False,
+    progress: bool | None = None,
+    service: Service | None = None,
+) -> Path:
+    """Write all employees to a Parquet file, in the same memory for any number of them.
+
+    Parameters
+    ----------
+    path : str or Path
+        As in `categories_to_parquet`.
+    company, email, external_id, as_of, max_age, refresh, progress, service
+        As in `bktools.load_employees`.
+
+    Returns
+    -------
+    Path
+        The file, with the columns of `bktools.load_employees`; personal data, readable by its owner alone.
+
+    Raises
+    ------
+    StorageError, ArgumentError, SnapshotNotFoundError, ServiceError
+        As in `categories_to_parquet`.
+
+    Notes
+    -----
+    Employees: interface, sections 2.6 and 4.4.
+
+    Examples
+    --------
+    >>> import bktools, pathlib, tempfile
+    >>> with bktools.Sandbox() as service, tempfile.TemporaryDirectory() as folder:
+    ...     bktools.employees_to_parquet(pathlib.Path(folder) / "employees.parquet", service=service).name
+    'employees.parquet'
+    """
+    service = conversation(service)
+    choice = Choice.of(as_of, max_age, refresh=refresh, progress=progress)
+    jobs = employee_jobs(company, {"email": email, "external_id": external_id}, service)
+    return _written(Path(path), jobs, service, choice)
+
+
+def _written(path: Path, jobs: list[Job[Any]], service: Service, choice: Choice) -> Path:
+    parts = read(jobs, service, choice, keep=False)
+    warn_of_stale(parts, stacklevel=4)
+    try:
+        with disk.beside(path) as beside:
+            with disk.exclusive(beside) as file:
+                with pq.ParquetWriter(file, jobs[0].table.schema, compression="zstd") as parquet:
+                    for part in parts:
+                        for rows in part.shelf.row_groups(part.snapshot):
+                            parquet.write_table(rows)
+                disk.to_disk(file)
+            beside.replace(path)
+    except (OSError, pa.ArrowException) as error:
+        if isinstance(error, StorageError):
+            raise
+        raise StorageError(f"{path} cannot be written: {error}; what was there is as it was") from error
+    return path

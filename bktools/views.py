@@ -1,0 +1,65 @@
+"""How things look in a notebook: bounded tables of escaped text that read in light and in dark.
+
+Colours are those of the page; lines are grey with transparency, which shows on either.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from itertools import islice
+from typing import Any
+
+SHOWN_ROWS = 20
+LONGEST_CELL = 200
+
+_CELL = "padding:2px 10px 2px 0;text-align:left;vertical-align:top;border-bottom:1px solid rgba(128,128,128,.35)"
+_NEXT = "border-left:3px solid #56B4E9;padding:2px 0 2px 8px;margin:6px 0"
+
+
+def short(value: Any) -> str:
+    """Return a value as one line that is not too long."""
+    line = "" if value is None else " ".join(str(value).split())
+    return line if len(line) <= LONGEST_CELL else f"{line[: LONGEST_CELL - 1]}…"
+
+
+def heading(text: str) -> str:
+    """Return what a thing is, in one line."""
+    return f"<p><b>{html.escape(short(text))}</b></p>"
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[Any]], *, total: int, where: str = "") -> str:
+    """Return rows as a table, the first 20 of them.
+
+    Parameters
+    ----------
+    headings : sequence of str
+        One a column; all empty for a table without headings.
+    rows : iterable of sequences
+        Values; shown as text, numbers to the right.
+    total : int
+        How many rows there are.
+    where : str
+        Where the others can be seen, as ".batches".
+    """
+    head = "".join(f'<th style="{_CELL}">{html.escape(name)}</th>' for name in headings) if any(headings) else ""
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in islice(rows, SHOWN_ROWS))
+    if not body:
+        return ""
+    more = f"<p>… and {total - SHOWN_ROWS:,} more{f' in {html.escape(where)}' if where else ''}</p>"
+    return (
+        f'<table style="border-collapse:collapse">{f"<thead><tr>{head}</tr></thead>" if head else ""}'
+        f"<tbody>{body}</tbody></table>{more if total > SHOWN_ROWS else ''}"
+    )
+
+
+def next_steps(steps: Iterable[str]) -> str:
+    """Return what to do next."""
+    return "".join(f'<div style="{_NEXT}">Next: {html.escape(short(step))}</div>' for step in steps)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, int | Decimal) and not isinstance(value, bool):
+        return f'<td style="{_CELL};text-align:right">{value:,}</td>'
+    return f'<td style="{_CELL}">{html.escape(short(value))}</td>'

@@ -1,0 +1,228 @@
+"""Benchmarks of fetching and loading: bktools, what an analyst writes, dlt, and the least that can be done, in turn."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.parquet as pq
+from page_server import COMPANY
+from rows import Row, in_turn
+
+from bktools.service import Service
+from bktools.settings import load_settings
+from bktools.tables.load import load_categories
+from bktools.tables.manifest import Question
+from bktools.tables.snapshots import Shelf
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+DLT = "dlt[parquet]"
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is measured.
+
+    Parameters
+    ----------
+    rows, many_rows : int
+        Rows of the usual table, and of the one for memory.
+    slow_rows : int
+        Rows of the table that is read with latency.
+    latency : float
+        Seconds before each of its pages.
+    rounds : int
+        How often each way is run in turn.
+    peers : bool
+        Whether dlt is measured, in a virtual environment made here.
+    """
+
+    rows: int = 200_000
+    many_rows: int = 2_000_000
+    slow_rows: int = 200_000
+    latency: float = 0.05
+    rounds: int = 5
+    peers: bool = True
+
+
+TINY = Size(rows=3_000, many_rows=6_000, slow_rows=600, latency=0.03, rounds=1, peers=False)
+
+
+class Server:
+    """The page server, in a process of its own."""
+
+    def __init__(self, rows: int, cap: int, latency: float = 0.0) -> None:
+        command = [sys.executable, str(HERE / "page_server.py"), str(rows), str(cap), str(latency)]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.url = self._line()
+
+    def sent(self) -> int:
+        """Return how many pages it has sent."""
+        assert self._process.stdin is not None
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        return int(self._line())
+
+    def stop(self) -> None:
+        """End it."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait(30)
+        self._process.stdout.close()
+
+    def _line(self) -> str:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline().strip()
+
+
+@contextmanager
+def serving(rows: int, cap: int, latency: float = 0.0) -> Iterator[Server]:
+    """Serve a table while a measurement runs."""
+    server = Server(rows, cap, latency)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def run(way: str, server: Server, rows: int, *, python: str = sys.executable, runs: int = 3, figure: str = "") -> float:
+    """Run a way in a process of its own and return its figure, when it has read every row."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [python, str(HERE / "ways.py"), way, server.url, folder, str(runs), *filter(None, [figure])]
+        environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": folder}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+        if done.returncode:
+            raise RuntimeError(f"{way}: {done.stderr[-2000:]}")
+        said = json.loads(done.stdout.splitlines()[-1])
+        if way != "bktools-file" and int(said["result"]) != rows:
+            raise RuntimeError(f"{way} read {said['result']} of {rows} rows")
+    return float(said["figure"])
+
+
+@functools.cache
+def dlt_python() -> str:
+    """Make a virtual environment with dlt and return its Python."""
+    folder = Path(tempfile.mkdtemp(prefix="bench-dlt-"))
+    venv.create(folder, with_pip=True)
+    python = str(folder / "bin" / "python")
+    subprocess.run([python, "-m", "pip", "install", "-qqq", DLT, "pandas"], check=True)
+    return python
+
+
+def fetch(size: Size) -> list[Row]:
+    """Measure fetching without latency, pages of 1,000."""
+    work = f"fetch {size.rows:,} categories, pages of 1,000"
+    with serving(size.rows, 1000) as server:
+        ways: dict[str, Callable[[], float]] = {
+            name: functools.partial(run, name, server, size.rows) for name in ("bktools", "raw", "loop")
+        }
+        if size.peers:
+            ways["dlt"] = functools.partial(run, "dlt", server, size.rows, python=dlt_python(), runs=2)
+        seconds = in_turn(ways, size.rounds)
+        before = server.sent()
+        run("bktools", server, size.rows, runs=1)
+        pages = server.sent() - before
+    ours, least = seconds["bktools"], math.ceil(size.rows / 1000)
+    note = ", ".join(f"{name} {value:.3f} s" for name, value in seconds.items())
+    rows = [Row(work, "÷ httpx loop, times faster", seconds["loop"] / ours, 2.0, at_most=False, note=note)]
+    if size.peers:
+        rows.insert(0, Row(work, "÷ dlt, times faster", seconds["dlt"] / ours, 10.0, at_most=False))
+    why = "beyond the sockets: HTTP parsing (a quarter of the time), ids checked and counted, the file digested and synced"
+    rows.append(Row(work, "time ÷ raw sockets", ours / seconds["raw"], 1.7, at_most=True, note=why))
+    rows.append(Row(work, f"requests beyond {least}", pages - least, 2.0, at_most=True))
+    return rows
+
+
+def fetch_slowly(size: Size) -> list[Row]:
+    """Measure fetching with latency, pages of 100, 16 at once."""
+    work = f"fetch {size.slow_rows:,} categories, {size.latency * 1000:.0f} ms a request, pages of 100"
+    with serving(size.slow_rows, 100, size.latency) as server:
+        names = ("bktools", "raw-16")
+        seconds = in_turn(
+            {name: functools.partial(run, name, server, size.slow_rows, runs=1) for name in names}, min(size.rounds, 3)
+        )
+        before = server.sent()
+        run("bktools", server, size.slow_rows, runs=1)
+        pages = server.sent() - before
+        if size.peers:
+            seconds["loop"] = run("loop", server, size.slow_rows, runs=1)
+            seconds["dlt"] = run("dlt", server, size.slow_rows, python=dlt_python(), runs=1)
+    ours, least = seconds["bktools"], math.ceil(size.slow_rows / 100)
+    note = ", ".join(f"{name} {value:.2f} s" for name, value in seconds.items())
+    rows = [Row(work, "time ÷ raw sockets, 16 at once", ours / seconds["raw-16"], 1.1, at_most=True, note=note)]
+    rows += [
+        Row(work, f"÷ {name}, times faster", seconds[name] / ours, 14.0, at_most=False)
+        for name in ("loop", "dlt")
+        if name in seconds
+    ]
+    why = "each page but the first asks for the row before it once more, which is what proves that pages join"
+    rows.append(Row(work, f"requests beyond {least}", pages - least, 2.0, at_most=True, note=why))
+    return rows
+
+
+def memory(size: Size) -> list[Row]:
+    """Measure the memory of fetching without a DataFrame."""
+    peaks = []
+    for rows in (size.rows, size.many_rows):
+        with serving(rows, 1000) as server:
+            peaks.append(run("bktools-file", server, rows, runs=1, figure="peak"))
+    work = f"memory of a fetch to Parquet, {size.rows:,} and {size.many_rows:,} rows"
+    note = f"{peaks[0]:.0f} and {peaks[1]:.0f} MiB beyond the imports"
+    return [Row(work, "second ÷ first", peaks[1] / max(peaks[0], 1.0), 1.2, at_most=True, note=note)]
+
+
+def warm(size: Size) -> list[Row]:
+    """Measure loading from a snapshot against pandas reading the same file."""
+    found = []
+    for rows in (size.rows, size.many_rows):
+        with serving(rows, 1000) as server, tempfile.TemporaryDirectory() as folder:
+            settings = load_settings(
+                server.url, env={}, token="t", company=COMPANY, cache_dir=folder, data_dir=folder, requests_per_minute=0
+            )
+            with Service(settings) as service:
+                load_categories(service=service)
+                shelf = Shelf(settings, Question("search_categories", {"company_id": COMPANY}))
+                snapshot = shelf.newest()
+                assert snapshot is not None
+                path = shelf.path(snapshot)
+                load = functools.partial(load_categories, service=service, progress=False)
+                ways = {
+                    "bktools": functools.partial(_seconds, load),
+                    "pandas": functools.partial(_seconds, functools.partial(_by_pandas, path)),
+                }
+                seconds = in_turn(ways, size.rounds * 3)
+        note = f"bktools {seconds['bktools'] * 1000:.1f} ms, read_table {seconds['pandas'] * 1000:.1f} ms, which checks nothing"
+        ratio = seconds["bktools"] / seconds["pandas"]
+        found.append(
+            Row(
+                f"warm load of {rows:,} rows, checks included", "time ÷ read_table", ratio, 1.2, at_most=True, note=note
+            )
+        )
+    return found
+
+
+def _by_pandas(path: Path) -> object:
+    return pq.read_table(path).to_pandas()
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+
+
+def measure(size: Size) -> list[Row]:
+    """Return the rows of fetching and loading."""
+    return [*fetch(size), *fetch_slowly(size), *memory(size), *warm(size)]

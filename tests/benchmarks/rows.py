@@ -1,0 +1,82 @@
+"""What every benchmark shares: runs in turn, rows of one table, and the page they are written to."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+HEADING = "## Fetch and load"
+RESULTS = Path(__file__).with_name("RESULTS.md")
+VERSIONS = ("httpx", "msgspec", "numpy", "pandas", "pyarrow")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One goal and what was reached.
+
+    Parameters
+    ----------
+    work, measure : str
+        What is done, and against what.
+    value : float
+        The figure.
+    goal : float
+        What it should be.
+    at_most : bool
+        Whether less is better.
+    note : str
+        Medians, and what is in the way of a goal that is missed.
+    """
+
+    work: str
+    measure: str
+    value: float
+    goal: float
+    at_most: bool
+    note: str = ""
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the goal is reached."""
+        return self.value <= self.goal if self.at_most else self.value >= self.goal
+
+    def line(self) -> str:
+        """Return the row of the table."""
+        goal = f"{'≤' if self.at_most else '≥'} {self.goal:g}"
+        verdict = "met" if self.is_met else f"missed by {abs(self.value / self.goal - 1):.0%}"
+        return f"| {self.work} | {self.measure} | {goal} | {self.value:.2f} | {verdict} | {self.note} |"
+
+
+def in_turn(ways: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, float]:
+    """Return the median of each way, all of them run once in every round."""
+    found: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(rounds):
+        for name, way in ways.items():
+            found[name].append(way())
+    return {name: statistics.median(values) for name, values in found.items()}
+
+
+def write(rows: Sequence[Row], *, path: Path = RESULTS) -> None:
+    """Write the table, with the machine and the versions."""
+    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in VERSIONS)
+    lines = [
+        HEADING,
+        "",
+        "Medians and ratios of runs taken in turn in one session; the figures in seconds are of this machine only.",
+        "",
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, {versions}",
+        "",
+        "| work | measure | goal | reached | | notes |",
+        "| --- | --- | --- | --- | --- | --- |",
+        *[row.line() for row in rows],
+    ]
+    # Other benchmarks have sections of their own on the page, before and after.
+    page = path.read_text(encoding="utf-8") if path.exists() else "# Results of the benchmarks\n\n"
+    before, _, rest = page.partition(f"{HEADING}\n")
+    _, mark, after = rest.partition("\n## ")
+    path.write_text(before + "\n".join(lines) + "\n" + mark + after, encoding="utf-8")

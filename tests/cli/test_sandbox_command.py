@@ -1,0 +1,248 @@
+"""`bktools sandbox`, run as a user runs it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+import bktools
+from bktools.cli.exits import Exit
+from bktools.sandbox import parse_fault, write_sample_data
+from bktools.settings import load_settings
+
+
+@contextlib.contextmanager
+def served(*options):
+    """Serve a sandbox; give what it printed as variables, its curl line, and the process."""
+    command = [sys.executable, "-m", "bktools", "sandbox", "serve", *map(str, options)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            lines = read_until_curl(process.stdout)
+            exported = next(line for line in lines if line.startswith("export "))
+            variables = dict(pair.split("=", 1) for pair in shlex.split(exported)[1:])
+            yield variables, lines, process
+        finally:
+            process.kill()
+
+
+def read_until_curl(stream):
+    lines = []
+    for line in stream:
+        lines.append(line.rstrip("\n"))
+        if line.startswith("curl "):
+            return lines
+    raise AssertionError(f"it ended before it served: {lines}")
+
+
+def get(url, token):
+    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
+    with urllib.request.urlopen(request) as answer:
+        return json.load(answer)
+
+
+def search(variables, query=""):
+    request = urllib.request.Request(
+        f"{variables['ADDRESS']}/v1/bookkeeping-categories:search{query}",
+        json.dumps({"companyId": variables["COMPANY"]}).encode(),
+        {"Authorization": f"Bearer {variables['TOKEN']}", "Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request) as answer:
+        return json.load(answer)
+
+
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+def test_what_is_printed_can_be_pasted():
+    """The two lines for another terminal work in a shell as they are printed, and every credential with them."""
+    with served() as (variables, lines, _):
+        shell = "\n".join(line for line in lines if line.startswith(("export ", "curl ")))
+        done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=True)
+        page = json.loads(done.stdout)
+        assert len(page["data"]) == 2
+        assert {row["companyId"] for row in page["data"]} == {variables["COMPANY"]}
+        balance = get(f"{variables['BALANCE']}/v1/companies/balance", variables["BALANCE_TOKEN"])
+        assert balance.keys() == {"currency", "current", "available"}
+
+
+def test_the_readme_runs_as_it_stands(tmp_path):
+    """Every curl of the README, pasted in its order after the printed line, is answered as it says."""
+    text = (Path(bktools.__file__).parents[1] / "README.md").read_text("utf-8")
+    section = text.split("## The sandbox with curl\n")[1].split("\n## ")[0]
+    block = re.search(r"```bash\n(.*?)```", section, re.DOTALL)[1].replace("\\\n", "")
+    commands = re.findall(r"^(?:curl|NEXT).*", block, re.MULTILINE)
+    with served() as (variables, _, _):
+        environment = os.environ | variables
+        shell = "\n".join(f"{line}; echo" for line in commands)
+        done = subprocess.run(
+            ["bash", "-c", shell], env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        answers = [json.loads(line) for line in done.stdout.splitlines() if line]
+        told = section.split("the first sets ")[1].split(", which")[0]
+        assert set(re.findall(r"`([A-Z_]+)`", told)) == variables.keys()
+    first, second, employees, account, job, balance, document = answers
+    names = [row["name"] for page in (first, second) for row in page["data"]]
+    assert len(names) == 4
+    assert names == sorted(names)
+    assert second["pagination"]["hasPreviousPage"] is True
+    assert {row["companyId"] for row in employees["data"]} == {variables["COMPANY"]}
+    assert account["data"]["externalId"] == "0400-curl"
+    assert job["data"]["status"] == "pending"
+    assert balance.keys() == {"currency", "current", "available"}
+    assert document["openapi"] == "3.1.0"
+    for option in re.findall(r"--fault ([a-z_:=0-9]+)", section):
+        parse_fault(option)
+
+
+def test_every_option_does_what_it_says(tmp_path):
+    """Port, file, seed, sizes, largest page and rate limit, all of one server."""
+    ports, db = (free_port(), free_port()), tmp_path / "deep" / "world.db"
+    sizes = ("--seed", 7, "--companies", 2, "--categories", 40, "--employees", 8, "--max-limit", 30)
+    where = ("--port", ports[0], "--balance-port", ports[1], "--db", db)
+    with served(*where, *sizes, "--requests-per-minute", 4) as (variables, _, _):
+        assert variables["ADDRESS"] == f"http://127.0.0.1:{ports[0]}"
+        assert variables["BALANCE"] == f"http://127.0.0.1:{ports[1]}"
+        assert db.exists()
+        page = search(variables)
+        assert (len(page["data"]), page["pagination"]["total"]) == (30, 40)
+        employees = get(f"{variables['ADDRESS']}/v2/employees", variables["TOKEN"])
+        assert employees["pagination"]["total"] == 8 + 2
+        assert len({row["companyId"] for row in employees["data"]}) == 2
+        search(variables)
+        search(variables)
+        with pytest.raises(urllib.error.HTTPError, match="429"):
+            search(variables)
+    with served("--db", tmp_path / "other.db", "--seed", 8) as (other, _, _):
+        assert other["COMPANY"] != variables["COMPANY"]
+
+
+def test_faults_and_latency():
+    """Faults of the command line are in force, each as often as it says; latency is in milliseconds."""
+    faults = (
+        "--fault",
+        "error:operation=search_categories,times=1,status=503",
+        "--fault",
+        "rate_limited:times=1,skip=1",
+    )
+    with served(*faults, "--latency", 1) as (variables, _, _):
+        for status in ("503", "429"):
+            with pytest.raises(urllib.error.HTTPError, match=status):
+                search(variables)
+        assert search(variables, "?limit=1")["data"]
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("fire", "fault must be one of latency, rate_limited"),
+        ("error:operation=search", "operation must be one of search_categories"),
+        ("error:often=3", "fault has the options operation, times"),
+        ("error:times=many", "fault option times must be a number, got 'many'"),
+        ("error:status=200", "status must be from 400 to 599"),
+    ],
+)
+def test_a_bad_fault_is_one_line(run, option, words):
+    """A fault that cannot be read is refused by name before anything is made or served."""
+    done = run("sandbox", "serve", "--fault", option)
+    assert (done.returncode, done.stdout) == (Exit.INPUT, "")
+    assert done.stderr.startswith("bktools: ")
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not load_settings("sandbox").state_dir.exists()
+
+
+def test_a_port_in_use_is_one_line(run):
+    """A port that is taken is named, with the way out."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = run("sandbox", "serve", "--port", port)
+    assert done.returncode == Exit.STORAGE
+    assert done.stderr == (
+        f"bktools: port {port} of 127.0.0.1 cannot be used (Address already in use); give another one or none\n"
+    )
+
+
+@pytest.mark.parametrize(("option", "value"), [("--port", "70000"), ("--max-limit", "0"), ("--db", "folder")])
+def test_options_out_of_bounds(run, option, value):
+    """What cannot be is refused as click refuses it, by the option's name."""
+    Path("folder").mkdir()
+    done = run("sandbox", "serve", option, value)
+    assert done.returncode == Exit.USAGE
+    assert option in done.stderr
+
+
+def test_a_database_that_cannot_be_one(run):
+    """A file that is something else stays as it is."""
+    Path("notes.txt").write_text("my notes, which are no database" * 100)
+    done = run("sandbox", "serve", "--db", "notes.txt")
+    assert done.returncode == Exit.STORAGE
+    assert re.fullmatch(r"bktools: notes\.txt cannot be used as a sandbox database \(.*\); .*\n", done.stderr)
+    assert Path("notes.txt").read_text().startswith("my notes")
+    below = run("sandbox", "serve", "--db", "notes.txt/world.db")
+    assert below.returncode == Exit.STORAGE
+    assert below.stderr.count("\n") == 1
+
+
+def test_ctrl_c_keeps_the_state():
+    """Ctrl-C ends it in order; the next one has the same tokens, and says that a world's options came too late."""
+    with served() as (first, _, process):
+        process.send_signal(signal.SIGINT)
+        rest, errors = process.communicate(timeout=20)
+        assert (process.returncode, rest.strip(), errors) == (0, "stopped; its state is kept", "")
+    with served("--categories", 5) as (second, _, process):
+        assert second["TOKEN"] == first["TOKEN"]
+        assert search(second)["pagination"]["total"] == 240
+        process.send_signal(signal.SIGINT)
+        assert "--categories is for a new one" in process.communicate(timeout=20)[1]
+
+
+def test_reset_forgets(run):
+    """After a reset the next start makes a world with tokens of its own; without --yes it asks first."""
+    with served() as (before, _, _):
+        pass
+    asked = run("sandbox", "reset")
+    assert asked.returncode != Exit.DONE
+    assert load_settings("sandbox").state_dir.exists()
+    done = run("sandbox", "reset", "--yes")
+    assert (done.returncode, done.stdout) == (Exit.DONE, "The sandbox begins anew at its next start.\n")
+    assert run("sandbox", "reset", "--yes").returncode == Exit.DONE
+    with served() as (after, _, _):
+        assert after["TOKEN"] != before["TOKEN"]
+        assert after["COMPANY"] == before["COMPANY"]
+
+
+def test_sample_data(run, tmp_path):
+    """The sample files are written, named, and those of the library to the byte."""
+    done = run("sandbox", "sample-data", "samples")
+    assert done.returncode == Exit.DONE
+    written = [Path(line) for line in done.stdout.splitlines()]
+    assert [path.name for path in written] == ["chart_of_accounts.csv", "accounting_entries.csv"]
+    for mine, theirs in zip(written, write_sample_data(tmp_path / "again"), strict=True):
+        assert mine.read_bytes() == theirs.read_bytes()
+    Path("file").touch()
+    refused = run("sandbox", "sample-data", "file")
+    assert refused.returncode != Exit.DONE
+    assert refused.stderr.startswith("bktools: ")
+    assert refused.stderr.count("\n") == 1
+
+
+def test_environment_of_the_tests_is_their_own():
+    """What these tests start keeps its state in a folder of the test."""
+    assert str(load_settings("sandbox").state_dir).startswith(os.environ["BKTOOLS_DATA_DIR"])

@@ -1,0 +1,46 @@
+"""The right to send for a company: one at a time, and gone with the process that had it."""
+
+from __future__ import annotations
+
+import signal
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from bktools.errors import JournalBusyError
+from bktools.journal.lock import sending_for
+
+COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
+HOLD = (
+    "import sys, time; from pathlib import Path; from bktools.journal.lock import sending_for\n"
+    "with sending_for(Path(sys.argv[1]), sys.argv[2]):\n    print('held', flush=True); time.sleep(60)"
+)
+
+
+def test_another_process_is_named_until_it_dies(tmp_path):
+    """Who sends is told by user, machine and process; a kill frees the company at once."""
+    with subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path), COMPANY], stdout=subprocess.PIPE) as holder:
+        assert holder.stdout.readline() == b"held\n"
+        said = rf"process {holder.pid} .*nothing was sent from here"
+        with pytest.raises(JournalBusyError, match=said), sending_for(tmp_path, COMPANY):
+            pass
+        with sending_for(tmp_path, "another company"):
+            pass
+        holder.send_signal(signal.SIGKILL)
+    with sending_for(tmp_path, COMPANY):
+        pass
+
+
+def test_the_same_process_does_not_send_twice(tmp_path):
+    """Two threads or two calls of one process are two senders."""
+    with sending_for(tmp_path, COMPANY), pytest.raises(JournalBusyError), sending_for(tmp_path, COMPANY):
+        pass
+
+
+def test_files_of_locks_are_private(tmp_path):
+    """Who sends is nobody else's business."""
+    with sending_for(tmp_path, COMPANY):
+        modes = {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "locks").iterdir()}
+    assert modes == {0o600}

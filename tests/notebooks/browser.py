@@ -1,0 +1,131 @@
+"""A real JupyterLab on loopback, and a real Chromium to look at it with; for the tests and the README's pictures."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+REPOSITORY = Path(__file__).parents[2]
+NOTEBOOKS = REPOSITORY / "notebooks"
+FLAGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+SECONDS = 60
+
+
+def chromium() -> str | None:
+    """Return where Chromium is installed, None where it is not."""
+    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@contextmanager
+def jupyterlab(home: Path) -> Iterator[str]:
+    """Start a JupyterLab with copies of the notebooks; gives its address as text with {} for a notebook's name."""
+    root = home / "notebooks"
+    root.mkdir(parents=True)
+    for path in NOTEBOOKS.glob("*.ipynb"):
+        shutil.copy(path, root)
+    (home / "config.toml").touch()
+    _write_settings(home / "config" / "lab" / "user-settings")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    token = secrets.token_hex(16)
+    command = [
+        sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}",
+        f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={root}",
+        "--LabApp.expose_app_in_browser=True",
+    ]  # fmt: skip
+    environment = os.environ | {
+        "PYTHONPATH": str(REPOSITORY),
+        "HOME": str(home),
+        "JUPYTER_CONFIG_DIR": str(home / "config"),
+        "JUPYTER_DATA_DIR": str(home / "data"),
+        "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
+        "JUPYTERLAB_SETTINGS_DIR": str(home / "config" / "lab" / "user-settings"),
+        "IPYTHONDIR": str(home / "ipython"),
+        "BKTOOLS_CONFIG": str(home / "config.toml"),
+        "BKTOOLS_DATA_DIR": str(home / "bktools-data"),
+        "BKTOOLS_CACHE_DIR": str(home / "bktools-cache"),
+    }
+    log = home / "lab.log"
+    with log.open("wb") as file:
+        server = subprocess.Popen(command, cwd=root, env=environment, stdout=file, stderr=file)
+    try:
+        _wait_for(f"http://127.0.0.1:{port}/api/status?token={token}", server, log)
+        yield f"http://127.0.0.1:{port}/lab/tree/{{}}?token={token}&reset"
+    finally:
+        server.terminate()
+        server.wait(timeout=20)
+
+
+@contextmanager
+def page_of(address: str, *, dark: bool = False, width: int = 1400, height: int = 1000) -> Iterator[Page]:
+    """Open a notebook in Chromium."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        page = browser.new_page(
+            viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", device_scale_factor=1
+        )
+        page.goto(address)
+        page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=SECONDS * 1000)
+        yield page
+        browser.close()
+
+
+def run_all(page: Page) -> None:
+    """Run all cells and wait until the last one has run; raises where one ends in an error."""
+    page.evaluate("async () => { await jupyterapp.shell.currentWidget.sessionContext.ready; }")
+    page.get_by_role("menuitem", name="Run", exact=True).click()
+    page.get_by_text("Run All Cells", exact=True).click()
+    deadline = time.monotonic() + SECONDS
+    while time.monotonic() < deadline:
+        prompts = page.evaluate(
+            """() => {
+                const cells = jupyterapp.shell.currentWidget.content.widgets.filter(c => c.model.type === 'code');
+                const outputs = cells.flatMap(c => c.model.outputs.toJSON());
+                return {
+                    open: cells.filter(c => c.model.executionCount === null).length,
+                    errors: outputs.filter(o => o.output_type === 'error').map(o => o.ename + ': ' + o.evalue),
+                };
+            }"""
+        )
+        if prompts["errors"]:
+            raise RuntimeError(prompts["errors"][0])
+        if prompts["open"] == 0:
+            return
+        page.wait_for_timeout(200)
+    raise RuntimeError(f"{prompts['open']} cells did not run within {SECONDS} seconds")
+
+
+def _write_settings(folder: Path) -> None:
+    notification = folder / "@jupyterlab" / "apputils-extension"
+    notification.mkdir(parents=True)
+    (notification / "notification.jupyterlab-settings").write_text(
+        '{"fetchNews": "false", "checkForUpdates": false}', encoding="utf-8"
+    )
+
+
+def _wait_for(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + SECONDS
+    while time.monotonic() < deadline:
+        if server.poll() is not None:
+            raise RuntimeError(f"JupyterLab ended: {log.read_text()}")
+        try:
+            with urllib.request.urlopen(address, timeout=2):
+                return
+        except OSError:
+            time.sleep(0.2)
+    raise RuntimeError(f"JupyterLab did not answer: {log.read_text()}")

@@ -1,0 +1,129 @@
+"""`to_csv`: each profile as a file, and every value back from it."""
+
+from __future__ import annotations
+
+import csv
+import re
+import stat
+from decimal import Decimal
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import bktools
+from bktools.errors import ArgumentError, StorageError
+from bktools.reports import delimited
+from bktools.reports.delimited import PROFILES
+
+
+def _cells(path: Path, profile: str) -> list[list[str]]:
+    form = PROFILES[profile]
+    with path.open(encoding=form.encoding, newline="") as file:
+        return list(csv.reader(file, delimiter=form.delimiter))
+
+
+def _as_meant(cell: str) -> str:
+    """Undo what the profiles for spreadsheets add to text: ="0400", and an apostrophe before a formula."""
+    if cell.startswith('="'):
+        return cell[2:-1]
+    return cell[1:] if re.match(r"'+[=+\-@\t\r]", cell) else cell
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_round_trip(awkward: pd.DataFrame, tmp_path: Path, profile: str):
+    """Every value of every type comes back from every profile."""
+    path = bktools.to_csv(awkward, tmp_path / "awkward.csv", profile)
+    head, *rows = _cells(path, profile)
+    assert head == list(awkward.columns)
+    read = pd.DataFrame(rows, columns=head)
+    guarded = PROFILES[profile].guarded
+    codes = [_as_meant(cell) if guarded else cell for cell in read["code"]]
+    assert codes == [value if isinstance(value, str) else "" for value in awkward["code"]]
+    amounts = [cell.replace(PROFILES[profile].decimal, ".") for cell in read["amount"]]
+    assert [Decimal(cell) if cell else None for cell in amounts] == [
+        None if pd.isna(value) else value for value in awkward["amount"]
+    ]
+    assert list(read["date"]) == ["2026-10-31"] * (len(awkward) - 1) + [""]
+    assert list(read["at"]) == ["2026-10-31T23:59:59Z"] * (len(awkward) - 1) + [""]
+    assert [cell == "true" for cell in read["archived"]] == list(awkward["archived"])
+    assert [int(cell) for cell in read["count"]] == list(awkward["count"])
+
+
+def test_bytes_of_the_profiles(tmp_path: Path):
+    """BOM, delimiter, decimal mark and line end are those of the profile."""
+    money = pd.ArrowDtype(pa.decimal128(38, 2))
+    frame = pd.DataFrame({"code": ["0400"], "amount": pd.array([Decimal("-12.50")], dtype=money)})
+    written = {name: bktools.to_csv(frame, tmp_path / f"{name}.csv", name).read_bytes() for name in PROFILES}
+    assert written == {
+        "excel": b'\xef\xbb\xbfcode,amount\r\n"=""0400""",-12.50\r\n',
+        "excel-eu": b'\xef\xbb\xbfcode;amount\r\n"=""0400""";-12,50\r\n',
+        "machine": b"code,amount\n0400,-12.50\n",
+    }
+
+
+def test_times_keep_their_decimals(tmp_path: Path):
+    """Times are written with as many decimals of a second as they have, and no more."""
+    times = pd.to_datetime(["2026-11-02T08:30:00.250000Z", None]).as_unit("us")
+    path = bktools.to_csv(pd.DataFrame({"at": times, "n": [1, 2]}), tmp_path / "times.csv", "machine")
+    assert path.read_text() == "at,n\n2026-11-02T08:30:00.250Z,1\n,2\n"
+
+
+def test_amounts_are_never_in_scientific_notation(tmp_path: Path):
+    """A rate of many decimals is written out."""
+    rates = pd.array([Decimal("0.00000001"), None, Decimal("0E-8")], dtype=pd.ArrowDtype(pa.decimal128(38, 8)))
+    path = bktools.to_csv(pd.DataFrame({"rate": rates, "n": [1, 2, 3]}), tmp_path / "rates.csv", "machine")
+    assert path.read_text() == "rate,n\n0.00000001,1\n,2\n0.00000000,3\n"
+
+
+def test_no_cell_is_a_formula_of_the_data(awkward: pd.DataFrame, tmp_path: Path):
+    """In the profiles for spreadsheets no text cell starts a formula, but for codes written as ="0400"."""
+    for profile in ("excel", "excel-eu"):
+        rows = _cells(bktools.to_csv(awkward[["code"]], tmp_path / "codes.csv", profile), profile)
+        formulas = [cell for (cell,) in rows if cell[:1] in "=+-@\t\r" and cell]
+        assert formulas == [
+            f'="{code}"' for code in ("0400", "12345678901234567", "1E5", "1-2", "+49 221 101", " 0400", "true")
+        ]
+
+
+def test_the_frame_is_not_changed(awkward: pd.DataFrame, tmp_path: Path):
+    """Writing leaves the caller's frame as it was, and reads its values, not its index."""
+    before = awkward.copy(deep=True)
+    bktools.to_csv(awkward.set_index(pd.Index(range(1, len(awkward) + 1))), tmp_path / "frame.csv")
+    pd.testing.assert_frame_equal(awkward, before)
+
+
+def test_a_frame_without_rows(tmp_path: Path):
+    """Headings alone, when there is nothing else."""
+    path = bktools.to_csv(pd.DataFrame({"code": pd.Series(dtype="str"), "n": pd.Series(dtype="int64")}), tmp_path / "e")
+    assert path.read_bytes() == b"\xef\xbb\xbfcode,n\r\n"
+
+
+def test_readable_by_its_owner_alone(awkward: pd.DataFrame, tmp_path: Path):
+    """Books are nobody else's business."""
+    path = bktools.to_csv(awkward, tmp_path / "private.csv")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_refusals_leave_what_was_there(awkward: pd.DataFrame, tmp_path: Path):
+    """An unknown profile and a folder that is not there are one line, and nothing is written."""
+    path = tmp_path / "kept.csv"
+    path.write_text("kept")
+    with pytest.raises(ArgumentError, match="profile must be one of excel, excel-eu, machine"):
+        bktools.to_csv(awkward, path, "lotus")
+    with pytest.raises(StorageError, match="cannot be written"):
+        bktools.to_csv(awkward, tmp_path / "no-such-folder" / "file.csv")
+    assert path.read_text() == "kept"
+    assert [item.name for item in tmp_path.iterdir() if "csv" in item.name] == ["kept.csv"]
+
+
+def test_a_long_frame_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """Written in parts with a bar, it has one heading, one byte order mark, and every row in its place."""
+    frame = pd.DataFrame({"n": range(1_001)})
+    whole = bktools.to_csv(frame, tmp_path / "whole.csv").read_bytes()
+    monkeypatch.setattr(delimited, "ROWS_AT_ONCE", 100)
+    parts = bktools.to_csv(frame, tmp_path / "parts.csv", progress=True).read_bytes()
+    assert parts == whole == ("\ufeffn\r\n" + "".join(f"{n}\r\n" for n in range(1_001))).encode()
+    bktools.to_csv(frame, tmp_path / "silent.csv")
+    assert capsys.readouterr().out == ""

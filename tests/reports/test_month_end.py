@@ -1,0 +1,161 @@
+"""The month-end folder: whole or none, what is in it, and the earlier one kept."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from matplotlib import image
+from python_calamine import CalamineWorkbook
+
+from bktools.errors import InputError, StorageError
+from bktools.reports import excel, month_end
+from bktools.reports.month_end import MANIFEST, PICTURES, REPORTS, WORKBOOK, Close, check_target, write_month_end
+
+
+def _manifest(folder: Path) -> dict:
+    return json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def folder(close: Close, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_month_end(close, tmp_path_factory.mktemp("out") / "month-end-2026-10")
+
+
+def test_every_file_is_in_the_manifest(folder: Path):
+    """The manifest names each file with its digest and its size, and nothing else is there."""
+    listed = _manifest(folder)["files"]
+    assert {path.name for path in folder.iterdir()} == {*listed, MANIFEST}
+    for name, described in listed.items():
+        content = (folder / name).read_bytes()
+        assert described["sha256"] == hashlib.sha256(content).hexdigest()
+        assert described["bytes"] == len(content)
+
+
+def test_tables_are_whole(folder: Path, close: Close):
+    """Each CSV file has all rows and columns of its table."""
+    listed = _manifest(folder)["files"]
+    for name, table in REPORTS.items():
+        frame = table(close)
+        with (folder / name).open(encoding="utf-8-sig", newline="") as file:
+            head, *rows = csv.reader(file)
+        assert head == list(frame.columns) == listed[name]["columns"]
+        assert len(rows) == len(frame) == listed[name]["rows"]
+
+
+def test_the_manifest_says_what_was_done(folder: Path, close: Close):
+    """Who, when, from which data, and counts that are those of the tables."""
+    manifest = _manifest(folder)
+    counts = manifest["counts"]
+    assert manifest["begun_at"] == "2026-11-02T08:30:00+00:00"
+    assert manifest["environment"] == "sandbox"
+    assert manifest["done_by"]
+    assert counts["entries"] == counts["entries_ready"] + sum(counts["entries_not_ready"].values()) == 320
+    assert counts["export_jobs"] == {"ACCEPTED": len(close.plan.batches)}
+    assert manifest["sources"]["entries"]["source"].endswith("accounting_entries.csv")
+
+
+def test_totals_are_exact_and_by_currency(folder: Path, close: Close):
+    """One line a currency, the sum of the exported entries to the cent."""
+    expected: dict[str, Decimal] = {}
+    for currency, amount in zip(close.plan.entries["currency"], close.plan.entries["amount"], strict=True):
+        expected[currency] = expected.get(currency, Decimal(0)) + amount
+    assert _manifest(folder)["totals"] == {currency: str(amount) for currency, amount in sorted(expected.items())}
+
+
+def test_the_workbook_has_every_table(folder: Path, close: Close):
+    """One sheet a table, after one that tells what the close was; the same close gives the same bytes."""
+    book = CalamineWorkbook.from_path(folder / WORKBOOK)
+    assert book.sheet_names == ["close", *(name.removesuffix(".csv").replace("_", " ") for name in REPORTS)]
+    for name, table in REPORTS.items():
+        sheet = book.get_sheet_by_name(name.removesuffix(".csv").replace("_", " ")).to_python()
+        assert len(sheet) == len(table(close)) + 1
+    facts = dict(book.get_sheet_by_name("close").to_python())
+    assert facts["environment"] == "sandbox (not real books)"
+    assert (
+        Decimal(facts["ready in CHF"])
+        == close.plan.entries.loc[close.plan.entries["currency"] == "CHF", "amount"].sum()
+    )
+    again = write_month_end(close, folder.with_name("again"))
+    assert (again / WORKBOOK).read_bytes() == (folder / WORKBOOK).read_bytes()
+
+
+def test_a_table_too_large_for_a_sheet_is_in_its_csv_file(
+    close: Close, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The close is written all the same, and the workbook says what it lacks."""
+    monkeypatch.setattr(excel, "MAX_ROWS", len(close.categories))
+    folder = write_month_end(close, tmp_path / "large")
+    book = CalamineWorkbook.from_path(folder / WORKBOOK)
+    assert "categories" not in book.sheet_names
+    facts = dict(book.get_sheet_by_name("close").to_python())
+    assert facts["categories"].startswith("is in its CSV file alone: it has 240 rows")
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_pictures_are_pictures(folder: Path, name: str):
+    """Each picture is there, large enough to be read, and not blank."""
+    pixels = image.imread(folder / name)
+    assert pixels.shape[0] > 500
+    assert pixels.shape[1] > 1000
+    assert pixels[..., :3].std() > 0.05
+
+
+def test_an_earlier_close_is_kept(close: Close, tmp_path: Path):
+    """A second close of the month takes the folder's name; the first stands beside it under its time."""
+    folder = write_month_end(close, tmp_path / "october")
+    first = (folder / MANIFEST).read_bytes()
+    later = replace(close, begun_at=close.begun_at.replace(hour=9))
+    write_month_end(later, folder)
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith("october")) == [
+        "october",
+        "october.2026-11-02T083000.000000Z",
+    ]
+    assert (tmp_path / "october.2026-11-02T083000.000000Z" / MANIFEST).read_bytes() == first
+    assert _manifest(folder)["begun_at"] == "2026-11-02T09:30:00+00:00"
+
+
+def test_whole_or_none(close: Close, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A disk that is full in the middle leaves the earlier close as it was and nothing half-written."""
+    folder = write_month_end(close, tmp_path / "october")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    left = iter(range(3))
+    real = month_end.to_csv
+
+    def full(*args, **kwargs):
+        if next(left, None) is None:
+            raise OSError(28, "No space left on device")
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(month_end, "to_csv", full)
+    with pytest.raises(StorageError, match="No space left on device"):
+        write_month_end(close, folder)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert [path.name for path in tmp_path.iterdir() if "october" in path.name] == ["october"]
+
+
+def test_folders_of_something_else_are_refused(tmp_path: Path):
+    """A close is not written over somebody's files."""
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "cat.jpg").write_bytes(b"cat")
+    with pytest.raises(InputError, match="holds something else than a close"):
+        check_target(tmp_path / "photos")
+    with pytest.raises(InputError, match="is a file"):
+        check_target(tmp_path / "photos" / "cat.jpg")
+    (tmp_path / "empty").mkdir()
+    check_target(tmp_path / "empty")
+
+
+def test_a_manifest_that_cannot_be_read_is_not_put_aside(close: Close, tmp_path: Path):
+    """What is not certainly a close stays where it is."""
+    folder = tmp_path / "october"
+    folder.mkdir()
+    (folder / MANIFEST).write_text("{}")
+    with pytest.raises(StorageError, match="cannot be read"):
+        write_month_end(close, folder)
+    assert (folder / MANIFEST).read_text() == "{}"

@@ -1,0 +1,149 @@
+"""Plots: the figures are those of the tables, with three groups and with 300, and nothing is left behind."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import subprocess
+import sys
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+import bktools
+from bktools.errors import ArgumentError, InputError
+from bktools.reports import bars
+from bktools.reports.month_end import Close
+
+
+def _labels(axes) -> list[str]:
+    return [label.get_text() for label in axes.get_yticklabels()]
+
+
+def _figures(axes) -> list[str]:
+    return [text.get_text() for text in axes.texts]
+
+
+def _drawn(axes) -> float:
+    return sum(bar.get_width() for bar in axes.patches)
+
+
+def _changes(companies: int) -> pd.DataFrame:
+    rows = [
+        (f"{place:08x}-0000", kind) for place in range(companies) for kind in ("mapped", "renamed")[: 1 + place % 2]
+    ]
+    return pd.DataFrame(rows, columns=["company_id", "change"])
+
+
+def test_accounts_and_categories_of_a_close(close: Close):
+    """Bars have the lengths that the reconciliation's tables have, by company."""
+    axes = bktools.plot_reconciliation(close.before)
+    assert _drawn(axes) == len(close.before.actions)
+    assert _figures(axes) == [f"{len(close.before.actions):,}"]
+    covered = bktools.plot_coverage(close.after)
+    assert _drawn(covered) == len(close.after.coverage)
+    states = [text.get_text() for text in covered.get_legend().get_texts()]
+    assert set(states) == {state.replace("_", " ") for state in close.after.coverage["state"]}
+
+
+@pytest.mark.parametrize("companies", [2, 3, 21, 300])
+def test_few_and_many_groups(companies: int):
+    """At most twenty bars, the rest told as a number, every label readable and none over another."""
+    changes = _changes(companies)
+    axes = bktools.plot_changes(changes)
+    shown = min(companies, 20)
+    assert len(_labels(axes)) == shown + (companies > 20)
+    others = changes["company_id"].value_counts().iloc[20:].sum()
+    assert (f"{others} together" in _figures(axes)) == (companies > 20)
+    assert _drawn(axes) + others == len(changes)
+    axes.figure.draw_without_rendering()
+    boxes = [label.get_window_extent() for label in axes.get_yticklabels()]
+    assert not any(one.overlaps(other) for one, other in itertools.pairwise(boxes))
+    assert all(box.x0 >= 0 for box in boxes)
+
+
+def test_one_company_is_drawn_by_kind_of_change():
+    """With a single company the kinds are the bars; with no change at all the plot says so."""
+    assert _labels(bktools.plot_changes(pd.DataFrame({"company_id": ["a"] * 3, "change": ["x", "y", "x"]}))) == [
+        "x",
+        "y",
+    ]
+    assert "nothing to show" in _figures(bktools.plot_changes(_changes(0)))
+    with pytest.raises(InputError, match="no column 'change'"):
+        bktools.plot_changes(pd.DataFrame({"a": []}))
+
+
+def test_value_is_of_one_currency(close: Close):
+    """Amounts of two currencies are never added; the title has the exact sum and what is not drawn."""
+    entries = close.plan.entries
+    for currency in ("EUR", "CHF"):
+        axes = bktools.plot_export_value(close.plan, currency=currency, categories=close.categories)
+        exact = entries.loc[entries["currency"] == currency, "amount"].sum()
+        assert axes.get_title("left").startswith(f"Value of what is ready: {currency} {exact:,.2f}\nnot drawn: ")
+    names = set(close.categories["name"])
+    assert set(_labels(axes)) & names
+    with pytest.raises(ArgumentError, match="currency must be one of the plan's: EUR"):
+        bktools.plot_export_value(close.plan, currency="XXX")
+
+
+def test_ages_are_counted_to_the_day(close: Close):
+    """Each entry that is not ready is in the group of its age, once."""
+    axes = bktools.plot_ageing(close.plan, as_of=dt.date(2026, 10, 31))
+    days = (pd.Timestamp("2026-10-31") - close.plan.not_ready["date"]).dt.days
+    expected = {"0 to 7 days": int((days <= 7).sum()), "8 to 30 days": int((days > 7).sum())}
+    assert dict(zip(_labels(axes), map(int, _figures(axes)), strict=True)) == expected
+    later = bktools.plot_ageing(close.plan, as_of=dt.date(2027, 10, 31))
+    assert _labels(later) == ["over 90 days"]
+    undated = replace(close.plan, not_ready=close.plan.not_ready.drop(columns="date"))
+    assert _labels(bktools.plot_ageing(undated)) == ["no date"]
+
+
+def test_wrong_things_are_refused(close: Close):
+    """A frame in place of a result is an error that says what is needed."""
+    for plot in (bktools.plot_reconciliation, bktools.plot_coverage, bktools.plot_ageing):
+        with pytest.raises(TypeError, match="is needed, as"):
+            plot(close.categories)
+
+
+def test_axes_given_are_drawn_on(close: Close):
+    """`ax=` is the one returned, and its figure has no other."""
+    axes = Figure().add_subplot()
+    assert bktools.plot_ageing(close.plan, ax=axes) is axes
+    assert axes.figure.axes == [axes]
+
+
+def test_names_are_drawn_as_they_stand():
+    """Dollar signs are no formulas, a newline no second line, and what no font has is a box, not a warning."""
+    counts = pd.DataFrame({"n": [1, 2, 3]}, index=["$a$ and $b$", "会議費\n🥨", "x" * 80])
+    axes = bars.draw(counts, None, title="$5 of $6", unit="n", groups="names")
+    axes.figure.draw_without_rendering()
+    first, second, third = _labels(axes)
+    assert first == "$a$ and $b$"
+    assert "\n" not in second
+    assert len(third) == 34
+    assert not axes.get_yticklabels()[0].get_parse_math()
+
+
+def test_colours_are_told_apart_without_colour():
+    """Parts differ in hatch as well as in colour."""
+    counts = pd.DataFrame({name: [1] for name in "abcdefg"}, index=["x"])
+    axes = bars.draw(counts, None, title="t", unit="u", groups="g")
+    looks = [(bar.get_facecolor(), bar.get_hatch()) for bar in axes.patches]
+    assert len({colour for colour, _ in looks}) == len({hatch for _, hatch in looks}) == 7
+
+
+def test_no_window_and_no_state_outside_of_notebooks():
+    """A script that never asked for pyplot gets a figure of its own; one that did gets pyplot's."""
+    code = (
+        "import sys, pandas as pd, bktools\n"
+        "frame = pd.DataFrame({'company_id': ['a'], 'change': ['mapped']})\n"
+        "bktools.plot_changes(frame)\n"
+        "assert 'matplotlib.pyplot' not in sys.modules\n"
+        "import matplotlib; matplotlib.use('agg'); import matplotlib.pyplot as plt\n"
+        "axes = bktools.plot_changes(frame)\n"
+        "assert plt.get_fignums() == [axes.figure.number]\n"
+    )
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

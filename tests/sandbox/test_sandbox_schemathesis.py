@@ -1,0 +1,94 @@
+"""Schemathesis, a fuzzer for descriptions in OpenAPI, against the running sandbox, with every check it has.
+
+`SANDBOX_CASES=1000 pytest -s tests/sandbox/test_sandbox_schemathesis.py` tries that many cases an operation and prints
+how many there were.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import httpx
+import pytest
+
+from bktools.contract import ENDPOINTS
+from bktools.contract.endpoint import Host
+from bktools.sandbox import Server
+
+CASES = int(os.environ.get("SANDBOX_CASES", "15"))
+HERE = Path(__file__).parent
+BALANCE = next(endpoint.path for endpoint in ENDPOINTS if endpoint.host is Host.BALANCE)
+MAIN_LABELS = {f"{e.method} {e.path}" for e in ENDPOINTS if e.host is Host.MAIN}
+
+pytestmark = pytest.mark.timeout(60 + CASES)
+
+
+@pytest.fixture(scope="module")
+def fuzzed(tmp_path_factory):
+    """Start a server whose export jobs end at once, so that one does not stand in the way of the next."""
+    with Server(tmp_path_factory.mktemp("fuzzed"), job_seconds=0) as running:
+        yield running
+
+
+def fuzz(server, folder, url, token, which):
+    """Run Schemathesis; return its exit code, what it printed, and how often each operation answered which status."""
+    report = folder / "report.ndjson"
+    program = [sys.executable, "-c", "import sys; from schemathesis.cli import schemathesis; sys.exit(schemathesis())"]
+    options = f"--url {url} {which} {BALANCE} --max-examples {CASES} --seed 1 --checks all --continue-on-failure"
+    kept = f"--generation-database none --no-color --report ndjson --report-ndjson-path {report}"
+    headers = {"Authorization": f"Bearer {server.token}"}
+    employees = httpx.get(f"{server.base_url}/v2/employees?limit=3", headers=headers).json()["data"]
+    given = ["--config-file", HERE / "schemathesis.toml", "run", f"{server.base_url}/openapi.json"]
+    done = subprocess.run(
+        [*program, *given, f"--header=Authorization: Bearer {token}", *options.split(), *kept.split()],
+        cwd=folder,
+        env=os.environ
+        | {
+            "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path]),
+            "SCHEMATHESIS_HOOKS": "schemathesis_hooks",
+            "SANDBOX_COMPANIES": " ".join(company.id for company in server.companies()),
+            "SANDBOX_EMPLOYEES": " ".join(employee["id"] for employee in employees),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr, answered(report)
+
+
+def answered(report):
+    """Return how often each operation answered which status, by the report's line of every scenario."""
+    found = {}
+    for line in report.read_text("utf-8").splitlines():
+        recorder = json.loads(line).get("ScenarioFinished", {}).get("recorder", {})
+        for interaction in recorder.get("interactions", {}).values():
+            status = (interaction["response"] or {}).get("status_code")
+            found.setdefault(recorder["label"], Counter())[status] += 1
+    return found
+
+
+def test_main_host_keeps_its_description(fuzzed, tmp_path):
+    """Whatever is sent, there is no failure of the server, no breach of a schema, no status that is not described."""
+    code, printed, statuses = fuzz(fuzzed, tmp_path, fuzzed.base_url, fuzzed.token, "--exclude-path")
+    for label, counted in sorted(statuses.items()):
+        print(f"{label}: {counted.total()} cases, {dict(sorted(counted.items()))}")
+    assert code == 0, printed
+    assert statuses.keys() >= MAIN_LABELS
+    for label in MAIN_LABELS:
+        assert statuses[label].total() >= CASES
+        assert statuses[label][200] + statuses[label][201] > 0, "nothing was accepted, so little was tried"
+    assert not [status for counted in statuses.values() for status in counted if status is None or status >= 500]
+
+
+def test_balance_host_keeps_its_description(fuzzed, tmp_path):
+    """The balance takes nothing that could vary, so all there is to try are credentials and methods."""
+    code, printed, statuses = fuzz(fuzzed, tmp_path, fuzzed.balance_url, fuzzed.balance_token, "--include-path")
+    print(f"balance: {statuses}")
+    assert code == 0, printed
+    assert statuses[f"GET {BALANCE}"][200] > 0
+    assert not [status for status in statuses[f"GET {BALANCE}"] if status is None or status >= 500]

@@ -1,0 +1,51 @@
+"""A service of the test's own making, and a client that does not wait long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripted_server import Asked, ScriptedServer, Step
+
+from bktools.service import Service
+from bktools.service.retry import RetryPolicy
+from bktools.service.transport import Limits
+from bktools.settings import load_settings
+
+COMPANY = "00000000-0000-4000-8000-000000000001"
+
+QUICK = RetryPolicy(attempts=4, shortest_pause=0.002, longest_pause=0.01, deadline=2.0)
+SHORT = Limits(connect=1.0, read=0.4, whole=0.8, body=2**20)
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[[Callable[[Asked], Iterable[Step]]], ScriptedServer]]:
+    """Start a server that answers by a script."""
+    running: list[ScriptedServer] = []
+
+    def start(script: Callable[[Asked], Iterable[Step]]) -> ScriptedServer:
+        running.append(ScriptedServer(script))
+        return running[-1]
+
+    yield start
+    for server in running:
+        server.stop()
+
+
+@pytest.fixture
+def converse(tmp_path: Path) -> Iterator[Callable[..., Service]]:
+    """Begin a conversation with a server, with short pauses and limits."""
+    begun: list[Service] = []
+
+    def begin(server: ScriptedServer | str, **settings: Any) -> Service:
+        url = server if isinstance(server, str) else server.url
+        retry, limits = settings.pop("retry", QUICK), settings.pop("limits", SHORT)
+        given = {"token": "the-token", "company": COMPANY, "cache_dir": tmp_path / "cache"} | settings
+        begun.append(Service(load_settings(url, env={}, **given), retry=retry, limits=limits))
+        return begun[-1]
+
+    yield begin
+    for service in begun:
+        service.close()

@@ -1,0 +1,375 @@
+"""What networks and services do to a client: all rows come, or one clear error, within the deadline."""
+
+# ruff: noqa: ARG005 - scripts have one form
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+import json
+import time
+import zlib
+from email.utils import format_datetime
+
+import pytest
+from scripted_server import Close, Reset, answer
+from small_service import SmallService, row
+
+from bktools.errors import (
+    BktoolsError,
+    ConnectionLostError,
+    DriftError,
+    PagingError,
+    RateLimitedError,
+    ServerError,
+    ServiceError,
+    StatusError,
+    UnreadableAnswerError,
+)
+from bktools.service.transport import Limits
+from bktools.tables.load import load_categories
+
+ROWS = [row(number) for number in range(43)]
+IDS = [item["id"] for item in ROWS]
+
+WITHIN = 6.0
+
+
+def load(serve, converse, script, **settings):
+    """Load over a script; whatever comes of it comes within the deadline."""
+    server = serve(script)
+    begin = time.monotonic()
+    try:
+        return load_categories(service=converse(server, **settings), refresh=True)["id"].tolist()
+    finally:
+        assert time.monotonic() - begin < WITHIN
+
+
+@pytest.mark.parametrize("cap", [1, 7, 42, 43, 44, 100])
+@pytest.mark.parametrize("latency", [0.0, 0.025])
+def test_a_silent_page_cap_loses_nothing(serve, converse, cap, latency):
+    """The service gives fewer rows than asked and does not say so; one by one or side by side, all come, in order."""
+    small = SmallService(ROWS, cap=cap, latency=latency if cap > 5 else 0.0)
+    assert load(serve, converse, small) == IDS
+    least = -(-len(ROWS) // cap)
+    assert small.count <= least + 2
+
+
+def test_long_tables_are_read_side_by_side(serve, converse):
+    """With latency, pages of a long table overlap in time, and each asks for the row before it."""
+    rows = [row(number) for number in range(400)]
+    small = SmallService(rows, cap=20, latency=0.05)
+    server = serve(small)
+    begin = time.monotonic()
+    frame = load_categories(service=converse(server))
+    assert frame["id"].tolist() == [item["id"] for item in rows]
+    assert time.monotonic() - begin < 22 * 0.05 * 0.7
+    offsets = sorted(int(asked.one("offset")) for asked in server.asked if asked.one("offset"))
+    assert offsets == list(range(19, 399, 19))
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_a_refused_page_size_is_left_to_the_service(serve, converse, status):
+    small = SmallService(ROWS)
+
+    def script(asked):
+        return answer({"message": "limit"}, status) if asked.one("limit") else small(asked)
+
+    assert load(serve, converse, script) == IDS
+
+
+def test_no_total_is_no_fault(serve, converse):
+    for latency in (0.0, 0.025):
+        small = SmallService(ROWS, spoil=lambda page, _: page["pagination"].pop("total"), latency=latency)
+        assert load(serve, converse, small) == IDS
+
+
+@pytest.mark.parametrize("wrong", [42, 44, 4300])
+@pytest.mark.parametrize("latency", [0.0, 0.025])
+def test_a_wrong_total_is_said(serve, converse, wrong, latency):
+    """A count that the rows never match is no table to hand out."""
+
+    def spoil(page, _):
+        page["pagination"]["total"] = wrong
+
+    small = SmallService(ROWS, cap=8, spoil=spoil, latency=latency)
+    with pytest.raises(DriftError, match=f"43 rows came, the service counts {wrong}"):
+        load(serve, converse, small)
+
+
+@pytest.mark.parametrize(
+    ("cursor", "said"), [(None, "no cursor"), ("not a cursor", "pattern"), ("", "pattern"), ("AAAA\n", "pattern")]
+)
+def test_cursors_that_do_not_lead_on(serve, converse, cursor, said):
+    def spoil(page, begin):
+        if begin == 10:
+            page["pagination"]["endCursor"] = cursor
+
+    with pytest.raises(PagingError, match=said):
+        load(serve, converse, SmallService(ROWS, spoil=spoil))
+
+
+def test_a_repeated_cursor_ends_no_loop(serve, converse):
+    def spoil(page, begin):
+        page["pagination"]["endCursor"] = "=AAAAJ"
+
+    with pytest.raises(PagingError, match="twice"):
+        load(serve, converse, SmallService(ROWS, spoil=spoil))
+
+
+def test_empty_pages_that_claim_a_next_one(serve, converse):
+    """A few empty pages whose cursors lead on are followed; without end, they are an error."""
+
+    def empty(page, begin):
+        page["data"] = []
+
+    with pytest.raises(PagingError, match="without a row"):
+        load(serve, converse, SmallService(ROWS, cap=1, spoil=empty))
+
+    small = SmallService(ROWS)
+
+    def once(asked):
+        page = small.page(asked)
+        if asked.one("after") and not asked.one("after").startswith("~"):
+            page["data"], page["pagination"]["hasNextPage"] = [], True
+            page["pagination"]["endCursor"] = "~" + asked.one("after")
+        return answer(page)
+
+    def script(asked):
+        after = asked.one("after")
+        if after and after.startswith("~"):
+            asked.query["after"] = [after[1:]]
+            return answer(small.page(asked))
+        return once(asked)
+
+    assert load(serve, converse, script) == IDS
+
+
+def test_a_row_that_comes_twice_is_found(serve, converse):
+    def spoil(page, begin):
+        if begin == 20:
+            page["data"] = [ROWS[0], *page["data"][1:]]
+
+    with pytest.raises(DriftError, match="second time"):
+        load(serve, converse, SmallService(ROWS, spoil=spoil))
+
+
+@pytest.mark.parametrize("latency", [0.0, 0.03])
+def test_drift_is_read_again_by_cursors(serve, converse, latency):
+    """What moved once while pages were read costs a second reading; the result is the table as it is now."""
+    rows = [row(number) for number in range(120)]
+    small = SmallService(list(rows), latency=latency)
+
+    def fault(number):
+        if number == 4:
+            del small.rows[0]
+            small.rows.append(row(999))
+
+    small.fault = fault
+    found = load(serve, converse, small)
+    assert set(found) >= {item["id"] for item in rows[1:]}
+    assert len(found) == len(set(found))
+
+
+def later(date_in):
+    return format_datetime(dt.datetime.now(dt.UTC) + dt.timedelta(seconds=date_in), usegmt=True)
+
+
+@pytest.mark.parametrize("said", ["0", "1", 0, -500, "", "soon", "-3", "1e9999", "٣"])
+def test_too_many_requests(serve, converse, said):
+    """429 is waited out, whichever way the service says for how long: seconds, a date (so far from now), nonsense."""
+    retry_after = later(said) if isinstance(said, int) else said
+    small = SmallService(ROWS)
+    small.fault = lambda number: answer(b"", 429, retry_after=retry_after) if number in {2, 4} else None
+    begin = time.monotonic()
+    assert load(serve, converse, small) == IDS
+    if retry_after == "1":
+        assert time.monotonic() - begin >= 2
+
+
+@pytest.mark.parametrize("said", ["86400", 86_400])
+def test_a_day_is_not_waited(serve, converse, said):
+    retry_after = later(said) if isinstance(said, int) else said
+    small = SmallService(ROWS, fault=lambda number: answer(b"", 429, retry_after=retry_after))
+    with pytest.raises(RateLimitedError, match="requests_per_minute"):
+        load(serve, converse, small)
+    assert small.count == 1
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 504, 408])
+def test_bursts_of_failures(serve, converse, status):
+    """Three failures in a row pass; a service that stays down is given up after four attempts."""
+    small = SmallService(ROWS, fault=lambda number: answer(b"oops", status) if number % 6 in {2, 3, 4} else None)
+    assert load(serve, converse, small) == IDS
+    dead = SmallService(ROWS, fault=lambda number: answer(b"oops", status))
+    with pytest.raises(StatusError) as caught:
+        load(serve, converse, dead)
+    assert isinstance(caught.value, ServerError) == (status >= 500)
+    assert dead.count == 4
+
+
+def cut(steps):
+    return [steps[0][:-40]]
+
+
+def headers_of(steps):
+    return [steps[0][: steps[0].index(b"\r\n\r\n") + 4]]
+
+
+def zipped(small, content):
+    """Return an answer with a gzip body that something was done to."""
+    body = gzip.compress(json.dumps(small.page(_first())).encode())
+    return answer(content(body), content_encoding="gzip")
+
+
+def _first():
+    from scripted_server import Asked
+
+    return Asked("POST", "/", {}, {}, b"")
+
+
+def corrupt(body):
+    return body[: len(body) // 2] + bytes([body[len(body) // 2] ^ 0x55]) + body[len(body) // 2 + 1 :]
+
+
+def wrong_checksum(body):
+    return body[:-8] + bytes(4) + body[-4:]
+
+
+BROKEN = {
+    "reset at once": lambda small: [Reset()],
+    "closed at once": lambda small: [Close()],
+    "reset in the headers": lambda small: [b"HTTP/1.1 200 OK\r\nContent-", Reset()],
+    "reset in the body": lambda small: [*cut(answer(small.page(_first()))), Reset()],
+    "closed in the body": lambda small: [*cut(answer(small.page(_first()))), Close()],
+    "chunks without an end": lambda small: [
+        b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"dat\r\n',
+        Close(),
+    ],
+    "no length and closed": lambda small: [
+        b"HTTP/1.1 200 OK\r\n\r\n" + json.dumps(small.page(_first())).encode()[:-60],
+        Close(),
+    ],
+    "cut gzip": lambda small: zipped(small, lambda body: body[: len(body) // 2]),
+    "cut gzip checksum": lambda small: zipped(small, lambda body: body[:-3]),
+    "corrupt gzip": lambda small: zipped(small, corrupt),
+    "wrong gzip checksum": lambda small: zipped(small, wrong_checksum),
+    "no gzip at all": lambda small: answer(b"{}", content_encoding="gzip"),
+    "truncated JSON": lambda small: answer(json.dumps(small.page(_first())).encode()[:-9]),
+    "no body": lambda small: answer(b""),
+    "bad UTF-8": lambda small: answer(
+        json.dumps(small.page(_first())).encode().replace(b"Category 1", b"Cat\xff\xfe 1")
+    ),
+    "HTML": lambda small: answer(b"<html>Please sign in</html>", content_type="text/html"),
+    "no HTTP": lambda small: [b"SSH-2.0-OpenSSH_9.6\r\n", Close()],
+    "slow headers": lambda small: [b"HTTP/1.1 200 OK\r\n", 1.5],
+    "headers in drops": lambda small: [
+        b"HTTP/1.1 200 OK\r\n",
+        *(step for _ in range(60) for step in (b"X-A: 1\r\n", 0.05)),
+    ],
+    "body in drops": lambda small: [
+        *headers_of(answer(small.page(_first()))),
+        *(step for _ in range(60) for step in (b" ", 0.05)),
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_a_broken_answer_is_asked_for_again(serve, converse, kind):
+    """No half body counts: the page is asked for again, and all rows come."""
+    small = SmallService(ROWS)
+    small.fault = lambda number: BROKEN[kind](small) if number == 3 else None
+    assert load(serve, converse, small) == IDS
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_answers_that_stay_broken_are_one_clear_error(serve, converse, kind, tmp_path):
+    """Nothing of the table is handed out, nothing is kept."""
+    small = SmallService(ROWS)
+    small.fault = lambda number: BROKEN[kind](small) if number >= 3 else None
+    with pytest.raises(ServiceError) as caught:
+        load(serve, converse, small)
+    assert isinstance(caught.value, ConnectionLostError | UnreadableAnswerError)
+    assert "\n" not in str(caught.value)
+    assert not list((tmp_path / "cache").rglob("*.parquet"))
+
+
+def test_a_gzip_bomb_is_not_unpacked(serve, converse):
+    """A megabyte that unpacks to a gigabyte is refused at the limit, at once."""
+    packer = zlib.compressobj(9, wbits=31)
+    body = b"".join(packer.compress(bytes(2**20)) for _ in range(256)) + packer.flush()
+    server_says = answer(body, content_encoding="gzip")
+    with pytest.raises(UnreadableAnswerError, match="larger than 1 MiB"):
+        load(serve, converse, lambda asked: server_says)
+
+
+def test_whole_gzip_counts(serve, converse):
+    small = SmallService(ROWS)
+
+    def script(asked):
+        return answer(gzip.compress(json.dumps(small.page(asked)).encode()), content_encoding="gzip")
+
+    assert load(serve, converse, script) == IDS
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_no_credential_follows_a_redirect(serve, converse, status):
+    """A redirect is an error; the other host is not even asked."""
+    elsewhere = serve(SmallService(ROWS))
+    with pytest.raises(StatusError, match="redirects are not followed"):
+        load(serve, converse, lambda asked: answer(b"", status, location=elsewhere.url + asked.path))
+    assert elsewhere.asked == []
+
+
+@pytest.mark.parametrize(
+    "spoiled",
+    [{"id": "7"}, {"id": None}, {"name": 7}, {"archived": "yes"}, {"companyId": "x"}, {"accountId": "0400"}],
+)
+def test_other_types_than_promised(serve, converse, spoiled):
+    def spoil(page, begin):
+        page["data"] = [item | spoiled for item in page["data"][:1]] + page["data"][1:]
+
+    with pytest.raises(UnreadableAnswerError):
+        load(serve, converse, SmallService(ROWS, spoil=spoil))
+
+
+def test_unknown_fields_pass_and_ids_are_lower_case(serve, converse):
+    def spoil(page, begin):
+        page["data"] = [item | {"id": item["id"].upper(), "new": [1]} for item in page["data"]]
+
+    assert load(serve, converse, SmallService(ROWS, spoil=spoil)) == IDS
+
+
+def test_metadata_stays_the_text_that_was_sent(serve, converse):
+    sent = b'{"b": 1.50, "a": [null, "\\u00e9\xc3\xa9"]}'
+    body = json.dumps(
+        {"data": [ROWS[0] | {"metadata": "HERE"}], "pagination": {"hasNextPage": False, "hasPreviousPage": False}}
+    )
+    server = serve(lambda asked: answer(body.encode().replace(b'"HERE"', sent)))
+    assert load_categories(service=converse(server))["metadata"].tolist() == [sent.decode()]
+
+
+def test_bad_utf8_in_metadata_is_an_error(serve, converse):
+    body = json.dumps(
+        {"data": [ROWS[0] | {"metadata": "HERE"}], "pagination": {"hasNextPage": False, "hasPreviousPage": False}}
+    )
+    with pytest.raises(UnreadableAnswerError, match="UTF-8"):
+        load(serve, converse, lambda asked: answer(body.encode().replace(b"HERE", b"\xff")))
+
+
+def test_the_whole_time_is_bounded(serve, converse):
+    """Neither each read nor each attempt is too long, and yet the call ends."""
+    limits = Limits(connect=1.0, read=5.0, whole=0.3, body=2**20)
+    begin = time.monotonic()
+    with pytest.raises(ConnectionLostError, match=r"longer than 0\.\d+ s"):
+        load(serve, converse, lambda asked: BROKEN["headers in drops"](None), limits=limits)
+    assert time.monotonic() - begin < 4 * 0.6 + 0.5
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 409])
+def test_refusals_are_shown_at_once(serve, converse, status):
+    small = SmallService(ROWS, fault=lambda number: answer({"message": "no\nway"}, status))
+    with pytest.raises(BktoolsError) as caught:
+        load(serve, converse, small)
+    assert small.count == 1
+    assert "no way" in str(caught.value)

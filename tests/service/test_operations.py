@@ -1,0 +1,125 @@
+"""The six operations over real HTTP against the sandbox."""
+
+from __future__ import annotations
+
+import uuid
+import warnings
+from decimal import Decimal
+
+import pytest
+
+import bktools
+from bktools.errors import (
+    ArgumentError,
+    AuthenticationError,
+    ConfigurationError,
+    DuplicateAccountError,
+    NotFoundError,
+    ScopeError,
+)
+from bktools.service import Service
+from bktools.settings import Secret, load_settings
+
+
+def test_a_search_gives_typed_records_and_the_envelope(service):
+    """A page holds categories with the interface's fields and says where the next one begins."""
+    page = service.search_categories(service.settings.company, limit=7)
+    assert len(page.data) == 7
+    assert page.pagination.has_next_page
+    assert {record.company_id for record in page.data} == {service.settings.company}
+    following = service.search_categories(service.settings.company, limit=7, after=page.pagination.end_cursor)
+    assert {record.id for record in page.data}.isdisjoint({record.id for record in following.data})
+
+
+def test_offset_and_cursor_meet(service):
+    """The page at an offset is the page after the cursor of that many rows."""
+    company = service.settings.company
+    first = service.search_categories(company, limit=10)
+    assert (
+        service.search_categories(company, offset=10, limit=5).data
+        == service.search_categories(company, after=first.pagination.end_cursor, limit=5).data
+    )
+
+
+def test_bad_arguments_are_refused_before_anything_is_sent(service):
+    with pytest.raises(ArgumentError, match="company_id must be a UUID"):
+        service.search_categories("acme")
+    with pytest.raises(ArgumentError, match="cannot be combined"):
+        service.search_categories(service.settings.company, after="A", offset=3)
+
+
+def test_employees_are_searched_and_read(service):
+    """An employee found by e-mail is the one that the single read gives."""
+    somebody = service.search_employees(limit=1).data[0]
+    found = service.search_employees(email=somebody.email).data
+    assert somebody.id in {employee.id for employee in found}
+    assert service.get_employee(somebody.id) == somebody
+    with pytest.raises(NotFoundError):
+        service.get_employee(str(uuid.uuid4()))
+
+
+def test_an_account_is_created_once(service):
+    """The same external ID in the same company is refused or matched, never created twice."""
+    made = service.create_account(service.settings.company, "0400-x", "Machines")
+    assert made.external_id == "0400-x"
+    assert not made.matched
+    try:
+        again = service.create_account(service.settings.company, "0400-x", "Machines")
+    except DuplicateAccountError:
+        return
+    assert again.matched
+    assert again.id == made.id
+
+
+def test_an_export_job_begins_pending(service):
+    job = service.create_export_job([str(uuid.uuid4())], service.settings.company, is_interactive=False)
+    assert job.status == "pending"
+    assert job.number_of_items == 1
+
+
+def test_the_balance_is_exact_and_deprecated(service):
+    with pytest.warns(DeprecationWarning, match="deprecated"):
+        balance = service.get_balance()
+    assert isinstance(balance.current, Decimal)
+
+
+def test_credentials_are_refused_and_scoped(sandbox, tmp_path):
+    """A wrong token is an authentication error, one without the scope a scope error."""
+    server = sandbox.server
+    settings = {"env": {}, "cache_dir": tmp_path, "data_dir": tmp_path}
+    with (
+        Service(load_settings(server.base_url, token="no-such", **settings)) as wrong,
+        pytest.raises(AuthenticationError),
+    ):
+        wrong.search_employees()
+    narrow = server.issue_token(scopes=())
+    with Service(load_settings(server.base_url, token=narrow, **settings)) as scoped, pytest.raises(ScopeError):
+        scoped.search_employees()
+
+
+def test_an_api_key_goes_only_where_it_is_taken(sandbox, tmp_path):
+    """The key reads categories; an operation that takes no key is refused before anything is sent."""
+    server = sandbox.server
+    settings = load_settings(server.base_url, env={}, api_key=server.api_key, cache_dir=tmp_path, data_dir=tmp_path)
+    with Service(settings) as service:
+        assert service.search_categories(server.company_id, limit=1).data
+        with pytest.raises(ConfigurationError, match="takes no API key"):
+            service.search_employees()
+
+
+def test_no_secret_in_the_repr(service):
+    token = service.settings.token
+    assert isinstance(token, Secret)
+    assert token.reveal() not in repr(service) + repr(service.settings) + str(service.settings)
+
+
+def test_the_conversation_ends_with_the_sandbox(tmp_path):
+    """After the sandbox is left, its service cannot be reached, and that is said."""
+    with bktools.Sandbox() as service:
+        company = service.settings.company
+    from bktools.errors import UnreachableError
+    from bktools.service.retry import RetryPolicy
+
+    gone = Service(service.settings, retry=RetryPolicy(attempts=1))
+    with gone, warnings.catch_warnings(), pytest.raises(UnreachableError, match="nothing was sent"):
+        gone.search_categories(company)

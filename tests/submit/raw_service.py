@@ -1,0 +1,151 @@
+"""The export endpoint on bare sockets, so that it can do what no HTTP server lets one do.
+
+As a program it is a process of its own: it accepts jobs and then fails, as its seed decides, and counts every entry it
+accepted. `GET /accepted` answers the counts. Connections are served one after another, so what was sent before a question
+is counted before its answer.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import socket
+import struct
+import sys
+import threading
+import uuid
+from collections import Counter
+from collections.abc import Callable
+from typing import Self
+
+Answer = Callable[["RawService", socket.socket, dict], None]
+
+FAULTS = ("drop", "reset", "hang", "error", "cut")
+
+
+class RawService:
+    """A listening socket whose answers a function gives; `requests` are the bodies that arrived whole."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+        self.requests: list[dict] = []
+        self.accepted: Counter[str] = Counter()
+        self.held: list[socket.socket] = []
+        self._listening = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self.base_url = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self.serve, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._listening.fileno() != -1:
+            self.close()
+        for connection in self.held:
+            connection.close()
+
+    def close(self) -> None:
+        """Take no more connections."""
+        self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()
+
+    def serve(self) -> None:
+        """Serve one connection after another until the socket is closed."""
+        while True:
+            try:
+                connection, _ = self._listening.accept()
+            except OSError:
+                return
+            with connection:
+                try:
+                    self._serve_one(connection)
+                except OSError:
+                    continue
+
+    def _serve_one(self, connection: socket.socket) -> None:
+        head, _, body = _read_until(connection, b"\r\n\r\n").partition(b"\r\n\r\n")
+        if head.startswith(b"GET /accepted"):
+            send(connection, 200, json.dumps(self.accepted))
+            return
+        fields = dict(line.lower().split(b":", 1) for line in head.split(b"\r\n")[1:])
+        length = int(fields[b"content-length"])
+        while len(body) < length:
+            piece = connection.recv(65536)
+            if not piece:
+                return
+            body += piece
+        request = json.loads(body)
+        self.requests.append(request)
+        self.answer(self, connection, request)
+
+    def accept(self, request: dict) -> str:
+        """Create the job, and return the answer that says so."""
+        self.accepted.update(request["accountingEntryIds"])
+        return job(request)
+
+
+def job(request: dict, **changes: object) -> str:
+    """Return the JSON of a job as the service answers its creation."""
+    data = {
+        "id": str(uuid.uuid4()),
+        "companyId": request["companyId"],
+        "createdAt": "2026-11-01T09:00:00Z",
+        "expiresIn": 3600,
+        "isInteractive": True,
+        "numberOfItems": len(request["accountingEntryIds"]),
+        "status": "pending",
+        "vendorBasedBookkeeping": False,
+    }
+    return json.dumps({"data": data | changes})
+
+
+def send(connection: socket.socket, status: int, body: str | bytes, *, headers: str = "", missing: int = 0) -> None:
+    """Send an answer; `missing` bytes more are announced than come."""
+    data = body.encode() if isinstance(body, str) else body
+    head = f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(data) + missing}\r\n{headers}\r\n"
+    connection.sendall(head.encode() + data)
+
+
+def reset(connection: socket.socket) -> None:
+    """Close with a reset instead of an end."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
+
+
+def _read_until(connection: socket.socket, mark: bytes) -> bytes:
+    data = b""
+    while mark not in data:
+        piece = connection.recv(65536)
+        if not piece:
+            raise ConnectionError("the client went away")
+        data += piece
+    return data
+
+
+def faulty(chance: random.Random) -> Answer:
+    """Return answers of which 60% fail after the job was accepted, 10% before, 30% come through."""
+
+    def answer(service: RawService, connection: socket.socket, request: dict) -> None:
+        draw = chance.random()
+        if draw >= 0.7:
+            send(connection, 201, service.accept(request))
+            return
+        text = service.accept(request) if draw < 0.6 else job(request)
+        fault = chance.choice(FAULTS)
+        if fault == "reset":
+            reset(connection)
+        elif fault == "hang":
+            service.held.append(connection.dup())
+        elif fault == "error":
+            send(connection, 500, '{"type": "INTERNAL", "message": "a problem"}')
+        elif fault == "cut":
+            send(connection, 201, text[: len(text) // 2], missing=len(text) - len(text) // 2)
+
+    return answer
+
+
+if __name__ == "__main__":
+    program = RawService(faulty(random.Random(int(sys.argv[1]))))
+    sys.stdout.write(f"{program.base_url}\n")
+    sys.stdout.flush()
+    program.serve()

@@ -1,0 +1,157 @@
+"""`bktools export` and `bktools journal` as a user types them: one prepares, another approves, doubt is settled."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sqlite3
+import zipfile
+from contextlib import closing
+
+import pytest
+from entries_by_hand import entries_of
+from typer.testing import CliRunner
+
+from bktools.cli.app import app
+from bktools.cli.exits import Exit
+from bktools.errors import PlanError, StorageError
+from bktools.sandbox.faults import Fault
+
+
+@pytest.fixture
+def run(sandbox, service, monkeypatch, tmp_path):
+    """A function that runs a command against the test's sandbox and gives exit code and output."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BKTOOLS_BASE_URL", sandbox.server.base_url)
+    monkeypatch.setenv("BKTOOLS_TOKEN", sandbox.server.token)
+
+    def command(line: str) -> tuple[int, str]:
+        result = CliRunner().invoke(app, shlex.split(line))
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result.exit_code, result.output
+
+    return command
+
+
+@pytest.fixture
+def coded(sandbox, service, run, tmp_path):
+    """A file of ten entries, each on a category whose account is known."""
+    accounts = [account for account in sandbox.server.accounts() if not account.archived]
+    listed = "\n".join(
+        ["id,external_id,name,company_id"] + [f"{a.id},{a.external_id},x,{a.company_id}" for a in accounts]
+    )
+    (tmp_path / "accounts.csv").write_text(listed, encoding="utf-8")
+    run("accounts import accounts.csv")
+    category = sandbox.server.add_category("Travel", account_id=accounts[0].id)
+    frame = entries_of(sandbox.server.company_id, 10).assign(
+        category_id=category, amount="10.10", currency="EUR", date="2026-10-01", status="approved"
+    )
+    frame.to_csv(tmp_path / "entries.csv", index=False)
+    return tmp_path / "entries.csv"
+
+
+def test_one_prepares_and_another_approves(sandbox, run, coded):
+    """Compose writes a file, submit shows it, submit --apply sends it, and a second time sends nothing."""
+    code, said = run("export compose entries.csv --out october.plan --max-entries 4 --csv shown")
+    assert (code, "10 entries ready in 3 batches" in said) == (Exit.DONE, True), said
+    plan_id = re.search(r"ExportPlan (\w+)", said)[1]
+    code, said = run("export submit october.plan")
+    assert (code, "Nothing was sent" in said, re.search(r"EUR +10 +101.00", said) is not None) == (
+        Exit.DONE,
+        True,
+        True,
+    ), said
+    assert sandbox.server.export_jobs() == []
+    code, said = run(f"export submit october.plan --plan {plan_id} --apply")
+    assert (code, "3 batches,         10 entries  ACCEPTED" in said) == (Exit.DONE, True), said
+    assert run("export submit october.plan --apply")[0] == Exit.DONE
+    assert set(sandbox.server.accepted_entries().values()) == {1}
+    assert "10 entries: the journal says it was exported" in run("export compose entries.csv --out later.plan")[1]
+
+
+def test_doubt_is_settled_by_what_the_messages_say(sandbox, run, coded):
+    """From UNKNOWN to the end by copying the commands that the messages show."""
+    run("export compose entries.csv --out october.plan --max-entries 5")
+    sandbox.server.inject(Fault("drop", "create_export_job", times=1))
+    code, said = run("export submit october.plan --apply")
+    assert code == Exit.INCOMPLETE
+    code, status = run("export status")
+    assert (code, "in doubt" in status) == (Exit.INCOMPLETE, True)
+    look_up = re.search(r"bktools (export history --entries --batch \w+)", said)[1]
+    listed = run(look_up)[1]
+    entries = set(re.findall(r"[0-9a-f-]{36}", listed))
+    assert len(entries) == 5
+    assert entries <= set(sandbox.server.accepted_entries())
+    settle = re.search(r"bktools (export resolve \w+)", status)[1]
+    code, said = run(f'{settle} --outcome accepted --evidence "booked as 4711" --by Ada')
+    assert code == Exit.DONE
+    code, said = run("export submit october.plan --apply")
+    assert (code, "2 batches,         10 entries  ACCEPTED" in said) == (Exit.DONE, True), said
+    assert set(sandbox.server.accepted_entries().values()) == {1}
+
+
+def test_a_plan_for_another_service_is_refused(run, coded, monkeypatch):
+    """What was checked against one service's journal is not sent to another one."""
+    run("export compose entries.csv --out october.plan")
+    monkeypatch.setenv("BKTOOLS_BASE_URL", "http://127.0.0.1:9")
+    with pytest.raises(PlanError, match="nothing was sent"):
+        run("export submit october.plan --apply")
+
+
+def test_another_plan_than_the_one_approved_is_refused(sandbox, run, coded):
+    """An approval is for one plan."""
+    run("export compose entries.csv --out october.plan")
+    with pytest.raises(PlanError, match="holds plan"):
+        run("export submit october.plan --plan 0000 --apply")
+    assert sandbox.server.export_jobs() == []
+
+
+def rewritten(path, name: str, change) -> None:
+    with zipfile.ZipFile(path) as archive:
+        members = {member: archive.read(member) for member in archive.namelist()}
+    members[name] = change(members[name])
+    with zipfile.ZipFile(path, "w") as archive:
+        for member, data in members.items():
+            archive.writestr(member, data)
+
+
+def with_options(data: bytes) -> bytes:
+    head = json.loads(data)
+    head["options"]["is_interactive"] = False
+    return json.dumps(head).encode()
+
+
+DAMAGE = {
+    "entries": lambda path: rewritten(path, "entries.parquet", lambda data: data[:-1] + b"?"),
+    "options": lambda path: rewritten(path, "plan.json", with_options),
+    "version": lambda path: rewritten(path, "plan.json", lambda data: data.replace(b'"version": 1', b'"version": 2')),
+    "no JSON": lambda path: rewritten(path, "plan.json", lambda data: data[:-5]),
+    "cut": lambda path: path.write_bytes(path.read_bytes()[:-30]),
+    "a byte": lambda path: path.write_bytes(path.read_bytes()[:500] + b"\xff" + path.read_bytes()[501:]),
+    "text": lambda path: path.write_text("entry_id"),
+    "gone": lambda path: path.unlink(),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_file_that_was_changed_is_refused(sandbox, run, coded, tmp_path, damage):
+    """Whatever was changed in the file of a plan: one line, and nothing is sent."""
+    run("export compose entries.csv --out october.plan")
+    DAMAGE[damage](tmp_path / "october.plan")
+    with pytest.raises(PlanError) as caught:
+        run("export submit october.plan --apply")
+    assert "\n" not in str(caught.value)
+    assert sandbox.server.export_jobs() == []
+
+
+def test_nothing_is_overwritten(run, coded, tmp_path):
+    """A plan or a backup never takes the place of a file that is there."""
+    run("journal backup kept.sqlite")
+    with closing(sqlite3.connect(tmp_path / "kept.sqlite")) as copy:
+        assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    with pytest.raises(StorageError, match="exists already"):
+        run("journal backup kept.sqlite")
+    with pytest.raises(StorageError, match="exists already"):
+        run("export compose entries.csv --out entries.csv")

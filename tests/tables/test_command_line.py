@@ -1,0 +1,73 @@
+"""`bktools categories`, `employees` and `snapshots` as somebody types them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from bktools.cli.app import app
+from bktools.errors import ArgumentError, SnapshotNotFoundError
+
+
+def run(*words):
+    result = CliRunner().invoke(app, [*words, "--sandbox"])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.output
+
+
+def test_categories_to_the_terminal_and_to_files(tmp_path):
+    """The same table comes to the terminal, to CSV and to Parquet."""
+    assert "240 rows" in run("categories")
+    csv, parquet = tmp_path / "c.csv", tmp_path / "c.parquet"
+    said = run("categories", "--company", "all", "--csv", str(csv), "--parquet", str(parquet))
+    rows = pq.read_table(parquet)
+    assert f"{rows.num_rows} rows written" in said
+    assert rows.num_rows > 240
+    assert csv.read_text(encoding="utf-8-sig").count("\n") >= rows.num_rows
+    assert "archived" in run("categories", "--active")
+    assert sum(rows.column("archived").to_pylist()) > 0
+
+
+def test_employees_and_their_filters():
+    assert "27 rows" in run("employees")
+    assert "none" in run("employees", "--email", "nobody@example.com")
+
+
+def test_snapshots_are_listed_shown_pruned_and_found():
+    """What was loaded is listed; the files are Parquet that DuckDB reads as they are; no e-mail is shown."""
+    assert "no snapshots" in run("snapshots", "list")
+    run("categories")
+    run("categories", "--refresh")
+    run("employees", "--email", "nobody@example.com")
+    listed = run("snapshots", "list")
+    assert "nobody" not in listed
+    key = next(line for line in listed.splitlines() if "categories" in line).split()[0]
+    assert run("snapshots", "show", key).count("240") == 2
+    path = run("snapshots", "path", key).strip()
+    assert duckdb.sql(f"select count(*) from '{path}'").fetchall() == [(240,)]
+    assert "0 snapshots removed" in run("snapshots", "prune", "--older-than", "90d")
+    assert "1 snapshots removed" in run("snapshots", "prune", "--older-than", "0s")
+    with pytest.raises(SnapshotNotFoundError, match="no key begins"):
+        run("snapshots", "show", "nothing")
+
+
+def test_wrong_words_are_one_line():
+    with pytest.raises(ArgumentError, match="such as 90s, 30m, 12h or 7d"):
+        run("categories", "--max-age", "soon")
+    with pytest.raises(ArgumentError, match="all stands alone"):
+        run("categories", "--company", "all", "--company", "x")
+    with pytest.raises(SnapshotNotFoundError, match="history begins"):
+        run("categories", "--as-of", "2020-01-01")
+
+
+def test_the_commands_are_quick_to_say_what_they_do():
+    """Nothing heavy is imported before a command runs."""
+    code = "import sys, bktools.cli.app; print({'pandas', 'pyarrow', 'numpy', 'duckdb'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

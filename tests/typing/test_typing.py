@@ -1,0 +1,38 @@
+"""The public names, as a type checker in strict mode sees them from a user's script."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import bktools
+
+SCRIPT = Path(__file__).with_name("user_script.py")
+ROOT = Path(bktools.__file__).parents[1]
+
+
+def _mypy(path: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file", str(ROOT / "pyproject.toml"), str(path)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_a_users_script_passes():
+    """Every public name is in the script, and a strict checker finds nothing."""
+    tree = ast.parse(SCRIPT.read_text(encoding="utf-8"))
+    used = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    assert set(bktools.__all__) - used == {"Service"}
+    done = _mypy(SCRIPT)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_wrong_call_is_found(tmp_path: Path):
+    """The names carry types: calls that are wrong are errors, so the script above says something."""
+    script = tmp_path / "wrong.py"
+    script.write_text(
+        "import bktools\nbktools.to_csv([1], 2)\nbktools.load_categories(nope=1)\nn: int = bktools.connect()\n"
+    )
+    found = _mypy(script).stdout
+    for kind in ("arg-type", "call-arg", "assignment"):
+        assert f"[{kind}]" in found, found

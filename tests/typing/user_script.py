@@ -1,0 +1,65 @@
+"""A user's script over every public name, for a type checker in strict mode; it is checked, not run."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+import pandas as pd
+
+import bktools
+
+
+def close_a_month(folder: Path) -> pd.DataFrame:
+    """Load, reconcile, create, compose, submit, report."""
+    with bktools.connect("sandbox") as service:
+        company: str | None = service.settings.company
+        categories: pd.DataFrame = bktools.load_categories(company, refresh=True, service=service)
+        employees: pd.DataFrame = bktools.load_employees(company, service=service)
+        files: list[Path] = [
+            bktools.categories_to_parquet("categories.parquet", company, service=service),
+            bktools.employees_to_parquet("employees.parquet", company, service=service),
+        ]
+        print(files)
+        employee: pd.Series = bktools.get_employee(str(employees["id"].iloc[0]), service=service)
+        balance: pd.Series = bktools.get_balance(service=service)
+        print(employee["email"], balance["current"])
+
+        chart: pd.DataFrame = bktools.read_chart_of_accounts(folder / "chart.csv", columns={"code": "Konto"})
+        bktools.import_accounts(folder / "accounts.csv", company=company, service=service)
+        known: pd.DataFrame = bktools.load_accounts(company, service=service)
+        found: bktools.Reconciliation = bktools.reconcile_accounts(chart, known, categories)
+        created: pd.DataFrame = bktools.create_accounts(found, apply=True, service=service)
+        changes: pd.DataFrame = bktools.compare_categories(dt.date(2026, 9, 30), service=service)
+
+        entries: pd.DataFrame = bktools.read_entries(folder / "entries.xlsx", sheet=0)
+        history: pd.DataFrame = bktools.load_export_jobs(company, entries=True, service=service)
+        picker = bktools.pick_entries(entries, categories=categories, selection=entries["amount"] > 0)
+        code: str = picker.code
+        plan: bktools.ExportPlan = bktools.compose_export_jobs(
+            entries, selection=picker.selection, categories=categories, accounts=known, history=history
+        )
+        jobs: pd.DataFrame = bktools.submit_export_jobs(
+            plan, apply=False, wait=dt.timedelta(minutes=1), service=service
+        )
+        bktools.resolve_export_job(
+            str(plan.batches["batch_id"].iloc[0]), "not_created", evidence="looked it up", by="me", service=service
+        )
+
+        axes = bktools.plot_reconciliation(found)
+        bktools.plot_coverage(found, ax=axes)
+        bktools.plot_changes(changes)
+        bktools.plot_export_value(plan, currency="EUR", categories=categories)
+        bktools.plot_ageing(plan, as_of=dt.date(2026, 10, 31))
+        table: Path = bktools.to_csv(jobs, folder / "jobs.csv", profile="excel-eu")
+        workbook: Path = bktools.to_excel({"created": created, "jobs": jobs}, folder / "close.xlsx")
+        print(code, table, workbook)
+        return jobs
+
+
+def own_sandbox() -> int:
+    """Run against a sandbox of its own."""
+    with bktools.Sandbox(seed=2, latency=0.01) as service:
+        page = service.search_categories(str(service.settings.company), limit=5)
+        names: list[str] = [category.name for category in page.data]
+        return len(names)

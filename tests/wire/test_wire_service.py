@@ -1,0 +1,274 @@
+"""The client against the cases typed from the interface: a raw server answers each as it is written."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+import warnings
+from decimal import Decimal
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from urllib.parse import parse_qsl, urlsplit
+
+import msgspec
+import pytest
+import wire
+
+import bktools
+from bktools import errors
+from bktools.service import Service
+from bktools.service.retry import RetryPolicy
+from bktools.settings import load_settings
+
+OPERATIONS = {
+    "/v1/bookkeeping-categories:search": "search_categories",
+    "/v1/chart-of-accounts": "create_account",
+    "/v3/export-jobs": "create_export_job",
+    "/v2/employees": "search_employees",
+    "/v2/employees/$employee": "get_employee",
+    "/v1/companies/balance": "get_balance",
+}
+ARGUMENTS = {
+    "companyId": "company_id",
+    "accountIds": "account_ids",
+    "categoryGroupIds": "category_group_ids",
+    "externalId": "external_id",
+    "taxCodeExternalId": "tax_code_external_id",
+    "accountingEntryIds": "accounting_entry_ids",
+    "employeeId": "employee_id",
+    "isInteractive": "is_interactive",
+    "code": {"create_account": "code", "search_employees": "external_id"},
+}
+LISTS = ("sorting_keys", "sorting_order")
+
+# What a body says that leaves them out (section 4.2): the client writes it.
+DEFAULTS = {"create_export_job": {"isInteractive": True, "options": {"vendorBasedBookkeeping": False}}}
+
+ID = "123e4567-e89b-42d3-a456-426614174000"
+NAMES = {
+    "company": ID.replace("4000", "4001"),
+    "company_without_contra_accounts": ID.replace("4000", "4002"),
+    "company_without_integration": ID.replace("4000", "4003"),
+    "company_with_job": ID.replace("4000", "4004"),
+    "account": ID.replace("4000", "4005"),
+    "category": ID.replace("4000", "4006"),
+    "category_group": ID.replace("4000", "4007"),
+    "employee": ID.replace("4000", "4008"),
+    "external_id": "0400",
+    "account_name": "Bürobedarf",
+    "cursor": "ABC234=~",
+    "email": "anna+1@b.example",
+    "code": "0001",
+}
+
+# A request of each operation that the client can make, for the answers to those that it cannot.
+ANY = {
+    "search_categories": {"company_id": ID},
+    "create_account": {"company_id": ID, "external_id": "1", "name": "x"},
+    "create_export_job": {"accounting_entry_ids": [ID], "company_id": ID},
+    "search_employees": {},
+    "get_employee": {"employee_id": ID},
+    "get_balance": {},
+}
+
+
+class RawServer(HTTPServer):
+    """Answers whatever comes with `status` and `body`, and keeps what came in `seen`."""
+
+    status, body = 200, b""
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.seen = []
+
+    @property
+    def url(self):
+        """The address it listens on."""
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Keeps a request and answers it."""
+
+    def answer(self):
+        """Keep what came, and answer as the test said."""
+        sent = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.server.seen.append((self.command, self.path, self.headers, sent))
+        self.send_response(self.server.status)
+        self.send_header("Content-Type", "application/json;charset=UTF-8")
+        self.send_header("Content-Length", str(len(self.server.body)))
+        self.end_headers()
+        self.wfile.write(self.server.body)
+
+    do_GET = do_POST = answer  # noqa: N815 - the library's names
+
+    def log_message(self, *_):
+        """Print nothing."""
+
+
+@pytest.fixture(scope="module")
+def hosts():
+    """Two hosts: the main one and the balance's."""
+    opened = {"main": RawServer(), "balance": RawServer()}
+    threads = [threading.Thread(target=host.serve_forever) for host in opened.values()]
+    for thread in threads:
+        thread.start()
+    yield opened
+    for host in opened.values():
+        host.shutdown()
+        host.server_close()
+    for thread in threads:
+        thread.join()
+
+
+@pytest.fixture
+def talk(hosts, _own_folders):
+    """Give a client with one kind of credential; nothing is repeated."""
+    opened = []
+
+    def begin(**credentials):
+        for host in hosts.values():
+            host.seen.clear()
+        urls = {"base_url": hosts["main"].url, "balance_url": hosts["balance"].url}
+        settings = load_settings(**urls, **credentials, requests_per_minute=1_000_000)
+        opened.append(Service(settings, retry=RetryPolicy(attempts=1)))
+        return opened[-1]
+
+    yield begin
+    for service in opened:
+        service.close()
+
+
+def service_of(case, talk):
+    if case["request"]["credential"] == "basic":
+        return talk(api_key="the-key")
+    return talk(token="the-token", balance_token="the-balance-token")
+
+
+def call_of(case):
+    """Return the operation and the arguments that make a case's request."""
+    request = case["request"]
+    operation = OPERATIONS.get(request["path"].replace(ID, "$employee"), "get_balance")
+    sent = wire.filled(request, NAMES)
+    arguments = {}
+    for name, text in sent["query"]:
+        value = int(text) if name in ("limit", "offset") and text.lstrip("-").isdigit() else text
+        arguments[name] = [*arguments.get(name, []), value] if name in LISTS else value
+    arguments |= sent.get("body", {})
+    options = arguments.pop("options", None)
+    if options is not None:
+        arguments["vendor_based_bookkeeping"] = options["vendorBasedBookkeeping"]
+    if operation == "get_employee":
+        arguments["employee_id"] = sent["path"].rpartition("/")[2]
+    return operation, {argument_of(name, operation): value for name, value in arguments.items()}
+
+
+def argument_of(name, operation):
+    found = ARGUMENTS.get(name, name)
+    return found[operation] if isinstance(found, dict) else found
+
+
+def ask(service, operation, arguments):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return getattr(service, operation)(**arguments)
+
+
+def answer_with(host, case):
+    host.status = case["response"]["status"]
+    host.body = json.dumps(wire.filled(case["response"]["example"], NAMES), ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize("case", wire.cases(), ids=wire.name_of)
+def test_client_asks_and_reads_as_the_interface_says(case, hosts, talk):
+    """The client sends what a case shows, or refuses to before anything leaves; it reads the answer or raises."""
+    host = hosts[case["request"]["host"]]
+    answer_with(host, case)
+    service = service_of(case, talk)
+    expected, _, when = case["client"].partition(" before ")
+    if expected.startswith("cannot ask"):
+        operation = OPERATIONS[case["request"]["path"]]
+        with pytest.raises(errors.StatusError, match="x must be y") as raised:
+            ask(service, operation, ANY[operation])
+        assert (raised.value.status, raised.value.type) == (case["response"]["status"], "INVALID_REQUEST")
+        return
+    operation, arguments = call_of(case)
+    if when:
+        with pytest.raises(getattr(errors, expected)):
+            ask(service, operation, arguments)
+        assert host.seen == []
+        return
+    if expected == "decodes":
+        answer = ask(service, operation, arguments)
+        assert differences(wire.filled(case["response"]["example"], NAMES), answer) == []
+    else:
+        with pytest.raises(getattr(errors, expected)) as raised:
+            ask(service, operation, arguments)
+        assert type(raised.value) is getattr(errors, expected)
+        assert raised.value.status == case["response"]["status"]
+        assert raised.value.body == host.body
+    assert [sent for other in hosts.values() for sent in other.seen] == host.seen
+    assert_sent(case, operation, host)
+
+
+def assert_sent(case, operation, host):
+    """Check the one request that came: method, path, query, headers and body."""
+    [(method, target, headers, body)] = host.seen
+    request = wire.filled(case["request"], NAMES)
+    where = urlsplit(target)
+    assert method == request["method"]
+    if operation != "get_balance":  # the client has one address there, and another one's answer is served at it
+        assert where.path == request["path"]
+    assert sorted(parse_qsl(where.query)) == sorted(map(tuple, request["query"]))
+    assert headers["Authorization"] == authorization(request)
+    if "body" in request:
+        assert headers["Content-Type"] == "application/json;charset=UTF-8"
+        default = DEFAULTS.get(operation, {})
+        assert meaning(json.loads(body), default) == meaning(request["body"], default)
+    else:
+        assert body == b""
+
+
+def authorization(request):
+    """Return the header by section 5; a credential that is wrong is one that the service does not know."""
+    if request["credential"] == "basic":
+        return "Basic " + base64.b64encode(b"the-key:").decode()
+    return "Bearer the-balance-token" if request["host"] == "balance" else "Bearer the-token"
+
+
+def meaning(body, default):
+    """Return a body without what is null, which is as if it were left out, and with the documented defaults."""
+    return default | {name: value for name, value in body.items() if value is not None}
+
+
+def differences(example, answer):
+    """Return the fields of an answer that the client did not read as they were sent."""
+    if isinstance(answer, msgspec.Struct):
+        names = {field.encode_name: field.name for field in msgspec.structs.fields(answer)}
+        example = example["data"] if "data" in example and "data" not in names else example
+        return [line for name, value in example.items() for line in differences(value, getattr(answer, names[name]))]
+    if isinstance(example, list):
+        assert len(example) == len(answer)
+        return [line for pair in zip(example, answer, strict=True) for line in differences(*pair)]
+    if isinstance(answer, msgspec.Raw):
+        answer = json.loads(bytes(answer))
+    if isinstance(answer, Decimal):
+        answer, example = str(answer), json.dumps(example)
+    return [] if answer == example else [f"{answer!r} instead of {example!r}"]
+
+
+def test_a_difference_is_seen():
+    """The comparison itself can fail, so a pass says something."""
+    page = msgspec.json.decode(b'{"hasNextPage":true,"hasPreviousPage":false}', type=bktools.contract.paging.Pagination)
+    assert differences({"hasNextPage": True}, page) == []
+    assert differences({"hasNextPage": False}, page)
+    assert differences([1], [2])
+
+
+@pytest.mark.parametrize("operation", ANY)
+def test_without_a_credential_nothing_is_sent(operation, hosts, talk):
+    """Every operation takes an Authorization header, so the client sends no request without one."""
+    service = talk()
+    with pytest.raises(errors.ConfigurationError, match="TOKEN"):
+        ask(service, operation, ANY[operation])
+    assert [host.seen for host in hosts.values()] == [[], []]
