@@ -29,6 +29,10 @@ from bktools.reconcile import reconcile_accounts
 HERE = Path(__file__).parent
 RESULTS = HERE / "RESULTS.md"
 HEADING = "## Reconcile"
+PROFILE = (
+    "of bktools' processor time the join with its differences takes two fifths, proving that no key is doubled a sixth, "
+    "looking for gaps, empty IDs and lost zeros a fifth; the pandas way checks none of that"
+)
 PEERS = ("datacompy", "polars", "pyarrow", "pandas")
 KEY = ["company_id", "external_id"]
 FIELDS = ["name", "code", "tax_code_external_id", "archived"]
@@ -41,19 +45,19 @@ class Row:
 
     work: str
     measure: str
-    goal: str
+    goal: float
+    at_most: bool
     reached: float
     by_processor: float
-    is_met: bool
     note: str
 
     def line(self) -> str:
         """Return the row of the table."""
-        verdict = "met" if self.is_met else "missed"
-        return (
-            f"| {self.work} | {self.measure} | {self.goal} | {self.reached:.2f} | {self.by_processor:.2f} | {verdict} | "
-            f"{self.note} |"
-        )
+        is_met = self.reached <= self.goal if self.at_most else self.reached >= self.goal
+        verdict = "met" if is_met else f"missed by {abs(self.reached / self.goal - 1):.0%}"
+        goal = f"{'≤' if self.at_most else '≥'} {self.goal:g}"
+        figures = f"{self.reached:.2f} | {self.by_processor:.2f}"
+        return f"| {self.work} | {self.measure} | {goal} | {figures} | {verdict} | {self.note} |"
 
 
 def world(accounts: int, categories: int) -> dict[str, pd.DataFrame]:
@@ -181,23 +185,21 @@ def measure(accounts: int, few: tuple[int, int], rounds: int, *, peers: bool) ->
     work = f"reconcile {accounts:,} by {accounts:,} accounts"
     note = "; ".join(f"{name} {wall:.3f} s, processor {used:.3f} s" for name, (wall, used) in medians.items())
     wall, used = (medians["pandas"][place] / medians["bktools"][place] for place in (0, 1))
-    rows = [Row(work, "÷ pandas merge, times faster", "≥ 4", wall, used, wall >= 4, f"{note}; bktools runs all checks")]
+    rows = [Row(work, "÷ pandas merge, times faster", 4, False, wall, used, f"{note}; {PROFILE}")]
     versions = ""
     if peer:
         versions = peer.versions
         if peer.rows != len(theirs):
             raise RuntimeError(f"datacompy finds {peer.rows} differences and pandas {len(theirs)}")
         wall, used = (medians["datacompy"][place] / medians["bktools"][place] for place in (0, 1))
-        rows.append(Row(work, "÷ datacompy (Polars), times faster", "≥ 1", wall, used, wall >= 1, ""))
+        rows.append(Row(work, "÷ datacompy (Polars), times faster", 1, False, wall, used, ""))
         peer.stop()
     small = world(*few)
     by_bktools(**small)
     runs = [measured(lambda: by_bktools(**small)) for _ in range(max(rounds, 1) * 3)]
     wall, used = (statistics.median(side) * 1000 for side in zip(*runs, strict=True))
-    note = "most of it is building and binding queries, not running them"
-    rows.append(
-        Row(f"reconcile {few[0]:,} accounts, {few[1]:,} categories", "ms", "< 150", wall, used, wall < 150, note)
-    )
+    note = "a third is narwhals and DuckDB running queries, the rest writing and binding them"
+    rows.append(Row(f"reconcile {few[0]:,} accounts, {few[1]:,} categories", "ms", 150, True, wall, used, note))
     return rows, versions
 
 
