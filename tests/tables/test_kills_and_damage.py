@@ -62,23 +62,37 @@ def version_in(shelf):
     return int(versions.pop())
 
 
+def committing_child(folder, version):
+    """Fork a process that commits a snapshot; return once it is about to."""
+    ready, tell = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            shelf = shelf_in(folder)
+            os.write(tell, b"!")
+            commit(shelf, version)
+        finally:
+            os._exit(0)
+    os.close(tell)
+    assert os.read(ready, 1) == b"!"
+    os.close(ready)
+    return child
+
+
 def test_killed_while_committing(tmp_path):
     """After each kill the newest snapshot is the one before or the one that was being written."""
     shelf = shelf_in(tmp_path)
     commit(shelf, 0)
+    child = committing_child(tmp_path, 1)
     begin = time.monotonic()
-    commit(shelf, 1)
+    os.waitpid(child, 0)
     usual = time.monotonic() - begin
-    before, killed, newer = 1, 0, 0
+    before, killed, newer = version_in(shelf), 0, 0
+    assert before == 1
     begin = time.monotonic()
     for number in range(2, KILLS + 2):
-        child = os.fork()
-        if child == 0:
-            try:
-                commit(shelf_in(tmp_path), number)
-            finally:
-                os._exit(0)
-        time.sleep(random.uniform(0, usual * 2))
+        child = committing_child(tmp_path, number)
+        time.sleep(random.uniform(0, usual * 1.5))
         os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         killed += os.WIFSIGNALED(status)
@@ -88,6 +102,7 @@ def test_killed_while_committing(tmp_path):
         before = found
         if time.monotonic() - begin > SECONDS:
             break
+    print(f"{killed} kills while committing, {newer} new snapshots, each whole")
     assert killed > 20
     assert newer > 0
     # Every line of the history can be read, not only the last.
