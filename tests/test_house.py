@@ -22,6 +22,7 @@ ROOT = Path(bktools.__file__).parent
 FLOORS = {
     "errors": 0,
     "settings": 0,
+    "disk": 0,
     "progress": 0,
     "views": 0,
     "contract": 1,

@@ -10,16 +10,16 @@ import datetime as dt
 import hashlib
 import io
 import json
-import os
-import secrets
 import zipfile
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from bktools import disk
 from bktools.errors import PlanError, StorageError
 from bktools.export.plan import ExportOptions, ExportPlan, totals_of
 from bktools.frames.schema import to_arrow, to_pandas
@@ -73,28 +73,24 @@ def write_plan(plan: ExportPlan, path: Path, *, made_for: str, made_by: str) -> 
         "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in members.items()},
     }
     members[HEAD] = json.dumps(head, indent=2, ensure_ascii=False, default=str).encode()
-    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        # Taking the name first: two plans to the same file do not meet.
+        disk.exclusive(path).close()
     except FileExistsError:
         raise StorageError(f"{path} exists already: give another file, or remove it first") from None
     except OSError as error:
         raise StorageError(f"the plan {path} cannot be written: {error.strerror}") from error
     try:
-        with os.fdopen(os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            with zipfile.ZipFile(file, "w") as archive:
-                for name, data in members.items():
-                    archive.writestr(name, data)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-    except BaseException as error:
+        return disk.write_whole(path, lambda file: _archive(file, members))
+    except BaseException:
         path.unlink(missing_ok=True)
-        unfinished.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise StorageError(f"the plan {path} cannot be written: {error.strerror}") from error
         raise
-    return path
+
+
+def _archive(file: IO[bytes], members: Mapping[str, bytes]) -> None:
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
 
 
 def read_plan(path: Path) -> PlanFile:

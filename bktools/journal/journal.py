@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from bktools import disk
 from bktools.errors import JournalError, StorageError
 from bktools.journal.schema import MIGRATIONS
 from bktools.settings import Settings
@@ -129,7 +130,7 @@ class Journal:
                 self._connection.backup(copy)
                 copy.execute("PRAGMA journal_mode = DELETE")
             unfinished.replace(target)
-            _sync_folder(target.parent)
+            disk.folder_to_disk(target.parent)
         except BaseException as error:
             target.unlink(missing_ok=True)
             if isinstance(error, OSError | sqlite3.Error):
@@ -181,7 +182,7 @@ def _open(path: Path) -> sqlite3.Connection:
     is_new = not path.parent.exists()
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     if is_new:
-        _sync_folder(path.parent.parent)
+        disk.folder_to_disk(path.parent.parent)
     connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
     try:
         # By name, never by opening it: closing a second handle would drop the locks of every connection of this
@@ -201,17 +202,6 @@ def _open(path: Path) -> sqlite3.Connection:
 def _require_wal(connection: sqlite3.Connection, path: Path) -> None:
     if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
         raise StorageError(f"the journal {path} cannot be kept safely on this file system: choose another data_dir")
-
-
-def _sync_folder(folder: Path) -> None:
-    """Put the names in a folder on disk, where the system can."""
-    if os.name != "posix":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _statements(script: str) -> Iterator[str]:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.errors import ArgumentError, StorageError
+from bktools import disk
+from bktools.errors import ArgumentError
 from bktools.frames.schema import to_arrow
 from bktools.progress import progress as progress_bar
 
@@ -133,35 +130,7 @@ def to_csv(frame: pd.DataFrame, path: str | Path, profile: str = "excel", *, pro
                 )
                 bar.update(len(part))
 
-    return write_whole(path, write)
-
-
-def write_whole(path: str | Path, write: Callable[[IO[bytes]], Any]) -> Path:
-    """Write a file that only its owner reads, the whole of it or nothing."""
-    path = Path(path)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    with disk_errors(path):
-        try:
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                write(file)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
-    return path
-
-
-@contextmanager
-def disk_errors(path: Path) -> Iterator[None]:
-    """Turn what the disk refuses into one line."""
-    try:
-        yield
-    except OSError as error:
-        if isinstance(error, StorageError):
-            raise
-        raise StorageError(f"{path} cannot be written: {error.strerror or error}") from error
+    return disk.write_whole(path, write)
 
 
 def _as_text(column: pa.ChunkedArray, form: Profile) -> pa.ChunkedArray:

@@ -12,11 +12,11 @@ from typing import IO, Any
 import pandas as pd
 import pyarrow as pa
 
+from bktools import disk
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.schema import to_arrow
 from bktools.progress import Bar
 from bktools.progress import progress as progress_bar
-from bktools.reports.delimited import write_whole
 
 # What a sheet of a workbook holds at most.
 MAX_ROWS = 1_048_576
@@ -111,7 +111,7 @@ def write_workbook(
             for name, table in arrow.items():
                 _write_sheet(book.add_worksheet(name), table, book, looks, bar)
 
-    return write_whole(path, write)
+    return disk.write_whole(path, write)
 
 
 def check_sheets(tables: Mapping[str, pd.DataFrame]) -> None:

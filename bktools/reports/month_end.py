@@ -20,13 +20,14 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from bktools import disk
 from bktools.errors import InputError, StorageError
 from bktools.export import ExportPlan
 from bktools.journal.journal import this_process
 from bktools.reconcile import Reconciliation
 from bktools.reports.bars import figure_of_its_own
 from bktools.reports.coverage import plot_coverage
-from bktools.reports.delimited import disk_errors, to_csv, write_whole
+from bktools.reports.delimited import to_csv
 from bktools.reports.excel import too_large, write_workbook
 from bktools.reports.export_value import plot_ageing
 
@@ -119,7 +120,7 @@ def check_target(folder: Path) -> None:
         raise InputError(f"{folder} is a file: give another folder with --out")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).is_file():
         raise InputError(f"{folder} holds something else than a close: give another folder with --out")
-    with disk_errors(folder):
+    with disk.storage_errors(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         probe = folder.parent / f".{folder.name}.{secrets.token_hex(4)}"
         probe.mkdir(mode=0o700)
@@ -145,7 +146,7 @@ def write_month_end(close: Close, folder: Path, profile: str = "excel") -> Path:
     """
     check_target(folder)
     staging = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
-    with disk_errors(folder):
+    with disk.storage_errors(folder):
         try:
             staging.mkdir(mode=0o700)
             files = {}
@@ -157,7 +158,7 @@ def write_month_end(close: Close, folder: Path, profile: str = "excel") -> Path:
             for name, plot in PICTURES.items():
                 files[name] = _described(_picture(close, plot, staging / name))
             text = json.dumps(_manifest(close, files, profile), indent=2, ensure_ascii=False, default=str)
-            write_whole(staging / MANIFEST, lambda file: file.write(f"{text}\n".encode()))
+            disk.write_whole(staging / MANIFEST, lambda file: file.write(f"{text}\n".encode()))
             _keep_earlier(folder)
             staging.replace(folder)
         finally:
@@ -205,7 +206,7 @@ def _picture(close: Close, plot: Callable[[Close, Axes], Axes], path: Path) -> P
     plot(close, figure.add_subplot())
     note = "sandbox: not real books" if close.environment == "sandbox" else close.environment
     figure.suptitle(f"Month-end {close.period} · {note}", fontsize=11, x=0.01, ha="left")
-    return write_whole(path, lambda file: figure.savefig(file, format="png", dpi=140))
+    return disk.write_whole(path, lambda file: figure.savefig(file, format="png", dpi=140))
 
 
 def _last_day(period: str) -> dt.date:

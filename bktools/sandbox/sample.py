@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import csv
 import io
-import os
-import tempfile
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from itertools import cycle
 from pathlib import Path
 
+from bktools import disk
 from bktools.sandbox.chart import chart_of_accounts
 from bktools.sandbox.world import World
 
@@ -83,7 +82,12 @@ def write_sample_data(
     world = World(seed, companies, categories, employees)
     chart = "\ufeff" + _csv(_CHART_HEADINGS, _chart_rows(), delimiter=";", line_end="\r\n")
     entries = _csv(_ENTRY_HEADINGS, entry_rows(world), delimiter=",", line_end="\n")
-    return _replace(target / CHART_FILE, chart), _replace(target / ENTRIES_FILE, entries)
+    return _written(target / CHART_FILE, chart), _written(target / ENTRIES_FILE, entries)
+
+
+def _written(path: Path, text: str) -> Path:
+    # Sample data are no secret.
+    return disk.write_whole(path, lambda file: file.write(text.encode()), private=False)
 
 
 def _chart_rows() -> Iterable[tuple[str, ...]]:
@@ -153,19 +157,3 @@ def _csv(headings: Sequence[str], rows: Iterable[Sequence[str]], *, delimiter: s
     writer.writerow(headings)
     writer.writerows(rows)
     return text.getvalue()
-
-
-def _replace(path: Path, text: str) -> Path:
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(text.encode("utf-8"))
-            file.flush()
-            os.fsync(file.fileno())
-        # Sample data are no secret, and a temporary file is made as one.
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    return path

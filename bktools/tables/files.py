@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from bktools import disk
 from bktools.conversation import conversation
 from bktools.errors import StorageError
 from bktools.service import Service
-from bktools.tables import disk
 from bktools.tables.choice import ONE_HOUR, Choice, Moment
 from bktools.tables.questions import Company, category_jobs, employee_jobs
 from bktools.tables.reading import Job, read, warn_of_stale

@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from bktools import disk
 from bktools.errors import StorageError
-from bktools.tables import disk
 
 VERSION = 1
 NEWEST = "manifest.json"

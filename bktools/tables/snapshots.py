@@ -23,9 +23,10 @@ import filelock
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from bktools import disk
 from bktools.errors import StorageError
 from bktools.settings import Secret, Settings
-from bktools.tables import disk, manifest
+from bktools.tables import manifest
 from bktools.tables.manifest import Question, Snapshot
 from bktools.tables.writer import Writer, Written, footer_digest
 

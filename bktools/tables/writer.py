@@ -11,8 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from bktools import disk
 from bktools.errors import StorageError
-from bktools.tables import disk
 
 ROW_GROUP = 50_000
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import io
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
+
+from bktools.errors import StorageError
 
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
@@ -62,9 +65,49 @@ def beside(path: Path) -> Iterator[Path]:
 
 def replace_content(path: Path, content: bytes) -> None:
     """Give a file another content, as a whole: killed at any instant, it has the old one or the new one."""
+    _replace(path, lambda file: file.write(content))
+
+
+def write_whole(path: str | Path, write: Callable[[IO[bytes]], object], *, private: bool = True) -> Path:
+    """Write a file that somebody asked for, the whole of it or nothing.
+
+    Parameters
+    ----------
+    path : path
+        The file; one that is there is replaced.
+    write : callable
+        Is given the open file.
+    private : bool
+        Whether its owner alone can read it.
+
+    Raises
+    ------
+    StorageError
+        When the disk refuses; what was there is as it was.
+    """
+    path = Path(path)
+    with storage_errors(path):
+        _replace(path, write, private=private)
+    return path
+
+
+@contextmanager
+def storage_errors(path: Path) -> Iterator[None]:
+    """Turn what the disk refuses into one line."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, StorageError):
+            raise
+        raise StorageError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def _replace(path: Path, write: Callable[[IO[bytes]], object], *, private: bool = True) -> None:
     with beside(path) as new:
         with exclusive(new) as file:
-            file.write(content)
+            write(file)
             to_disk(file)
+        if not private:
+            new.chmod(0o644)
         new.replace(path)
     folder_to_disk(path.parent)
