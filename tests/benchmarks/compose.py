@@ -3,7 +3,7 @@
 Both check IDs, repeats and the chain entry → category → account, put what is ready into batches of one company by date
 and ID with a digest each, and add up totals. Added memory is the peak above what the entries take.
 
-Run: python tests/benchmarks/compose.py --entries 5000000 --companies 300 --rounds 3
+Run: python tests/benchmarks/run.py compose [--tiny].
 """
 
 from __future__ import annotations
@@ -24,12 +24,15 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from page import machine, write_section
 
 from bktools.export import compose_export_jobs
 from bktools.frames.schema import to_pandas
 
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+HEADING = "## Compose"
 CATEGORIES = 50  # of a company
+FASTER, SMALLER = 2.0, 2.0
 SIZE = 500
 
 
@@ -145,20 +148,40 @@ def measure(entries: int, companies: int, rounds: int) -> dict[str, dict[str, fl
     return medians | {"pandas / bktools": ratio}
 
 
+def table(entries: int, companies: int, measured: dict[str, dict[str, float]]) -> str:
+    """Return the measurements in Markdown."""
+    ways = [f"{way} {row['seconds']:.2f} s, {row['memory']:,.0f} MiB" for way, row in measured.items() if way in WAYS]
+    ratio = measured["pandas / bktools"]
+    work = f"compose {entries:,} entries in {companies} companies into batches of {SIZE}"
+    speed = "met" if ratio["seconds"] >= FASTER else f"missed by {1 - ratio['seconds'] / FASTER:.0%}"
+    memory = "met" if ratio["memory"] >= SMALLER else f"missed by {1 - ratio['memory'] / SMALLER:.0%}"
+    return f"""`python tests/benchmarks/run.py compose` writes this section.
+
+{machine("duckdb", "narwhals", "pandas", "pyarrow")}
+
+| work | measure | goal | reached | | notes |
+| --- | --- | --- | --- | --- | --- |
+| {work} | ÷ pandas, times faster | ≥ {FASTER:g} | {ratio["seconds"]:.2f} | {speed} | {"; ".join(ways)} |
+| {work} | added memory, pandas ÷ bktools | ≥ {SMALLER:g} | {ratio["memory"]:.2f} | {memory} | the plan itself, which holds every entry with its batch, is most of it |
+"""
+
+
+def run(*, tiny: bool, peers: bool) -> None:
+    """Measure, print the table and write it; a tiny run writes nothing."""
+    entries, companies, rounds = (3000, 5, 1) if tiny else (5_000_000, 300, 3)
+    text = table(entries, companies, measure(entries, companies, rounds))
+    print(text)
+    if not tiny:
+        write_section(HEADING, text)
+
+
 def main() -> None:
-    """Measure as the command line says and print a table."""
+    """Run one way in this process: each is measured in one of its own."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--entries", type=int, default=5_000_000)
-    parser.add_argument("--companies", type=int, default=300)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--one", choices=WAYS)
-    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--one", choices=WAYS, required=True)
+    parser.add_argument("--folder", type=Path, required=True)
     asked = parser.parse_args()
-    if asked.one:
-        run_one(asked.folder, asked.one)
-        return
-    for way, row in measure(asked.entries, asked.companies, asked.rounds).items():
-        sys.stdout.write(f"{way:<18} {row['seconds']:>8.2f} s {row['memory']:>9.1f} MiB\n")
+    run_one(asked.folder, asked.one)
 
 
 if __name__ == "__main__":

@@ -12,12 +12,12 @@ import time
 import venv
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
 from page_server import COMPANY
-from rows import Row, in_turn
+from rows import Row, in_turn, write
 
 from bktools.service import Service
 from bktools.settings import load_settings
@@ -97,7 +97,9 @@ def serving(rows: int, cap: int, latency: float = 0.0) -> Iterator[Server]:
         server.stop()
 
 
-def run(way: str, server: Server, rows: int, *, python: str = sys.executable, runs: int = 3, figure: str = "") -> float:
+def timed(
+    way: str, server: Server, rows: int, *, python: str = sys.executable, runs: int = 3, figure: str = ""
+) -> float:
     """Run a way in a process of its own and return its figure, when it has read every row."""
     with tempfile.TemporaryDirectory() as folder:
         command = [python, str(HERE / "ways.py"), way, server.url, folder, str(runs), *filter(None, [figure])]
@@ -126,13 +128,13 @@ def fetch(size: Size) -> list[Row]:
     work = f"fetch {size.rows:,} categories, pages of 1,000"
     with serving(size.rows, 1000) as server:
         ways: dict[str, Callable[[], float]] = {
-            name: functools.partial(run, name, server, size.rows) for name in ("bktools", "raw", "loop")
+            name: functools.partial(timed, name, server, size.rows) for name in ("bktools", "raw", "loop")
         }
         if size.peers:
-            ways["dlt"] = functools.partial(run, "dlt", server, size.rows, python=dlt_python(), runs=2)
+            ways["dlt"] = functools.partial(timed, "dlt", server, size.rows, python=dlt_python(), runs=2)
         seconds = in_turn(ways, size.rounds)
         before = server.sent()
-        run("bktools", server, size.rows, runs=1)
+        timed("bktools", server, size.rows, runs=1)
         pages = server.sent() - before
     ours, least = seconds["bktools"], math.ceil(size.rows / 1000)
     note = ", ".join(f"{name} {value:.3f} s" for name, value in seconds.items())
@@ -151,14 +153,15 @@ def fetch_slowly(size: Size) -> list[Row]:
     with serving(size.slow_rows, 100, size.latency) as server:
         names = ("bktools", "raw-16")
         seconds = in_turn(
-            {name: functools.partial(run, name, server, size.slow_rows, runs=1) for name in names}, min(size.rounds, 3)
+            {name: functools.partial(timed, name, server, size.slow_rows, runs=1) for name in names},
+            min(size.rounds, 3),
         )
         before = server.sent()
-        run("bktools", server, size.slow_rows, runs=1)
+        timed("bktools", server, size.slow_rows, runs=1)
         pages = server.sent() - before
         if size.peers:
-            seconds["loop"] = run("loop", server, size.slow_rows, runs=1)
-            seconds["dlt"] = run("dlt", server, size.slow_rows, python=dlt_python(), runs=1)
+            seconds["loop"] = timed("loop", server, size.slow_rows, runs=1)
+            seconds["dlt"] = timed("dlt", server, size.slow_rows, python=dlt_python(), runs=1)
     ours, least = seconds["bktools"], math.ceil(size.slow_rows / 100)
     note = ", ".join(f"{name} {value:.2f} s" for name, value in seconds.items())
     rows = [Row(work, "time ÷ raw sockets, 16 at once", ours / seconds["raw-16"], 1.1, at_most=True, note=note)]
@@ -177,7 +180,7 @@ def memory(size: Size) -> list[Row]:
     peaks = []
     for rows in (size.rows, size.many_rows):
         with serving(rows, 1000) as server:
-            peaks.append(run("bktools-file", server, rows, runs=1, figure="peak"))
+            peaks.append(timed("bktools-file", server, rows, runs=1, figure="peak"))
     work = f"memory of a fetch to Parquet, {size.rows:,} and {size.many_rows:,} rows"
     note = f"{peaks[0]:.0f} and {peaks[1]:.0f} MiB beyond the imports"
     return [Row(work, "second ÷ first", peaks[1] / max(peaks[0], 1.0), 1.2, at_most=True, note=note)]
@@ -226,3 +229,13 @@ def _seconds(work: Callable[[], object]) -> float:
 def measure(size: Size) -> list[Row]:
     """Return the rows of fetching and loading."""
     return [*fetch(size), *fetch_slowly(size), *memory(size), *warm(size)]
+
+
+def run(*, tiny: bool, peers: bool) -> None:
+    """Measure, print the table and write it; a tiny run writes nothing."""
+    size = TINY if tiny else Size()
+    rows = measure(size if peers else replace(size, peers=False))
+    for row in rows:
+        print(row.line())
+    if not tiny:
+        write(rows)

@@ -1,19 +1,14 @@
 """Benchmarks of reconciling: bktools, what an analyst writes in pandas, and datacompy on Polars, in turn.
 
-Run: python tests/benchmarks/reconcile.py [--tiny] [--without-peers]. It writes its section of RESULTS.md.
+Run: python tests/benchmarks/run.py reconcile [--tiny] [--without-peers].
 """
 
 from __future__ import annotations
 
-import argparse
-import importlib.metadata
 import json
-import os
-import platform
 import resource
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 import venv
@@ -23,11 +18,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from page import RESULTS, machine, write_section
 
 from bktools.reconcile import reconcile_accounts
 
 HERE = Path(__file__).parent
-RESULTS = HERE / "RESULTS.md"
 HEADING = "## Reconcile"
 PROFILE = (
     "of bktools' processor time the join with its differences takes two fifths, proving that no key is doubled a sixth, "
@@ -205,47 +200,24 @@ def measure(accounts: int, few: tuple[int, int], rounds: int, *, peers: bool) ->
 
 def write(rows: Sequence[Row], versions: str, *, path: Path = RESULTS) -> None:
     """Write the section of these benchmarks, and leave the others as they are."""
-    ours = ", ".join(
-        f"{name} {importlib.metadata.version(name)}" for name in ("duckdb", "narwhals", "pandas", "pyarrow")
-    )
-    machine = (
-        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end, "
-        f"Python {platform.python_version()}, {ours}{f'; peers {versions}' if versions else ''}"
-    )
-    section = [
-        HEADING,
+    about = machine("duckdb", "narwhals", "pandas", "pyarrow") + (f"; peers {versions}" if versions else "")
+    lines = [
+        "`python tests/benchmarks/run.py reconcile` writes this section.",
         "",
-        machine,
-        "",
-        "Medians and ratios of runs taken in turn in one session; seconds are of this machine only.",
+        about,
         "",
         "| work | measure | goal | reached | by processor time | | notes |",
         "| --- | --- | --- | --- | --- | --- | --- |",
         *[row.line() for row in rows],
-        "",
     ]
-    before = path.read_text(encoding="utf-8") if path.exists() else "# Results\n"
-    head, _, rest = before.partition(f"{HEADING}\n")
-    _, mark, after = rest.partition("\n## ")
-    parts = [head.rstrip("\n"), "", *section] + ([f"## {after}".rstrip("\n"), ""] if mark else [])
-    path.write_text("\n".join(parts), encoding="utf-8")
+    write_section(HEADING, "\n".join(lines), path)
 
 
-def main() -> None:
-    """Measure as the command line says, print the table and write it."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tiny", action="store_true", help="a few rows: does it still run? writes nothing")
-    parser.add_argument("--without-peers", action="store_true", help="make no virtual environment for datacompy")
-    parser.add_argument("--rounds", type=int, default=5)
-    asked = parser.parse_args()
-    size = (1_000, (100, 30)) if asked.tiny else (1_000_000, (1_000, 300))
-    rows, versions = measure(*size, 1 if asked.tiny else asked.rounds, peers=not asked.without_peers)
+def run(*, tiny: bool, peers: bool) -> None:
+    """Measure, print the table and write it; a tiny run writes nothing."""
+    size = (1_000, (100, 30)) if tiny else (1_000_000, (1_000, 300))
+    rows, versions = measure(*size, 1 if tiny else 5, peers=peers)
     for row in rows:
         print(row.line())
-    if not asked.tiny:
+    if not tiny:
         write(rows, versions)
-        print(f"written to {RESULTS}", file=sys.stderr)
-
-
-if __name__ == "__main__":
-    main()

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import os
-import platform
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from page import RESULTS, machine, write_section
+
 HEADING = "## Fetch and load"
-RESULTS = Path(__file__).with_name("RESULTS.md")
 VERSIONS = ("httpx", "msgspec", "numpy", "pandas", "pyarrow")
 
 
@@ -63,20 +61,13 @@ def in_turn(ways: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, f
 
 def write(rows: Sequence[Row], *, path: Path = RESULTS) -> None:
     """Write the table, with the machine and the versions."""
-    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in VERSIONS)
     lines = [
-        HEADING,
+        "`python tests/benchmarks/run.py loading` writes this section.",
         "",
-        "Medians and ratios of runs taken in turn in one session; the figures in seconds are of this machine only.",
-        "",
-        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, {versions}",
+        machine(*VERSIONS),
         "",
         "| work | measure | goal | reached | | notes |",
         "| --- | --- | --- | --- | --- | --- |",
         *[row.line() for row in rows],
     ]
-    # Other benchmarks have sections of their own on the page, before and after.
-    page = path.read_text(encoding="utf-8") if path.exists() else "# Results of the benchmarks\n\n"
-    before, _, rest = page.partition(f"{HEADING}\n")
-    _, mark, after = rest.partition("\n## ")
-    path.write_text(before + "\n".join(lines) + "\n" + mark + after, encoding="utf-8")
+    write_section(HEADING, "\n".join(lines), path)

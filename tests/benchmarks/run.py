@@ -1,29 +1,29 @@
-"""Run every benchmark and write RESULTS.md: python tests/benchmarks/run.py [--tiny] [--without-peers]."""
+"""Run benchmarks and write RESULTS.md: python tests/benchmarks/run.py [NAME ...] [--tiny] [--without-peers]."""
 
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 
+import compose
 import loading
-from rows import RESULTS, write
+import reconcile
+import sandbox
+
+BENCHMARKS = {"loading": loading.run, "reconcile": reconcile.run, "compose": compose.run, "sandbox": sandbox.run}
 
 
 def main() -> None:
     """Measure as the command line says."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tiny", action="store_true", help="a few rows: does it still run?")
+    parser.add_argument("names", nargs="*", help=f"of {', '.join(BENCHMARKS)}; all by default")
+    parser.add_argument("--tiny", action="store_true", help="a few rows: does it still run? writes nothing")
     parser.add_argument("--without-peers", action="store_true", help="make no virtual environment for the peers")
     asked = parser.parse_args()
-    size = loading.TINY if asked.tiny else loading.Size()
-    if asked.without_peers:
-        size = replace(size, peers=False)
-    rows = loading.measure(size)
-    for row in rows:
-        print(row.line())
-    if not asked.tiny:
-        write(rows)
-        print(f"written to {RESULTS}")
+    unknown = set(asked.names) - set(BENCHMARKS)
+    if unknown:
+        parser.error(f"there is no benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
+    for name in asked.names or BENCHMARKS:
+        BENCHMARKS[name](tiny=asked.tiny, peers=not asked.without_peers)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,12 @@
 """The sandbox with many categories: a page at the end against one at the start, and pages a second.
 
-Run: python tests/benchmarks/sandbox.py --categories 1000000 --rounds 30 --write
+Run: python tests/benchmarks/run.py sandbox [--tiny].
 """
 
 from __future__ import annotations
 
-import argparse
-import datetime as dt
 import http.client
 import json
-import os
-import platform
 import re
 import shlex
 import sqlite3
@@ -21,12 +17,12 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-RESULTS = Path(__file__).parent / "RESULTS.md"
+from page import machine, write_section
+
 HEADING = "## The sandbox"
 PAGE = 100
 SORTS = (
@@ -131,17 +127,16 @@ def measure(categories: int, rounds: int, pages: int) -> dict[str, Any]:
 
 
 def table(categories: int, measured: dict[str, Any]) -> str:
-    """Return the measurements as a section in Markdown."""
-    versions = ", ".join(f"{name} {version(name)}" for name in ("starlette", "uvicorn"))
-    machine = f"{platform.machine()}, {os.cpu_count()} cores shared with other work, Python {platform.python_version()}"
+    """Return the measurements in Markdown."""
     how = f"{categories:,} categories of one company, pages of {PAGE}, one client on loopback, the server a process of its own"
     rates = measured["rates"]
     spread = f"median of {len(rates)} rounds, {min(rates):.0f} to {max(rates):.0f}"
     made = f"{measured['made']:.0f} s, {measured['bytes'] / 2**20:,.0f} MiB"
-    return f"""{HEADING}
+    return f"""`python tests/benchmarks/run.py sandbox` writes this section.
 
-{how}. {machine}, SQLite {sqlite3.sqlite_version}, {versions}; {dt.datetime.now(dt.UTC):%Y-%m-%d}.
-`python tests/benchmarks/sandbox.py --write` writes this section.
+{machine("starlette", "uvicorn")}, SQLite {sqlite3.sqlite_version}
+
+{how}. Goals: end ÷ start ≤ 1.5, 500 pages a second or more.
 
 | sorted by | page at the start, ms | page at the end, ms | end ÷ start | very first page, ms |
 | --- | ---: | ---: | ---: | ---: |
@@ -158,28 +153,10 @@ def _row(keys: tuple[str, ...], found: dict[str, float]) -> str:
     return f"| {', '.join(keys) or 'nothing'} | {start:.2f} | {end:.2f} | {found['ratio']:.2f} | {first:.0f} |\n"
 
 
-def write(section: str, file: Path = RESULTS) -> None:
-    """Put the section into the results, in the place of the one that was there."""
-    text = file.read_text("utf-8") if file.exists() else "# Results\n"
-    before, _, rest = text.partition(f"{HEADING}\n")
-    after = re.search(r"^## .*", rest, re.MULTILINE | re.DOTALL)
-    parts = [before.rstrip("\n"), section.rstrip("\n"), *([after[0].rstrip("\n")] if after else [])]
-    file.write_text("\n\n".join(parts) + "\n", "utf-8")
-
-
-def main() -> None:
-    """Measure as the command line says, and print the section."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--categories", type=int, default=1_000_000)
-    parser.add_argument("--rounds", type=int, default=30)
-    parser.add_argument("--pages", type=int, default=1000)
-    parser.add_argument("--write", action="store_true", help="Also write it to RESULTS.md.")
-    asked = parser.parse_args()
-    section = table(asked.categories, measure(asked.categories, asked.rounds, asked.pages))
-    print(section)
-    if asked.write:
-        write(section)
-
-
-if __name__ == "__main__":
-    main()
+def run(*, tiny: bool, peers: bool) -> None:
+    """Measure, print the table and write it; a tiny run writes nothing."""
+    categories, rounds, pages = (300, 2, 5) if tiny else (1_000_000, 30, 1000)
+    text = table(categories, measure(categories, rounds, pages))
+    print(text)
+    if not tiny:
+        write_section(HEADING, text)

@@ -1,0 +1,14 @@
+"""The benchmark of the sandbox runs, at tiny size, so that it does not rot."""
+
+from __future__ import annotations
+
+import sandbox
+
+
+def test_benchmark_runs():
+    """Every figure of the table is measured."""
+    measured = sandbox.measure(categories=300, rounds=2, pages=5)
+    assert measured["ends"].keys() == set(sandbox.SORTS)
+    assert all(found["ratio"] > 0 for found in measured["ends"].values())
+    assert len(measured["rates"]) == 1
+    assert sandbox.table(300, measured).count("\n| ") == len(sandbox.SORTS) + 2
