@@ -11,10 +11,12 @@ def main() -> None:
     from bktools.cli.exits import Exit, exit_of
     from bktools.errors import BktoolsError
 
+    # Taken anywhere on the line, as the error that makes somebody want it is met at its end.
+    arguments = [argument for argument in sys.argv[1:] if argument != "--verbose"]
     try:
-        app()
+        app(arguments)
     except BktoolsError as error:
-        if "--verbose" in sys.argv:
+        if len(arguments) < len(sys.argv) - 1:
             raise
         print(f"bktools: {error}", file=sys.stderr)
         sys.exit(exit_of(error))

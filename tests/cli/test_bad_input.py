@@ -198,9 +198,10 @@ def test_full_disk_under_the_journal(run, small_disk):
 
 def test_verbose_shows_the_traceback(run):
     """--verbose shows where an error came from."""
-    done = run("--verbose", "month-end")
-    assert "Traceback" in done.stderr
-    assert done.returncode != 0
+    for arguments in (("--verbose", "month-end"), ("month-end", "--verbose")):
+        done = run(*arguments)
+        assert "Traceback" in done.stderr
+        assert done.returncode != 0
 
 
 def test_every_command_teaches_with_an_example(run):
