@@ -141,7 +141,7 @@ def fetch(size: Size) -> list[Row]:
     rows = [Row(work, "÷ httpx loop, times faster", seconds["loop"] / ours, 2.0, at_most=False, note=note)]
     if size.peers:
         rows.insert(0, Row(work, "÷ dlt, times faster", seconds["dlt"] / ours, 10.0, at_most=False))
-    why = "beyond the sockets: HTTP parsing (a quarter of the time), ids checked and counted, the file digested and synced"
+    why = "beyond the sockets: HTTP parsing, ids checked and counted, the file digested and synced"
     rows.append(Row(work, "time ÷ raw sockets", ours / seconds["raw"], 1.7, at_most=True, note=why))
     rows.append(Row(work, f"requests beyond {least}", pages - least, 2.0, at_most=True))
     return rows
