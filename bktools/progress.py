@@ -67,7 +67,8 @@ def note(text: str, *, shown: bool | None = None) -> None:
         As in `progress`.
     """
     if shown or (shown is None and _somebody_looks()):
-        print(text, file=sys.stderr)  # noqa: T201 - beside the bar, for whoever looks at it
+        # A notebook shows standard error as if something had gone wrong.
+        print(text, file=sys.stdout if in_notebook() else sys.stderr)  # noqa: T201 - for whoever looks at the bar
 
 
 def in_notebook() -> bool:
