@@ -68,7 +68,7 @@ def note(text: str, *, shown: bool | None = None) -> None:
     """
     if shown or (shown is None and _somebody_looks()):
         # A notebook shows standard error as if something had gone wrong.
-        print(text, file=sys.stdout if in_notebook() else sys.stderr)  # noqa: T201 - for whoever looks at the bar
+        print(text, file=sys.stdout if in_notebook() else sys.stderr)
 
 
 def in_notebook() -> bool:
