@@ -56,9 +56,7 @@ def connect(environment: str | None = None, **overrides: Any) -> Service:
 
 def open_service(settings: Settings) -> Service:
     """Begin the conversation that settings describe; the sandbox is started when they name it."""
-    if not settings.is_sandbox:
-        return Service(settings)
-    if settings.base_url is not None:
+    if not settings.is_sandbox or settings.base_url is not None:
         return Service(settings)
     server = Server(settings.state_dir).start()
     return Service(_at(server, settings), on_close=server.stop)

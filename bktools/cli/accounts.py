@@ -43,16 +43,14 @@ def create(
     Example: bktools accounts create --chart chart_of_accounts.csv --apply
     """
     from bktools.cli.reconcile import reconciled
-    from bktools.cli.tables import show
+    from bktools.cli.tables import counts, show
     from bktools.submit import create_accounts
 
     with conversation(environment, sandbox=sandbox, company=company) as service:
-        _, found = reconciled(service, chart, to_columns(column), delimiter, encoding)
+        found = reconciled(service, chart, to_columns(column), delimiter, encoding)
         made = create_accounts(found, apply=apply, service=service)
     show(made[["external_id", "name", "outcome", "message"]])
-    typer.echo(
-        ", ".join(f"{count} {outcome}" for outcome, count in made["outcome"].value_counts().items()) or "0 accounts"
-    )
+    typer.echo(counts(made["outcome"]) or "0 accounts")
 
 
 @app.command("import")

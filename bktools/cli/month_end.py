@@ -27,7 +27,7 @@ from bktools.cli.options import (
     the_company,
 )
 from bktools.cli.options import columns as to_columns
-from bktools.cli.tables import counted
+from bktools.cli.tables import counted, counts
 from bktools.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -184,8 +184,8 @@ def _close(
         accounts = create_accounts(before, apply=apply, service=service)
         known = load_accounts(company, service=service)
         after = reconcile_accounts(chart, known, categories) if apply else before
-    _say("accounts", _counts(accounts["outcome"]))
-    _say("findings", _counts(after.findings["severity"]))
+    _say("accounts", counts(accounts["outcome"]) or "none")
+    _say("findings", counts(after.findings["severity"]) or "none")
 
     with clock.step("compose"):
         plan = compose_export_jobs(
@@ -205,7 +205,7 @@ def _close(
 
     with clock.step("submit"):
         jobs = submit_export_jobs(plan, apply=apply, wait=wait, service=service)
-    _say("export jobs", _counts(jobs["outcome"]))
+    _say("export jobs", counts(jobs["outcome"]) or "none")
 
     close = Close(
         period=period,
@@ -253,17 +253,12 @@ def _say(step: str, text: str) -> None:
     typer.echo(f"  {step:<12} {text}")
 
 
-def _counts(values: pd.Series) -> str:
-    return ", ".join(f"{count} {value}" for value, count in values.value_counts().items()) or "none"
-
-
 def _verbs(actions: pd.DataFrame) -> str:
     order = ("create", "update", "archive", "unarchive", "none")
-    counts = actions["action"].value_counts()
+    found = actions["action"].value_counts()
     named = {"none": "right as they are"}
     return (
-        ", ".join(f"{counts[verb]} {named.get(verb, f'to {verb}')}" for verb in order if verb in counts)
-        or "no accounts"
+        ", ".join(f"{found[verb]} {named.get(verb, f'to {verb}')}" for verb in order if verb in found) or "no accounts"
     )
 
 

@@ -51,7 +51,7 @@ def reconcile(
     if fail_on is not None and fail_on not in FAIL_ON:
         raise ArgumentError("--fail-on", f"must be one of {', '.join(FAIL_ON)}", fail_on)
     with conversation(environment, sandbox=sandbox, company=company) as service:
-        _, found = reconciled(service, chart, to_columns(column), delimiter, encoding)
+        found = reconciled(service, chart, to_columns(column), delimiter, encoding)
     typer.echo(str(found))
     if out is not None:
         found.to_csv(out)
@@ -62,8 +62,8 @@ def reconcile(
 
 def reconciled(
     service: Service, chart: Path | None, columns: dict[str, str] | None, delimiter: str | None, encoding: str | None
-) -> tuple[pd.DataFrame, Reconciliation]:
-    """Return a chart, read and shown as recognised, and its reconciliation with what is known now."""
+) -> Reconciliation:
+    """Read a chart, show it as recognised, and return its reconciliation with what is known now."""
     from bktools.inputs.chart_of_accounts import read_chart_of_accounts
     from bktools.journal.accounts import load_accounts
     from bktools.reconcile import reconcile_accounts
@@ -74,7 +74,7 @@ def reconciled(
     frame = read_chart_of_accounts(path, columns=columns, company=company, delimiter=delimiter, encoding=encoding)
     typer.echo(recognised(frame))
     categories = load_categories(company, service=service)
-    return frame, reconcile_accounts(frame, load_accounts(company, service=service), categories)
+    return reconcile_accounts(frame, load_accounts(company, service=service), categories)
 
 
 def sample_files(service: Service) -> tuple[Path, Path]:

@@ -16,6 +16,11 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
     return f"{count} {noun if count == 1 else plural or noun + 's'}"
 
 
+def counts(values: pd.Series) -> str:
+    """Return how often each value occurs, the most frequent first; empty where there is none."""
+    return ", ".join(f"{count} {value}" for value, count in values.value_counts().items())
+
+
 def show(frame: pd.DataFrame, *, most: int = 50) -> None:
     """Print a frame as a table."""
     if frame.empty:

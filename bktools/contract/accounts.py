@@ -24,7 +24,6 @@ CREATE_ACCOUNT = Endpoint(
 LONGEST_TEXT = 255
 
 # ASSUMED: 201 says created, 200 that an existing account was matched.
-CREATED_STATUS = 201
 MATCHED_STATUS = 200
 
 

@@ -68,6 +68,10 @@ ACCOUNTS = _schema(
     },
 )
 
+# States of an account that the service is known to have. In any other it was refused, or may never have arrived: it
+# counts as not known and may be created again.
+KNOWN_STATES = ("CREATED", "MATCHED", "EXISTS", "IMPORTED")
+
 # Accounting entries as read from a file. A file without an approval column gives a frame without `status`, `approved`.
 ENTRIES = _schema(
     {"id": TEXT, "company_id": TEXT},

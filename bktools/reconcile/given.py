@@ -13,9 +13,6 @@ from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
 from bktools.frames.engine import Lazy, collect, in_memory, kept, lazy_frames
 
-# Accounts in any other state were refused, or may never have arrived: they count as not known.
-KNOWN_STATES = ("CREATED", "MATCHED", "EXISTS", "IMPORTED")
-
 # Columns that every row must have a value in. A missing external ID is a finding, not a reason to refuse the chart.
 FILLED: Mapping[str, tuple[str, ...]] = {
     "chart": ("archived",),
@@ -88,7 +85,7 @@ def read(chart: Any, accounts: Any, categories: Any) -> Given:
         # Accounts without a row are of no other company.
         others = seen["accounts"]
         company = seen["chart"].company if others.is_empty or others.company == seen["chart"].company else None
-    known = frames["accounts"].filter(nw.col("state").is_in(KNOWN_STATES))
+    known = frames["accounts"].filter(nw.col("state").is_in(schema.KNOWN_STATES))
     charts = _charts(frames["chart"])
     return Given(
         chart=frames["chart"],

@@ -20,7 +20,7 @@ from bktools.errors import (
     StatusError,
     UnreachableError,
 )
-from bktools.frames.schema import TEXT, to_arrow, to_pandas
+from bktools.frames.schema import KNOWN_STATES, TEXT, to_arrow, to_pandas
 from bktools.journal.accounts import record_accounts
 from bktools.journal.journal import Journal
 from bktools.progress import progress as progress_bar
@@ -32,8 +32,6 @@ REPEATS = RetryPolicy(attempts=3)
 
 # Intents are written in groups, each on disk before its first request.
 GROUP = 100
-
-KNOWN_STATES = ("CREATED", "MATCHED", "EXISTS", "IMPORTED")
 
 # After these the next account would fare no better.
 HOPELESS = (UnreachableError, AuthenticationError, ScopeError, ConfigurationError)
