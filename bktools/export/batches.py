@@ -69,7 +69,7 @@ def in_order(by_id: Array, companies: Array, days: Array) -> tuple[Array, Array]
 
 def batched(
     ready: pa.Table, begins: Array, days: Array, size: int, options: ExportOptions
-) -> tuple[pa.Table, pa.Array]:
+) -> tuple[pa.Table, pa.DictionaryArray]:
     """Return the batches of rows in the order of sending, and the batch ID of each row."""
     found: list[dict[str, Any]] = []
     company_ids = ready.column("company_id").take(pa.array(begins)).to_pylist()
@@ -87,8 +87,8 @@ def batched(
         )
     batches = pa.Table.from_pylist(found, schema=BATCHES)
     counts = batches.column("entries").to_numpy()
-    of_row = np.repeat(np.arange(len(found)), counts)
-    return batches, batches.column("batch_id").combine_chunks().take(pa.array(of_row))
+    of_row = np.repeat(np.arange(len(found), dtype=np.int32), counts)
+    return batches, pa.DictionaryArray.from_arrays(of_row, batches.column("batch_id").combine_chunks())
 
 
 def _batch_bounds(company_ids: list[str], begins: Array, rows: int, size: int) -> Iterator[tuple[str, int, int]]:

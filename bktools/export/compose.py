@@ -17,6 +17,7 @@ from bktools.export.batches import batched, days_of, in_order
 from bktools.export.identity import Array, Identity, coded, identity, is_lower
 from bktools.export.plan import ExportOptions, ExportPlan, plan_digest, totals_of
 from bktools.export.readiness import MESSAGES, unchecked, with_reason
+from bktools.export.rows import compact
 from bktools.export.selection import arrow_of, as_ids, as_mask, in_memory, refuse_missing
 from bktools.frames.engine import collect, lazy_frames
 from bktools.frames.schema import to_pandas
@@ -124,13 +125,13 @@ def compose_export_jobs(
     # What is made next is as large as the entries: nothing that is not needed lies beside it.
     del numbers, reasons, companies, is_ready
     pa.default_memory_pool().release_unused()
-    ready = rows.take(pa.array(order))
+    ready = compact(rows, order)
     batches, batch_ids = batched(ready, begins, days[order], size, options)
     ready = ready.append_column("batch_id", batch_ids)
     provenance = dict(entries.attrs.get("bktools", {})) if isinstance(entries, pd.DataFrame) else {}
     return ExportPlan(
         batches=to_pandas(batches, provenance),
-        entries=to_pandas(ready, provenance),
+        rows=ready,
         not_ready=to_pandas(not_ready, provenance),
         totals=to_pandas(totals_of(ready), provenance),
         options=options,

@@ -15,10 +15,16 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bktools import views
 from bktools.contract import export_jobs
 from bktools.errors import InputError, PlanError, StorageError
+from bktools.export.rows import whole
+from bktools.frames.schema import to_pandas
+
+# What of an entry decides what is sent.
+SENT = ("id", "company_id", "batch_id")
 
 
 @dataclass(frozen=True)
@@ -48,8 +54,8 @@ class ExportPlan:
     ----------
     batches : DataFrame
         One row a batch, in the order of sending: batch_id, company_id, entries (count), first_date, last_date.
-    entries : DataFrame
-        One row an entry that is ready, with its batch_id.
+    rows : pyarrow.Table
+        One row an entry that is ready, with its batch_id, in the order of sending; codes as dictionaries.
     not_ready : DataFrame
         One row an entry that is not, with reason and message.
     totals : DataFrame
@@ -65,13 +71,18 @@ class ExportPlan:
     """
 
     batches: pd.DataFrame
-    entries: pd.DataFrame
+    rows: pa.Table
     not_ready: pd.DataFrame
     totals: pd.DataFrame
     options: ExportOptions
     unchecked: tuple[str, ...]
     plan_id: str
     provenance: dict[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def entries(self) -> pd.DataFrame:
+        """One row an entry that is ready, with its batch_id; made from `rows` when it is first asked for."""
+        return to_pandas(whole(self.rows), self.provenance)
 
     def body(self, batch_id: str) -> bytes:
         """Return the request body of a batch, as it is sent.
@@ -81,50 +92,26 @@ class ExportPlan:
         PlanError
             When the plan has no such batch, or its entries are not those it was made with.
         """
-        return self._checked(batch_id).body
+        return self.request(batch_id).body
 
     def entry_ids(self, batch_id: str) -> list[str]:
         """Return the entries of a batch, in the order of sending."""
-        return self._checked(batch_id).entry_ids
+        return self.request(batch_id).entry_ids
 
-    def requests(self) -> Iterator[BatchRequest]:
-        """Yield what is sent for each batch, one at a time, each checked.
+    def request(self, batch_id: str) -> BatchRequest:
+        """Return what is sent for a batch, checked.
 
         Raises
         ------
         PlanError
-            When a batch, an entry or an option was changed, added, repeated or taken away since the plan was made.
+            When the plan has no such batch, or its entries are not those it was made with.
         """
-        listed = self.batches["batch_id"].to_list()
-        if plan_digest(listed, self.options) != self.plan_id:
-            raise PlanError("the batches of the plan are not those it was made with: compose it again")
-        if int(self.batches["entries"].sum()) != len(self.entries):
-            raise PlanError("the plan has entries of a batch it does not list, or lacks some: compose it again")
-        if not self.entries["id"].is_unique:
-            raise PlanError("the plan has an entry twice: compose it again")
-        for batch_id in listed:
-            yield self._checked(batch_id)
-
-    def verify(self) -> None:
-        """Check that the plan is what it was when it was made; raises as `requests` does."""
-        for _ in self.requests():
-            pass
-
-    @cached_property
-    def _places(self) -> dict[str, tuple[str, int, int]]:
-        """Company, begin and count of each batch; entries stand in the order of batches."""
-        counts = self.batches["entries"].to_list()
-        begins = accumulate(counts, initial=0)
-        named = zip(self.batches["batch_id"], self.batches["company_id"], begins, counts, strict=False)
-        return {batch_id: (company_id, begin, count) for batch_id, company_id, begin, count in named}
-
-    def _checked(self, batch_id: str) -> BatchRequest:
         if batch_id not in self._places:
             raise PlanError(f"the plan has no batch {batch_id}")
         company_id, begin, count = self._places[batch_id]
-        rows = self.entries.iloc[begin : begin + count]
-        ids = rows["id"].to_list()
-        is_whole = (rows["batch_id"] == batch_id).all() and (rows["company_id"] == company_id).all()
+        rows = self.rows.slice(begin, count)
+        ids = rows.column("id").to_pylist()
+        is_whole = _all_are(rows.column("batch_id"), batch_id) and _all_are(rows.column("company_id"), company_id)
         if not is_whole or batch_digest(company_id, ids, self.options) != batch_id:
             raise PlanError(
                 f"the entries of batch {batch_id} are not those it was planned with: compose the plan again"
@@ -137,6 +124,49 @@ class ExportPlan:
             vendor_based_bookkeeping=self.options.vendor_based_bookkeeping,
         )
         return BatchRequest(batch_id, company_id, ids, body)
+
+    def requests(self) -> Iterator[BatchRequest]:
+        """Yield what is sent for each batch, one at a time, each checked.
+
+        Raises
+        ------
+        PlanError
+            When a batch, an entry or an option was changed, added, repeated or taken away since the plan was made.
+        """
+        listed = self.batches["batch_id"].to_list()
+        if plan_digest(listed, self.options) != self.plan_id:
+            raise PlanError("the batches of the plan are not those it was made with: compose it again")
+        if int(self.batches["entries"].sum()) != len(self.rows):
+            raise PlanError("the plan has entries of a batch it does not list, or lacks some: compose it again")
+        if pc.count_distinct(self.rows.column("id")).as_py() != len(self.rows):
+            raise PlanError("the plan has an entry twice: compose it again")
+        if not self._shows_what_it_holds():
+            raise PlanError("the frame of the plan's entries was changed since it was made: compose it again")
+        for batch_id in listed:
+            yield self.request(batch_id)
+
+    def verify(self) -> None:
+        """Check that the plan is what it was when it was made; raises as `requests` does."""
+        for _ in self.requests():
+            pass
+
+    def _shows_what_it_holds(self) -> bool:
+        """Whether the frame of the entries, if somebody asked for it, still is what will be sent."""
+        shown = self.__dict__.get("entries")
+        if shown is None:
+            return True
+        if not set(SENT) <= set(shown.columns):
+            return False
+        held = to_pandas(whole(self.rows.select(SENT)))
+        return held.equals(shown[list(SENT)].reset_index(drop=True))
+
+    @cached_property
+    def _places(self) -> dict[str, tuple[str, int, int]]:
+        """Company, begin and count of each batch; entries stand in the order of batches."""
+        counts = self.batches["entries"].to_list()
+        begins = accumulate(counts, initial=0)
+        named = zip(self.batches["batch_id"], self.batches["company_id"], begins, counts, strict=False)
+        return {batch_id: (company_id, begin, count) for batch_id, company_id, begin, count in named}
 
     def to_csv(self, folder: str | Path) -> list[Path]:
         """Write `batches`, `entries`, `not_ready` and `totals` as plain CSV, readable by you alone; return the paths.
@@ -192,7 +222,7 @@ class ExportPlan:
 
     def _headline(self) -> str:
         batches = f"{len(self.batches):,} batch{'' if len(self.batches) == 1 else 'es'}"
-        return f"{len(self.entries):,} entries ready in {batches}, {len(self.not_ready):,} not ready"
+        return f"{len(self.rows):,} entries ready in {batches}, {len(self.not_ready):,} not ready"
 
     def _amounts(self) -> list[tuple[str, Decimal]]:
         if not {"currency", "amount"} <= set(self.totals.columns):
@@ -211,6 +241,10 @@ class ExportPlan:
         return (
             ["nothing to submit: repair what is not ready, then compose the plan again"] if len(self.not_ready) else []
         )
+
+
+def _all_are(column: pa.ChunkedArray, text: str) -> bool:
+    return bool(pc.unique(column).to_pylist() == [text])
 
 
 def batch_digest(company_id: str, entry_ids: list[str], options: ExportOptions) -> str:
@@ -245,7 +279,7 @@ def totals_of(entries: pa.Table) -> pa.Table:
                 "returns them"
             )
         sums.append(("amount", "sum"))
-    grouped = entries.group_by(keys).aggregate(sums)
+    grouped = whole(entries.group_by(keys).aggregate(sums))
     names = {"id_count": "entries", "amount_sum": "amount"}
     grouped = grouped.rename_columns([names.get(name, name) for name in grouped.column_names])
     return grouped.sort_by([(name, "ascending") for name in keys])

@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from bktools import disk
 from bktools.errors import PlanError, StorageError
 from bktools.export.plan import ExportOptions, ExportPlan, totals_of
+from bktools.export.rows import compact, whole
 from bktools.frames.schema import to_arrow, to_pandas
 
 VERSION = 1
@@ -60,7 +61,12 @@ def write_plan(plan: ExportPlan, path: Path, *, made_for: str, made_by: str) -> 
         When the file exists or cannot be written.
     """
     plan.verify()
-    members = {f"{name}.parquet": _parquet(to_arrow(getattr(plan, name))) for name in FRAMES}
+    frames = {
+        "batches": to_arrow(plan.batches),
+        "entries": whole(plan.rows),
+        "not_ready": to_arrow(plan.not_ready),
+    }
+    members = {f"{name}.parquet": _parquet(table) for name, table in frames.items()}
     head = {
         "version": VERSION,
         "plan_id": plan.plan_id,
@@ -126,11 +132,12 @@ def read_plan(path: Path) -> PlanFile:
 
 def _plan(head: dict[str, Any], frames: dict[str, pa.Table]) -> ExportPlan:
     provenance = head["provenance"]
+    rows = compact(frames["entries"])
     return ExportPlan(
         batches=to_pandas(frames["batches"], provenance),
-        entries=to_pandas(frames["entries"], provenance),
+        rows=rows,
         not_ready=to_pandas(frames["not_ready"], provenance),
-        totals=to_pandas(totals_of(frames["entries"]), provenance),
+        totals=to_pandas(totals_of(rows), provenance),
         options=ExportOptions(**head["options"]),
         unchecked=tuple(head["unchecked"]),
         plan_id=head["plan_id"],

@@ -10,7 +10,7 @@ import datetime as dt
 import math
 import time
 from collections.abc import Iterator
-from itertools import groupby
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -21,6 +21,7 @@ from bktools.errors import (
     ArgumentError,
     BktoolsError,
     JournalBusyError,
+    JournalError,
     PlanError,
     StorageError,
 )
@@ -125,10 +126,11 @@ def submit_export_jobs(
                 raise PlanError(reason)
         with progress_bar("export jobs", total=len(plan.batches), unit="batch", shown=progress) as bar:
             sender = _Sender(journal, plan, service, seconds, bar)
-            for company_id, own in groupby(plan.requests(), lambda batch: batch.company_id):
-                batches = list(own)
+            for company_id, own in plan.batches.groupby("company_id", sort=False)["batch_id"]:
+                # Made when their turn comes, so that never more than one of them is held.
+                batches = _Requests(plan, own.to_list())
                 if apply:
-                    rows += sender.send_company(company_id, batches)
+                    rows += sender.send_company(str(company_id), batches)
                 else:
                     rows += [_as_it_stands(journal, batch) for batch in batches]
     if rows and all(row["busy"] for row in rows):
@@ -145,6 +147,17 @@ def _seconds(wait: float | dt.timedelta) -> float:
     return float(wait)
 
 
+@dataclass(frozen=True)
+class _Requests:
+    """The requests of some batches of a plan, made anew each time they are gone through."""
+
+    plan: ExportPlan
+    batch_ids: list[str]
+
+    def __iter__(self) -> Iterator[BatchRequest]:
+        return map(self.plan.request, self.batch_ids)
+
+
 class _Sender:
     """What sends the batches of a plan, a company at a time."""
 
@@ -157,18 +170,22 @@ class _Sender:
         # Why nothing more is sent, of any company.
         self._hopeless = ""
 
-    def send_company(self, company_id: str, batches: list[BatchRequest]) -> list[dict[str, Any]]:
+    def send_company(self, company_id: str, batches: _Requests) -> list[dict[str, Any]]:
         """Send what can be sent of a company, and return a row a batch."""
         try:
             with sending_for(self._journal.folder, company_id):
                 # A sender may have died after this run began.
                 memory.give_up_lost(self._journal, company_id)
-                memory.plan_batches(self._journal, batches, self._plan.plan_id)
+                try:
+                    memory.plan_batches(self._journal, batches, self._plan.plan_id)
+                except JournalError as error:
+                    # Another process sent some of them since this run looked. What was sent before is told all the same.
+                    return [_row(batch, "BLOCKED", str(error)) for batch in batches]
                 return list(self._sent_in_order(batches))
         except JournalBusyError as error:
             return [_row(batch, "BLOCKED", str(error), busy=True) for batch in batches]
 
-    def _sent_in_order(self, batches: list[BatchRequest]) -> Iterator[dict[str, Any]]:
+    def _sent_in_order(self, batches: _Requests) -> Iterator[dict[str, Any]]:
         stopped = self._hopeless
         for batch in batches:
             found = memory.state_of(self._journal, batch.batch_id)

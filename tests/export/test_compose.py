@@ -107,12 +107,17 @@ def test_bad_arguments_are_one_line(entries, options, error, said):
     assert "\n" not in str(caught.value)
 
 
+def _with(rows: pa.Table, name: str, values: list[str | None]) -> pa.Table:
+    return rows.set_column(rows.schema.get_field_index(name), name, pa.array(values, pa.large_string()))
+
+
 CHANGES = {
-    "an entry taken away": lambda plan: {"entries": plan.entries.iloc[1:]},
-    "an entry twice": lambda plan: {"entries": pd.concat([plan.entries, plan.entries.head(1)])},
-    "entries in another order": lambda plan: {"entries": plan.entries.assign(id=plan.entries["id"].to_list()[::-1])},
-    "entries moved": lambda plan: {"entries": plan.entries.assign(batch_id=plan.entries["batch_id"].to_list()[::-1])},
-    "entries of another company": lambda plan: {"entries": plan.entries.assign(company_id=OTHER)},
+    "an entry taken away": lambda plan: {"rows": plan.rows.slice(1)},
+    "an entry twice": lambda plan: {"rows": pa.concat_tables([plan.rows, plan.rows.slice(0, 1)])},
+    "entries in another order": lambda plan: {"rows": _with(plan.rows, "id", plan.rows["id"].to_pylist()[::-1])},
+    "entries moved": lambda plan: {"rows": _with(plan.rows, "batch_id", plan.rows["batch_id"].to_pylist()[::-1])},
+    "entries of another company": lambda plan: {"rows": _with(plan.rows, "company_id", [OTHER] * len(plan.rows))},
+    "entries of no company": lambda plan: {"rows": _with(plan.rows, "company_id", [None] * len(plan.rows))},
     "a batch taken away": lambda plan: {"batches": plan.batches.iloc[1:]},
     "batches of another company": lambda plan: {"batches": plan.batches.assign(company_id=OTHER)},
     "another count": lambda plan: {"batches": plan.batches.assign(entries=[4, 2])},
@@ -127,6 +132,36 @@ def test_a_changed_plan_is_refused(entries, change):
     plan.verify()
     with pytest.raises(PlanError, match="compose"):
         replace(plan, **CHANGES[change](plan)).verify()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda frame: frame.__setitem__("id", frame["id"].to_list()[::-1]),
+        lambda frame: frame.loc.__setitem__((2, "id"), OTHER),
+        lambda frame: frame.loc.__setitem__(6, frame.loc[5]),
+        lambda frame: frame.pop("batch_id"),
+        lambda frame: frame.__setitem__("company_id", 7),
+    ],
+)
+def test_a_changed_frame_of_entries_is_refused(entries, change):
+    """Who takes an entry out of the frame that a plan shows is not left to believe that it is not sent."""
+    plan = compose_export_jobs(entries(6), max_entries=3)
+    plan.entries["note"] = "more columns change nothing of what is sent"
+    plan.verify()
+    change(plan.entries)
+    with pytest.raises(PlanError, match="frame of the plan's entries was changed"):
+        plan.verify()
+
+
+def test_changing_the_rows_it_was_made_from_changes_nothing(entries):
+    """A plan is frozen: what is written into the caller's frame afterwards is not in it."""
+    frame = entries(4, line=[1, 2, 3, 4], amount=[100, 200, 300, 400])
+    plan = compose_export_jobs(frame)
+    frame.loc[:, "amount"] = 0
+    frame.loc[:, "line"] = 0
+    assert plan.entries["amount"].sum() == plan.totals["amount"].sum() == 1000
+    assert plan.entries["line"].sum() == 10
 
 
 @pytest.mark.parametrize("kind", ["arrow", "duckdb", "narwhals"])
