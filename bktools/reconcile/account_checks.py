@@ -29,7 +29,8 @@ def missing_in_service(tables: Tables) -> list[Breach]:
 def missing_in_erp(tables: Tables) -> list[Breach]:
     """Find accounts in the service and not in the chart of their company."""
     archived = nw.col("archived").fill_null(False)
-    template = "{} is in the service and not in the chart: "
+    twin = nw.coalesce("looks_like", "zeros_like")
+    template = "{} is in the service and not in the chart"
     breach = Breach(
         "missing_in_erp",
         tables.pairs,
@@ -39,8 +40,10 @@ def missing_in_erp(tables: Tables) -> list[Breach]:
         external_id="external_id",
         account_id="account_id",
         message=nw.when(archived)
-        .then(line(template + "it is archived already, nothing to do", SERVICE_ACCOUNT))
-        .otherwise(line(template + "archive it in the service, or bring it back in the ERP", SERVICE_ACCOUNT)),
+        .then(line(template + ": it is archived already, nothing to do", SERVICE_ACCOUNT))
+        .when(~twin.is_null())
+        .then(line(template + ", which has {}: leave it as it is until that is settled", SERVICE_ACCOUNT, shown(twin)))
+        .otherwise(line(template + ": archive it in the service, or bring it back in the ERP", SERVICE_ACCOUNT)),
     )
     return [breach]
 

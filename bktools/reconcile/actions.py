@@ -21,6 +21,7 @@ def judged(pairs: Lazy) -> Lazy:
     archived, active = nw.col("archived").fill_null(False), ~nw.col("archived").fill_null(True)
     name, code, tax = nw.col("name_differs"), nw.col("code_differs"), nw.col("tax_code_differs")
     likes, zeros = nw.col("looks_like"), nw.col("zeros_like")
+    alike, cut = ~likes.is_null(), ~zeros.is_null()
     rules: list[tuple[nw.Expr, str, str | nw.Expr]] = [
         (~nw.col("charted"), "none", "no chart of accounts was given for this company"),
         ((nw.col("chart_rows") > 1).fill_null(False), "none", "the external ID is on several rows of the chart"),
@@ -30,11 +31,13 @@ def judged(pairs: Lazy) -> Lazy:
         (new & is_long("erp_name"), "none", f"the name has more than {LONGEST_TEXT} characters"),
         (new & is_long("erp_code"), "none", f"the code has more than {LONGEST_TEXT} characters"),
         # What was created cannot be taken back, and an account that is there under another spelling would be doubled.
-        (~likes.is_null(), "none", line("looks like {}, which the service has: make the external IDs the same", likes)),
-        (~zeros.is_null(), "none", line("looks like {}, which the service has: read the chart's file as text", zeros)),
+        (new & alike, "none", line("looks like {}, which the service has: make the external IDs the same", likes)),
+        (new & cut, "none", line("looks like {}, which the service has: read the chart's file as text", zeros)),
         # The chart is mirrored whole: categories of the service may be on accounts that the ERP has archived.
         (new & erp_archived, "create", "in the chart, archived, and not in the service"),
         (new, "create", "in the chart and not in the service"),
+        (gone & active & alike, "none", line("looks like {} of the chart: make the external IDs the same", likes)),
+        (gone & active & cut, "none", line("looks like {} of the chart: read the chart's file as text", zeros)),
         (gone & active, "archive", "in the service and not in the chart"),
         (gone & archived, "none", "not in the chart and archived in the service"),
         (gone, "none", "not in the chart; whether it is archived in the service is unknown"),

@@ -57,7 +57,7 @@ def category_on_account_to_be_archived(tables: Tables) -> list[Breach]:
         "category_on_account_to_be_archived",
         "to_be_archived_account",
         line(template, CATEGORY, ACCOUNT),
-        action="archive",
+        action=nw.col("account_action"),
     )
 
 
@@ -130,7 +130,7 @@ def category_tax_code_ambiguous(tables: Tables) -> list[Breach]:
     )
 
 
-def _broken(tables: Tables, check: str, state: str, message: nw.Expr, action: str = "none") -> list[Breach]:
+def _broken(tables: Tables, check: str, state: str, message: nw.Expr, action: str | nw.Expr = "none") -> list[Breach]:
     return _of_category(
         tables,
         check,
@@ -150,7 +150,7 @@ def _of_category(
     *,
     severity: str | nw.Expr,
     message: nw.Expr,
-    action: str = "none",
+    action: str | nw.Expr = "none",
     field: str | None = None,
     erp_value: str | None = None,
     service_value: str | None = None,

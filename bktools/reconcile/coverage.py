@@ -24,7 +24,7 @@ COVERAGE_COLUMNS = [
 def cover(given: Given, pairs: Lazy) -> Lazy:
     """Return one row per category with the account behind it.
 
-    The columns above, and for the checks: `account_code`; `erp_tax`, the tax code that the chart has of the account,
+    The columns above, and for the checks: `account_code`, `account_action`; `erp_tax`, the tax code that the chart has of the account,
     where it has it once; `first_tax`, `last_tax` of all accounts that the category's own tax code is used for;
     `of_this_name`, how many categories the company has of the name. `pairs` are the remarkable ones, judged: an account
     that is not among them is as in the chart.
@@ -51,7 +51,8 @@ def cover(given: Given, pairs: Lazy) -> Lazy:
         .agg(erp_tax=nw.col("tax_code_external_id").min(), chart_rows=nw.len())
         .filter(nw.col("chart_rows") == 1)
     )
-    verbs = pairs.select(*KEY, account_action="action")
+    gone = nw.col("chart_rows").is_null() & nw.col("charted")
+    verbs = pairs.select(*KEY, account_action="action", lost=gone | (nw.col("action") == "archive"))
     covered = (
         categories.join(named, on=["company_id", "account_id"], how="left")
         .join(charted, on=KEY, how="left")
@@ -65,7 +66,7 @@ def cover(given: Given, pairs: Lazy) -> Lazy:
         .then(nw.lit("unknown_account"))
         .when(archived)
         .then(nw.lit("archived_account"))
-        .when((nw.col("account_action") == "archive").fill_null(False))
+        .when(nw.col("lost").fill_null(False))
         .then(nw.lit("to_be_archived_account"))
         .otherwise(nw.lit("covered"))
     )
@@ -75,4 +76,4 @@ def cover(given: Given, pairs: Lazy) -> Lazy:
         first_tax=nw.col("erp_tax").min().over(*tax),
         last_tax=nw.col("erp_tax").max().over(*tax),
         of_this_name=nw.col("category_id").count().over(*name),
-    ).select(*COVERAGE_COLUMNS, "account_code", "erp_tax", "first_tax", "last_tax", "of_this_name")
+    ).select(*COVERAGE_COLUMNS, "account_code", "account_action", "erp_tax", "first_tax", "last_tax", "of_this_name")

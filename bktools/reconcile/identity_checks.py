@@ -155,7 +155,7 @@ def _alike(tables: Tables, check: str, like: str, template: str) -> list[Breach]
     breach = Breach(
         check,
         tables.pairs,
-        ~nw.col(like).is_null(),
+        nw.col("service_rows").is_null() & ~nw.col(like).is_null(),
         severity="error",
         external_id="external_id",
         field="external_id",

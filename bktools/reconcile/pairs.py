@@ -62,7 +62,7 @@ class Pairs:
     def remarkable(self) -> Lazy:
         """Return the pairs that anything is to be said about: among a million accounts, a few.
 
-        `looks_like`, `zeros_like` name the account of the service alone that one of the chart alone is like.
+        `looks_like`, `zeros_like` name the account that the other side alone has and one that a side alone has is like.
         """
         pairs = self._single(self.joined.filter(_is_remarkable()))
         if self.several is not None:
@@ -142,17 +142,19 @@ def _is_remarkable() -> nw.Expr:
 
 
 def _with_likes(pairs: Lazy) -> Lazy:
-    """Add which account of the service alone, the first by external ID, each of the chart alone is like."""
+    """Add which account of the other side alone, the first by external ID, each that one side alone has is like."""
     new, gone = nw.col("service_rows").is_null(), nw.col("chart_rows").is_null() & nw.col("charted")
     spelled = pairs.with_columns(
+        new=nw.when(new).then(nw.col("external_id")),
         gone=nw.when(gone).then(nw.col("external_id")),
         bare=nw.col("external_id").str.replace_all(BLANKS, "").str.to_lowercase(),
         digits=without_zeros("external_id"),
     )
-    return spelled.with_columns(
-        looks_like=nw.when(new).then(nw.col("gone").min().over("company_id", "bare")),
-        zeros_like=nw.when(new).then(nw.col("gone").min().over("company_id", "digits")),
-    ).drop("gone", "bare", "digits")
+    likes = {
+        name: nw.when(new).then(nw.col("gone").min().over(*key)).when(gone).then(nw.col("new").min().over(*key))
+        for name, key in (("looks_like", ("company_id", "bare")), ("zeros_like", ("company_id", "digits")))
+    }
+    return spelled.with_columns(**likes).drop("new", "gone", "bare", "digits")
 
 
 def _differences(compared: frozenset[str]) -> dict[str, nw.Expr]:

@@ -23,6 +23,7 @@ def reconcile(chart, accounts, categories):
     news = set(chart_by) - set(known_by)
     goners = {key for key in set(known_by) - set(chart_by) if key[0] in charted}
     like = {spelling: _likes(news, goners, spelling) for spelling in (_bare, _without_zeros)}
+    twins = {spelling: _likes(goners, news, spelling) for spelling in like}
     for key in sorted(set(chart_by) | set(known_by)):
         ours, theirs = chart_by.get(key, []), known_by.get(key, [])
         company, external_id = key
@@ -43,6 +44,11 @@ def reconcile(chart, accounts, categories):
             elif verb == "create" and key in like[_without_zeros]:
                 similar = like[_without_zeros][key]
                 verb, why = "none", f"looks like {similar}, which the service has: read the chart's file as text"
+            elif verb == "archive" and key in twins[_bare]:
+                verb, why = "none", f"looks like {twins[_bare][key]} of the chart: make the external IDs the same"
+            elif verb == "archive" and key in twins[_without_zeros]:
+                similar = twins[_without_zeros][key]
+                verb, why = "none", f"looks like {similar} of the chart: read the chart's file as text"
         if len(ours) > 1 or len(theirs) > 1:
             erp, service = ({} if ours else None), ({} if theirs else None)
             for side in (ours, theirs):
@@ -95,7 +101,7 @@ def reconcile(chart, accounts, categories):
         judged = row["id"] is not None and not row["archived"] and row["company_id"] in companies
         if judged and (row["company_id"], row["id"]) not in used:
             find("account_unused", "info", "none", row, external_id=row["external_id"], account_id=row["id"])
-    coverage = _cover(find, chart_by, known, categories, verbs)
+    coverage = _cover(find, chart_by, known, categories, verbs, goners)
     return found, actions, coverage
 
 
@@ -201,7 +207,7 @@ def _compare(find, erp, service, verb, charted):
             find("leading_zeros_lost", "error", "none", row, **of, field=field, **values)
 
 
-def _cover(find, chart_by, known, categories, verbs):
+def _cover(find, chart_by, known, categories, verbs, goners):
     coverage = []
     names = Counter((row["company_id"], row["name"]) for row in categories if row["name"] is not None)
     taxed = defaultdict(set)
@@ -219,7 +225,7 @@ def _cover(find, chart_by, known, categories, verbs):
             state = "unknown_account"
         elif any(other["archived"] for other in rows):
             state = "archived_account"
-        elif verbs.get(key) == "archive":
+        elif verbs.get(key) == "archive" or key in goners:
             state = "to_be_archived_account"
         else:
             state = "covered"
@@ -239,9 +245,10 @@ def _cover(find, chart_by, known, categories, verbs):
         "no_account": ("category_without_account", "none"),
         "unknown_account": ("category_on_unknown_account", "none"),
         "archived_account": ("category_on_archived_account", "none"),
-        "to_be_archived_account": ("category_on_account_to_be_archived", "archive"),
     }
     for row, external_id, state, erp_tax in facts:
+        verb = verbs.get((row["company_id"], external_id))
+        broken["to_be_archived_account"] = ("category_on_account_to_be_archived", verb)
         of = {"external_id": external_id, "account_id": row["account_id"], "category_id": row["id"]}
         warning = "info" if row["archived"] else "warning"
         if state in broken:
