@@ -96,7 +96,8 @@ def draw(summary: pd.DataFrame, ax: Axes | None) -> Axes:
     ax.set_title("Reconciliation of the chart of accounts", loc="left")
     ax.spines[["top", "right"]].set_visible(False)
     if checks:
-        ax.legend(frameon=False, loc="lower right")
+        # Beside the bars, where it covers none.
+        ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0, fontsize="small")
     else:
         ax.text(0.5, 0.5, "no findings", transform=ax.transAxes, ha="center", va="center")
         ax.set_xticks([])

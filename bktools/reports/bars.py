@@ -14,6 +14,7 @@ from bktools.progress import in_notebook
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+WIDTH = 10.0
 SHOWN_GROUPS = 20
 FEWEST_PLACES = 3
 LONGEST_LABEL = 34
@@ -31,6 +32,11 @@ FONTS = (
 )  # fmt: skip
 
 
+def height(groups: int, parts: int) -> float:
+    """Return how high a figure is, in inches, that has room for groups and for a legend of parts."""
+    return 1.3 + max(0.3 * max(groups, FEWEST_PLACES), 0.2 * parts)
+
+
 def axes_for(ax: Axes | None, groups: int, parts: int) -> Axes:
     """Return the axes given, or those of a new figure as high as the groups need.
 
@@ -39,7 +45,7 @@ def axes_for(ax: Axes | None, groups: int, parts: int) -> Axes:
     """
     if ax is not None:
         return ax
-    size = (10, 1.3 + max(0.3 * max(groups, FEWEST_PLACES), 0.2 * parts))
+    size = (WIDTH, height(groups, parts))
     if "matplotlib.pyplot" in sys.modules or in_notebook():
         import matplotlib.pyplot as plt
 
@@ -137,7 +143,9 @@ def _finish(ax: Axes, names: list[str], *, title: str, note: str, unit: str) -> 
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
     ax.set_yticks(range(len(names)), [readable(name) for name in names])
-    ax.set_ylim(max(len(names), FEWEST_PLACES) - 0.4, -0.6)
+    # A single bar stands in the middle, as high as one of three.
+    middle, half = (len(names) - 1) / 2, max(len(names), FEWEST_PLACES) / 2 + 0.1
+    ax.set_ylim(middle + half, middle - half)
     ax.set_xlabel(readable(unit))
     ax.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     ax.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))

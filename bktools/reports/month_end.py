@@ -25,7 +25,7 @@ from bktools.errors import InputError, StorageError
 from bktools.export import ExportPlan
 from bktools.journal.journal import this_process
 from bktools.reconcile import Reconciliation
-from bktools.reports.bars import figure_of_its_own
+from bktools.reports import bars
 from bktools.reports.coverage import plot_coverage
 from bktools.reports.delimited import to_csv
 from bktools.reports.excel import too_large, write_workbook
@@ -98,6 +98,9 @@ REPORTS: dict[str, Callable[[Close], pd.DataFrame]] = {
 }
 
 WORKBOOK = "month-end.xlsx"
+
+# Inches above a picture for what it is of.
+HEADING = 0.3
 
 PICTURES: dict[str, Callable[[Close, Axes], Axes]] = {
     "reconciliation.png": lambda close, ax: close.after.plot(ax=ax),
@@ -202,8 +205,9 @@ def _sheets(close: Close) -> dict[str, pd.DataFrame]:
 
 
 def _picture(close: Close, plot: Callable[[Close, Axes], Axes], path: Path) -> Path:
-    figure = figure_of_its_own((10, 5))
-    plot(close, figure.add_subplot())
+    figure = bars.figure_of_its_own((bars.WIDTH, bars.height(0, 0)))
+    ax = plot(close, figure.add_subplot())
+    figure.set_figheight(HEADING + bars.height(len(ax.get_yticks()), len(ax.get_legend_handles_labels()[0])))
     note = "sandbox: not real books" if close.environment == "sandbox" else close.environment
     figure.suptitle(f"Month-end {close.period} · {note}", fontsize=11, x=0.01, ha="left")
     return disk.write_whole(path, lambda file: figure.savefig(file, format="png", dpi=140))

@@ -75,6 +75,17 @@ def test_one_company_is_drawn_by_kind_of_change():
         bktools.plot_changes(pd.DataFrame({"a": []}))
 
 
+def test_legends_cover_nothing(close: Close):
+    """The legend of every plot stands beside the axes, not on a bar or its figure."""
+    for axes in (
+        close.after.plot(),
+        bktools.plot_coverage(close.after),
+        bktools.plot_ageing(close.plan, as_of=dt.date(2026, 10, 31)),
+    ):
+        axes.figure.draw_without_rendering()
+        assert axes.get_legend().get_window_extent().x0 > axes.get_window_extent().x1
+
+
 def test_value_is_of_one_currency(close: Close):
     """Amounts of two currencies are never added; the title has the exact sum and what is not drawn."""
     entries = close.plan.entries
