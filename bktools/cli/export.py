@@ -52,7 +52,8 @@ def compose(
     from bktools.journal.journal import this_process
 
     with conversation(environment, sandbox=sandbox, company=company) as service:
-        read = read_entries(entries or sample_files(service)[1], columns=to_columns(entry_column))
+        path = entries or sample_files(service, "the file of accounting entries")[1]
+        read = read_entries(path, columns=to_columns(entry_column))
         only = company or service.settings.company
         plan = compose_export_jobs(
             read,
@@ -66,12 +67,12 @@ def compose(
             vendor_based_bookkeeping=vendor_based,
         )
         _say_plan(plan)
-        path = out or Path(f"export-{plan.plan_id}.plan")
-        write_plan(plan, path, made_for=service.settings.identity, made_by=this_process())
+        file = out or Path(f"export-{plan.plan_id}.plan")
+        write_plan(plan, file, made_for=service.settings.identity, made_by=this_process())
     if csv is not None:
         plan.to_csv(csv)
-    again = f"bktools export submit {shlex.quote(str(path))}{_same(environment, sandbox)}"
-    typer.echo(f"\nWritten to {path}; nothing was sent. Next: {again}")
+    again = f"bktools export submit {shlex.quote(str(file))}{_same(environment, sandbox)}"
+    typer.echo(f"\nWritten to {file}; nothing was sent. Next: {again}")
 
 
 @app.command("submit")
@@ -225,4 +226,4 @@ def _say_outcomes(sent: pd.DataFrame) -> None:
 
 
 def _same(environment: str | None, sandbox: bool) -> str:
-    return " --sandbox" if sandbox else f" --environment {environment}" if environment else ""
+    return " --sandbox" if sandbox else f" --environment {shlex.quote(environment)}" if environment else ""

@@ -70,19 +70,19 @@ def reconciled(
     from bktools.tables.load import load_categories
 
     company = the_company(service)
-    path = chart or sample_files(service)[0]
+    path = chart or sample_files(service, "--chart")[0]
     frame = read_chart_of_accounts(path, columns=columns, company=company, delimiter=delimiter, encoding=encoding)
     typer.echo(recognised(frame))
     categories = load_categories(company, service=service)
     return reconcile_accounts(frame, load_accounts(company, service=service), categories)
 
 
-def sample_files(service: Service) -> tuple[Path, Path]:
-    """Return the sample files of the sandbox's world; with another environment, say which files must be named."""
+def sample_files(service: Service, asked: str = "--chart and --entries") -> tuple[Path, Path]:
+    """Return the sample files of the sandbox's world; with another environment, say what must be given."""
     from bktools.sandbox.sample import write_sample_data
 
     if not service.settings.is_sandbox:
-        raise ArgumentError("--chart", "must name the ERP's chart of accounts (and --entries the accounting entries)")
+        raise ArgumentError(asked, "must be given: sample files are for the sandbox alone")
     return write_sample_data(service.settings.state_dir / "sample-data")
 
 

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from bktools.contract import rules
 from bktools.contract.rules import UUID_REGEX
-from bktools.errors import InputError
+from bktools.errors import ArgumentError, InputError
 from bktools.export.batches import batched, days_of, in_order
 from bktools.export.identity import Array, Identity, coded, identity, is_lower
 from bktools.export.plan import ExportOptions, ExportPlan, plan_digest, totals_of
@@ -104,6 +104,8 @@ def compose_export_jobs(
     >>> len(plan.batches), plan.not_ready["reason"].to_list()
     (1, ['not_a_uuid'])
     """
+    if entries is None:
+        raise ArgumentError("entries", "must be a frame of accounting entries, as read_entries returns it")
     size = rules.whole_number("max_entries", max_entries, smallest=1)
     company = None if company is None else rules.uuid_text("company", company)
     options = ExportOptions(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 
 from bktools.contract import rules
+from bktools.contract.accounts import LONGEST_TEXT
 from bktools.conversation import conversation
 from bktools.errors import InputError
 from bktools.frames.schema import ACCOUNTS, to_arrow, to_pandas
@@ -18,34 +19,45 @@ from bktools.inputs.accounts import read_accounts
 from bktools.journal.journal import Journal, now, record_event
 from bktools.service import Service
 
-COLUMNS = ("company_id", "external_id", "state", "account_id", "name", "code", "tax_code_external_id", "archived")
+KEY = ("company_id", "external_id")
+KNOWN = ("state", "account_id", "name", "code", "tax_code_external_id", "archived", "metadata", "message")
+
+# What a list of accounts may say beside their IDs, each with its rule.
+SAID: Mapping[str, Callable[[str, object], object]] = {
+    "name": rules.text,
+    "code": rules.text,
+    "tax_code_external_id": rules.text,
+    "archived": rules.flag,
+    "metadata": rules.text,
+}
 
 
-def record_accounts(journal: Journal, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write what became known of accounts, all of them or none.
+def record_accounts(journal: Journal, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write what became known of accounts, all of them or none. What a row does not say stays as it is known.
 
     Parameters
     ----------
     journal : Journal
         Open.
-    rows : sequence of mapping
-        `company_id`, `external_id`, `state`, and what is known of `account_id`, `name`, `code`,
-        `tax_code_external_id`, `archived`, `metadata` (JSON text), `message`.
+    rows : iterable of mapping
+        `company_id`, `external_id`, `state`, and what is said of `account_id`, `name`, `code`,
+        `tax_code_external_id`, `archived`, `metadata` (JSON text), `message`; None says that there is none.
     """
-    names = (*COLUMNS, "metadata", "message", "updated_at")
-    updates = ", ".join(f"{name} = excluded.{name}" for name in names[2:])
-    sql = (
-        f"INSERT INTO accounts ({', '.join(names)}) VALUES ({', '.join('?' * len(names))}) "  # noqa: S608 - our own names
-        f"ON CONFLICT (company_id, external_id) DO UPDATE SET {updates}"
-    )
     stamp = now().isoformat()
     with journal.transaction() as connection:
         for row in rows:
-            key = (row["company_id"], row["external_id"])
+            key = tuple(row[name] for name in KEY)
             found = connection.execute(
                 "SELECT state FROM accounts WHERE company_id = ? AND external_id = ?", key
             ).fetchone()
-            connection.execute(sql, [*(row.get(name) for name in names[:-1]), stamp])
+            said = [name for name in KNOWN if name in row]
+            names = (*KEY, *said, "updated_at")
+            updates = ", ".join(f"{name} = excluded.{name}" for name in names[2:])
+            connection.execute(
+                f"INSERT INTO accounts ({', '.join(names)}) VALUES ({', '.join('?' * len(names))}) "  # noqa: S608 - our own names
+                f"ON CONFLICT (company_id, external_id) DO UPDATE SET {updates}",
+                [*key, *(row[name] for name in said), stamp],
+            )
             before = found["state"] if found else None
             record_event(connection, "account", json.dumps(key), before, row["state"], row.get("message"))
 
@@ -107,7 +119,8 @@ def import_accounts(
     Parameters
     ----------
     source : path or DataFrame
-        With id (UUID) and external_id; name, code, archived, tax_code_external_id, company_id where it has them.
+        With id (UUID) and external_id; name, code, archived, tax_code_external_id, company_id where it has them. What
+        it has no column for stays as it is known.
     company : str, optional
         UUID of their company, for a list that does not say it; the configured one by default.
     service : Service, optional
@@ -120,8 +133,9 @@ def import_accounts(
 
     Raises
     ------
-    InputError
-        When the list cannot be read, or does not say which company it is of; nothing was changed.
+    ArgumentError, InputError
+        When the list cannot be read, a value breaks a rule, an external ID is there twice, or nothing says which
+        company it is of; nothing was changed.
 
     Notes
     -----
@@ -137,29 +151,42 @@ def import_accounts(
     ['IMPORTED']
     """
     service = conversation(service)
-    frame = source if isinstance(source, pd.DataFrame) else read_accounts(source)
-    name = "the frame" if isinstance(source, pd.DataFrame) else str(source)
-    missing = [column for column in ("id", "external_id") if column not in frame.columns]
-    if missing:
-        raise InputError(f"has no column {missing[0]}; it has {', '.join(map(str, frame.columns))}", source=name)
-    fallback = company or service.settings.company
-    rows = []
-    for number, row in enumerate(to_arrow(frame).to_pylist(), 1):
-        company_id = row.get("company_id") or fallback
-        if company_id is None:
-            raise InputError("does not say which company its accounts are of: give company= (--company)", source=name)
-        rows.append(
-            {
-                **row,
-                "company_id": rules.uuid_text(f"company_id of account {number} in {name}", company_id),
-                "external_id": rules.text(
-                    f"external_id of account {number} in {name}", row["external_id"], shortest=1, longest=255
-                ),
-                "account_id": rules.uuid_text(f"id of account {number} in {name}", row["id"]),
-                "state": "IMPORTED",
-                "message": f"imported from {Path(name).name}",
-            }
-        )
+    if isinstance(source, pd.DataFrame):
+        name, frame = "the frame", source
+    else:
+        name, frame = str(source), read_accounts(source)
+        # The reader fills up what the file does not say.
+        frame = frame[list(frame.attrs["bktools"]["columns"])]
+    rows = list(_imported(frame, name, company or service.settings.company))
     with Journal(service.settings) as journal:
         record_accounts(journal, rows)
     return load_accounts(service=service)
+
+
+def _imported(frame: pd.DataFrame, source: str, fallback: str | None) -> Iterator[dict[str, Any]]:
+    """Yield what a list says of each account, checked."""
+    missing = [column for column in ("id", "external_id") if column not in frame.columns]
+    if missing:
+        raise InputError(f"has no column {missing[0]}; it has {', '.join(map(str, frame.columns))}", source=source)
+    seen: dict[tuple[str, str], int] = {}
+    for number, row in enumerate(to_arrow(frame).to_pylist(), 1):
+        where = f"of account {number} in {source}"
+        company_id = row.get("company_id") or fallback
+        if company_id is None:
+            raise InputError("does not say which company its accounts are of: give company= (--company)", source=source)
+        account: dict[str, Any] = {
+            "company_id": rules.uuid_text(f"company_id {where}", company_id),
+            "external_id": rules.text(f"external_id {where}", row["external_id"], shortest=1, longest=LONGEST_TEXT),
+            "account_id": rules.uuid_text(f"id {where}", row["id"]),
+            "state": "IMPORTED",
+            "message": f"imported from {Path(source).name}",
+        }
+        for name in SAID.keys() & row.keys():
+            account[name] = None if row[name] is None else SAID[name](f"{name} {where}", row[name])
+        first = seen.setdefault((account["company_id"], account["external_id"]), number)
+        if first != number:
+            raise InputError(
+                f"has the external ID {account['external_id']} twice, as accounts {first} and {number}: keep one of them",
+                source=source,
+            )
+        yield account

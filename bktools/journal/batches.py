@@ -63,8 +63,9 @@ def obstacle(journal: Journal, batch: Batch) -> str:
     if not others:
         return ""
     other = others[0]
+    resolve = journal.command(f"export resolve {other['batch_id']}")
     way_out = (
-        f"withdraw that batch first (bktools export resolve {other['batch_id']} --outcome released)"
+        f"withdraw that batch first ({resolve} --outcome released)"
         if other["state"] == "PLANNED"
         else "compose again with history=load_export_jobs(entries=True)"
     )
@@ -183,11 +184,12 @@ def how_to_settle(journal: Journal, row: sqlite3.Row) -> str:
     )
     more = row["entries"] - len(entries)
     named = ", ".join(entry["entry_id"] for entry in entries) + (f" and {more} more" if more > 0 else "")
+    listed = journal.command(f"export history --entries --batch {row['batch_id']}")
+    resolve = journal.command(f"export resolve {row['batch_id']}")
     return (
         f"batch {row['batch_id']} of company {row['company_id']}, sent {row['sent_at']}, may have been booked: look up "
-        f"its {row['entries']} entries in the accounting system ({named}; all of them: bktools export history --entries "
-        f"--batch {row['batch_id']}), then say what you found: bktools export resolve {row['batch_id']} "
-        '--outcome accepted|released --evidence "..." --by NAME'
+        f"its {row['entries']} entries in the accounting system ({named}; all of them: {listed}), then say what you "
+        f'found: {resolve} --outcome accepted|released --evidence "..." --by NAME'
     )
 
 

@@ -148,7 +148,9 @@ def resolve_export_job(
         recover(journal)
         found = state_of(journal, batch_id)
         if found is None:
-            raise JournalError(f"there is no batch {batch_id} in the journal: bktools export history lists them")
+            raise JournalError(
+                f"there is no batch {batch_id} in the journal: {journal.command('export history')} lists them"
+            )
         if found["state"] != "UNKNOWN" and (found["state"], outcome) != ("PLANNED", "released"):
             raise JournalError(
                 f"batch {batch_id} is {found['state']}: only one whose outcome is UNKNOWN is settled by hand, and only "

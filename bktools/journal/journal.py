@@ -7,6 +7,7 @@ import getpass
 import os
 import platform
 import secrets
+import shlex
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -17,7 +18,7 @@ from typing import Any, Self
 from bktools import disk
 from bktools.errors import JournalError, StorageError
 from bktools.journal.schema import MIGRATIONS
-from bktools.settings import Settings
+from bktools.settings import SANDBOX, Settings
 
 FILE = "journal.sqlite"
 PATIENCE = 30.0  # seconds that a write waits for another process's
@@ -52,6 +53,7 @@ class Journal:
         self.folder = settings.state_dir
         self.path = self.folder / FILE
         self._identity = settings.identity
+        self._environment = settings.environment
 
     def __enter__(self) -> Self:
         try:
@@ -72,6 +74,11 @@ class Journal:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._connection.close()
+
+    def command(self, words: str) -> str:
+        """Return a command as a message gives it, to be run as it stands: it names this journal's environment."""
+        named = "--sandbox" if self._environment == SANDBOX else f"--environment {shlex.quote(self._environment)}"
+        return f"bktools {words} {named}"
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:

@@ -78,6 +78,12 @@ def read(chart: Any, accounts: Any, categories: Any) -> Given:
             compared &= set(frame.collect_schema())
         frames[name] = _typed(frame, name)
     seen = {name: _seen(frame, name, count_ids=own and name != "categories") for name, frame in frames.items()}
+    # The same UUID in capitals is the same company. A frame of one company that has none is left as it is, and quick.
+    frames |= {
+        name: frame.with_columns(nw.col("company_id").str.to_lowercase())
+        for name, frame in frames.items()
+        if not seen[name].is_plain
+    }
     if seen["chart"].without_company:
         company: str | None = _only_company(*frames.values())
         frames["chart"] = frames["chart"].with_columns(nw.lit(company).alias("company_id"))
@@ -125,7 +131,8 @@ class _Seen(NamedTuple):
     """What one pass over a frame shows."""
 
     without_company: int
-    company: str | None  # the one that all rows are of, if there is one
+    company: str | None  # the one that all rows are of, if there is one, in lower case
+    is_plain: bool  # whether it stands there in lower case
     is_empty: bool
     unique: bool  # whether each row has an external ID of its own
 
@@ -148,9 +155,11 @@ def _seen(frame: Lazy, name: str, *, count_ids: bool) -> _Seen:
         count = row[f"gaps_{column}"]
         if count:
             raise InputError(f"column {column} is empty in {count} row{'s' if count > 1 else ''}: fill it", source=name)
+    one = row["first"] if row["first"] == row["last"] else None
     return _Seen(
         row["without_company"],
-        row["first"] if row["first"] == row["last"] else None,
+        None if one is None else one.lower(),
+        one is not None and one == one.lower(),
         row["rows"] == 0,
         row.get("ids") == row["rows"],
     )

@@ -15,7 +15,7 @@ from bktools.reconcile.given import Given
 
 KEY = ["company_id", "external_id"]
 ERP = ["erp_name", "erp_code", "erp_archived", "erp_tax", "chart_rows"]
-SERVICE = ["account_id", "name", "code", "archived", "tax", "service_rows"]
+SERVICE = ["account_id", "name", "code", "archived", "tax", "told", "service_rows"]
 DIFFERENCES = ["name_differs", "code_differs", "tax_code_differs", "archived_differs"]
 
 # What a spreadsheet or a person may add to a text without anybody seeing it. Spelled out, because engines do not agree
@@ -48,8 +48,9 @@ class Pairs:
     """The chart joined with the accounts known here; rows without an external ID are left out.
 
     Each row has the key; `erp_*` as the chart has it; `account_id`, `name`, `code`, `archived`, `tax` as the service
-    has it; `chart_rows`, `service_rows` how many rows have the key (null: none); `charted` whether there is a chart for
-    the company; `*_differs`, named as their checks. What is ambiguous (several rows of a key) is null.
+    has it, and whether it `told` them all itself; `chart_rows`, `service_rows` how many rows have the key (null: none);
+    `charted` whether there is a chart for the company; `*_differs`, named as their checks. What is ambiguous (several
+    rows of a key) is null.
 
     `several` are the keys of more than one row, None where it is known that there are none; `charted` the companies of
     the chart, None where it is known that every account is of them.
@@ -102,7 +103,15 @@ def pair(given: Given) -> Pairs:
         chart_rows=nw.lit(1, nw.Int64),
     )
     service = given.accounts.filter(~is_empty("external_id")).select(
-        *KEY, "name", "code", "archived", account_id="id", tax="tax_code_external_id", service_rows=nw.lit(1, nw.Int64)
+        *KEY,
+        "name",
+        "code",
+        "archived",
+        account_id="id",
+        tax="tax_code_external_id",
+        # A list that was imported may have no column for what the service has.
+        told=~nw.col("id").is_null() & (nw.col("state") != "IMPORTED"),
+        service_rows=nw.lit(1, nw.Int64),
     )
     # The company is long and always the same: left out of the key, joining takes two thirds of the time.
     key = KEY if given.company is None else ["external_id"]
@@ -159,7 +168,7 @@ def _with_likes(pairs: Lazy) -> Lazy:
 
 def _differences(compared: frozenset[str]) -> dict[str, nw.Expr]:
     """Return the flag of each field: both sides have the account and say something different."""
-    told = ~nw.col("account_id").is_null()
+    told = nw.col("told")
     # (flag, column of the chart, column of the service, name of both, where the service's side is known)
     fields = [
         # The service always has a name and a flag, so a missing one is unknown, not different.

@@ -8,9 +8,10 @@ from typing import Any, Protocol
 import pandas as pd
 import pyarrow as pa
 
-from bktools.contract.accounts import Account
+from bktools.contract.accounts import Account, create_body
 from bktools.conversation import conversation
 from bktools.errors import (
+    ArgumentError,
     AuthenticationError,
     ConfigurationError,
     DuplicateAccountError,
@@ -86,8 +87,8 @@ def create_accounts(
     ------
     ServiceError
         When the service cannot be reached or refuses the credential; what was created is in the journal, run again.
-    InputError
-        When an account breaks a rule of the interface; nothing is sent.
+    ArgumentError, InputError
+        When it is no reconciliation, or an account breaks a rule of the interface; nothing is sent.
 
     Notes
     -----
@@ -106,11 +107,15 @@ def create_accounts(
     >>> made["outcome"].to_list()
     ['CREATED']
     """
+    if not hasattr(reconciliation, "actions"):
+        kind = type(reconciliation).__name__
+        raise ArgumentError("reconciliation", f"must be what reconcile_accounts returns, is a {kind}")
     missing = [column for column in NEEDED if column not in reconciliation.actions.columns]
     if missing:
         raise InputError(f"the actions of the reconciliation have no column {missing[0]}")
     actions = to_arrow(reconciliation.actions).select(list(NEEDED)).to_pylist()
-    wanted = [action for action in actions if action["action"] == "create"]
+    # Everything is checked before anything is sent.
+    wanted = [_checked(action) for action in actions if action["action"] == "create"]
     service = conversation(service)
     if not apply:
         rows = [_row(account, "PLANNED", None, "would be created") for account in wanted]
@@ -124,6 +129,18 @@ def create_accounts(
             rows.append(row)
             bar.update(1)
     return _frame(rows, service, applied=True)
+
+
+def _checked(account: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an account as it is sent."""
+    sent = {name: account[name] for name in ("name", "code", "tax_code_external_id")}
+    # A frame that had gaps elsewhere may hold a flag as another type.
+    sent["archived"] = bool(account["archived"])
+    try:
+        body = create_body(account["company_id"], account["external_id"], **sent)
+    except ArgumentError as error:
+        raise InputError(f"account {account['external_id']!r} cannot be created: {error}; nothing was sent") from None
+    return {"company_id": body["companyId"], "external_id": body["externalId"], **sent}
 
 
 def _created(journal: Journal, wanted: Sequence[Mapping[str, Any]], service: Service) -> Iterator[dict[str, Any]]:
@@ -146,14 +163,7 @@ def _sent(account: Mapping[str, Any], service: Service, budget: Budget) -> dict[
     """Send one create and return what the journal is to remember."""
 
     def once() -> Account:
-        return service.create_account(
-            account["company_id"],
-            account["external_id"],
-            account["name"],
-            archived=bool(account["archived"]),
-            code=account["code"],
-            tax_code_external_id=account["tax_code_external_id"],
-        )
+        return service.create_account(**account)
 
     try:
         answer = repeated(once, REPEATS, budget)

@@ -92,7 +92,7 @@ def submit_export_jobs(
     PlanError
         When the plan was changed since it was made, or holds entries that another batch sent; nothing is sent.
     ArgumentError
-        When `wait` is no number of seconds; nothing is sent.
+        When it is no plan, or `wait` is no number of seconds; nothing is sent.
     JournalBusyError
         When another process sends for a company of the plan; nothing is sent for it.
     JournalError, StorageError
@@ -114,6 +114,8 @@ def submit_export_jobs(
     >>> sent["outcome"].to_list(), sent["job_id"].equals(again["job_id"])
     (['ACCEPTED'], True)
     """
+    if not isinstance(plan, ExportPlan):
+        raise ArgumentError("plan", f"must be what compose_export_jobs returns, is a {type(plan).__name__}")
     seconds = _seconds(wait)
     service = conversation(service)
     rows: list[dict[str, Any]] = []
@@ -260,8 +262,8 @@ class _Sender:
         except (BktoolsError, OSError) as error:
             raise StorageError(
                 f"batch {batch.batch_id} is {outcome.state} ({outcome.message}), but the journal could not be written: "
-                f"{error}; keep this line, the journal will say UNKNOWN: settle it with bktools export resolve "
-                f"{batch.batch_id}"
+                f"{error}; keep this line, the journal will say UNKNOWN: settle it with "
+                f"{self._journal.command(f'export resolve {batch.batch_id}')}"
             ) from error
 
 

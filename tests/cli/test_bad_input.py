@@ -134,7 +134,7 @@ def test_files_must_be_named_without_the_sandbox(run):
         BKTOOLS_COMPANY="9b48711b-7e43-4f5c-8a36-341a5037711f",
     )
     assert done.returncode == Exit.INPUT
-    assert "--chart must name" in one_line(done)
+    assert "--chart and --entries must be given" in one_line(done)
 
 
 def test_nothing_configured(run):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import re
+import shlex
 import urllib.request
 from pathlib import Path
 
@@ -62,18 +64,9 @@ def test_doubt_is_settled_by_following_the_message(run, service):
     assert "UNKNOWN" in history
     reasons = Path("month-end-2026-10/entries_not_ready.csv").read_text(encoding="utf-8-sig")
     assert "in_doubt" in reasons
-    settled = run(
-        "export",
-        "resolve",
-        waiting,
-        "--sandbox",
-        "--outcome",
-        "released",
-        "--evidence",
-        "not in the ERP",
-        "--by",
-        "Ada",
-    )
+    command = re.search(r"bktools (export resolve .+) --outcome", run("export", "status", "--sandbox").stdout)[1]
+    assert waiting in command
+    settled = run(*shlex.split(command), "--outcome", "released", "--evidence", "not in the ERP", "--by", "Ada")
     assert (settled.returncode, settled.stderr) == (Exit.DONE, "")
     done = run("month-end", "--sandbox", "--apply", "--max-entries", "150")
     assert done.returncode == Exit.DONE

@@ -196,3 +196,10 @@ def test_columns_that_are_not_what_they_must_be(entries, columns, said):
     with pytest.raises(InputError, match=said) as caught:
         compose_export_jobs(entries(2, **columns))
     assert "\n" not in str(caught.value)
+
+
+def test_something_else_than_entries_is_refused():
+    """The line says what is needed."""
+    for wrong in (None, 7, [1]):
+        with pytest.raises(ArgumentError, match="must be a"):
+            compose_export_jobs(wrong)

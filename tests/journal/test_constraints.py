@@ -175,6 +175,19 @@ def test_what_waits_for_another_company_is_not_taken(journal):
     """An entry that waits in a batch of another company: one of the two is wrong, and a person must say which."""
     memory.plan_batches(journal, [batch("a", ENTRIES[:3])], "first")
     other = BatchRequest("b", "00000000-0000-4000-8000-00000000000f", ENTRIES[2:4], b"{}")
-    with pytest.raises(JournalError, match="bktools export resolve a --outcome released"):
+    with pytest.raises(JournalError, match="bktools export resolve a --sandbox --outcome released"):
         memory.plan_batches(journal, [other], "second")
     assert memory.state_of(journal, "a")["state"] == "PLANNED"
+
+
+def test_a_damaged_body_is_not_sent(journal, by_hand):
+    """A body that is not the one that was planned stays where it is, and so does its batch."""
+    memory.plan_batches(journal, [batch("a", ENTRIES[:2])], "plan")
+    for (name,) in by_hand.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+        by_hand.execute(f"DROP TRIGGER {name}")
+    by_hand.execute("UPDATE batches SET body = ?", (b'{"accountingEntryIds": []}',))
+    with pytest.raises(JournalError, match="body of batch a in the journal is damaged: nothing was sent"):
+        memory.begin_sending(journal, "a")
+    found = memory.state_of(journal, "a")
+    assert found is not None
+    assert found["state"] == "PLANNED"

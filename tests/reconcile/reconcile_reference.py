@@ -137,7 +137,7 @@ def _likes(news, goners, spelling):
 
 def _differing(erp, service):
     """Return the fields that both know and say differently."""
-    told = service["id"] is not None
+    told = service["id"] is not None and service["state"] != "IMPORTED"
     fields = []
     for field in ("name", "code", "tax_code_external_id", "archived"):
         optional = field in ("code", "tax_code_external_id")

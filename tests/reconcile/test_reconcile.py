@@ -173,6 +173,27 @@ def test_accounts_of_another_company_are_left_alone():
     assert result.findings["check"].tolist() == ["company_without_chart"]
 
 
+@pytest.mark.parametrize(("state", "found"), [("CREATED", {"code_differs", "tax_code_differs"}), ("IMPORTED", set())])
+def test_what_an_imported_list_does_not_say_is_unknown(state, found):
+    """A list without codes and tax codes says nothing of them; the service's own answer says that there are none."""
+    silent = first(state=state, code=None, tax_code_external_id=None)
+    result = reconcile_accounts(**frames(accounts=silent))
+    assert {check for check in result.findings["check"] if check.endswith("_differs")} == found
+
+
+@pytest.mark.parametrize("companies", [1, 2])
+def test_a_company_in_capitals_is_the_same(companies):
+    """A UUID is the same in capitals, whether one company is compared or several."""
+    given = frames()
+    expected = reconcile_accounts(**given)
+    chart = given["chart"].assign(company_id=given["chart"]["company_id"].str.upper())
+    if companies == 2:
+        chart = pd.concat([chart, given["chart"].iloc[:1].assign(company_id="company-other")])
+    result = reconcile_accounts(**given | {"chart": chart})
+    mine = result.actions[result.actions["company_id"] != "company-other"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(mine, expected.actions)
+
+
 def test_chart_without_company_is_of_the_only_one():
     """A chart from an ERP's file has no company; it is that of the accounts and categories."""
     given = frames()

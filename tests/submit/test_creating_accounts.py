@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import pandas as pd
 import pytest
 
 import bktools
+from bktools.errors import ArgumentError, InputError
 from bktools.sandbox.faults import Fault
 
 
@@ -43,3 +47,35 @@ def test_lost_answers_are_repeated(sandbox, service, found):
     assert set(made["outcome"]) <= {"CREATED", "MATCHED", "EXISTS"}
     there = [account.external_id for account in sandbox.server.accounts()]
     assert len(there) == len(set(there))
+
+
+def actions(company: str, **columns: object) -> SimpleNamespace:
+    """Two accounts to create, as a reconciliation has them."""
+    frame = pd.DataFrame({"external_id": ["9990", "9991"], "name": ["First", "Second"]})
+    frame = frame.assign(company_id=company, action="create", code=None, archived=False, tax_code_external_id=None)
+    return SimpleNamespace(actions=frame.assign(**columns))
+
+
+@pytest.mark.parametrize("apply", [False, True])
+def test_one_account_that_breaks_a_rule_keeps_all_from_being_sent(sandbox, service, apply):
+    """Everything is checked before the first account is created; the journal knows of none."""
+    before = len(sandbox.server.accounts())
+    wrong = actions(service.settings.company, name=["First", "x" * 300])
+    with pytest.raises(InputError, match="account '9991' cannot be created: name must have at most 255 characters"):
+        bktools.create_accounts(wrong, apply=apply, service=service)
+    assert len(sandbox.server.accounts()) == before
+    assert bktools.load_accounts(service=service).empty
+
+
+def test_a_company_in_capitals_is_the_same(service):
+    """The UUID is sent, answered and remembered in lower case."""
+    company = service.settings.company
+    made = bktools.create_accounts(actions(company.upper()), apply=True, service=service)
+    assert made["outcome"].to_list() == ["CREATED", "CREATED"]
+    assert len(bktools.load_accounts(company, service=service)) == 2
+
+
+def test_something_else_than_a_reconciliation_is_refused(service):
+    """The line says what is needed and what was given."""
+    with pytest.raises(ArgumentError, match="must be what reconcile_accounts returns, is a DataFrame"):
+        bktools.create_accounts(pd.DataFrame(), service=service)

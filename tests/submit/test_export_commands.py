@@ -79,12 +79,13 @@ def test_doubt_is_settled_by_what_the_messages_say(sandbox, run, coded):
     assert code == Exit.INCOMPLETE
     code, status = run("export status")
     assert (code, "in doubt" in status) == (Exit.INCOMPLETE, True)
-    look_up = re.search(r"bktools (export history --entries --batch \w+)", said)[1]
+    look_up = re.search(r"bktools (export history --entries --batch [^)]+)\)", said)[1]
     listed = run(look_up)[1]
     entries = set(re.findall(r"[0-9a-f-]{36}", listed))
     assert len(entries) == 5
     assert entries <= set(sandbox.server.accepted_entries())
-    settle = re.search(r"bktools (export resolve \w+)", status)[1]
+    settle = re.search(r"bktools (export resolve .+) --outcome", status)[1]
+    assert f"--environment {sandbox.server.base_url}" in settle
     code, said = run(f'{settle} --outcome accepted --evidence "booked as 4711" --by Ada')
     assert code == Exit.DONE
     code, said = run("export submit october.plan --apply")

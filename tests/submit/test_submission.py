@@ -166,6 +166,12 @@ def test_a_wait_that_is_none_is_refused(sandbox, service, entries, wait):
     assert sandbox.server.export_jobs() == []
 
 
+def test_something_else_than_a_plan_is_refused(service, entries):
+    """The line says what is needed and what was given."""
+    with pytest.raises(ArgumentError, match="plan must be what compose_export_jobs returns, is a DataFrame"):
+        bktools.submit_export_jobs(entries, apply=True, service=service)
+
+
 def test_nothing_is_sent_when_anything_is_wrong(sandbox, service, entries):
     """One entry that was exported before, in the last batch: no batch of the plan is sent."""
     bktools.submit_export_jobs(bktools.compose_export_jobs(entries.tail(1)), apply=True, service=service)

@@ -1,0 +1,52 @@
+"""Accounts that were created elsewhere, made known by the list of them."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+import bktools
+from bktools.errors import ArgumentError, InputError
+
+BANK = "123e4567-e89b-42d3-a456-426614174000"
+FEES = "223e4567-e89b-42d3-a456-426614174000"
+
+
+@pytest.fixture
+def known(service):
+    """An account of which everything is known."""
+    service_list = pd.DataFrame({"id": [BANK], "external_id": ["0400"], "name": ["Bank"], "code": ["0400"]})
+    return bktools.import_accounts(
+        service_list.assign(archived=True, tax_code_external_id="V19", metadata='{"a": 1}'), service=service
+    )
+
+
+@pytest.mark.parametrize("kind", ["frame", "file"])
+def test_what_a_list_does_not_say_stays_known(known, service, kind, tmp_path):
+    """A list of IDs and names takes neither code nor tax code nor the archived flag away; an empty cell does."""
+    shorter = pd.DataFrame({"id": [BANK], "external_id": ["0400"], "name": ["Bank account"], "code": [None]})
+    path = tmp_path / "accounts.csv"
+    shorter.to_csv(path, index=False)
+    (account,) = bktools.import_accounts(shorter if kind == "frame" else path, service=service).to_dict("records")
+    said = {name: account[name] for name in ("name", "archived", "tax_code_external_id", "metadata")}
+    assert said == {"name": "Bank account", "archived": True, "tax_code_external_id": "V19", "metadata": '{"a": 1}'}
+    assert pd.isna(account["code"])
+
+
+@pytest.mark.parametrize(
+    ("more", "error", "said"),
+    [
+        ({"external_id": ["0400", "0400"]}, InputError, "has the external ID 0400 twice, as accounts 1 and 2"),
+        ({"archived": ["yes", "no"]}, ArgumentError, "archived of account 1 in the frame must be True or False"),
+        ({"metadata": [{"a": 1}, None]}, ArgumentError, "metadata of account 1 in the frame must be text"),
+        ({"id": [BANK, "7"]}, ArgumentError, "id of account 2 in the frame must be a UUID"),
+        ({"external_id": ["0400", None]}, ArgumentError, "external_id of account 2 in the frame must be text"),
+    ],
+)
+def test_a_list_that_breaks_a_rule_changes_nothing(known, service, more, error, said):
+    """The account and the rule are named, and what was known stays."""
+    frame = pd.DataFrame({"id": [BANK, FEES], "external_id": ["0400", "0500"], "name": ["a", "b"]}).assign(**more)
+    with pytest.raises(error, match=said) as caught:
+        bktools.import_accounts(frame, service=service)
+    assert "\n" not in str(caught.value)
+    assert bktools.load_accounts(service=service)["name"].to_list() == ["Bank"]
