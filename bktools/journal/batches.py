@@ -175,6 +175,21 @@ def recover(journal: Journal) -> None:
             continue
 
 
+class Doubts:
+    """What is said of batches in doubt: how to settle one where it is named first, after that only which one it is."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._told: set[str] = set()
+
+    def said(self, row: sqlite3.Row) -> str:
+        """Return the line about a batch whose outcome is not known."""
+        if row["batch_id"] in self._told:
+            return f"not sent before batch {row['batch_id']} is settled, which may have been booked (see there)"
+        self._told.add(row["batch_id"])
+        return how_to_settle(self._journal, row)
+
+
 def how_to_settle(journal: Journal, row: sqlite3.Row) -> str:
     """Return the line that says what is in doubt and how a person settles it."""
     entries = journal.rows(

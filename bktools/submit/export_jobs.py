@@ -134,7 +134,8 @@ def submit_export_jobs(
                 if apply:
                     rows += sender.send_company(str(company_id), batches)
                 else:
-                    rows += [_as_it_stands(journal, batch) for batch in batches]
+                    doubts = memory.Doubts(journal)
+                    rows += [_as_it_stands(journal, batch, doubts) for batch in batches]
     if rows and all(row["busy"] for row in rows):
         raise JournalBusyError(rows[0]["message"])
     table = pa.Table.from_pylist(rows, schema=OUTCOMES)
@@ -189,14 +190,15 @@ class _Sender:
 
     def _sent_in_order(self, batches: _Requests) -> Iterator[dict[str, Any]]:
         stopped = self._hopeless
+        doubts = memory.Doubts(self._journal)
         for batch in batches:
             found = memory.state_of(self._journal, batch.batch_id)
             assert found is not None
             doubt = memory.in_doubt(self._journal, batch.company_id)
             if found["state"] in SETTLED:
-                yield _settled_row(self._journal, batch, found)
+                yield _settled_row(batch, found, doubts)
             elif doubt is not None:
-                yield _row(batch, "BLOCKED", memory.how_to_settle(self._journal, doubt))
+                yield _row(batch, "BLOCKED", doubts.said(doubt))
             elif stopped:
                 yield _row(batch, "BLOCKED", stopped)
             else:
@@ -205,7 +207,7 @@ class _Sender:
                 if outcome.state == "UNKNOWN":
                     found = memory.state_of(self._journal, batch.batch_id)
                     assert found is not None
-                    message = f"{message}; {memory.how_to_settle(self._journal, found)}"
+                    message = f"{message}; {doubts.said(found)}"
                 elif outcome.state != "ACCEPTED":
                     stopped = f"not sent, because batch {batch.batch_id} before it was not accepted: {message}"
                 if outcome.is_hopeless:
@@ -267,20 +269,20 @@ class _Sender:
             ) from error
 
 
-def _as_it_stands(journal: Journal, batch: BatchRequest) -> dict[str, Any]:
+def _as_it_stands(journal: Journal, batch: BatchRequest, doubts: memory.Doubts) -> dict[str, Any]:
     """Return what a submission would do with a batch."""
     found = memory.state_of(journal, batch.batch_id)
     if found is not None and found["state"] in {*SETTLED, "SENDING"}:
-        return _settled_row(journal, batch, found)
+        return _settled_row(batch, found, doubts)
     doubt = memory.in_doubt(journal, batch.company_id)
     if doubt is not None:
-        return _row(batch, "BLOCKED", memory.how_to_settle(journal, doubt))
+        return _row(batch, "BLOCKED", doubts.said(doubt))
     return _row(batch, "PLANNED", WOULD_BE_SENT)
 
 
-def _settled_row(journal: Journal, batch: BatchRequest, found: Any) -> dict[str, Any]:
+def _settled_row(batch: BatchRequest, found: Any, doubts: memory.Doubts) -> dict[str, Any]:
     if found["state"] == "UNKNOWN":
-        return _row(batch, "UNKNOWN", memory.how_to_settle(journal, found))
+        return _row(batch, "UNKNOWN", doubts.said(found))
     if found["state"] == "SENDING":
         return _row(batch, "SENDING", f"{found['sender']} is sending it (since {found['sent_at']})")
     message = f"{found['message']} (since {found['settled_at']}; nothing was sent again)"

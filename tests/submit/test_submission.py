@@ -75,6 +75,11 @@ def test_a_lost_answer_blocks_the_company_until_it_is_settled(sandbox, service, 
     assert sent["outcome"].to_list() == ["UNKNOWN", "BLOCKED"]
     batch = sent["batch_id"][0]
     assert f"bktools export resolve {batch}" in sent["message"][0]
+    # How to settle it is said once, also where the batch in doubt is of another plan.
+    assert sent["message"][1] == f"not sent before batch {batch} is settled, which may have been booked (see there)"
+    later = bktools.submit_export_jobs(bktools.compose_export_jobs(entries.tail(3), max_entries=1), service=service)
+    assert later["outcome"].to_list() == ["BLOCKED"] * 3
+    assert later["message"].str.contains(f"bktools export resolve {batch}").to_list() == [True, False, False]
     again = bktools.submit_export_jobs(plan, apply=True, service=service)
     assert again["outcome"].to_list() == ["UNKNOWN", "BLOCKED"]
 
