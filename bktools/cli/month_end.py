@@ -75,11 +75,13 @@ def month_end(
     _check_profile(profile)
     files = _Files(chart, entries, to_columns(column), to_columns(entry_column), delimiter, encoding)
     with conversation(environment, sandbox=sandbox, company=company) as service:
-        close, folder = _close(
+        close, folder, kept = _close(
             service, files, month=month, out=out, apply=apply, max_entries=max_entries, wait=wait, profile=profile
         )
     _say_not_done(close)
     typer.echo(f"\nWritten to {folder}{'/' if folder.is_dir() else ''}")
+    if kept is not None:
+        typer.echo(f"The close that was there is kept as {kept}/")
     if not apply:
         typer.echo("Nothing was written to the service: run again with --apply to do it.")
     elif _is_incomplete(close):
@@ -147,12 +149,12 @@ def _close(
     max_entries: int,
     wait: float,
     profile: str,
-) -> tuple[Close, Path]:
+) -> tuple[Close, Path, Path | None]:
     from bktools.export import compose_export_jobs
     from bktools.journal.accounts import load_accounts
     from bktools.journal.export_jobs import load_export_jobs
     from bktools.reconcile import reconcile_accounts
-    from bktools.reports.month_end import Close, by_currency, check_target, write_month_end
+    from bktools.reports.month_end import Close, by_currency, check_target, earlier_close, write_month_end
     from bktools.submit import create_accounts, submit_export_jobs
     from bktools.tables.load import load_categories, load_employees
 
@@ -222,10 +224,12 @@ def _close(
         accounts=accounts,
         plan=plan,
         jobs=jobs,
+        history=load_export_jobs(company, service=service),
         left_out=int((~in_period).sum()),
         times=clock.seconds,
     )
-    return close, write_month_end(close, folder, profile)
+    kept = earlier_close(folder)
+    return close, write_month_end(close, folder, profile), kept
 
 
 def _check_profile(profile: str) -> None:
@@ -264,6 +268,15 @@ def _verbs(actions: pd.DataFrame) -> str:
 
 def _say_not_done(close: Close) -> None:
     lines = []
+    # What may have been booked comes first.
+    if close.applied:
+        open_jobs = close.jobs[close.jobs["outcome"] != "ACCEPTED"].sort_values(
+            "outcome", key=lambda outcomes: outcomes != "UNKNOWN", kind="stable"
+        )
+        lines += [
+            f"       batch {row['batch_id']} {row['outcome']}: {row['message']}"
+            for row in open_jobs.head(5).to_dict("records")
+        ]
     for verb in ("update", "archive", "unarchive"):
         count = int((close.after.actions["action"] == verb).sum())
         if count:
@@ -284,12 +297,6 @@ def _say_not_done(close: Close) -> None:
     if close.left_out:
         lines.append(f"{close.left_out:>6} entries are dated after {close.period}")
     lines += [f"       not checked: {phrase}" for phrase in close.plan.unchecked]
-    if close.applied:
-        open_jobs = close.jobs[close.jobs["outcome"] != "ACCEPTED"]
-        lines += [
-            f"       batch {row['batch_id']} {row['outcome']}: {row['message']}"
-            for row in open_jobs.head(5).to_dict("records")
-        ]
     if lines:
         typer.echo("\nNot done, and why:")
         for line in lines:

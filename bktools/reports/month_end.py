@@ -63,6 +63,8 @@ class Close:
         The export jobs.
     jobs : DataFrame
         Outcomes of their submission.
+    history : DataFrame
+        All export jobs of the company that the journal knows, those of earlier closes too.
     left_out : int
         Entries dated after the period.
     times : mapping
@@ -83,6 +85,7 @@ class Close:
     accounts: pd.DataFrame
     plan: ExportPlan
     jobs: pd.DataFrame
+    history: pd.DataFrame
     left_out: int = 0
     times: Mapping[str, float] = field(default_factory=dict)
 
@@ -95,6 +98,7 @@ REPORTS: dict[str, Callable[[Close], pd.DataFrame]] = {
     "entries_not_ready.csv": lambda close: close.plan.not_ready,
     "export_plan.csv": lambda close: close.plan.entries,
     "export_jobs.csv": lambda close: close.jobs,
+    "export_history.csv": lambda close: close.history,
 }
 
 WORKBOOK = "month-end.xlsx"
@@ -169,19 +173,31 @@ def write_month_end(close: Close, folder: Path, profile: str = "excel") -> Path:
     return folder
 
 
-def _keep_earlier(folder: Path) -> None:
-    if not folder.exists():
-        return
-    if not any(folder.iterdir()):
-        folder.rmdir()
-        return
+def earlier_close(folder: Path) -> Path | None:
+    """Return where the close that stands in a folder is kept when another one takes its place, None if there is none.
+
+    Raises
+    ------
+    StorageError
+        When its manifest cannot be read.
+    """
+    if not folder.exists() or not any(folder.iterdir()):
+        return None
     try:
         begun = dt.datetime.fromisoformat(json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["begun_at"])
     except (OSError, ValueError, KeyError) as error:
         raise StorageError(
             f"the manifest in {folder} cannot be read, so it is no close to put aside: {error}"
         ) from error
-    folder.replace(folder.with_name(f"{folder.name}.{begun:%Y-%m-%dT%H%M%S.%fZ}"))
+    return folder.with_name(f"{folder.name}.{begun:%Y-%m-%dT%H%M%S.%fZ}")
+
+
+def _keep_earlier(folder: Path) -> None:
+    kept = earlier_close(folder)
+    if kept is not None:
+        folder.replace(kept)
+    elif folder.exists():
+        folder.rmdir()
 
 
 def _sheets(close: Close) -> dict[str, pd.DataFrame]:
@@ -194,6 +210,8 @@ def _sheets(close: Close) -> dict[str, pd.DataFrame]:
         ("company", close.company),
         ("written to the service", "yes" if close.applied else "no, planned only"),
         ("begun at", close.begun_at.isoformat()),
+        *((f"accounts {outcome}", f"{count}") for outcome, count in _outcomes(close.accounts).items()),
+        *((f"export jobs {outcome}", f"{count}") for outcome, count in _outcomes(close.jobs).items()),
         ("entries ready", f"{len(close.plan.entries)}"),
         ("entries not ready", f"{len(close.plan.not_ready)}"),
         *((f"ready in {currency}", str(amount)) for currency, amount in by_currency(close.plan).items()),
@@ -239,11 +257,11 @@ def _manifest(close: Close, files: Mapping[str, Any], profile: str) -> dict[str,
             "chart_accounts": len(close.chart),
             "entries": len(close.entries),
             "entries_after_period": close.left_out,
-            "accounts": close.accounts["outcome"].value_counts().to_dict(),
+            "accounts": _outcomes(close.accounts),
             "entries_ready": len(close.plan.entries),
             "entries_not_ready": close.plan.not_ready["reason"].value_counts().to_dict(),
             "batches": len(close.plan.batches),
-            "export_jobs": close.jobs["outcome"].value_counts().to_dict(),
+            "export_jobs": _outcomes(close.jobs),
             "findings_before": _by_check(close.before),
             "findings_after": _by_check(close.after),
         },
@@ -274,6 +292,10 @@ def by_currency(plan: ExportPlan) -> dict[str, Decimal]:
     if not {"currency", "amount"} <= set(totals.columns):
         return {}
     return dict(totals.dropna(subset=["currency", "amount"]).groupby("currency")["amount"].sum())
+
+
+def _outcomes(frame: pd.DataFrame) -> dict[str, int]:
+    return {str(outcome): int(count) for outcome, count in frame["outcome"].value_counts().items()}
 
 
 def _by_check(reconciliation: Reconciliation) -> dict[str, int]:

@@ -92,4 +92,5 @@ def close(samples: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) 
             accounts=accounts,
             plan=plan,
             jobs=jobs,
+            history=bktools.load_export_jobs(company, service=service),
         )
