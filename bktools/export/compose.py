@@ -16,14 +16,17 @@ from bktools.errors import ArgumentError, InputError
 from bktools.export.batches import batched, days_of, in_order
 from bktools.export.identity import Array, Identity, coded, identity, is_lower
 from bktools.export.plan import ExportOptions, ExportPlan, plan_digest, totals_of
-from bktools.export.readiness import MESSAGES, unchecked, with_reason
+from bktools.export.readiness import MESSAGES, OWN, REASON, unchecked, with_reason
 from bktools.export.rows import compact
-from bktools.export.selection import arrow_of, as_ids, as_mask, in_memory, refuse_missing
+from bktools.export.selection import arrow_of, as_ids, as_mask, in_memory, mask_values, refuse_missing, typed
 from bktools.frames.engine import collect, lazy_frames
 from bktools.frames.schema import to_pandas
 
 # Number of a row, beside columns that have names of their own.
-ROW = "bktools_row"
+ROW = OWN + "row"
+
+# What a plan says of an entry: entries that were in a plan before say it anew.
+SAID = ("batch_id", "reason", "message")
 
 # What the checks look at; the other columns stay where they are.
 CHECKED = ("id", "company_id", "category_id", "employee_id", "approved")
@@ -145,30 +148,44 @@ def compose_export_jobs(
 
 def _told(entries: Any, selection: Any, company: str | None, beside: dict[str, Any]) -> tuple[pa.Table, pa.Table]:
     """Return the rows selected, numbered, and which of them are held back (`row`, `reason`)."""
+    beside = {name: arrow_of(frame, name) if in_memory(frame) else frame for name, frame in beside.items()}
     if in_memory(entries):
         rows = _selected(entries, selection)
-        narrow = _numbered(rows.select([name for name in CHECKED if name in rows.column_names]), ROW, first=0)
+        narrow = _numbered(rows.select([name for name in CHECKED if name in rows.column_names]), ROW)
         lazy, *others = lazy_frames(narrow, *beside.values())
     else:
         lazy, *others = lazy_frames(entries, *beside.values())
+        lazy = _without_own(lazy)
     frames = dict(zip(beside, others, strict=True))
     _require_columns(lazy, frames)
     if in_memory(entries):
-        told = with_reason(lazy, company=company, **frames).filter(~nw.col("reason").is_null())
-        return _numbered(rows), collect(told.select(ROW, "reason"))
+        told = with_reason(lazy, company=company, **frames).filter(~nw.col(REASON).is_null())
+        return rows, collect(told.select(ROW, REASON))
     wanted = None if selection is None else _ids_for_lazy(selection, entries)
     if wanted is not None:
         lazy = lazy.filter(nw.col("id").str.to_lowercase().is_in(wanted.to_pylist()))
-    rows = _numbered(collect(with_reason(lazy, company=company, **frames)), ROW, first=0)
+    rows = typed(collect(with_reason(lazy, company=company, **frames)), "entries")
     if wanted is not None:
         refuse_missing(wanted, pc.ascii_lower(rows.column("id")))
-    held = rows.select([ROW, "reason"]).filter(pc.is_valid(rows.column("reason")))
-    return _numbered(rows.drop_columns([ROW, "reason"])), held
+    reasons = _numbered(rows.select([REASON]), ROW)
+    return rows.drop_columns([REASON]), reasons.filter(pc.is_valid(reasons.column(REASON)))
+
+
+def _without_own(entries: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """Return entries without what a plan says of them; what is found out joins them under names of its own."""
+    names = entries.collect_schema().names()
+    taken = [name for name in names if name.startswith(OWN)]
+    if taken:
+        raise InputError(f"the entries have a column {taken[0]}: names that begin with {OWN} are taken, rename it")
+    return entries.drop([name for name in names if name in SAID])
 
 
 def _selected(entries: Any, selection: Any) -> pa.Table:
-    rows = arrow_of(entries)
+    rows = arrow_of(entries, "entries")
+    rows = rows.drop_columns([name for name in SAID if name in rows.column_names])
     _require(rows.column_names, "entries", REQUIRED)
+    if "line" not in rows.column_names:
+        rows = _numbered(rows, "line", first=1)
     if selection is None:
         return rows
     mask = as_mask(selection, entries)
@@ -181,7 +198,7 @@ def _selected(entries: Any, selection: Any) -> pa.Table:
 
 
 def _ids_for_lazy(selection: Any, entries: Any) -> pa.Array:
-    if isinstance(selection, list | tuple) and any(isinstance(value, bool) for value in selection):
+    if mask_values(selection) is not None:
         raise InputError(f"a mask does not select from a {type(entries).__name__}, whose rows have no order: filter it")
     return as_ids(selection)
 
@@ -202,9 +219,7 @@ def _require_columns(entries: nw.LazyFrame[Any], beside: dict[str, Any]) -> None
         _require(names, "entries", ("category_id",))
 
 
-def _numbered(rows: pa.Table, name: str = "line", *, first: int = 1) -> pa.Table:
-    if name in rows.column_names:
-        return rows
+def _numbered(rows: pa.Table, name: str, *, first: int = 0) -> pa.Table:
     return rows.append_column(name, pa.array(np.arange(first, first + rows.num_rows)))
 
 
@@ -223,7 +238,7 @@ def _reasons(rows: pa.Table, numbers: Identity, has_company: Array, found: pa.Ta
     """Return the reason of each row, null for those that are ready; the first of several is told."""
     names = list(MESSAGES)
     code = np.full(rows.num_rows, len(names), dtype=np.int8)
-    code[found.column(ROW).to_numpy()] = pc.index_in(found.column("reason"), value_set=pa.array(names)).to_numpy()
+    code[found.column(ROW).to_numpy()] = pc.index_in(found.column(REASON), value_set=pa.array(names)).to_numpy()
     repeated = numbers.repeated()
     is_copy, is_conflict = _copies(rows, repeated)
     code[repeated[is_copy]] = names.index("duplicate")
@@ -248,8 +263,11 @@ def _rows_of(rows: pa.Table, places: Array) -> pa.Table:
 
 def _copies(rows: pa.Table, repeated: Array) -> tuple[Array, Array]:
     """Return which of the rows with a repeated ID repeat another row, and which contradict another row."""
-    taken = _rows_of(rows, repeated).to_pandas(types_mapper=pd.ArrowDtype).sort_values("line", kind="stable")
-    content = taken.drop(columns="line")
+    taken = _rows_of(rows, repeated).to_pandas(types_mapper=pd.ArrowDtype)
+    if "line" in taken:
+        # The first in the file is the one that is exported, in whatever order the analyst put them.
+        taken = taken.sort_values("line", kind="stable")
+    content = taken.drop(columns="line", errors="ignore")
     is_copy = content.duplicated()
     versions = content.loc[~is_copy, "id"].value_counts()
     is_conflict = content["id"].isin(versions.index[versions > 1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import operator
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,9 +20,13 @@ import pyarrow.compute as pc
 
 from bktools import views
 from bktools.contract import export_jobs
+from bktools.contract.rules import INT64_MAX
 from bktools.errors import InputError, PlanError, StorageError
 from bktools.export.rows import whole
 from bktools.frames.schema import to_pandas
+
+# Of a sum of decimals.
+DIGITS = 38
 
 # What of an entry decides what is sent.
 SENT = ("id", "company_id", "batch_id")
@@ -133,10 +138,16 @@ class ExportPlan:
         PlanError
             When a batch, an entry or an option was changed, added, repeated or taken away since the plan was made.
         """
-        listed = self.batches["batch_id"].to_list()
-        if plan_digest(listed, self.options) != self.plan_id:
+        # Anew, from the frame as it is now: whoever looked at a batch before may have changed it since.
+        self.__dict__.pop("_places", None)
+        try:
+            listed = list(self._places)
+            planned = sum(count for _, _, count in self._places.values())
+        except (KeyError, TypeError):
+            raise PlanError("the frame of the plan's batches was changed since it was made: compose it again") from None
+        if len(listed) != len(self.batches) or plan_digest(listed, self.options) != self.plan_id:
             raise PlanError("the batches of the plan are not those it was made with: compose it again")
-        if int(self.batches["entries"].sum()) != len(self.rows):
+        if planned != len(self.rows):
             raise PlanError("the plan has entries of a batch it does not list, or lacks some: compose it again")
         if pc.count_distinct(self.rows.column("id")).as_py() != len(self.rows):
             raise PlanError("the plan has an entry twice: compose it again")
@@ -163,7 +174,7 @@ class ExportPlan:
     @cached_property
     def _places(self) -> dict[str, tuple[str, int, int]]:
         """Company, begin and count of each batch; entries stand in the order of batches."""
-        counts = self.batches["entries"].to_list()
+        counts = [operator.index(count) for count in self.batches["entries"]]
         begins = accumulate(counts, initial=0)
         named = zip(self.batches["batch_id"], self.batches["company_id"], begins, counts, strict=False)
         return {batch_id: (company_id, begin, count) for batch_id, company_id, begin, count in named}
@@ -227,7 +238,8 @@ class ExportPlan:
     def _amounts(self) -> list[tuple[str, Decimal]]:
         if not {"currency", "amount"} <= set(self.totals.columns):
             return []
-        sums = self.totals.groupby("currency")["amount"].sum()
+        named = self.totals.assign(currency=self.totals["currency"].fillna("no currency"))
+        sums = named.groupby("currency")["amount"].sum()
         return [(str(currency), amount) for currency, amount in sums.items() if not pd.isna(amount)]
 
     def _reasons(self) -> list[tuple[int, str, str]]:
@@ -278,8 +290,18 @@ def totals_of(entries: pa.Table) -> pa.Table:
                 f"the column amount of the entries holds {kind}, whose sums are not exact: give decimals, as read_entries "
                 "returns them"
             )
+        _require_exact_sums(entries.column("amount"))
         sums.append(("amount", "sum"))
     grouped = whole(entries.group_by(keys).aggregate(sums))
     names = {"id_count": "entries", "amount_sum": "amount"}
     grouped = grouped.rename_columns([names.get(name, name) for name in grouped.column_names])
     return grouped.sort_by([(name, "ascending") for name in keys])
+
+
+def _require_exact_sums(amounts: pa.ChunkedArray) -> None:
+    """Refuse amounts whose sum could have more digits than there is room for: Arrow would wrap around in silence."""
+    kind = amounts.type
+    bounds = [abs(value) for value in pc.min_max(amounts).as_py().values() if value is not None]
+    room = INT64_MAX if pa.types.is_integer(kind) else Decimal(10) ** (DIGITS - getattr(kind, "scale", 0))
+    if bounds and max(bounds) * len(amounts) >= room:
+        raise InputError(f"the amounts of the entries are too large to be added exactly: the largest is {max(bounds)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,17 @@ import pyarrow.compute as pc
 from bktools.contract.rules import UUID_PATTERN
 from bktools.errors import InputError
 from bktools.frames.engine import collect, lazy_frames
-from bktools.frames.schema import to_arrow
+from bktools.frames.schema import TEXT, to_arrow
 from bktools.inputs import cells, headings
 from bktools.inputs.columns import Vocabulary
 from bktools.inputs.file import read_table
 
 SHOWN = 3
+
+MASKS = (pd.Series, np.ndarray, list, tuple, pa.BooleanArray, pd.api.extensions.ExtensionArray)
+
+FLAGS = ("approved", "archived")
+IDS = ("id", "company_id", "category_id", "employee_id", "account_id", "entry_id", "state")
 KINDS = "a filtered frame of the entries, a mask with a value a row, entry IDs, or a file with them"
 
 
@@ -29,15 +35,52 @@ def in_memory(entries: Any) -> bool:
     return bool(nw.dependencies.is_into_dataframe(entries))
 
 
-def arrow_of(entries: Any) -> pa.Table:
-    """Return a frame in memory as an Arrow table."""
-    if isinstance(entries, pd.DataFrame | pa.Table):
-        try:
-            return to_arrow(entries)
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            raise InputError(f"the entries have a column of mixed types: {' '.join(str(error).split())}") from None
-    table: pa.Table = nw.from_native(entries, eager_only=True).to_arrow()
+def arrow_of(frame: Any, name: str) -> pa.Table:
+    """Return a frame in memory as an Arrow table with columns of the types that everything here reads.
+
+    Raises
+    ------
+    InputError
+        When it has two columns of one name, one of mixed types, or a flag that is none.
+    """
+    native = frame if isinstance(frame, pd.DataFrame | pa.Table) else nw.from_native(frame, eager_only=True).to_arrow()
+    names = native.column_names if isinstance(native, pa.Table) else list(native.columns)
+    doubled = [column for column in dict.fromkeys(names) if names.count(column) > 1]
+    if doubled:
+        raise InputError(f"the {name} have two columns {doubled[0]}: keep one of them")
+    try:
+        return typed(to_arrow(native), name)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise InputError(f"the {name} have a column of mixed types: {' '.join(str(error).split())}") from None
+
+
+def typed(table: pa.Table, name: str) -> pa.Table:
+    """Return a table whose IDs are text, whose flags are flags, and whose types every engine and `take` know."""
+    for place, field in enumerate(table.schema):
+        column = table.column(place)
+        wanted = _wanted(field, is_empty=not len(table))
+        if wanted is None:
+            continue
+        if field.name in FLAGS and not (pa.types.is_null(field.type) or not len(table)):
+            raise InputError(f"the column {field.name} of the {name} holds {field.type}, it must be True or False")
+        if isinstance(field.type, pa.UuidType):
+            column = pa.array([None if value is None else str(value) for value in column.to_pylist()], wanted)
+        table = table.set_column(place, field.name, pc.cast(column, wanted))
     return table
+
+
+def _wanted(field: pa.Field, *, is_empty: bool) -> pa.DataType | None:
+    """Return the type that a column must have, None for the one it has."""
+    kind = field.type
+    if field.name in FLAGS:
+        return None if pa.types.is_boolean(kind) else pa.bool_()
+    if isinstance(kind, pa.UuidType) or pa.types.is_string_view(kind):
+        return TEXT
+    if field.name in IDS and (is_empty or pa.types.is_null(kind)):
+        return None if pa.types.is_large_string(kind) else TEXT
+    if pa.types.is_decimal32(kind) or pa.types.is_decimal64(kind):
+        return pa.decimal128(38, kind.scale)
+    return None
 
 
 def as_mask(selection: Any, entries: Any) -> np.ndarray[Any, Any] | None:
@@ -48,12 +91,8 @@ def as_mask(selection: Any, entries: Any) -> np.ndarray[Any, Any] | None:
     InputError
         When it is a mask of other rows than the entries have.
     """
-    if nw.dependencies.is_into_series(selection) and not isinstance(selection, pd.Series):
-        selection = nw.from_native(selection, series_only=True).to_pandas()
-    if not isinstance(selection, pd.Series | np.ndarray | list | tuple | pa.BooleanArray):
-        return None
-    values = selection if isinstance(selection, pd.Series) else pd.Series(selection)
-    if not len(values) or not pd.api.types.is_bool_dtype(values):
+    values = mask_values(selection)
+    if values is None:
         return None
     if len(values) != len(entries):
         raise InputError(f"the selection is a mask of {len(values)} rows, the entries have {len(entries)}")
@@ -62,6 +101,18 @@ def as_mask(selection: Any, entries: Any) -> np.ndarray[Any, Any] | None:
     if isinstance(selection, pd.Series) and isinstance(entries, pd.DataFrame):
         values = _aligned(selection, entries)
     return values.to_numpy(dtype=bool)
+
+
+def mask_values(selection: Any) -> pd.Series | None:
+    """Return a mask as a Series, None for a selection that is no mask."""
+    if isinstance(selection, np.ndarray) and selection.ndim != 1:
+        raise InputError(f"the selection has {selection.ndim} dimensions: give {KINDS}")
+    if nw.dependencies.is_into_series(selection) and not isinstance(selection, pd.Series):
+        selection = nw.from_native(selection, series_only=True).to_pandas()
+    elif not isinstance(selection, MASKS):
+        return None
+    values = selection if isinstance(selection, pd.Series) else pd.Series(selection)
+    return values if pd.api.types.infer_dtype(values, skipna=True) == "boolean" else None
 
 
 def _aligned(mask: pd.Series, entries: pd.DataFrame) -> pd.Series:
@@ -87,8 +138,8 @@ def as_ids(selection: Any) -> pa.Array:
     """
     if isinstance(selection, os.PathLike) or (isinstance(selection, str) and not UUID_PATTERN.match(selection)):
         found = _ids_of_file(Path(selection))
-    elif isinstance(selection, str):
-        found = pa.chunked_array([[selection]])
+    elif isinstance(selection, str | uuid.UUID):
+        found = pa.chunked_array([[str(selection)]])
     elif nw.dependencies.is_into_dataframe(selection) or hasattr(selection, "columns"):
         (lazy,) = lazy_frames(selection)
         if "id" not in lazy.collect_schema().names():

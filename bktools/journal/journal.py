@@ -21,6 +21,7 @@ from bktools.journal.schema import MIGRATIONS
 from bktools.settings import SANDBOX, Settings
 
 FILE = "journal.sqlite"
+LOCKS = "locks"  # made when something is first sent, after the journal was written
 PATIENCE = 30.0  # seconds that a write waits for another process's
 ROWS_AT_ONCE = 10_000
 
@@ -68,6 +69,8 @@ class Journal:
             if isinstance(error, StorageError):
                 raise
             raise StorageError(f"the journal {self.path} cannot be opened: {error}") from error
+        except UnicodeDecodeError as error:
+            raise StorageError(f"the journal {self.path} is damaged: put back a backup") from error
         return self
 
     def __exit__(
@@ -109,6 +112,8 @@ class Journal:
                 yield piece
         except sqlite3.Error as error:
             raise StorageError(f"the journal {self.path} cannot be read: {error}") from error
+        except UnicodeDecodeError as error:
+            raise StorageError(f"the journal {self.path} is damaged: put back a backup") from error
 
     def wanted(self, ids: Iterable[str]) -> None:
         """Put IDs into the table `temp.wanted`, in memory and seen by this connection alone, to join them."""
@@ -165,6 +170,8 @@ class Journal:
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             # Another process may have been first while this one waited.
+            if self._version() == 0:
+                self._refuse_to_forget()
             for number, script in enumerate(MIGRATIONS[self._version() :], self._version() + 1):
                 for statement in _statements(script):
                     self._connection.execute(statement)
@@ -173,6 +180,15 @@ class Journal:
         except BaseException:
             self._roll_back()
             raise
+
+    def _refuse_to_forget(self) -> None:
+        """Refuse to begin anew where something was sent: an empty journal would let it be sent again."""
+        locks = self.folder / LOCKS
+        if locks.exists():
+            raise JournalError(
+                f"the journal {self.path} is gone or empty, but export jobs were sent from here: put it back, from a "
+                f"backup or from where it was moved; nothing was sent. Only if none was ever sent, remove {locks}"
+            )
 
     def _belongs(self) -> None:
         found = self.rows("SELECT value FROM about WHERE name = 'environment'")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import filelock
 
 from bktools.errors import JournalBusyError, StorageError
-from bktools.journal.journal import now, this_process
+from bktools.journal.journal import LOCKS, now, this_process
 
 # Seconds a sender waits: somebody who only looks whether another one died holds the lock for a moment.
 PATIENCE = 0.5
@@ -28,8 +28,11 @@ def sending_for(folder: Path, company_id: str, *, patience: float = PATIENCE) ->
     StorageError
         When the lock's file cannot be made.
     """
-    lock, holder = _files(folder, company_id)
+    name = hashlib.sha256(company_id.encode()).hexdigest()[:32]
+    lock = filelock.FileLock(folder / LOCKS / f"{name}.lock", mode=0o600)
+    holder = folder / LOCKS / f"{name}.holder"
     try:
+        holder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         lock.acquire(timeout=patience, poll_interval=PATIENCE / 10)
     except filelock.Timeout:
         raise JournalBusyError(
@@ -38,23 +41,18 @@ def sending_for(folder: Path, company_id: str, *, patience: float = PATIENCE) ->
     except OSError as error:
         raise StorageError(f"the lock {lock.lock_file} cannot be taken: {error}") from error
     try:
-        _write_private(holder, f"{this_process()} (since {now():%Y-%m-%d %H:%M:%S} UTC)")
+        # Who it is, is a courtesy to the others: without it they are told that it is another process.
+        with suppress(OSError):
+            _write_private(holder, f"{this_process()} (since {now():%Y-%m-%d %H:%M:%S} UTC)")
         yield
     finally:
         lock.release()
 
 
-def _files(folder: Path, company_id: str) -> tuple[filelock.BaseFileLock, Path]:
-    locks = folder / "locks"
-    locks.mkdir(parents=True, exist_ok=True, mode=0o700)
-    name = hashlib.sha256(company_id.encode()).hexdigest()[:32]
-    return filelock.FileLock(locks / f"{name}.lock", mode=0o600), locks / f"{name}.holder"
-
-
 def _who(holder: Path) -> str:
     try:
-        return holder.read_text(encoding="utf-8") or "another process"
-    except FileNotFoundError:
+        return holder.read_text(encoding="utf-8", errors="replace") or "another process"
+    except OSError:
         return "another process"
 
 

@@ -121,18 +121,20 @@ def submit_export_jobs(
     rows: list[dict[str, Any]] = []
     with Journal(service.settings) as journal:
         memory.recover(journal)
-        # Everything is checked before anything is sent.
+        # Everything is checked before anything is sent; what is sent is what was checked.
+        of_company: dict[str, list[str]] = {}
         for batch in plan.requests():
             reason = memory.obstacle(journal, batch)
             if reason:
                 raise PlanError(reason)
+            of_company.setdefault(batch.company_id, []).append(batch.batch_id)
         with progress_bar("export jobs", total=len(plan.batches), unit="batch", shown=progress) as bar:
             sender = _Sender(journal, plan, service, seconds, bar)
-            for company_id, own in plan.batches.groupby("company_id", sort=False)["batch_id"]:
+            for company_id, own in of_company.items():
                 # Made when their turn comes, so that never more than one of them is held.
-                batches = _Requests(plan, own.to_list())
+                batches = _Requests(plan, own)
                 if apply:
-                    rows += sender.send_company(str(company_id), batches)
+                    rows += sender.send_company(company_id, batches)
                 else:
                     doubts = memory.Doubts(journal)
                     rows += [_as_it_stands(journal, batch, doubts) for batch in batches]

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import uuid
+
+import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hand_made import entry_id
 
@@ -17,6 +22,10 @@ SELECTIONS = {
     "list of ids": lambda _: [entry_id(0), entry_id(2)],
     "series of ids": lambda _: pd.Series([entry_id(2), entry_id(0)]),
     "upper case": lambda _: [entry_id(0).upper(), entry_id(2)],
+    "a nullable mask": lambda _: pd.array([True, False, True], dtype="boolean"),
+    "a mask of objects": lambda frame: pd.Series([True, False, True], index=frame.index, dtype="object"),
+    "a mask of Arrow": lambda _: pa.chunked_array([[True], [False, True]]),
+    "UUIDs": lambda _: [uuid.UUID(entry_id(0)), uuid.UUID(entry_id(2))],
     "twice": lambda _: [entry_id(0), entry_id(2), entry_id(0)],
 }
 
@@ -82,3 +91,18 @@ def test_what_selects_nothing_is_refused(entries, selection, said):
     with pytest.raises(InputError, match=said) as caught:
         compose_export_jobs(entries(2), selection=selection)
     assert "\n" not in str(caught.value)
+
+
+def test_one_uuid_selects_one_entry(entries):
+    """A single ID, as text or as a UUID, is a selection."""
+    for one in (entry_id(1), uuid.UUID(entry_id(1))):
+        assert compose_export_jobs(entries(3), selection=one).entries["id"].to_list() == [entry_id(1)]
+
+
+def test_masks_that_select_nothing_that_is_known_are_refused(entries):
+    """A table of flags has no row for an entry, and rows of a lazy frame have no order."""
+    with pytest.raises(InputError, match="the selection has 2 dimensions"):
+        compose_export_jobs(entries(2), selection=np.array([[True], [False]]))
+    for mask in ([True, False], pd.Series([True, False]), np.array([True, False])):
+        with pytest.raises(InputError, match="a mask does not select from a LazyFrame"):
+            compose_export_jobs(pl.from_pandas(entries(2)).lazy(), selection=mask)

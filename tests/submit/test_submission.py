@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import tracemalloc
 import uuid
 from dataclasses import replace
@@ -131,6 +132,7 @@ def test_only_one_process_sends_for_a_company(sandbox, service, entries):
     other = sandbox.server.companies()[1].id
     sandbox.server.configure_company(other, has_contra_accounts=True)
     both = bktools.compose_export_jobs(pd.concat([entries, entries_of(other, 2, first=50)]))
+    bktools.load_export_jobs(service=service)
     with sending_for(service.settings.state_dir, service.settings.company):
         with pytest.raises(JournalBusyError, match="process"):
             bktools.submit_export_jobs(bktools.compose_export_jobs(entries), apply=True, service=service)
@@ -186,6 +188,37 @@ def test_nothing_is_sent_when_anything_is_wrong(sandbox, service, entries):
     with pytest.raises(PlanError, match="compose"):
         bktools.submit_export_jobs(replace(changed, rows=changed.rows.slice(0, 8)), apply=True, service=service)
     assert len(sandbox.server.export_jobs()) == 1
+
+
+@pytest.mark.parametrize("lost", ["emptied", "gone"])
+def test_a_lost_journal_is_not_begun_anew(sandbox, service, entries, lost):
+    """Where something was sent before, an empty journal would let it be sent again: nothing is sent without it."""
+    plan = bktools.compose_export_jobs(entries)
+    bktools.submit_export_jobs(plan, apply=True, service=service)
+    journal = service.settings.state_dir / "journal.sqlite"
+    for path in journal.parent.glob("journal.sqlite?*"):
+        path.unlink()
+    kept = journal.read_bytes()
+    journal.write_bytes(b"") if lost == "emptied" else journal.unlink()
+    with pytest.raises(JournalError, match="is gone or empty, but export jobs were sent from here"):
+        bktools.submit_export_jobs(plan, apply=True, service=service)
+    journal.unlink(missing_ok=True)
+    journal.write_bytes(kept)
+    assert bktools.submit_export_jobs(plan, apply=True, service=service)["outcome"].to_list() == ["ACCEPTED"]
+    assert set(sandbox.server.accepted_entries().values()) == {1}
+
+
+def test_what_stands_in_the_way_of_a_lock_is_one_line(service, sandbox, entries):
+    """A file in the place of the locks' folder, or a folder in the place of who holds one, is no traceback."""
+    plan = bktools.compose_export_jobs(entries)
+    locks = service.settings.state_dir / "locks"
+    bktools.load_export_jobs(service=service)
+    locks.write_bytes(b"")
+    with pytest.raises(StorageError, match="cannot be taken"):
+        bktools.submit_export_jobs(plan, apply=True, service=service)
+    locks.unlink()
+    (locks / f"{hashlib.sha256(service.settings.company.encode()).hexdigest()[:32]}.holder").mkdir(parents=True)
+    assert bktools.submit_export_jobs(plan, apply=True, service=service)["outcome"].to_list() == ["ACCEPTED"]
 
 
 def test_an_outcome_that_cannot_be_written_is_told(sandbox, service, entries, monkeypatch):
