@@ -21,13 +21,21 @@ import pyarrow.parquet as pq
 
 from bktools import disk
 from bktools.errors import PlanError, StorageError
-from bktools.export.plan import ExportOptions, ExportPlan, totals_of
+from bktools.export.batches import BATCHES
+from bktools.export.plan import SENT, ExportOptions, ExportPlan, totals_of
 from bktools.export.rows import compact, whole
-from bktools.frames.schema import to_arrow, to_pandas
+from bktools.frames.schema import TEXT, to_arrow, to_pandas
 
 VERSION = 1
 HEAD = "plan.json"
 FRAMES = ("batches", "entries", "not_ready")
+TEXTS = (TEXT, pa.dictionary(pa.int32(), TEXT))
+
+# What reading a file may raise that somebody else has written, whatever is in it.
+DAMAGE = (
+    zipfile.BadZipFile, pa.ArrowException, LookupError, TypeError, ValueError, AttributeError, EOFError,
+    NotImplementedError, RecursionError,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -78,6 +86,7 @@ def write_plan(plan: ExportPlan, path: Path, *, made_for: str, made_by: str) -> 
         "provenance": plan.provenance,
         "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in members.items()},
     }
+    head["digest"] = _digest(head)
     members[HEAD] = json.dumps(head, indent=2, ensure_ascii=False, default=str).encode()
     try:
         # Taking the name first: two plans to the same file do not meet.
@@ -115,28 +124,48 @@ def read_plan(path: Path) -> PlanFile:
         raise PlanError(f"there is no plan {path}: bktools export compose writes one") from None
     except OSError as error:
         raise PlanError(f"the plan {path} cannot be read: {error.strerror}") from error
-    except (zipfile.BadZipFile, KeyError, ValueError, EOFError, NotImplementedError) as error:
+    except DAMAGE as error:
         raise PlanError(f"{path} is no plan, or is damaged ({error}): compose it again") from error
     if not isinstance(head, dict) or head.get("version") != VERSION:
         raise PlanError(f"the plan {path} was written by another version of bktools: compose it again")
-    for name, data in members.items():
-        if hashlib.sha256(data).hexdigest() != head.get("sha256", {}).get(name):
-            raise PlanError(f"{name} in the plan {path} is not what was written: compose it again")
     try:
+        _refuse_changed(head, members, path)
         plan = _plan(head, {name: pq.read_table(pa.BufferReader(members[f"{name}.parquet"])) for name in FRAMES})
-    except (pa.ArrowException, KeyError, TypeError) as error:
+        plan.verify()
+        return PlanFile(plan, *(str(head[name]) for name in ("made_for", "made_by", "made_at")))
+    except PlanError:
+        raise
+    except DAMAGE as error:
         raise PlanError(f"the plan {path} is not what was written ({error}): compose it again") from error
-    plan.verify()
-    return PlanFile(plan, str(head["made_for"]), str(head["made_by"]), str(head["made_at"]))
+
+
+def _refuse_changed(head: dict[str, Any], members: Mapping[str, bytes], path: Path) -> None:
+    changed = [name for name, data in members.items() if hashlib.sha256(data).hexdigest() != head["sha256"][name]]
+    if head.pop("digest", None) != _digest(head):
+        changed.append(HEAD)
+    if changed:
+        raise PlanError(f"{changed[0]} in the plan {path} is not what was written: compose it again")
+
+
+def _digest(head: Mapping[str, Any]) -> str:
+    """Return the digest of everything that the head says, its own aside."""
+    return hashlib.sha256(json.dumps(head, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def _plan(head: dict[str, Any], frames: dict[str, pa.Table]) -> ExportPlan:
-    provenance = head["provenance"]
+    provenance = dict(head["provenance"])
+    batches = frames["batches"].cast(BATCHES)
     rows = compact(frames["entries"])
+    for name in SENT:
+        if rows.column(name).null_count or rows.schema.field(name).type not in TEXTS:
+            raise TypeError(f"the column {name} of its entries holds {rows.schema.field(name).type}, or gaps")
+    not_ready = frames["not_ready"]
+    for name in ("reason", "message"):
+        not_ready.column(name)
     return ExportPlan(
-        batches=to_pandas(frames["batches"], provenance),
+        batches=to_pandas(batches, provenance),
         rows=rows,
-        not_ready=to_pandas(frames["not_ready"], provenance),
+        not_ready=to_pandas(not_ready, provenance),
         totals=to_pandas(totals_of(rows), provenance),
         options=ExportOptions(**head["options"]),
         unchecked=tuple(head["unchecked"]),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import re
 import shlex
@@ -9,6 +11,8 @@ import sqlite3
 import zipfile
 from contextlib import closing
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from entries_by_hand import entries_of
 from typer.testing import CliRunner
@@ -118,15 +122,61 @@ def rewritten(path, name: str, change) -> None:
             archive.writestr(member, data)
 
 
-def with_options(data: bytes) -> bytes:
+def with_head(data: bytes, change) -> bytes:
     head = json.loads(data)
-    head["options"]["is_interactive"] = False
+    change(head)
     return json.dumps(head).encode()
+
+
+def with_true_digests(path, name: str, change) -> None:
+    """Change a frame of a plan as somebody who knows the form would: the digests are made to fit."""
+    changed = {}
+
+    def of_frame(data: bytes) -> bytes:
+        table = change(pq.read_table(io.BytesIO(data)))
+        made = io.BytesIO()
+        pq.write_table(table, made)
+        changed["sha256"] = hashlib.sha256(made.getvalue()).hexdigest()
+        return made.getvalue()
+
+    def of_head(head: dict) -> None:
+        head["sha256"][name] = changed["sha256"]
+        del head["digest"]
+        head["digest"] = hashlib.sha256(json.dumps(head, sort_keys=True).encode()).hexdigest()
+
+    rewritten(path, name, of_frame)
+    rewritten(path, "plan.json", lambda data: with_head(data, of_head))
+
+
+def set_column(table: pa.Table, name: str, values) -> pa.Table:
+    return table.set_column(table.schema.get_field_index(name), name, pa.array(values))
 
 
 DAMAGE = {
     "entries": lambda path: rewritten(path, "entries.parquet", lambda data: data[:-1] + b"?"),
-    "options": lambda path: rewritten(path, "plan.json", with_options),
+    **{
+        f"head: {name}": lambda path, change=change: rewritten(path, "plan.json", lambda data: with_head(data, change))
+        for name, change in {
+            "options": lambda head: head["options"].update(is_interactive=False),
+            "service": lambda head: head.update(made_for="elsewhere"),
+            "author": lambda head: head.pop("made_by"),
+            "unchecked": lambda head: head.update(unchecked=["nothing"]),
+            "hashes": lambda head: head.update(sha256=None),
+            "digest": lambda head: head.pop("digest"),
+        }.items()
+    },
+    **{
+        f"frame: {file} {name}": lambda path, file=file, change=change: with_true_digests(path, file, change)
+        for file, name, change in (
+            ("entries.parquet", "without company", lambda table: table.drop_columns(["company_id"])),
+            ("entries.parquet", "ids that are numbers", lambda table: set_column(table, "id", range(len(table)))),
+            ("entries.parquet", "ids that are gone", lambda table: set_column(table, "id", [None] * len(table))),
+            ("entries.parquet", "fewer", lambda table: table.slice(1)),
+            ("batches.parquet", "without counts", lambda table: table.drop_columns(["entries"])),
+            ("batches.parquet", "counts that are text", lambda table: set_column(table, "entries", ["x"] * len(table))),
+            ("not_ready.parquet", "without reasons", lambda table: table.drop_columns(["reason"])),
+        )
+    },
     "version": lambda path: rewritten(path, "plan.json", lambda data: data.replace(b'"version": 1', b'"version": 2')),
     "no JSON": lambda path: rewritten(path, "plan.json", lambda data: data[:-5]),
     "cut": lambda path: path.write_bytes(path.read_bytes()[:-30]),
