@@ -141,7 +141,8 @@ def submit_export_jobs(
     if rows and all(row["busy"] for row in rows):
         raise JournalBusyError(rows[0]["message"])
     table = pa.Table.from_pylist(rows, schema=OUTCOMES)
-    return to_pandas(table, {"environment": service.settings.environment, "plan": plan.plan_id, "applied": apply})
+    about = {"environment": service.settings.environment, "plan": plan.plan_id, "applied": apply}
+    return to_pandas(table, about | {"unchecked": list(plan.unchecked)})
 
 
 def _seconds(wait: float | dt.timedelta) -> float:
