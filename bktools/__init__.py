@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bktools.journal.export_jobs import load_export_jobs, resolve_export_job
     from bktools.reconcile import Reconciliation, reconcile_accounts
     from bktools.reports.changes import plot_changes
+    from bktools.reports.closing import close_month
     from bktools.reports.coverage import plot_coverage, plot_reconciliation
     from bktools.reports.delimited import to_csv
     from bktools.reports.excel import to_excel
@@ -36,6 +37,7 @@ _HOMES = {
     "Sandbox": "bktools.conversation",
     "Service": "bktools.service",
     "categories_to_parquet": "bktools.tables.files",
+    "close_month": "bktools.reports.closing",
     "compare_categories": "bktools.tables.compare",
     "compose_export_jobs": "bktools.export",
     "connect": "bktools.conversation",
@@ -69,6 +71,7 @@ __all__ = [
     "Sandbox",
     "Service",
     "categories_to_parquet",
+    "close_month",
     "compare_categories",
     "compose_export_jobs",
     "connect",

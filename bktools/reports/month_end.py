@@ -39,7 +39,7 @@ MANIFEST_VERSION = 1
 LIBRARIES = ("duckdb", "httpx", "msgspec", "narwhals", "pandas", "pyarrow")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Close:
     """Everything one month-end close found and did.
 
@@ -69,6 +69,10 @@ class Close:
         Entries dated after the period.
     times : mapping
         Seconds a step.
+    folder : Path, optional
+        Where it was written.
+    kept : Path, optional
+        Where the close is kept that stood there before.
     """
 
     period: str
@@ -88,6 +92,21 @@ class Close:
     history: pd.DataFrame
     left_out: int = 0
     times: Mapping[str, float] = field(default_factory=dict)
+    folder: Path | None = None
+    kept: Path | None = None
+
+    def __repr__(self) -> str:
+        lines = [
+            f"Month-end {self.period} of company {self.company}, {_where(self)}",
+            f"  accounts: {_listed(_outcomes(self.accounts))}",
+            f"  entries: {len(self.plan.entries):,} ready, {len(self.plan.not_ready):,} not ready",
+            f"  export jobs: {_listed(_outcomes(self.jobs))}",
+        ]
+        if not self.applied:
+            lines.append("  nothing was written to the service: with apply=True it is")
+        if self.folder is not None:
+            lines.append(f"  written to {self.folder}")
+        return "\n".join(lines)
 
 
 REPORTS: dict[str, Callable[[Close], pd.DataFrame]] = {
@@ -206,7 +225,7 @@ def _sheets(close: Close) -> dict[str, pd.DataFrame]:
     refused = {name: too_large(frame) for name, frame in tables.items()}
     facts = [
         ("period", close.period),
-        ("environment", close.environment + (" (not real books)" if close.environment == "sandbox" else "")),
+        ("environment", _where(close)),
         ("company", close.company),
         ("written to the service", "yes" if close.applied else "no, planned only"),
         ("begun at", close.begun_at.isoformat()),
@@ -226,8 +245,7 @@ def _picture(close: Close, plot: Callable[[Close, Axes], Axes], path: Path) -> P
     figure = bars.figure_of_its_own((bars.WIDTH, bars.height(0, 0)))
     ax = plot(close, figure.add_subplot())
     figure.set_figheight(HEADING + bars.height(len(ax.get_yticks()), len(ax.get_legend_handles_labels()[0])))
-    note = "sandbox: not real books" if close.environment == "sandbox" else close.environment
-    figure.suptitle(f"Month-end {close.period} · {note}", fontsize=11, x=0.01, ha="left")
+    figure.suptitle(f"Month-end {close.period} · {_where(close)}", fontsize=11, x=0.01, ha="left")
     return disk.write_whole(path, lambda file: figure.savefig(file, format="png", dpi=140))
 
 
@@ -292,6 +310,14 @@ def by_currency(plan: ExportPlan) -> dict[str, Decimal]:
     if not {"currency", "amount"} <= set(totals.columns):
         return {}
     return dict(totals.dropna(subset=["currency", "amount"]).groupby("currency")["amount"].sum())
+
+
+def _where(close: Close) -> str:
+    return "sandbox (not real books)" if close.environment == "sandbox" else close.environment
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {name}" for name, count in counts.items()) or "none"
 
 
 def _outcomes(frame: pd.DataFrame) -> dict[str, int]:

@@ -46,6 +46,9 @@ def close_a_month(folder: Path) -> pd.DataFrame:
             str(plan.batches["batch_id"].iloc[0]), "not_created", evidence="looked it up", by="me", service=service
         )
 
+        close = bktools.close_month(chart, entries, month="2026-10", folder=folder / "october", service=service)
+        print(close.folder, close.plan.plan_id)
+
         axes = bktools.plot_reconciliation(found)
         bktools.plot_coverage(found, ax=axes)
         bktools.plot_changes(changes)
