@@ -1,12 +1,15 @@
 """Bookkeeping service data in pandas: load, reconcile, export once, report.
 
-Public names are loaded when they are first used, so `import bktools` is quick and does nothing else.
+Public names are loaded when they are first used, so `import bktools` is quick and does nothing else. `bktools.errors`
+is there at once: what is caught needs its class before anything else has happened.
 """
 
 from __future__ import annotations
 
 import importlib
 from typing import TYPE_CHECKING, Any
+
+from bktools import errors as errors
 
 __version__ = "0.1.0"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -101,24 +102,16 @@ def month_end(
         raise typer.Exit(Exit.INCOMPLETE)
 
 
+@dataclass(frozen=True)
 class _Files:
     """What is read, and how."""
 
-    def __init__(
-        self,
-        chart: Path | None,
-        entries: Path | None,
-        columns: dict[str, str] | None,
-        entry_columns: dict[str, str] | None,
-        delimiter: str | None,
-        encoding: str | None,
-    ) -> None:
-        self.chart = chart
-        self.entries = entries
-        self.columns = columns
-        self.entry_columns = entry_columns
-        self.delimiter = delimiter
-        self.encoding = encoding
+    chart: Path | None
+    entries: Path | None
+    columns: dict[str, str] | None
+    entry_columns: dict[str, str] | None
+    delimiter: str | None
+    encoding: str | None
 
     def read(self, service: Service, company: str) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Return chart and entries; the sample files of the sandbox where none is named."""

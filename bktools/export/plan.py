@@ -73,6 +73,17 @@ class ExportPlan:
         Digest of batches and options; the same entries give the same plan.
     provenance : dict
         Where the entries came from.
+
+    Examples
+    --------
+    >>> import bktools, pandas, uuid
+    >>> company = str(uuid.uuid4())
+    >>> entries = pandas.DataFrame({"id": [str(uuid.uuid4()), str(uuid.uuid4())], "company_id": company})
+    >>> plan = bktools.compose_export_jobs(entries)
+    >>> plan.batches["entries"].to_list(), len(plan.not_ready)
+    ([2], 0)
+    >>> plan.entry_ids(plan.batches["batch_id"].iloc[0]) == plan.entries["id"].to_list()
+    True
     """
 
     batches: pd.DataFrame

@@ -182,5 +182,9 @@ def _listed(path: Path) -> pa.ChunkedArray | None:
         first = file.readline(100).strip().removeprefix(b"\xef\xbb\xbf")
     if not UUID_PATTERN.match(first.decode("latin-1")):
         return None
-    lines = path.read_text(encoding="utf-8-sig").split()
+    try:
+        lines = path.read_text(encoding="utf-8-sig").split()
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise InputError("is not UTF-8 here: save the list as UTF-8", source=str(path), line=line) from None
     return pa.chunked_array([pa.array(lines, pa.large_string())])

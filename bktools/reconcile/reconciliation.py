@@ -43,6 +43,18 @@ class Reconciliation:
     Notes
     -----
     The interface, sections 2.1 and 2.4.
+
+    Examples
+    --------
+    >>> import bktools, pandas
+    >>> chart = pandas.DataFrame({"external_id": ["0400"], "code": ["0400"], "name": ["Bank"], "archived": [False]})
+    >>> with bktools.Sandbox() as service:
+    ...     categories = bktools.load_categories(service=service)
+    ...     found = bktools.reconcile_accounts(chart, bktools.load_accounts(service=service), categories)
+    >>> found.actions[["code", "action"]].to_dict("records")
+    [{'code': '0400', 'action': 'create'}]
+    >>> len(found.coverage) == len(categories)
+    True
     """
 
     findings: Any

@@ -138,10 +138,13 @@ def check_target(folder: Path) -> None:
     Raises
     ------
     InputError
-        When something else than an earlier close is there.
+        When something else than an earlier close is there, or whoever runs this stands in it.
     StorageError
         When nothing can be written beside it.
     """
+    if folder.is_dir() and folder.samefile(Path()):
+        # It is put in place as a whole; a shell that stands in it would stand in one that is gone.
+        raise InputError(f"{folder} is the folder you are in: give another folder with --out, such as close")
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file: give another folder with --out")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).is_file():
