@@ -32,10 +32,7 @@ def in_memory(entries: Any) -> bool:
 def arrow_of(entries: Any) -> pa.Table:
     """Return a frame in memory as an Arrow table."""
     if isinstance(entries, pd.DataFrame | pa.Table):
-        try:
-            return to_arrow(entries)
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            raise InputError(f"the entries have a column of mixed types: {' '.join(str(error).split())}") from None
+        return to_arrow(entries, "the entries")
     table: pa.Table = nw.from_native(entries, eager_only=True).to_arrow()
     return table
 
