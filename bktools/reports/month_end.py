@@ -20,14 +20,13 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from bktools import disk
+from bktools import disk, figures
 from bktools.errors import InputError, StorageError
 from bktools.export import ExportPlan
+from bktools.frames.delimited import to_csv
 from bktools.journal.journal import this_process
 from bktools.reconcile import Reconciliation
-from bktools.reports import bars
 from bktools.reports.coverage import plot_coverage
-from bktools.reports.delimited import to_csv
 from bktools.reports.excel import too_large, write_workbook
 from bktools.reports.export_value import plot_ageing
 
@@ -196,7 +195,7 @@ def _sheets(close: Close) -> dict[str, pd.DataFrame]:
         ("begun at", close.begun_at.isoformat()),
         ("entries ready", f"{len(close.plan.entries)}"),
         ("entries not ready", f"{len(close.plan.not_ready)}"),
-        *((f"ready in {currency}", str(amount)) for currency, amount in by_currency(close.plan).items()),
+        *((f"ready in {currency}", str(amount)) for currency, amount in close.plan.amounts.items()),
         *(("not checked", phrase) for phrase in close.plan.unchecked),
         *((name, f"is in its CSV file alone: it {why}") for name, why in refused.items() if why),
     ]
@@ -205,9 +204,9 @@ def _sheets(close: Close) -> dict[str, pd.DataFrame]:
 
 
 def _picture(close: Close, plot: Callable[[Close, Axes], Axes], path: Path) -> Path:
-    figure = bars.figure_of_its_own((bars.WIDTH, bars.height(0, 0)))
+    figure = figures.figure_of_its_own((figures.WIDTH, figures.height(0, 0)))
     ax = plot(close, figure.add_subplot())
-    figure.set_figheight(HEADING + bars.height(len(ax.get_yticks()), len(ax.get_legend_handles_labels()[0])))
+    figure.set_figheight(HEADING + figures.height(len(ax.get_yticks()), len(ax.get_legend_handles_labels()[0])))
     note = "sandbox: not real books" if close.environment == "sandbox" else close.environment
     figure.suptitle(f"Month-end {close.period} · {note}", fontsize=11, x=0.01, ha="left")
     return disk.write_whole(path, lambda file: figure.savefig(file, format="png", dpi=140))
@@ -247,7 +246,7 @@ def _manifest(close: Close, files: Mapping[str, Any], profile: str) -> dict[str,
             "findings_before": _by_check(close.before),
             "findings_after": _by_check(close.after),
         },
-        "totals": {currency: str(amount) for currency, amount in by_currency(close.plan).items()},
+        "totals": {currency: str(amount) for currency, amount in close.plan.amounts.items()},
         "not_checked": list(close.plan.unchecked),
         "plan_id": close.plan.plan_id,
         "sources": {
@@ -269,11 +268,8 @@ def _manifest(close: Close, files: Mapping[str, Any], profile: str) -> dict[str,
 
 
 def by_currency(plan: ExportPlan) -> dict[str, Decimal]:
-    """Return the exact amounts of the ready entries by currency; nothing where the entries have no amounts."""
-    totals = plan.totals
-    if not {"currency", "amount"} <= set(totals.columns):
-        return {}
-    return dict(totals.dropna(subset=["currency", "amount"]).groupby("currency")["amount"].sum())
+    """Return `plan.amounts`."""
+    return plan.amounts
 
 
 def _by_check(reconciliation: Reconciliation) -> dict[str, int]:
