@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from bktools.conversation import Sandbox, connect
     from bktools.export import ExportPlan, compose_export_jobs
+    from bktools.frames.delimited import to_csv
     from bktools.inputs.chart_of_accounts import read_chart_of_accounts
     from bktools.inputs.entries import read_entries
     from bktools.journal.accounts import import_accounts, load_accounts
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from bktools.reports.changes import plot_changes
     from bktools.reports.closing import close_month
     from bktools.reports.coverage import plot_coverage, plot_reconciliation
-    from bktools.reports.delimited import to_csv
     from bktools.reports.excel import to_excel
     from bktools.reports.export_value import plot_ageing, plot_export_value
     from bktools.service import Service
@@ -64,7 +64,7 @@ _HOMES = {
     "reconcile_accounts": "bktools.reconcile",
     "resolve_export_job": "bktools.journal.export_jobs",
     "submit_export_jobs": "bktools.submit",
-    "to_csv": "bktools.reports.delimited",
+    "to_csv": "bktools.frames.delimited",
     "to_excel": "bktools.reports.excel",
 }
 

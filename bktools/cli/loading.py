@@ -62,7 +62,7 @@ def deliver(
 ) -> None:
     """Load a table to where it was asked for: a file or two, or the terminal."""
     from bktools.cli.tables import show
-    from bktools.reports.delimited import to_csv
+    from bktools.frames.delimited import to_csv
 
     company = of_companies(arguments.pop("company"))
     arguments["max_age"] = age("--max-age", arguments["max_age"])

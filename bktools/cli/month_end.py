@@ -134,12 +134,11 @@ class _Files:
 
 def _said() -> Callable[[str, Any], None]:
     """Return what says each step of a close as it ends."""
-    from bktools.reports.month_end import by_currency
 
     def of_plan(plan: ExportPlan) -> None:
         ready = f"{counted(len(plan.entries), 'entry', 'entries')} ready in {counted(len(plan.batches), 'job')}"
         _say("export plan", f"{ready}, {len(plan.not_ready)} not ready")
-        for currency, amount in by_currency(plan).items():
+        for currency, amount in plan.amounts.items():
             _say("", f"{currency} {amount:,}")
 
     steps: dict[str, Callable[[Any], None]] = {
@@ -155,7 +154,7 @@ def _said() -> Callable[[str, Any], None]:
 
 
 def _check_profile(profile: str) -> None:
-    from bktools.reports.delimited import PROFILES
+    from bktools.frames.delimited import PROFILES
 
     if profile not in PROFILES:
         raise ArgumentError("--profile", f"must be one of {', '.join(PROFILES)}", profile)

@@ -44,14 +44,7 @@ def arrow_of(frame: Any, name: str) -> pa.Table:
         When it has two columns of one name, one of mixed types, or a flag that is none.
     """
     native = frame if isinstance(frame, pd.DataFrame | pa.Table) else nw.from_native(frame, eager_only=True).to_arrow()
-    names = native.column_names if isinstance(native, pa.Table) else list(native.columns)
-    doubled = [column for column in dict.fromkeys(names) if names.count(column) > 1]
-    if doubled:
-        raise InputError(f"the {name} have two columns {doubled[0]}: keep one of them")
-    try:
-        return typed(to_arrow(native), name)
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise InputError(f"the {name} have a column of mixed types: {' '.join(str(error).split())}") from None
+    return typed(to_arrow(native, f"the {name}"), name)
 
 
 def typed(table: pa.Table, name: str) -> pa.Table:

@@ -16,10 +16,10 @@ from bktools.contract import rules
 from bktools.conversation import conversation
 from bktools.errors import ArgumentError, InputError
 from bktools.export import compose_export_jobs
+from bktools.frames.delimited import PROFILES
 from bktools.journal.accounts import load_accounts
 from bktools.journal.export_jobs import load_export_jobs
 from bktools.reconcile import reconcile_accounts
-from bktools.reports.delimited import PROFILES
 from bktools.reports.month_end import Close, check_target, earlier_close, write_month_end
 from bktools.service import Service
 from bktools.submit import create_accounts, submit_export_jobs

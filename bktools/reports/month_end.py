@@ -14,20 +14,18 @@ import secrets
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from bktools import disk
+from bktools import disk, figures
 from bktools.errors import InputError, StorageError
 from bktools.export import ExportPlan
+from bktools.frames.delimited import to_csv
 from bktools.journal.journal import this_process
 from bktools.reconcile import Reconciliation
-from bktools.reports import bars
 from bktools.reports.coverage import plot_coverage
-from bktools.reports.delimited import to_csv
 from bktools.reports.excel import too_large, write_workbook
 from bktools.reports.export_value import plot_ageing
 
@@ -236,7 +234,7 @@ def _sheets(close: Close) -> dict[str, pd.DataFrame]:
         *((f"export jobs {outcome}", f"{count}") for outcome, count in _outcomes(close.jobs).items()),
         ("entries ready", f"{len(close.plan.entries)}"),
         ("entries not ready", f"{len(close.plan.not_ready)}"),
-        *((f"ready in {currency}", str(amount)) for currency, amount in by_currency(close.plan).items()),
+        *((f"ready in {currency}", str(amount)) for currency, amount in close.plan.amounts.items()),
         *(("not checked", phrase) for phrase in close.plan.unchecked),
         *((name, f"is in its CSV file alone: it {why}") for name, why in refused.items() if why),
     ]
@@ -245,9 +243,9 @@ def _sheets(close: Close) -> dict[str, pd.DataFrame]:
 
 
 def _picture(close: Close, plot: Callable[[Close, Axes], Axes], path: Path) -> Path:
-    figure = bars.figure_of_its_own((bars.WIDTH, bars.height(0, 0)))
+    figure = figures.figure_of_its_own((figures.WIDTH, figures.height(0, 0)))
     ax = plot(close, figure.add_subplot())
-    figure.set_figheight(HEADING + bars.height(len(ax.get_yticks()), len(ax.get_legend_handles_labels()[0])))
+    figure.set_figheight(HEADING + figures.height(len(ax.get_yticks()), len(ax.get_legend_handles_labels()[0])))
     figure.suptitle(f"Month-end {close.period} · {_where(close)}", fontsize=11, x=0.01, ha="left")
     return disk.write_whole(path, lambda file: figure.savefig(file, format="png", dpi=140))
 
@@ -286,7 +284,7 @@ def _manifest(close: Close, files: Mapping[str, Any], profile: str) -> dict[str,
             "findings_before": _by_check(close.before),
             "findings_after": _by_check(close.after),
         },
-        "totals": {currency: str(amount) for currency, amount in by_currency(close.plan).items()},
+        "totals": {currency: str(amount) for currency, amount in close.plan.amounts.items()},
         "not_checked": list(close.plan.unchecked),
         "plan_id": close.plan.plan_id,
         "sources": {
@@ -305,14 +303,6 @@ def _manifest(close: Close, files: Mapping[str, Any], profile: str) -> dict[str,
         | {name: importlib.metadata.version(name) for name in LIBRARIES},
         "platform": f"{platform.system()} {platform.machine()}",
     }
-
-
-def by_currency(plan: ExportPlan) -> dict[str, Decimal]:
-    """Return the exact amounts of the ready entries by currency; nothing where the entries have no amounts."""
-    totals = plan.totals
-    if not {"currency", "amount"} <= set(totals.columns):
-        return {}
-    return dict(totals.dropna(subset=["currency", "amount"]).groupby("currency")["amount"].sum())
 
 
 def _where(close: Close) -> str:
