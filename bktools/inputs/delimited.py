@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
+from bktools.caller import setting
 from bktools.errors import InputError
 from bktools.inputs.encoding import to_utf8
 from bktools.inputs.heading_row import Head, read_head
@@ -192,7 +193,7 @@ def _refuse_surplus(cells: Sequence[str], head: Head, source: str, line: int) ->
     if any(cell.strip() for cell in cells[len(head.cells) :]):
         raise InputError(
             f"{len(cells)} cells, but {len(head.cells)} headings (line {head.line}): put a cell that holds the delimiter"
-            f" {head.delimiter!r} in quotes, or set delimiter= (--delimiter)",
+            f" {head.delimiter!r} in quotes, or set {setting('delimiter')}",
             source=source,
             line=line,
         )

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bktools.caller import name_of, setting
 from bktools.errors import ArgumentError, InputError
 
 # A longer mark stands before the shorter one that it starts with.
@@ -94,7 +95,7 @@ def to_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str,
             "a".encode(encoding)
             found = codecs.lookup(encoding).name
         except LookupError:
-            raise ArgumentError("encoding", "must be an encoding such as utf-8 or cp1252", encoding) from None
+            raise ArgumentError(name_of("encoding"), "must be an encoding such as utf-8 or cp1252", encoding) from None
         if not _is_mark_of(mark, found):
             mark = b""
     body = data[len(mark) :]
@@ -106,13 +107,13 @@ def to_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str,
         if error is not None:
             found = _one_byte_encoding(body, error, source)
             notes.append(
-                f"read as {found}, since the bytes are not UTF-8; if names look wrong, set encoding= (--encoding)"
+                f"read as {found}, since the bytes are not UTF-8; if names look wrong, set {setting('encoding')}"
             )
     text = body if found == "utf-8" else _decoded(body, found, source).encode()
     if b"\0" in text:
         line = text.count(b"\n", 0, text.index(b"\0")) + 1
         raise InputError(
-            "a NUL byte stands in the text: the file is damaged, or in another encoding (set encoding=, --encoding)",
+            f"a NUL byte stands in the text: the file is damaged, or in another encoding (set {setting('encoding')})",
             source=source,
             line=line,
         )
@@ -166,7 +167,7 @@ def _decoded(body: bytes, encoding: str, source: str) -> str:
 def _undecodable(body: bytes, at: int, encoding: str, source: str) -> InputError:
     before = body[:at].decode(encoding, errors="ignore")
     return InputError(
-        f"byte 0x{body[at]:02X} is no {encoding}; set encoding= (--encoding), or save the file as UTF-8",
+        f"byte 0x{body[at]:02X} is no {encoding}; set {setting('encoding')}, or save the file as UTF-8",
         source=source,
         line=before.count("\n") + 1,
     )
@@ -179,13 +180,13 @@ def _one_byte_encoding(body: bytes, at: int, source: str) -> str:
     """
     # In parts: what tells of each byte would make a large file several times as large.
     parts = [_seen(body[start : start + _PART]) for start in range(0, len(body), _PART)]
-    seen = _Seen(*map(sum, zip(*parts, strict=True)))
+    seen = _Seen(*(np.sum(counts, axis=0) for counts in zip(*parts, strict=True)))
     whole = [character for character in body.decode(errors="ignore") if not character.isascii()]
     high = seen.anywhere[128:].sum()
     if not frozenset().union(*_LETTERS.values()).isdisjoint(whole) or len(whole) > high / 4:
         raise InputError(
             f"byte 0x{body[at]:02X} is no UTF-8, other characters are: encodings are mixed; save the file in one"
-            " encoding, or set encoding= (--encoding)",
+            f" encoding, or set {setting('encoding')}",
             source=source,
             line=body.count(b"\n", 0, at) + 1,
         )
@@ -194,8 +195,8 @@ def _one_byte_encoding(body: bytes, at: int, source: str) -> str:
     words, _, usual = _evidence(seen, best)
     if words < 0 or usual * 2 < high:
         raise InputError(
-            f"byte 0x{body[at]:02X} is no UTF-8, and no other encoding known here makes words of the text; set encoding="
-            " (--encoding)",
+            f"byte 0x{body[at]:02X} is no UTF-8, and no other encoding known here makes words of the text; set"
+            f" {setting('encoding')}",
             source=source,
             line=body.count(b"\n", 0, at) + 1,
         )

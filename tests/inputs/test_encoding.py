@@ -70,7 +70,7 @@ def test_names_of_accounts_are_found(encoding, text):
 
 def test_a_guess_is_told():
     """An encoding that was not certain is in the notes, with the option that sets it."""
-    assert "--encoding" in to_utf8("ö".encode("cp1252"), None, "f.csv")[2][0]
+    assert "set encoding=" in to_utf8("ö".encode("cp1252"), None, "f.csv")[2][0]
     assert to_utf8("ö".encode("cp1252"), "cp1252", "f.csv")[2] == []
 
 
@@ -89,12 +89,16 @@ def test_set_encoding_wins():
 @pytest.mark.parametrize(
     ("data", "encoding", "message"),
     [
-        ("Büro\nHöhe\n".encode() + "Öl\n".encode("cp1252"), None, r"line 3: byte 0xD6 is no UTF-8.*mixed.*--encoding"),
+        (
+            "Büro\nHöhe\n".encode() + "Öl\n".encode("cp1252"),
+            None,
+            r"line 3: byte 0xD6 is no UTF-8.*mixed.*set encoding=",
+        ),
         ("Büro\n".encode("cp1252") * 50 + "Öl\n".encode(), None, r"line 1: byte 0xFC .*mixed"),
         (codecs.BOM_UTF8 + b"a\n\xff\n", None, r"line 2: byte 0xFF is no utf-8"),
         (b"a\nb\n\xe4\n", "utf-8", r"line 3: byte 0xE4 is no utf-8; set encoding="),
         (b"a\n\x81\n", "cp1252", r"line 2: byte 0x81 is no cp1252"),
-        (b"a\nx\xb0y\n", None, r"line 2: byte 0xB0 is no UTF-8, and no other.*--encoding"),
+        (b"a\nx\xb0y\n", None, r"line 2: byte 0xB0 is no UTF-8, and no other.*set encoding="),
         (b"a,b\nc,\0\n", None, r"line 2: a NUL byte"),
     ],
 )
