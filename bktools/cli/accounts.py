@@ -7,7 +7,22 @@ from typing import Annotated
 
 import typer
 
-from bktools.cli.options import Apply, Chart, Column, Company, Delimiter, Encoding, Environment, Sandbox, conversation
+from bktools.caller import command
+from bktools.cli.options import (
+    READS_FILE,
+    Apply,
+    Chart,
+    Column,
+    Company,
+    Delimiter,
+    Encoding,
+    Environment,
+    FileColumn,
+    FileDelimiter,
+    FileEncoding,
+    Sandbox,
+    conversation,
+)
 from bktools.cli.options import columns as to_columns
 
 app = typer.Typer(help="Accounts known here: list, create from a chart, import.", no_args_is_help=True)
@@ -59,13 +74,25 @@ def import_list(
     company: Company = None,
     environment: Environment = None,
     sandbox: Sandbox = False,
+    column: FileColumn = None,
+    delimiter: FileDelimiter = None,
+    encoding: FileEncoding = None,
 ) -> None:
     """Make accounts known that were created elsewhere.
 
     Example: bktools accounts import accounts.csv
     """
+    from bktools.cli.reconcile import taken_as
     from bktools.journal.accounts import import_accounts
 
-    with conversation(environment, sandbox=sandbox, company=company) as service:
-        known = import_accounts(file, company=company, service=service)
+    with conversation(environment, sandbox=sandbox, company=company) as service, command(READS_FILE):
+        known = import_accounts(
+            file,
+            company=company,
+            columns=to_columns(column),
+            delimiter=delimiter,
+            encoding=encoding,
+            service=service,
+        )
+    typer.echo(taken_as(known.attrs["bktools"]["imported"]))
     typer.echo(f"{len(known)} accounts are known now")
