@@ -48,7 +48,7 @@ GROUND = {"errors", "views"}
 
 ONLY_IN = {
     "httpx": ("service/",),
-    "sqlite3": ("sandbox/store.py", "journal/"),
+    "sqlite3": ("sandbox/store.py", "sandbox/wal.py", "journal/"),
     "matplotlib": ("reports/", "reconcile/", "widgets/"),
 }
 
