@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -41,6 +43,20 @@ def conversation(environment: str | None, *, sandbox: bool, company: str | None 
     if sandbox and environment not in {None, "sandbox"}:
         raise ArgumentError("--sandbox", f"cannot be combined with --environment {environment}")
     return connect("sandbox" if sandbox else environment, company=company, **overrides)
+
+
+def same(environment: str | None, *, sandbox: bool) -> str:
+    """Return the options that put another command into the same environment, as a message gives it."""
+    return " --sandbox" if sandbox else f" --environment {shlex.quote(environment)}" if environment else ""
+
+
+def one_of(words: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """Return what offers words when the shell completes an option; they are asked for then, not at every start."""
+
+    def offered(incomplete: str) -> list[str]:
+        return [word for word in words() if word.startswith(incomplete)]
+
+    return offered
 
 
 def the_company(service: Service) -> str:
