@@ -1,6 +1,7 @@
 """Bookkeeping service data in pandas: load, reconcile, export once, report.
 
-Public names are loaded when they are first used, so `import bktools` is quick and does nothing else.
+Public names are loaded when they are first used, so `import bktools` is quick and does nothing else. `bktools.errors`
+is there at once: what is caught needs its class before anything else has happened.
 """
 
 from __future__ import annotations
@@ -8,19 +9,22 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from bktools import errors as errors
+
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from bktools.conversation import Sandbox, connect
     from bktools.export import ExportPlan, compose_export_jobs
+    from bktools.frames.delimited import to_csv
     from bktools.inputs.chart_of_accounts import read_chart_of_accounts
     from bktools.inputs.entries import read_entries
     from bktools.journal.accounts import import_accounts, load_accounts
     from bktools.journal.export_jobs import load_export_jobs, resolve_export_job
     from bktools.reconcile import Reconciliation, reconcile_accounts
     from bktools.reports.changes import plot_changes
+    from bktools.reports.closing import close_month
     from bktools.reports.coverage import plot_coverage, plot_reconciliation
-    from bktools.reports.delimited import to_csv
     from bktools.reports.excel import to_excel
     from bktools.reports.export_value import plot_ageing, plot_export_value
     from bktools.service import Service
@@ -36,6 +40,7 @@ _HOMES = {
     "Sandbox": "bktools.conversation",
     "Service": "bktools.service",
     "categories_to_parquet": "bktools.tables.files",
+    "close_month": "bktools.reports.closing",
     "compare_categories": "bktools.tables.compare",
     "compose_export_jobs": "bktools.export",
     "connect": "bktools.conversation",
@@ -59,7 +64,7 @@ _HOMES = {
     "reconcile_accounts": "bktools.reconcile",
     "resolve_export_job": "bktools.journal.export_jobs",
     "submit_export_jobs": "bktools.submit",
-    "to_csv": "bktools.reports.delimited",
+    "to_csv": "bktools.frames.delimited",
     "to_excel": "bktools.reports.excel",
 }
 
@@ -69,6 +74,7 @@ __all__ = [
     "Sandbox",
     "Service",
     "categories_to_parquet",
+    "close_month",
     "compare_categories",
     "compose_export_jobs",
     "connect",

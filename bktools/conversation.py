@@ -5,21 +5,22 @@ from __future__ import annotations
 import shutil
 import tempfile
 import threading
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
-from bktools.errors import ConfigurationError, StorageError
-from bktools.sandbox import Server
+from bktools.errors import ArgumentError, ConfigurationError, StorageError
+from bktools.sandbox import Fault, Server
 from bktools.sandbox.server import DATABASE
 from bktools.sandbox.wal import is_open
 from bktools.service import Service
-from bktools.settings import SANDBOX, Secret, Settings, load_settings
+from bktools.settings import SANDBOX, Overrides, Secret, Settings, load_settings
 
 
-def connect(environment: str | None = None, **overrides: Any) -> Service:
+def connect(environment: str | None = None, **overrides: Unpack[Overrides]) -> Service:
     """Begin a conversation with the service.
 
     Parameters
@@ -64,6 +65,20 @@ def open_service(settings: Settings) -> Service:
     return Service(_at(server, settings), on_close=server.stop)
 
 
+class SandboxOptions(TypedDict, total=False):
+    """Options of the sandbox's server, see `bktools.sandbox.Server`."""
+
+    seed: int
+    companies: int
+    categories: int
+    employees: int
+    latency: float
+    requests_per_minute: int | None
+    max_limit: int
+    job_seconds: float
+    faults: Iterable[Fault]
+
+
 class Sandbox:
     """A running embedded service in a folder of its own; a context manager that gives the `Service` to talk to it.
 
@@ -80,6 +95,11 @@ class Sandbox:
     server : bktools.sandbox.Server
         The running server, with its addresses and tokens.
 
+    Raises
+    ------
+    ArgumentError
+        When there is no such option, or, on entering, its value is out of bounds.
+
     Examples
     --------
     >>> import bktools
@@ -89,7 +109,11 @@ class Sandbox:
     True
     """
 
-    def __init__(self, folder: str | Path | None = None, **options: Any) -> None:
+    def __init__(self, folder: str | Path | None = None, **options: Unpack[SandboxOptions]) -> None:
+        known = SandboxOptions.__annotations__
+        unknown = sorted(options.keys() - known.keys())
+        if unknown:
+            raise ArgumentError(unknown[0], f"is no option of the sandbox: there are {', '.join(known)}")
         self._folder = folder
         self._options = options
         self._stack = ExitStack()

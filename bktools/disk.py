@@ -10,9 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from bktools.errors import StorageError
+from bktools.errors import BktoolsError, StorageError
 
 PRIVATE_FILE = 0o600
+# Less what the user's umask takes away, as for any file that a program makes.
+SHARED_FILE = 0o666
 PRIVATE_FOLDER = 0o700
 
 TEMPORARY = "tmp-"
@@ -24,15 +26,16 @@ def temporary(folder: Path) -> Path:
     return folder / f"{TEMPORARY}{secrets.token_hex(8)}"
 
 
-def exclusive(path: Path) -> io.BufferedWriter:
-    """Open a new file that its owner alone can read."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), PRIVATE_FILE)
+def exclusive(path: Path, mode: int = PRIVATE_FILE) -> io.BufferedWriter:
+    """Open a new file, by default one that its owner alone can read."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
     return os.fdopen(descriptor, "wb")
 
 
 def private_folder(path: Path) -> Path:
-    """Make a folder that its owner alone can read, with the ones above it."""
-    path.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
+    """Make a folder that its owner alone can read, and those above it that are not there."""
+    for folder in (*reversed(path.parents), path):
+        folder.mkdir(exist_ok=True, mode=PRIVATE_FOLDER)
     return path
 
 
@@ -78,7 +81,7 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object], *, priva
     write : callable
         Is given the open file.
     private : bool
-        Whether its owner alone can read it.
+        Whether its owner alone can read it; else whoever may read the files that its owner makes.
 
     Raises
     ------
@@ -97,17 +100,15 @@ def storage_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if isinstance(error, StorageError):
+        if isinstance(error, BktoolsError):
             raise
         raise StorageError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
 def _replace(path: Path, write: Callable[[IO[bytes]], object], *, private: bool = True) -> None:
     with beside(path) as new:
-        with exclusive(new) as file:
+        with exclusive(new, PRIVATE_FILE if private else SHARED_FILE) as file:
             write(file)
             to_disk(file)
-        if not private:
-            new.chmod(0o644)
         new.replace(path)
     folder_to_disk(path.parent)

@@ -31,13 +31,31 @@
                 └── AccountingIntegrationNotFoundError
 
 A message is one line: what happened, what was kept, what to do next. What a program needs of it is in fields.
+
+Beside the tree stands `StaleSnapshotWarning`, for an answer that is older than wanted.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class BktoolsError(Exception):
     """The root: catch this to catch everything that bktools raises on purpose."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The arguments of `__init__` are not kept, what it made of them is: message and fields go to the other process.
+        return _bare, (type(self), self.args), self.__dict__
+
+
+def _bare(kind: type[BktoolsError], args: tuple[Any, ...]) -> BktoolsError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    return error
+
+
+class StaleSnapshotWarning(UserWarning):
+    """The service could not be reached, so an older snapshot was used."""
 
 
 class ConfigurationError(BktoolsError, ValueError):

@@ -10,13 +10,15 @@ The variables that say where a service is and who asks belong to one environment
 from __future__ import annotations
 
 import hashlib
+import ipaddress
 import os
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Any, TypedDict, Unpack
+from urllib.parse import SplitResult, urlsplit
 
 import platformdirs
 
@@ -24,6 +26,8 @@ from bktools import views
 from bktools.errors import ConfigurationError
 
 SANDBOX = "sandbox"
+
+_NAME = re.compile(r"[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?")
 
 HOW_TO_CONFIGURE = (
     "no environment is configured: set BKTOOLS_ENVIRONMENT, or BKTOOLS_BASE_URL and BKTOOLS_TOKEN, or write "
@@ -78,11 +82,27 @@ def _secret(name: str, value: object) -> Secret:
     return Secret(text)
 
 
+def _address(text: str) -> SplitResult | None:
+    """Return the parts of an HTTP address; None when no client could use it."""
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname or "", parts.port
+        if not _NAME.fullmatch(host) or host.replace(".", "").isdigit():
+            host = f"[{host}]" if ipaddress.ip_address(host).version == 6 else host  # noqa: PLR2004 - IPv6
+    except ValueError:
+        return None
+    is_whole = parts.netloc.lower().rpartition("@")[2] in {host, f"{host}:{port}"}
+    is_plain = text.isprintable() and " " not in text
+    return parts if is_whole and is_plain and parts.scheme in {"http", "https"} else None
+
+
 def _url(name: str, value: object) -> str:
     text = _text(name, value).rstrip("/")
-    parts = urlsplit(text)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ConfigurationError(f"{name} must be an address such as https://api.example.com, got {text!r}")
+    parts = _address(text)
+    if parts is None:
+        # What may hold a password is not shown.
+        got = "" if "@" in text else f", got {text!r}"
+        raise ConfigurationError(f"{name} must be an address such as https://api.example.com{got}")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ConfigurationError(f"{name} must be an address without user name, query or fragment")
     if parts.scheme == "http" and parts.hostname not in {"localhost", "127.0.0.1", "::1"}:
@@ -90,20 +110,33 @@ def _url(name: str, value: object) -> str:
     return f"{parts.scheme}://{parts.netloc.lower()}{parts.path}"
 
 
+def _proxy(name: str, value: object) -> Secret:
+    secret = _secret(name, value)
+    if _address(secret.reveal()) is None:
+        raise ConfigurationError(
+            f"{name} must be the address of an HTTP proxy such as http://proxy.example.com:8080, with http:// or https://"
+        )
+    return secret
+
+
 def _path(name: str, value: object) -> Path:
     if not isinstance(value, str | os.PathLike) or not str(value):
-        raise ConfigurationError(f"{name} must be a folder, got {value!r}")
-    return Path(value).expanduser().absolute()
+        raise ConfigurationError(f"{name} must be a path, got {value!r}")
+    try:
+        return Path(value).expanduser().absolute()
+    except RuntimeError as error:
+        raise ConfigurationError(f"{name} names the folder of a user that is not known here, got {value!r}") from error
 
 
 def _rate(name: str, value: object) -> int:
     try:
-        number = int(value) if not isinstance(value, bool) else -1  # type: ignore[call-overload]
-    except (TypeError, ValueError):
+        # By its text: a fraction, infinity and True have whole parts, and are none.
+        number = int(str(value))
+    except ValueError:
         number = -1
     if number < 0:
         raise ConfigurationError(f"{name} must be a whole number, 0 for no limit, got {value!r}")
-    return int(number)
+    return number
 
 
 def _flag(name: str, value: object) -> bool:
@@ -140,8 +173,10 @@ class Settings:
         Snapshots may be deleted; the data folder holds the journal and may not.
     requests_per_minute : int
         What the client keeps itself under; 0 for no limit.
-    proxy, ca_bundle : optional
-        Address of a proxy; a file of certificates to trust instead of the usual ones.
+    proxy : Secret, optional
+        Address of an HTTP proxy, which may hold a user name and a password.
+    ca_bundle : Path, optional
+        A file of certificates to trust instead of the usual ones.
     sources : mapping
         Where each value came from, by name.
     """
@@ -156,7 +191,7 @@ class Settings:
     balance_token: Secret | None = _setting(_secret, connection=True)
     company: str | None = _setting(_text, connection=True)
     requests_per_minute: int = _setting(_rate, default=500)
-    proxy: str | None = _setting(_text)
+    proxy: Secret | None = _setting(_proxy)
     ca_bundle: Path | None = _setting(_path)
     cache_dir: Path = _setting(_path, default=Path())
     data_dir: Path = _setting(_path, default=Path())
@@ -184,13 +219,9 @@ class Settings:
         return self.data_dir / self.folder_name
 
     def rows(self) -> list[tuple[str, str, str]]:
-        """Return name, value and source of each setting in force; secrets stay hidden."""
+        """Return name, value and source of each setting; secrets stay hidden."""
         named = [("environment", self.environment), *((name, getattr(self, name)) for name in SETTINGS)]
-        return [
-            (name, "…" if isinstance(value, Secret) else str(value), self.sources.get(name, ""))
-            for name, value in named
-            if value is not None
-        ]
+        return [(name, _shown(value), self.sources.get(name, "")) for name, value in named]
 
     def __repr__(self) -> str:
         return "\n".join(["Settings", *(f"  {name:<20} {value}  ({source})" for name, value, source in self.rows())])
@@ -198,6 +229,28 @@ class Settings:
     def _repr_html_(self) -> str:
         rows = self.rows()
         return views.heading("Settings") + views.table(["setting", "value", "from"], rows, total=len(rows))
+
+
+def _shown(value: object) -> str:
+    return "" if value is None else "set, not shown" if isinstance(value, Secret) else str(value)
+
+
+class Overrides(TypedDict, total=False):
+    """The settings as arguments; None is the same as not given."""
+
+    base_url: str | None
+    token: str | Secret | None
+    api_key: str | Secret | None
+    api_key_everywhere: bool | None
+    credential_name: str | None
+    balance_url: str | None
+    balance_token: str | Secret | None
+    company: str | None
+    requests_per_minute: int | None
+    proxy: str | Secret | None
+    ca_bundle: str | os.PathLike[str] | None
+    cache_dir: str | os.PathLike[str] | None
+    data_dir: str | os.PathLike[str] | None
 
 
 SETTINGS = {item.name: item for item in fields(Settings) if "read" in item.metadata}
@@ -209,7 +262,7 @@ def load_settings(
     *,
     env: Mapping[str, str] | None = None,
     config_file: Path | None = None,
-    **overrides: Any,
+    **overrides: Unpack[Overrides],
 ) -> Settings:
     """Return the settings in force.
 
@@ -234,11 +287,11 @@ def load_settings(
     if unknown:
         raise ConfigurationError(f"no such setting: {', '.join(unknown)} (there are {', '.join(SETTINGS)})")
     file, file_name = _read_config(config_file, env)
-    environment, environment_source = _which_environment(environment, env, file, file_name, overrides)
-    overrides = {name: value for name, value in overrides.items() if value is not None}
+    given = {name: value for name, value in overrides.items() if value is not None}
+    environment, environment_source = _which_environment(environment, env, file, file_name, given)
     if "://" in environment:
         environment = _url("environment", environment)
-        overrides.setdefault("base_url", environment)
+        given.setdefault("base_url", environment)
     table = file.get(environment, {})
     if not isinstance(table, dict):
         raise ConfigurationError(f"[{environment}] in {file_name} must be a table")
@@ -250,7 +303,7 @@ def load_settings(
     for name, item in SETTINGS.items():
         variable = f"BKTOOLS_{name.upper()}"
         of_connection = item.metadata["connection"]
-        places = [(overrides.get(name), "argument")]
+        places = [(given.get(name), "argument")]
         if variables_apply or not of_connection:
             places.append((env.get(variable) or None, variable))
         places.append((table.get(name), f"[{environment}] in {file_name}"))
@@ -272,11 +325,11 @@ def load_settings(
 
 
 def _which_environment(
-    asked: str | None, env: Mapping[str, str], file: Mapping[str, Any], file_name: Path, overrides: Mapping[str, Any]
+    asked: str | None, env: Mapping[str, str], file: Mapping[str, Any], file_name: Path, given: Mapping[str, Any]
 ) -> tuple[str, str]:
     places = [
         (asked, "argument"),
-        (overrides.get("base_url"), "argument base_url"),
+        (given.get("base_url"), "argument base_url"),
         (env.get("BKTOOLS_ENVIRONMENT"), "BKTOOLS_ENVIRONMENT"),
         (env.get("BKTOOLS_BASE_URL"), "BKTOOLS_BASE_URL"),
         (file.get("environment"), str(file_name)),
@@ -311,9 +364,10 @@ def _default(name: str, environment: str) -> Any:
 
 def _read_config(config_file: Path | None, env: Mapping[str, str]) -> tuple[dict[str, Any], Path]:
     named = config_file or env.get("BKTOOLS_CONFIG")
-    path = Path(named).expanduser() if named else platformdirs.user_config_path("bktools") / "config.toml"
+    path = _path("BKTOOLS_CONFIG", named) if named else platformdirs.user_config_path("bktools") / "config.toml"
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
+        # Some editors, and PowerShell, begin UTF-8 with a mark.
+        found = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         if named:
             raise ConfigurationError(f"there is no config file {path}") from None

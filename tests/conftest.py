@@ -5,13 +5,45 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 import bktools
 from bktools.sandbox.sample import write_sample_data
 from bktools.service import Service
+
+MONEY = pd.ArrowDtype(pa.decimal128(38, 2))
+
+# What a spreadsheet or a careless writer would change.
+AWKWARD = [
+    "0400",
+    "12345678901234567",
+    "1E5",
+    "1-2",
+    "=SUM(1)",
+    "+49 221 101",
+    "-12,50 Skonto",
+    "@name",
+    "\tTab",
+    "'apostrophe",
+    "'=1+1",
+    '="0400"',
+    'say "so", twice; or not',
+    "Zeile eins\nZeile zwei",
+    "trailing ",
+    " 0400",
+    "Größe ÄÖÜß",
+    "会議費 🥨",
+    "دعوة عشاء",
+    None,
+    "true",
+    "null",
+    "NaN",
+]
 
 
 @pytest.fixture(autouse=True)
@@ -55,3 +87,20 @@ def service(sandbox: bktools.Sandbox) -> Service:
 def samples(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The sample chart of accounts and accounting entries of the sandbox's world."""
     return write_sample_data(tmp_path_factory.mktemp("samples"))
+
+
+@pytest.fixture(scope="session")
+def awkward() -> pd.DataFrame:
+    """A frame with every type of column that bktools hands on, and text that is easily spoilt."""
+    rows = len(AWKWARD)
+    amounts = [Decimal(text) if text else None for text in ["-12.50", "0.00", "", "99999999999999999.99"] * 6][:rows]
+    return pd.DataFrame(
+        {
+            "code": pd.Series(AWKWARD, dtype="str"),
+            "amount": pd.array(amounts, dtype=MONEY),
+            "date": pd.to_datetime(["2026-10-31"] * (rows - 1) + [None]).as_unit("s"),
+            "at": pd.Series([pd.Timestamp("2026-10-31T23:59:59Z")] * (rows - 1) + [pd.NaT]).dt.as_unit("us"),
+            "archived": [True, False] * (rows // 2) + [True] * (rows % 2),
+            "count": range(rows),
+        }
+    )

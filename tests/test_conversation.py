@@ -10,7 +10,7 @@ import pytest
 
 import bktools
 from bktools.conversation import conversation, forget_sandbox
-from bktools.errors import ConfigurationError, UnreachableError
+from bktools.errors import ArgumentError, ConfigurationError, UnreachableError
 from bktools.settings import load_settings
 
 
@@ -36,6 +36,14 @@ def test_a_sandbox_for_tests_leaves_nothing_behind():
     assert not folder.exists()
     with pytest.raises(UnreachableError, match="nothing was sent"):
         bktools.connect(service.settings.base_url, token="t").get_employee("9b48711b-7e43-4f5c-8a36-341a5037711f")
+
+
+def test_a_misspelt_option_is_refused_at_once():
+    """Neither a sandbox nor a conversation is begun with an option that there is none of, and it is said which there are."""
+    with pytest.raises(ArgumentError, match=r"latencey is no option of the sandbox: there are seed, .*latency"):
+        bktools.Sandbox(latencey=1)
+    with pytest.raises(ConfigurationError, match=r"no such setting: tokn \(there are base_url, token"):
+        bktools.connect("sandbox", tokn="t")
 
 
 def test_a_sandbox_in_a_folder_of_ones_own(tmp_path: Path):

@@ -26,6 +26,7 @@ FLOORS = {
     "progress": 0,
     "views": 0,
     "contract": 1,
+    "figures": 1,
     "service": 2,
     "sandbox": 2,
     "conversation": 3,
@@ -49,7 +50,7 @@ GROUND = {"errors", "views"}
 ONLY_IN = {
     "httpx": ("service/",),
     "sqlite3": ("sandbox/store.py", "sandbox/wal.py", "journal/"),
-    "matplotlib": ("reports/", "reconcile/", "widgets/"),
+    "matplotlib": ("figures.py", "reports/", "reconcile/", "widgets/"),
 }
 
 

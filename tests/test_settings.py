@@ -9,7 +9,8 @@ import pytest
 import bktools
 from bktools.conversation import conversation
 from bktools.errors import ArgumentError, ConfigurationError
-from bktools.settings import Secret, load_settings
+from bktools.service.transport import Request
+from bktools.settings import SETTINGS, Overrides, Secret, load_settings
 
 URL = "https://books.example/api"
 
@@ -78,6 +79,22 @@ def test_a_token_stays_with_its_environment(asked, env, config):
         ({"base_url": "https://user:pass@books.example"}, "without user name"),
         ({"requests_per_minute": "many"}, "must be a whole number"),
         ({"requests_per_minute": -1}, "must be a whole number"),
+        ({"requests_per_minute": 2.7}, "must be a whole number"),
+        ({"requests_per_minute": float("inf")}, "must be a whole number"),
+        ({"requests_per_minute": True}, "must be a whole number"),
+        ({"base_url": "https://[::1"}, "must be an address"),
+        ({"base_url": "https://[::1]8080"}, "must be an address"),
+        ({"base_url": "https://books.example:abc"}, "must be an address"),
+        ({"base_url": "https://books.example:99999"}, "must be an address"),
+        ({"base_url": "https://books..example"}, "must be an address"),
+        ({"base_url": "https://127.0.0.18080"}, "must be an address"),
+        ({"base_url": "https://books.exa mple"}, "must be an address"),
+        ({"base_url": "https://user:pass@books.example:abc"}, "must be an address"),
+        ({"proxy": "user:pass@proxy:8080"}, r"proxy \(argument\) must be the address of an HTTP proxy such as http://"),
+        ({"proxy": "proxy:8080"}, "must be the address of an HTTP proxy"),
+        ({"proxy": "socks5://proxy:1080"}, "must be the address of an HTTP proxy"),
+        ({"proxy": "http://proxy:port"}, "must be the address of an HTTP proxy"),
+        ({"cache_dir": "~nobody-of-that-name/cache"}, "names the folder of a user that is not known here"),
         ({"api_key_everywhere": "maybe"}, "must be true or false"),
         ({"token": "two words"}, "white space"),
         ({"token": "line\nbreak"}, "white space"),
@@ -90,6 +107,22 @@ def test_bad_setting(settings, message):
         load_settings(**{"environment": URL} | settings)
     assert "two words" not in str(caught.value)
     assert "pass@" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["https://books.example.:8443/api", "https://xn--bcher-kva.example", "http://[::1]:80", "https://10.0.0.1"]
+)
+def test_addresses_that_are_taken(url):
+    """What the settings take as an address, the client can be made with."""
+    with bktools.connect(url, token="t", proxy=url) as service:
+        assert service.settings.base_url == url
+        assert service._transport._open().http
+
+
+def test_arguments_are_the_settings():
+    """What an editor offers for `connect` are the settings, each of them."""
+    assert Overrides.__annotations__.keys() == SETTINGS.keys()
 
 
 def test_plain_http_is_for_loopback():
@@ -103,18 +136,25 @@ def test_unknown_names_in_the_file(tmp_path):
     path.write_text('[production]\nbase_uri = "https://books.example"\n')
     with pytest.raises(ConfigurationError, match="no setting 'base_uri'"):
         load_settings("production", config_file=path, env={})
+    path.write_text('environment = "sandbox"\n', encoding="utf-8-sig")
+    assert load_settings(config_file=path, env={}).is_sandbox, "a mark at the beginning is none of the content"
     path.write_text("environment = ")
     with pytest.raises(ConfigurationError, match="cannot be read"):
         load_settings(config_file=path, env={})
 
 
-def test_secrets_do_not_show(capsys):
-    """A secret is in no repr, no text, no pickle."""
-    settings = load_settings(URL, token="very-secret", api_key="also-secret")
+def test_secrets_do_not_show():
+    """A secret is in no repr, no text, no view of a notebook, no pickle; a proxy's password is one."""
+    settings = load_settings(
+        URL, token="very-secret", api_key="also-secret", proxy="http://user:hunter2@proxy.example:8080"
+    )
     service = bktools.connect(URL, token="very-secret")
-    for shown in (repr(settings), str(settings), repr(service), f"{settings.token}", repr(vars(service))):
-        assert "very-secret" not in shown
-        assert "also-secret" not in shown
+    request = Request("GET", URL, "Bearer very-secret")
+    texts = (repr(settings), str(settings), settings._repr_html_(), repr(service), f"{settings.token}", repr(request))
+    for shown in (*texts, repr(vars(service))):
+        for secret in ("very-secret", "also-secret", "hunter2"):
+            assert secret not in shown
+    assert settings.proxy.reveal() == "http://user:hunter2@proxy.example:8080"
     with pytest.raises(TypeError):
         pickle.dumps(settings)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -101,6 +102,30 @@ def test_outcomes_say_what_they_mean_and_what_is_next():
     assert repr(Outcomes(frame.head(0))) == "nothing to do: no outcomes"
     with pytest.raises(InputError, match="no column 'outcome'"):
         Outcomes(pd.DataFrame({"a": [1]}))
+
+
+def test_an_account_may_be_created_again_and_a_job_may_not():
+    """The same outcome has another meaning and another next step for accounts and for jobs."""
+    accounts = pd.DataFrame({"outcome": ["EXISTS", "UNKNOWN"], "external_id": ["0400", "0500"]})
+    assert Outcomes(accounts).next_steps == [
+        "EXISTS: look the account up in the service and import it: import_accounts",
+        "UNKNOWN: run again: a create may be repeated",
+    ]
+    assert "it did not tell its id" in repr(Outcomes(accounts))
+    jobs = pd.DataFrame({"outcome": ["UNKNOWN"], "batch_id": ["batch"]})
+    assert "look it up in the service before anything else" in Outcomes(jobs).next_steps[0]
+
+
+@pytest.mark.parametrize(
+    ("function", "column"), [(bktools.create_accounts, "external_id"), (bktools.submit_export_jobs, "batch_id")]
+)
+def test_every_outcome_that_is_documented_has_a_meaning(function: object, column: str):
+    """Each outcome that a docstring names is told in words, and SENDING among those of jobs."""
+    named = set(re.findall(r"\b[A-Z]{5,}\b", str(function.__doc__)))
+    assert {"PLANNED", "UNKNOWN", "REJECTED"} < named
+    assert ("SENDING" in named) == (column == "batch_id")
+    shown = repr(Outcomes(pd.DataFrame({"outcome": sorted(named), column: "x"})))
+    assert all(re.search(rf"^1 {name}: \w", shown, re.MULTILINE) for name in named)
 
 
 def test_every_outcome_of_a_close_has_a_meaning(service: bktools.Service, samples: tuple[Path, Path]):

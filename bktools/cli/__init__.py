@@ -20,10 +20,8 @@ def main() -> None:
             raise
         print(f"bktools: {error}", file=sys.stderr)
         sys.exit(exit_of(error))
-    except KeyboardInterrupt:
-        print("bktools: interrupted; what was done is in the journal, run again to go on", file=sys.stderr)
-        sys.exit(Exit.INTERRUPTED)
-    except BrokenPipeError:
-        # The reader of a pipe (head) went away.
-        sys.stderr.close()
-        sys.exit(Exit.FAILED)
+    except SystemExit as end:
+        # Typer ends a command that Ctrl-C interrupts by this code, and says nothing.
+        if end.code == Exit.INTERRUPTED:
+            print("bktools: interrupted; what was done is in the journal, run again to go on", file=sys.stderr)
+        raise

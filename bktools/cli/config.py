@@ -12,14 +12,6 @@ def config(environment: Environment = None, sandbox: Sandbox = False) -> None:
 
     Example: BKTOOLS_ENVIRONMENT=staging bktools config
     """
-    from bktools.settings import SETTINGS, Secret, load_settings
+    from bktools.settings import load_settings
 
-    settings = load_settings("sandbox" if sandbox else environment)
-    rows = [("environment", settings.environment, settings.sources["environment"])]
-    for name in SETTINGS:
-        value = getattr(settings, name)
-        shown = "set, not shown" if isinstance(value, Secret) else "" if value is None else str(value)
-        rows.append((name, shown, settings.sources[name]))
-    widths = [max(len(row[place]) for row in rows) for place in range(2)]
-    for name, value, source in rows:
-        typer.echo(f"{name:<{widths[0]}}  {value:<{widths[1]}}  {source}")
+    typer.echo(load_settings("sandbox" if sandbox else environment))

@@ -44,7 +44,8 @@ def compose(
     select: Annotated[
         Path | None, typer.Option("--select", help="File with the IDs to export; all by default.")
     ] = None,
-    csv: Annotated[Path | None, typer.Option("--csv", help="Folder to write the plan to as CSV, too.")] = None,
+    csv: Annotated[Path | None, typer.Option("--csv", help="Folder for the plan as CSV, too; see --profile.")] = None,
+    profile: Profile = "excel",
     company: Company = None,
     environment: Environment = None,
     sandbox: Sandbox = False,
@@ -61,10 +62,12 @@ def compose(
     from bktools.cli.reconcile import sample_files
     from bktools.export import compose_export_jobs
     from bktools.export.plan_file import write_plan
+    from bktools.frames.delimited import profile_named
     from bktools.inputs.entries import read_entries
     from bktools.journal.export_jobs import load_export_jobs
     from bktools.journal.journal import this_process
 
+    profile_named(profile)
     with conversation(environment, sandbox=sandbox, company=company) as service:
         path = entries or sample_files(service, "the file of accounting entries")[1]
         read = read_entries(path, columns=to_columns(entry_column))
@@ -84,7 +87,7 @@ def compose(
         file = out or Path(f"export-{plan.plan_id}.plan")
         write_plan(plan, file, made_for=service.settings.identity, made_by=this_process())
     if csv is not None:
-        plan.to_csv(csv)
+        plan.to_csv(csv, profile)
     again = f"bktools export submit {shlex.quote(str(file))}{same(environment, sandbox=sandbox)}"
     typer.echo(f"\nWritten to {file}; nothing was sent. Next: {again}")
 
@@ -238,7 +241,7 @@ def _by_currency(totals: pd.DataFrame) -> pd.DataFrame:
     """Return totals without their categories, short enough for a terminal."""
     keys = [name for name in ("company_id", "currency") if name in totals.columns]
     sums = [name for name in ("entries", "amount") if name in totals.columns]
-    return totals.groupby(keys, as_index=False, dropna=False)[sums].sum()
+    return totals.groupby(keys, as_index=False, dropna=False)[sums].sum(min_count=1)
 
 
 def _say_outcomes(sent: pd.DataFrame) -> None:

@@ -31,7 +31,7 @@ Parquet = Annotated[
 
 
 def _profiles() -> Iterable[str]:
-    from bktools.reports.delimited import PROFILES
+    from bktools.frames.delimited import PROFILES
 
     return PROFILES
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import re
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -33,10 +30,9 @@ from bktools.errors import ArgumentError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bktools.export import ExportPlan
     from bktools.reports.month_end import Close
     from bktools.service import Service
-
-MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])\Z")
 
 
 def month_end(
@@ -70,42 +66,52 @@ def month_end(
 
     Example: bktools month-end --sandbox --apply
     """
+    from bktools.reports.closing import MONTH
+
     if month is not None and not MONTH.match(month):
         raise ArgumentError("--month", "must be a month such as 2026-10", month)
     _check_profile(profile)
     files = _Files(chart, entries, to_columns(column), to_columns(entry_column), delimiter, encoding)
+    from bktools.reports.closing import close_month
+
     with conversation(environment, sandbox=sandbox, company=company) as service:
-        close, folder, kept = _close(
-            service, files, month=month, out=out, apply=apply, max_entries=max_entries, wait=wait, profile=profile
+        known = the_company(service)
+        note = " (embedded service: not real books)" if service.settings.is_sandbox else ""
+        typer.echo(f"Month-end of company {known} · {service.settings.environment}{note}\n")
+        read_chart, read_entries = files.read(service, known)
+        close = close_month(
+            read_chart,
+            read_entries,
+            month=month,
+            company=known,
+            folder=out,
+            apply=apply,
+            max_entries=max_entries,
+            wait=wait,
+            profile=profile,
+            seen=_said(),
+            service=service,
         )
     _say_not_done(close)
-    typer.echo(f"\nWritten to {folder}{'/' if folder.is_dir() else ''}")
-    if kept is not None:
-        typer.echo(f"The close that was there is kept as {kept}/")
+    typer.echo(f"\nWritten to {close.folder}/")
+    if close.kept is not None:
+        typer.echo(f"The close that was there is kept as {close.kept}/")
     if not apply:
         typer.echo("Nothing was written to the service: run again with --apply to do it.")
     elif _is_incomplete(close):
         raise typer.Exit(Exit.INCOMPLETE)
 
 
+@dataclass(frozen=True)
 class _Files:
     """What is read, and how."""
 
-    def __init__(
-        self,
-        chart: Path | None,
-        entries: Path | None,
-        columns: dict[str, str] | None,
-        entry_columns: dict[str, str] | None,
-        delimiter: str | None,
-        encoding: str | None,
-    ) -> None:
-        self.chart = chart
-        self.entries = entries
-        self.columns = columns
-        self.entry_columns = entry_columns
-        self.delimiter = delimiter
-        self.encoding = encoding
+    chart: Path | None
+    entries: Path | None
+    columns: dict[str, str] | None
+    entry_columns: dict[str, str] | None
+    delimiter: str | None
+    encoding: str | None
 
     def read(self, service: Service, company: str) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Return chart and entries; the sample files of the sandbox where none is named."""
@@ -126,131 +132,32 @@ class _Files:
         return read_chart, read
 
 
-class _Clock:
-    """Seconds a step."""
+def _said() -> Callable[[str, Any], None]:
+    """Return what says each step of a close as it ends."""
 
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
+    def of_plan(plan: ExportPlan) -> None:
+        ready = f"{counted(len(plan.entries), 'entry', 'entries')} ready in {counted(len(plan.batches), 'job')}"
+        _say("export plan", f"{ready}, {len(plan.not_ready)} not ready")
+        for currency, amount in plan.amounts.items():
+            _say("", f"{currency} {amount:,}")
 
-    @contextmanager
-    def step(self, name: str) -> Iterator[None]:
-        begin = time.perf_counter()
-        yield
-        self.seconds[name] = time.perf_counter() - begin
-
-
-def _close(
-    service: Service,
-    files: _Files,
-    *,
-    month: str | None,
-    out: Path | None,
-    apply: bool,
-    max_entries: int,
-    wait: float,
-    profile: str,
-) -> tuple[Close, Path, Path | None]:
-    from bktools.export import compose_export_jobs
-    from bktools.journal.accounts import load_accounts
-    from bktools.journal.export_jobs import load_export_jobs
-    from bktools.reconcile import reconcile_accounts
-    from bktools.reports.month_end import Close, by_currency, check_target, earlier_close, write_month_end
-    from bktools.submit import create_accounts, submit_export_jobs
-    from bktools.tables.load import load_categories, load_employees
-
-    begun_at = dt.datetime.now(dt.UTC)
-    clock = _Clock()
-    company = the_company(service)
-    note = " (embedded service: not real books)" if service.settings.is_sandbox else ""
-    typer.echo(f"Month-end of company {company} · {service.settings.environment}{note}\n")
-
-    # Everything that can be wrong with files and folders is found before anything is sent.
-    with clock.step("read files"):
-        chart, entries = files.read(service, company)
-    period = month or _month_of(entries)
-    folder = out or Path(f"month-end-{period}")
-    check_target(folder)
-    in_period = _up_to(entries, period)
-
-    with clock.step("load"):
-        categories = load_categories(company, refresh=True, service=service)
-        _say("categories", f"{len(categories)} rows")
-        employees = load_employees(company, refresh=True, service=service)
-        _say("employees", f"{len(employees)} rows")
-
-    with clock.step("reconcile"):
-        before = reconcile_accounts(chart, load_accounts(company, service=service), categories)
-    _say("reconcile", _verbs(before.actions))
-
-    with clock.step("create accounts"):
-        accounts = create_accounts(before, apply=apply, service=service)
-        known = load_accounts(company, service=service)
-        after = reconcile_accounts(chart, known, categories) if apply else before
-    _say("accounts", counts(accounts["outcome"]) or "none")
-    _say("findings", counts(after.findings["severity"]) or "none")
-
-    with clock.step("compose"):
-        plan = compose_export_jobs(
-            entries,
-            selection=in_period.to_list(),
-            categories=categories,
-            accounts=known,
-            employees=employees,
-            history=load_export_jobs(company, entries=True, service=service),
-            company=company,
-            max_entries=max_entries,
-        )
-    ready = f"{counted(len(plan.entries), 'entry', 'entries')} ready in {counted(len(plan.batches), 'job')}"
-    _say("export plan", f"{ready}, {len(plan.not_ready)} not ready")
-    for currency, amount in by_currency(plan).items():
-        _say("", f"{currency} {amount:,}")
-
-    with clock.step("submit"):
-        jobs = submit_export_jobs(plan, apply=apply, wait=wait, service=service)
-    _say("export jobs", counts(jobs["outcome"]) or "none")
-
-    close = Close(
-        period=period,
-        environment=service.settings.environment,
-        company=company,
-        applied=apply,
-        begun_at=begun_at,
-        categories=categories,
-        employees=employees,
-        chart=chart,
-        entries=entries,
-        before=before,
-        after=after,
-        accounts=accounts,
-        plan=plan,
-        jobs=jobs,
-        history=load_export_jobs(company, service=service),
-        left_out=int((~in_period).sum()),
-        times=clock.seconds,
-    )
-    kept = earlier_close(folder)
-    return close, write_month_end(close, folder, profile), kept
+    steps: dict[str, Callable[[Any], None]] = {
+        "categories": lambda frame: _say("categories", f"{len(frame)} rows"),
+        "employees": lambda frame: _say("employees", f"{len(frame)} rows"),
+        "reconciled": lambda found: _say("reconcile", _verbs(found.actions)),
+        "created": lambda frame: _say("accounts", counts(frame["outcome"]) or "none"),
+        "remaining": lambda found: _say("findings", counts(found.findings["severity"]) or "none"),
+        "plan": of_plan,
+        "jobs": lambda frame: _say("export jobs", counts(frame["outcome"]) or "none"),
+    }
+    return lambda step, result: steps[step](result)
 
 
 def _check_profile(profile: str) -> None:
-    from bktools.reports.delimited import PROFILES
+    from bktools.frames.delimited import PROFILES
 
     if profile not in PROFILES:
         raise ArgumentError("--profile", f"must be one of {', '.join(PROFILES)}", profile)
-
-
-def _month_of(entries: pd.DataFrame) -> str:
-    if "date" not in entries.columns or entries["date"].isna().all():
-        raise ArgumentError("--month", "must be given: the entries have no dates")
-    return f"{entries['date'].max():%Y-%m}"
-
-
-def _up_to(entries: pd.DataFrame, period: str) -> pd.Series:
-    """Return which entries belong to the month or to one before it."""
-    if "date" not in entries.columns:
-        return entries["id"].notna()
-    later: pd.Series = entries["date"].dt.strftime("%Y-%m") > period
-    return ~later
 
 
 def _say(step: str, text: str) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bktools.cli.exits import Exit
+from bktools.cli.loading import Profile
 from bktools.cli.options import (
     Chart,
     Column,
@@ -40,7 +41,8 @@ def reconcile(
     column: Column = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Folder for the findings as CSV.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Folder for the findings as CSV; see --profile.")] = None,
+    profile: Profile = "excel",
     fail_on: Annotated[
         str | None,
         typer.Option(
@@ -54,13 +56,16 @@ def reconcile(
 
     Example: bktools reconcile --chart chart_of_accounts.csv --fail-on error
     """
+    from bktools.frames.delimited import profile_named
+
     if fail_on is not None and fail_on not in FAIL_ON:
         raise ArgumentError("--fail-on", f"must be one of {', '.join(FAIL_ON)}", fail_on)
+    profile_named(profile)
     with conversation(environment, sandbox=sandbox, company=company) as service:
         found = reconciled(service, chart, to_columns(column), delimiter, encoding)
     typer.echo(str(found))
     if out is not None:
-        found.to_csv(out)
+        found.to_csv(out, profile)
         typer.echo(f"written to {out}")
     if fail_on and found.findings["severity"].isin(FAIL_ON[fail_on]).any():
         raise typer.Exit(Exit.FINDINGS)

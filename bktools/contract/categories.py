@@ -17,8 +17,6 @@ SEARCH_CATEGORIES = Endpoint(
     credentials=(Credential.BEARER, Credential.API_KEY),
 )
 
-FILTERS = ("companyId", "ids", "accountIds", "categoryGroupIds", "archived", "name")
-
 
 class Category(msgspec.Struct, frozen=True, rename="camel"):
     """A bookkeeping category. `metadata` is the JSON text as sent (`bytes(category.metadata)`)."""

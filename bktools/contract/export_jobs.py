@@ -37,9 +37,6 @@ NEXT_STEPS = {
     "ACCOUNTING_INTEGRATION_NOT_FOUND": "connect the company to its accounting system in the service, then submit again",
 }
 
-# ASSUMED: the values in use; another one passes.
-STATUSES = ("pending", "in_progress", "failed", "completed", "completed_with_errors")
-
 
 class ExportJob(msgspec.Struct, frozen=True, rename="camel"):
     """An export job as the service answers it.

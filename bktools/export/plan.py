@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import operator
-import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -21,8 +20,9 @@ import pyarrow.compute as pc
 from bktools import views
 from bktools.contract import export_jobs
 from bktools.contract.rules import INT64_MAX
-from bktools.errors import InputError, PlanError, StorageError
+from bktools.errors import InputError, PlanError
 from bktools.export.rows import whole
+from bktools.frames.delimited import tables_to_csv
 from bktools.frames.schema import to_pandas
 
 # Of a sum of decimals.
@@ -73,6 +73,17 @@ class ExportPlan:
         Digest of batches and options; the same entries give the same plan.
     provenance : dict
         Where the entries came from.
+
+    Examples
+    --------
+    >>> import bktools, pandas, uuid
+    >>> company = str(uuid.uuid4())
+    >>> entries = pandas.DataFrame({"id": [str(uuid.uuid4()), str(uuid.uuid4())], "company_id": company})
+    >>> plan = bktools.compose_export_jobs(entries)
+    >>> plan.batches["entries"].to_list(), len(plan.not_ready)
+    ([2], 0)
+    >>> plan.entry_ids(plan.batches["batch_id"].iloc[0]) == plan.entries["id"].to_list()
+    True
     """
 
     batches: pd.DataFrame
@@ -179,37 +190,43 @@ class ExportPlan:
         named = zip(self.batches["batch_id"], self.batches["company_id"], begins, counts, strict=False)
         return {batch_id: (company_id, begin, count) for batch_id, company_id, begin, count in named}
 
-    def to_csv(self, folder: str | Path) -> list[Path]:
-        """Write `batches`, `entries`, `not_ready` and `totals` as plain CSV, readable by you alone; return the paths.
+    @property
+    def amounts(self) -> dict[str, Decimal]:
+        """The exact sum of the ready entries of each currency, in its alphabetical order.
 
-        For a spreadsheet, write a frame with `bktools.to_csv`, which guards text that would be taken for a formula.
+        Amounts without a currency are summed as "no currency"; empty where the entries have neither column.
+        """
+        if not {"currency", "amount"} <= set(self.totals.columns):
+            return {}
+        known = self.totals.dropna(subset="amount").fillna({"currency": "no currency"})
+        sums = known.groupby("currency")["amount"].sum()
+        return {str(currency): Decimal(amount) for currency, amount in sums.items()}
+
+    def to_csv(self, folder: str | Path, profile: str = "excel") -> list[Path]:
+        """Write `batches`, `entries`, `not_ready` and `totals` as CSV, readable by you alone, and return the paths.
+
+        Parameters
+        ----------
+        folder : path
+            Made where it does not exist; its files export_batches.csv and so on are replaced.
+        profile : str
+            How they are written, as in `bktools.to_csv`: "excel", "excel-eu" or "machine".
 
         Raises
         ------
+        ArgumentError
+            When there is no such profile.
+        InputError
+            When a column of the entries has no one form as text.
         StorageError
             When they cannot be written; each file is whole or as it was before.
         """
-        folder = Path(folder)
-        paths = []
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            for name in ("batches", "entries", "not_ready", "totals"):
-                path = folder / f"export_{name}.csv"
-                unfinished = folder / f".{path.name}.{secrets.token_hex(4)}"
-                try:
-                    unfinished.touch(mode=0o600, exist_ok=False)
-                    getattr(self, name).to_csv(unfinished, index=False)
-                    unfinished.replace(path)
-                finally:
-                    unfinished.unlink(missing_ok=True)
-                paths.append(path)
-        except OSError as error:
-            raise StorageError(f"the plan cannot be written to {folder}: {error.strerror}") from error
-        return paths
+        tables = {"batches": self.batches, "entries": self.entries, "not_ready": self.not_ready, "totals": self.totals}
+        return tables_to_csv({f"export_{name}": frame for name, frame in tables.items()}, folder, profile)
 
     def __repr__(self) -> str:
         lines = [f"ExportPlan {self.plan_id}: {self._headline()}"]
-        lines += [f"  ready: {currency} {amount:,}" for currency, amount in self._amounts()]
+        lines += [f"  ready: {currency} {amount:,}" for currency, amount in self.amounts.items()]
         lines += [f"  not ready: {count:>6,} {reason}: {message}" for count, reason, message in self._reasons()]
         lines += [f"  not checked: {phrase}" for phrase in self.unchecked]
         lines += [f"  next: {step}" for step in self._next_steps()]
@@ -221,7 +238,7 @@ class ExportPlan:
         return "".join(
             [
                 views.heading(f"Export plan: {self._headline()}"),
-                views.table(["currency", "ready"], self._amounts(), total=len(self._amounts())),
+                views.table(["currency", "ready"], self.amounts.items(), total=len(self.amounts)),
                 views.table(list(self.batches.columns), dated, total=len(self.batches), where=".batches"),
                 views.table(
                     ["not ready", "reason", "what it means, what to do"], self._reasons(), total=len(self._reasons())
@@ -234,13 +251,6 @@ class ExportPlan:
     def _headline(self) -> str:
         batches = f"{len(self.batches):,} batch{'' if len(self.batches) == 1 else 'es'}"
         return f"{len(self.rows):,} entries ready in {batches}, {len(self.not_ready):,} not ready"
-
-    def _amounts(self) -> list[tuple[str, Decimal]]:
-        if not {"currency", "amount"} <= set(self.totals.columns):
-            return []
-        named = self.totals.assign(currency=self.totals["currency"].fillna("no currency"))
-        sums = named.groupby("currency")["amount"].sum()
-        return [(str(currency), amount) for currency, amount in sums.items() if not pd.isna(amount)]
 
     def _reasons(self) -> list[tuple[int, str, str]]:
         messages = dict(zip(self.not_ready["reason"], self.not_ready["message"], strict=True))

@@ -44,14 +44,7 @@ def arrow_of(frame: Any, name: str) -> pa.Table:
         When it has two columns of one name, one of mixed types, or a flag that is none.
     """
     native = frame if isinstance(frame, pd.DataFrame | pa.Table) else nw.from_native(frame, eager_only=True).to_arrow()
-    names = native.column_names if isinstance(native, pa.Table) else list(native.columns)
-    doubled = [column for column in dict.fromkeys(names) if names.count(column) > 1]
-    if doubled:
-        raise InputError(f"the {name} have two columns {doubled[0]}: keep one of them")
-    try:
-        return typed(to_arrow(native), name)
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise InputError(f"the {name} have a column of mixed types: {' '.join(str(error).split())}") from None
+    return typed(to_arrow(native, f"the {name}"), name)
 
 
 def typed(table: pa.Table, name: str) -> pa.Table:
@@ -182,5 +175,9 @@ def _listed(path: Path) -> pa.ChunkedArray | None:
         first = file.readline(100).strip().removeprefix(b"\xef\xbb\xbf")
     if not UUID_PATTERN.match(first.decode("latin-1")):
         return None
-    lines = path.read_text(encoding="utf-8-sig").split()
+    try:
+        lines = path.read_text(encoding="utf-8-sig").split()
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise InputError("is not UTF-8 here: save the list as UTF-8", source=str(path), line=line) from None
     return pa.chunked_array([pa.array(lines, pa.large_string())])

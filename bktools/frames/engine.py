@@ -14,8 +14,8 @@ import narwhals as nw
 import pandas as pd
 import pyarrow as pa
 
-from bktools.errors import ArgumentError, InputError
-from bktools.frames.schema import to_arrow
+from bktools.errors import ArgumentError
+from bktools.frames.schema import to_arrow, to_pandas
 
 Lazy = nw.LazyFrame[Any]
 
@@ -42,7 +42,7 @@ def lazy_frames(*frames: Any) -> tuple[Any, ...]:
     ArgumentError
         When a value is no frame, or the frames are of engines that cannot be joined.
     InputError
-        When a column of a frame in memory holds values of several types.
+        When a column of a frame in memory holds values of several types, or two have one name.
 
     Examples
     --------
@@ -72,6 +72,11 @@ def collect(frame: Lazy) -> pa.Table:
     return table
 
 
+def in_pandas(frame: Any) -> pd.DataFrame:
+    """Return a frame of any engine as a DataFrame; one of another engine than pandas is collected."""
+    return frame if isinstance(frame, pd.DataFrame) else to_pandas(collect(*lazy_frames(frame)))
+
+
 def kept(frame: Lazy) -> Lazy:
     """Run a lazy frame on DuckDB once and return its rows as a frame of the same connection.
 
@@ -98,10 +103,7 @@ def _opened(frame: Any, number: int) -> pa.Table | Lazy:
     """Return an Arrow table for what is in memory, a narwhals frame for what is lazy (or Polars)."""
     native = nw.to_native(frame, pass_through=True)
     if isinstance(native, IN_MEMORY):
-        try:
-            return to_arrow(native)
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            raise InputError(f"frame {number + 1} has a column of mixed types: {_one_line(error)}") from None
+        return to_arrow(native, f"frame {number + 1}")
     try:
         opened = nw.from_native(native)
     except TypeError:
@@ -153,7 +155,3 @@ def _lift_beside(frame: Lazy) -> Callable[[pa.Table], Lazy]:
         )
 
     return refuse
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())

@@ -6,11 +6,15 @@ dates without a time zone, money exact decimals. A null is a null.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.errors import InputError
 
 # large_string becomes pandas `str` three times faster than string does.
 TEXT = pa.large_string()
@@ -133,6 +137,52 @@ def to_pandas(table: pa.Table, provenance: Mapping[str, Any] | None = None) -> p
     return frame
 
 
-def to_arrow(frame: pd.DataFrame | pa.Table) -> pa.Table:
-    """Return a DataFrame as an Arrow table, where nulls are nulls (pandas `str` has NaN, which equals nothing)."""
-    return frame if isinstance(frame, pa.Table) else pa.Table.from_pandas(frame, preserve_index=False)
+# What Arrow raises for values that make no column: mixed ones, integers of more than 64 bits, halves of characters.
+_NO_COLUMN = (pa.ArrowException, TypeError, ValueError, OverflowError)
+
+
+def to_arrow(frame: pd.DataFrame | pa.Table, name: str = "the frame") -> pa.Table:
+    """Return a DataFrame as an Arrow table, where nulls are nulls (pandas `str` has NaN, which equals nothing).
+
+    Parameters
+    ----------
+    frame : DataFrame or pyarrow.Table
+        Not changed; its index is left out.
+    name : str
+        What the frame is, for the error: "the entries".
+
+    Raises
+    ------
+    InputError
+        When it is no such frame, two columns have one name, or a column holds values of several types.
+    """
+    if not isinstance(frame, pd.DataFrame | pa.Table):
+        raise InputError(f"{name} must be a pandas DataFrame or an Arrow table, is a {type(frame).__name__}")
+    headings = frame.column_names if isinstance(frame, pa.Table) else [str(heading) for heading in frame.columns]
+    heading, count = next(iter(Counter(headings).most_common(1)), ("", 0))
+    if count > 1:
+        raise InputError(f"{count} columns of {name} are named {heading!r}: rename or drop all but one")
+    if isinstance(frame, pa.Table):
+        return frame
+    try:
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    except _NO_COLUMN:
+        for heading, column in frame.items():
+            _refuse_mixed(str(heading), column, name)
+        raise
+
+
+def _refuse_mixed(heading: str, column: pd.Series, name: str) -> None:
+    try:
+        pa.array(column, from_pandas=True)
+    except _NO_COLUMN as error:
+        why = " ".join(str(error.args[0] if isinstance(error, pa.ArrowException) else error).split())
+        raise InputError(
+            f"the column {heading} of {name} holds values of mixed or unknown types ({why}): give it one type, such as "
+            "text"
+        ) from None
+
+
+def are_days(times: pa.ChunkedArray) -> bool:
+    """Whether timestamps without a time zone are calendar dates: each of them is midnight."""
+    return pc.all(pc.equal(pc.floor_temporal(times, unit="day"), times)).as_py() is not False

@@ -30,6 +30,8 @@ _IS_ASCII_LETTER = np.array([chr(byte).isascii() and chr(byte).isalpha() for byt
 
 Counts = npt.NDArray[np.int64]
 
+_WAY_OUT = "set encoding= (--encoding), or save the file as UTF-8"
+
 _MAYBE_UTF16 = 0.4
 _PART = 1 << 24
 
@@ -48,10 +50,10 @@ def to_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str,
     mark, found = next(((mark, name) for mark, name in _MARKS if data.startswith(mark)), (b"", ""))
     if encoding is not None:
         try:
-            # Encoding a letter refuses what is a codec but no text encoding, such as base64.
-            "a".encode(encoding)
+            # Reading a letter refuses what is a codec but no encoding of files, such as base64 and idna.
+            b"a".decode(encoding, errors="ignore")
             found = codecs.lookup(encoding).name
-        except LookupError:
+        except (LookupError, TypeError, ValueError):
             raise ArgumentError("encoding", "must be an encoding such as utf-8 or cp1252", encoding) from None
         if not _is_mark_of(mark, found):
             mark = b""
@@ -66,7 +68,7 @@ def to_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str,
             notes.append(
                 f"read as {found}, since the bytes are not UTF-8; if names look wrong, set encoding= (--encoding)"
             )
-    text = body if found == "utf-8" else _decoded(body, found, source).encode()
+    text = body if found == "utf-8" else _recoded(body, found, source)
     if b"\0" in text:
         line = text.count(b"\n", 0, text.index(b"\0")) + 1
         raise InputError(
@@ -114,17 +116,20 @@ def _utf8_error(body: bytes) -> int | None:
     return None
 
 
-def _decoded(body: bytes, encoding: str, source: str) -> str:
+def _recoded(body: bytes, encoding: str, source: str) -> bytes:
     try:
-        return body.decode(encoding)
+        return body.decode(encoding).encode()
     except UnicodeDecodeError as error:
         raise _undecodable(body, error.start, encoding, source) from None
+    except UnicodeError:
+        # Codecs that do not say where, and those that take half a character for a whole one.
+        raise InputError(f"is no {encoding} text; {_WAY_OUT}", source=source) from None
 
 
 def _undecodable(body: bytes, at: int, encoding: str, source: str) -> InputError:
     before = body[:at].decode(encoding, errors="ignore")
     return InputError(
-        f"byte 0x{body[at]:02X} is no {encoding}; set encoding= (--encoding), or save the file as UTF-8",
+        f"byte 0x{body[at]:02X} is no {encoding}; {_WAY_OUT}",
         source=source,
         line=before.count("\n") + 1,
     )

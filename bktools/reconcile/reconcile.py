@@ -74,7 +74,7 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
     return Reconciliation(
         findings=give(found),
         coverage=give(coverage.select(COVERAGE_COLUMNS).sort("company_id", "name", "category_id")),
-        list_actions=lambda: give(actions(pairs, said, frames.chart)),
+        _list_actions=lambda: give(actions(pairs, said, frames.chart)),
     )
 
 

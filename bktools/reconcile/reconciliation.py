@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 from collections.abc import Callable
@@ -11,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from bktools.errors import StorageError
-from bktools.frames.engine import collect, lazy_frames
+from bktools import views
+from bktools.frames.delimited import tables_to_csv
+from bktools.frames.engine import collect, in_pandas, lazy_frames
 from bktools.frames.schema import to_pandas
 from bktools.reconcile import rendering
 from bktools.reconcile.findings import summarised
@@ -37,17 +37,28 @@ class Reconciliation:
     coverage : DataFrame
         One row per category: category_id, company_id, name, archived, account_id, external_id, account_name,
         tax_code_id, state (covered, no_account, unknown_account, archived_account, to_be_archived_account).
-    list_actions : callable
-        Returns `actions`; asked once, when they are.
 
     Notes
     -----
     The interface, sections 2.1 and 2.4.
+
+    Examples
+    --------
+    >>> import bktools, pandas
+    >>> chart = pandas.DataFrame({"external_id": ["0400"], "code": ["0400"], "name": ["Bank"], "archived": [False]})
+    >>> with bktools.Sandbox() as service:
+    ...     categories = bktools.load_categories(service=service)
+    ...     found = bktools.reconcile_accounts(chart, bktools.load_accounts(service=service), categories)
+    >>> found.actions[["code", "action"]].to_dict("records")
+    [{'code': '0400', 'action': 'create'}]
+    >>> len(found.coverage) == len(categories)
+    True
     """
 
     findings: Any
     coverage: Any
-    list_actions: Callable[[], Any]
+    # Asked once, when `actions` are, and then let go: it holds a connection with the whole chart.
+    _list_actions: Callable[[], Any]
 
     @functools.cached_property
     def actions(self) -> Any:
@@ -56,7 +67,9 @@ class Reconciliation:
 
         Listed when first asked: it is the one table as long as the chart.
         """  # noqa: D205 - the columns take two lines
-        return self.list_actions()
+        listed = self._list_actions()
+        del self.__dict__["_list_actions"]
+        return listed
 
     @functools.cached_property
     def summary(self) -> Any:
@@ -74,7 +87,7 @@ class Reconciliation:
         Columns: category_id, company_id, name, external_id, account_name, score (0 to 100); up to three per category,
         the best first. Frames of another engine are collected for it.
         """
-        return suggest(_pandas(self.coverage), _pandas(self.actions))
+        return suggest(in_pandas(self.coverage), in_pandas(self.actions))
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the number of findings of each check, by severity.
@@ -84,37 +97,32 @@ class Reconciliation:
         ax : matplotlib.axes.Axes, optional
             Where to draw; a new figure without it.
         """
-        return rendering.draw(_pandas(self.summary), ax)
+        return rendering.draw(in_pandas(self.summary), ax)
 
-    def to_csv(self, folder: str | Path) -> list[Path]:
-        """Write findings.csv, actions.csv and coverage.csv (UTF-8, comma) and return their paths.
+    def to_csv(self, folder: str | Path, profile: str = "excel") -> list[Path]:
+        """Write findings.csv, actions.csv and coverage.csv, readable by you alone, and return their paths.
 
         Parameters
         ----------
         folder : path
             Made where it does not exist; files of these names in it are replaced.
+        profile : str
+            How they are written, as in `bktools.to_csv`: "excel", "excel-eu" or "machine".
 
         Raises
         ------
+        ArgumentError
+            When there is no such profile.
         StorageError
             When a file cannot be written; a file that was there before stays as it was.
         """
-        folder = Path(folder)
         tables = {"findings": self.findings, "actions": self.actions, "coverage": self.coverage}
-        written = []
-        for name, frame in tables.items():
-            path = folder / f"{name}.csv"
-            part = path.with_suffix(".csv.part")
-            try:
-                folder.mkdir(parents=True, exist_ok=True)
-                _pandas(frame).to_csv(part, index=False, encoding="utf-8", lineterminator="\n")
-                part.replace(path)
-            except OSError as error:
-                with contextlib.suppress(OSError):
-                    part.unlink(missing_ok=True)
-                raise StorageError(f"{path} cannot be written ({error.strerror}): give another folder") from error
-            written.append(path)
-        return written
+        return tables_to_csv({name: in_pandas(frame) for name, frame in tables.items()}, folder, profile)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the tables for pickle and copy, the actions among them: what would list them stays in its process."""
+        actions = self.actions
+        return self.__dict__ | {"actions": actions}
 
     def __repr__(self) -> str:
         if not self._is_collected:
@@ -123,13 +131,9 @@ class Reconciliation:
 
     def _repr_html_(self) -> str:
         if not self._is_collected:
-            return rendering.paragraph(rendering.not_collected(type(self.findings)))
+            return views.heading(rendering.not_collected(type(self.findings)))
         return rendering.html(self.findings, self.coverage, self.summary)
 
     @property
     def _is_collected(self) -> bool:
         return isinstance(self.findings, pd.DataFrame)
-
-
-def _pandas(frame: Any) -> pd.DataFrame:
-    return frame if isinstance(frame, pd.DataFrame) else to_pandas(collect(*lazy_frames(frame)))

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import html as markup
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from bktools import views
+from bktools.figures import axes_for
 from bktools.reconcile.findings import SEVERITIES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SHOWN_LINES = 10
-SHOWN_ROWS = 25
-LONGEST_LINE = 300
 
 # Okabe and Ito's colours, told apart by colour-blind readers; the hatch tells them apart in print.
 LOOKS = {"error": ("#D55E00", ""), "warning": ("#E69F00", "//"), "info": ("#56B4E9", "..")}
-# Named by text and shape, not by colour alone; no colour of its own for text, so that it reads in light and dark.
+# Named by text and shape, not by colour, so that it reads in light and dark.
 MARKS = {"error": "✖", "warning": "▲", "info": "●"}
 
 
@@ -26,7 +25,7 @@ def text(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame) 
     """Return the reconciliation as a few lines of text."""
     lines = [_headline(findings, coverage, summary)]
     shown = findings.head(SHOWN_LINES)
-    lines += [f"  {row['severity']:<8}{_short(row['message'])}" for row in shown.to_dict("records")]
+    lines += [f"  {row['severity']:<8}{views.short(row['message'])}" for row in shown.to_dict("records")]
     if len(findings) > len(shown):
         lines.append(f"  … and {len(findings) - len(shown):,} more in .findings")
     return "\n".join(lines)
@@ -34,30 +33,11 @@ def text(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame) 
 
 def html(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame) -> str:
     """Return the reconciliation for a notebook: the headline, and the first findings as a table."""
-    cell = "padding:2px 10px 2px 0;text-align:left;vertical-align:top;border-bottom:1px solid rgba(128,128,128,.35)"
-    head = "".join(f'<th style="{cell}">{name}</th>' for name in ("severity", "check", "finding"))
-    rows = []
-    for row in findings.head(SHOWN_ROWS).to_dict("records"):
-        severity, check, message = row["severity"], row["check"], _short(row["message"])
-        mark = f'<span style="color:{LOOKS[severity][0]}" aria-hidden="true">{MARKS[severity]}</span>'
-        cells = (f"{mark}&nbsp;{severity}", markup.escape(check), markup.escape(message))
-        rows.append("<tr>" + "".join(f'<td style="{cell}">{value}</td>' for value in cells) + "</tr>")
-    more = len(findings) - len(rows)
-    table = (
-        f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+    shown = findings[["severity", "check", "message"]].head(views.SHOWN_ROWS).itertuples(index=False)
+    rows = [(f"{MARKS[severity]} {severity}", check, message) for severity, check, message in shown]
+    return views.heading(_headline(findings, coverage, summary)) + views.table(
+        ["severity", "check", "finding"], rows, total=len(findings), where=".findings"
     )
-    return "".join(
-        [
-            paragraph(_headline(findings, coverage, summary)),
-            table if rows else "",
-            paragraph(f"… and {more:,} more in .findings") if more else "",
-        ]
-    )
-
-
-def paragraph(line: str) -> str:
-    """Return a line of text as a paragraph of HTML."""
-    return f"<p>{markup.escape(line)}</p>"
 
 
 def not_collected(frame: type[Any]) -> str:
@@ -71,12 +51,9 @@ def not_collected(frame: type[Any]) -> str:
 
 def draw(summary: pd.DataFrame, ax: Axes | None) -> Axes:
     """Draw the findings of each check as a bar, the most severe on top."""
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        _, ax = plt.subplots(figsize=(8, 0.8 + 0.32 * max(3, summary["check"].nunique())), layout="constrained")
     counts = summary[summary["severity"].isin(SEVERITIES)]
     checks = list(dict.fromkeys(counts["check"]))
+    ax = axes_for(ax, len(checks), counts["severity"].nunique())
     reached = dict.fromkeys(checks, 0)
     for severity in SEVERITIES:
         part = counts[counts["severity"] == severity]
@@ -117,7 +94,3 @@ def _headline(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFr
         f"Reconciliation: {len(findings):,} finding{'' if len(findings) == 1 else 's'} ({found}); "
         f"accounts: {', '.join(listed) or 'none'}; {covered:,} of {len(coverage):,} categories covered"
     )
-
-
-def _short(line: str) -> str:
-    return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 1]}…"

@@ -33,6 +33,8 @@ def plot_changes(changes: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
     Raises
     ------
+    ArgumentError
+        When something else than a frame is given.
     InputError
         When the frame is not one of changes.
 
@@ -47,6 +49,7 @@ def plot_changes(changes: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> [label.get_text() for label in bktools.plot_changes(changes).get_yticklabels()]
     ['mapped', 'renamed']
     """
+    bars.checked(changes, "changes", pd.DataFrame, "compare_categories")
     missing = [name for name in NEEDED if name not in changes.columns]
     if missing:
         raise InputError(f"the changes have no column {missing[0]!r}: give what compare_categories returns")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from bktools.frames.engine import in_pandas
 from bktools.reconcile import Reconciliation
 from bktools.reports import bars
 
@@ -22,7 +23,7 @@ def plot_reconciliation(reconciliation: Reconciliation, ax: Axes | None = None) 
     Parameters
     ----------
     reconciliation : Reconciliation
-        As `reconcile_accounts` returns it.
+        As `reconcile_accounts` returns it; one of lazy frames is collected.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure without it.
 
@@ -34,7 +35,7 @@ def plot_reconciliation(reconciliation: Reconciliation, ax: Axes | None = None) 
 
     Raises
     ------
-    TypeError
+    ArgumentError
         When something else than a reconciliation is given.
 
     Notes
@@ -68,7 +69,7 @@ def plot_coverage(reconciliation: Reconciliation, ax: Axes | None = None) -> Axe
     Parameters
     ----------
     reconciliation : Reconciliation
-        As `reconcile_accounts` returns it.
+        As `reconcile_accounts` returns it; one of lazy frames is collected.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure without it.
 
@@ -80,7 +81,7 @@ def plot_coverage(reconciliation: Reconciliation, ax: Axes | None = None) -> Axe
 
     Raises
     ------
-    TypeError
+    ArgumentError
         When something else than a reconciliation is given.
 
     Notes
@@ -104,14 +105,12 @@ def plot_coverage(reconciliation: Reconciliation, ax: Axes | None = None) -> Axe
 
 
 def _checked(reconciliation: Reconciliation) -> Reconciliation:
-    if not isinstance(reconciliation, Reconciliation):
-        raise TypeError(
-            f"a Reconciliation is needed, as reconcile_accounts returns it, got {type(reconciliation).__name__}"
-        )
-    return reconciliation
+    found: Reconciliation = bars.checked(reconciliation, "reconciliation", Reconciliation, "reconcile_accounts")
+    return found
 
 
-def _by_company(frame: pd.DataFrame, column: str, order: tuple[str, ...], quiet: str) -> pd.DataFrame:
+def _by_company(rows: Any, column: str, order: tuple[str, ...], quiet: str) -> pd.DataFrame:
+    frame = in_pandas(rows)
     counts = pd.crosstab(frame["company_id"], frame[column]).rename_axis(None)
     counts = counts.reindex(columns=[name for name in order if name in counts.columns])
     counts.columns = pd.Index([_named(name) for name in counts.columns])

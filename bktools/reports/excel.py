@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from bktools import disk
 from bktools.errors import ArgumentError, InputError
-from bktools.frames.schema import to_arrow
+from bktools.frames.schema import are_days, to_arrow
 from bktools.progress import Bar
 from bktools.progress import progress as progress_bar
 
@@ -62,15 +62,16 @@ def to_excel(
     ArgumentError
         When there is no table, or a sheet cannot have its name.
     InputError
-        When a table or a text is larger than a workbook can hold.
+        When a table or a text is larger than a workbook can hold, a column holds values of several types, or two
+        columns have one name.
     StorageError
         When the file cannot be written; one that was there is as it was.
 
     Notes
     -----
     Text is text, whatever it looks like (0400, =SUM(1)); amounts and counts are numbers, and text where they have more
-    than the 15 digits that Excel keeps; dates and times are Excel's, times in UTC and to the millisecond; null is an
-    empty cell. Source of the columns: interface, section 2.
+    than the 15 digits that Excel keeps; dates and times are Excel's, times to the millisecond and in UTC where they have
+    a time zone; null is an empty cell. Source of the columns: interface, section 2.
 
     Examples
     --------
@@ -96,7 +97,7 @@ def write_workbook(
     progress: bool | None = None,
 ) -> Path:
     """Write sheets that were checked; the same tables and time give the same bytes."""
-    arrow = {name: to_arrow(frame) for name, frame in tables.items()}
+    arrow = {name: to_arrow(frame, f"the table {name!r}") for name, frame in tables.items()}
 
     def write(file: IO[bytes]) -> None:
         import xlsxwriter
@@ -156,6 +157,7 @@ _LOOKS: dict[str, dict[str, Any]] = {
     "text": {"num_format": "@", "valign": "top"},
     "date": {"num_format": "yyyy-mm-dd", "align": "left", "valign": "top"},
     "instant": {"num_format": 'yyyy-mm-dd hh:mm:ss.000 "UTC"', "align": "left", "valign": "top"},
+    "time": {"num_format": "yyyy-mm-dd hh:mm:ss.000", "align": "left", "valign": "top"},
     "count": {"num_format": "0", "valign": "top"},
     "plain": {"valign": "top"},
 }
@@ -165,7 +167,7 @@ def _write_sheet(sheet: Any, table: pa.Table, book: Any, looks: Mapping[str, Any
     for place, name in enumerate(table.column_names):
         values = table.column(place).to_pylist()
         sheet.write_string(0, place, str(name), looks["heading"])
-        write, look = _writer(table.schema.field(place).type)
+        write, look = _writer(table.column(place))
         form = looks[look] if look in looks else book.add_format({"num_format": look, "valign": "top"})
         for row, value in enumerate(values, start=1):
             if value is None:
@@ -179,17 +181,19 @@ def _write_sheet(sheet: Any, table: pa.Table, book: Any, looks: Mapping[str, Any
         sheet.autofilter(0, 0, table.num_rows, table.num_columns - 1)
 
 
-def _writer(kind: pa.DataType) -> tuple[Writer, str]:
-    """Return what writes values of a type, and the look (or number format) of their column."""
-    types = pa.types
+def _writer(column: pa.ChunkedArray) -> tuple[Writer, str]:
+    """Return what writes the values of a column, and its look (or number format)."""
+    kind, types = column.type, pa.types
     if types.is_decimal(kind):
         return _write_number, f"#,##0{'.' if kind.scale > 0 else ''}{'0' * kind.scale}"
     if types.is_integer(kind) or types.is_floating(kind):
         return _write_number, "count" if types.is_integer(kind) else "plain"
     if types.is_boolean(kind):
         return _write_flag, "plain"
-    if types.is_timestamp(kind) or types.is_date(kind):
-        return _write_date, "instant" if getattr(kind, "tz", None) else "date"
+    if types.is_date(kind):
+        return _write_date, "date"
+    if types.is_timestamp(kind):
+        return _write_date, "instant" if kind.tz else "date" if are_days(column) else "time"
     return _write_nothing, "text"
 
 

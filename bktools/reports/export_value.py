@@ -6,10 +6,13 @@ import datetime as dt
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from bktools.errors import ArgumentError
 from bktools.export import ExportPlan
+from bktools.export.batches import EPOCH, NO_DATE, days_of
+from bktools.frames.schema import to_arrow
 from bktools.reports import bars
 
 if TYPE_CHECKING:
@@ -52,7 +55,7 @@ def plot_export_value(
     Raises
     ------
     ArgumentError
-        When the plan has no amounts, or no entry in that currency.
+        When something else than a plan is given, the plan has no amounts, or no entry in that currency.
 
     Notes
     -----
@@ -66,24 +69,26 @@ def plot_export_value(
     >>> axes.get_xlabel()
     'EUR'
     """
-    totals = plan.totals
+    totals = bars.checked(plan, "plan", ExportPlan, "compose_export_jobs").totals
     if not {"amount", "currency"} <= set(totals.columns):
         raise ArgumentError("plan", "must be made from entries with amounts and currencies")
-    by_currency = totals.groupby("currency")[["entries", "amount"]].sum().sort_values("entries", ascending=False)
-    currency = currency or next((str(name) for name in by_currency.index), "")
-    if currency not in by_currency.index:
-        known = ", ".join(by_currency.index) or "none, no entry is ready"
-        raise ArgumentError("currency", f"must be one of the plan's: {known}", currency)
+    amounts = plan.amounts
+    frequent = totals.groupby("currency")["entries"].sum().sort_values(ascending=False).index
+    known = [str(name) for name in frequent if name in amounts]
+    currency = currency or next(iter(known), "")
+    if currency not in amounts:
+        there = ", ".join(known) or "none, no entry is ready"
+        raise ArgumentError("currency", f"must be one of the plan's: {there}", currency)
     column = "category_id" if "category_id" in totals.columns else "company_id"
     rows = totals[totals["currency"] == currency].groupby(column, dropna=False)["amount"].sum().rename_axis(None)
     names = {} if categories is None else dict(zip(categories["id"], categories["name"], strict=True))
     rows.index = pd.Index(["no category" if pd.isna(name) else names.get(name, name) for name in rows.index])
     rows = rows.iloc[sorted(range(len(rows)), key=lambda place: -abs(rows.iloc[place]))]
-    others = [f"{name} {_money(by_currency['amount'][name])}" for name in by_currency.index if name != currency]
+    others = [f"{name} {_money(amounts[name])}" for name in known if name != currency]
     return bars.draw(
         rows.to_frame("amount"),
         ax,
-        title=f"Value of what is ready: {currency} {_money(by_currency['amount'][currency])}",
+        title=f"Value of what is ready: {currency} {_money(amounts[currency])}",
         note=f"not drawn: {', '.join(others)}" if others else "",
         unit=currency,
         groups="categories",
@@ -111,8 +116,8 @@ def plot_ageing(plan: ExportPlan, ax: Axes | None = None, *, as_of: dt.date | No
 
     Raises
     ------
-    TypeError
-        When something else than a plan is given.
+    ArgumentError
+        When something else than a plan is given, or `as_of` is no day.
 
     Notes
     -----
@@ -125,14 +130,14 @@ def plot_ageing(plan: ExportPlan, ax: Axes | None = None, *, as_of: dt.date | No
     >>> bktools.plot_ageing(plan, as_of=datetime.date(2026, 10, 31)).get_xlabel()
     'entries'
     """
-    if not isinstance(plan, ExportPlan):
-        raise TypeError(f"an ExportPlan is needed, as compose_export_jobs returns it, got {type(plan).__name__}")
-    day = pd.Timestamp(as_of or dt.datetime.now(dt.UTC).date())
-    waiting = plan.not_ready
+    waiting = bars.checked(plan, "plan", ExportPlan, "compose_export_jobs").not_ready
+    day = _day(as_of or dt.datetime.now(dt.UTC))
+    until = int((np.datetime64(day, "D") - EPOCH).astype("int64"))
     frequent = list(waiting["reason"].value_counts().index[:SHOWN_REASONS])
     reasons = [name.replace("_", " ") if name in frequent else "other reasons" for name in waiting["reason"]]
-    dates = waiting["date"] if "date" in waiting.columns else pd.Series(pd.NaT, index=waiting.index)
-    ages = [_age(None if pd.isna(date) else (day - date).days) for date in dates]
+    # The days that batches are dated with.
+    dated = days_of(to_arrow(waiting.filter(["id", "date"]), "the entries"))
+    ages = [_age(None if day_of_entry == NO_DATE else until - day_of_entry) for day_of_entry in dated.tolist()]
     counts = pd.crosstab(pd.Series(ages, dtype="str"), pd.Series(reasons, dtype="str")).rename_axis(None)
     rows = [name for name in (*(name for _, name in AGES), OLDEST, UNDATED) if name in counts.index]
     columns = [name.replace("_", " ") for name in frequent] + ["other reasons"]
@@ -145,6 +150,13 @@ def plot_ageing(plan: ExportPlan, ax: Axes | None = None, *, as_of: dt.date | No
         groups="ages",
         quiet="other reasons",
     )
+
+
+def _day(moment: dt.date) -> dt.date:
+    try:
+        return pd.Timestamp(moment).date()
+    except (TypeError, ValueError):
+        raise ArgumentError("as_of", "must be a date, such as datetime.date(2026, 10, 31)", moment) from None
 
 
 def _age(days: int | None) -> str:

@@ -14,20 +14,18 @@ import secrets
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from bktools import disk
+from bktools import disk, figures
 from bktools.errors import InputError, StorageError
 from bktools.export import ExportPlan
+from bktools.frames.delimited import to_csv
 from bktools.journal.journal import this_process
 from bktools.reconcile import Reconciliation
-from bktools.reports import bars
 from bktools.reports.coverage import plot_coverage
-from bktools.reports.delimited import to_csv
 from bktools.reports.excel import too_large, write_workbook
 from bktools.reports.export_value import plot_ageing
 
@@ -39,7 +37,7 @@ MANIFEST_VERSION = 1
 LIBRARIES = ("duckdb", "httpx", "msgspec", "narwhals", "pandas", "pyarrow")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Close:
     """Everything one month-end close found and did.
 
@@ -69,6 +67,10 @@ class Close:
         Entries dated after the period.
     times : mapping
         Seconds a step.
+    folder : Path, optional
+        Where it was written.
+    kept : Path, optional
+        Where the close is kept that stood there before.
     """
 
     period: str
@@ -88,6 +90,21 @@ class Close:
     history: pd.DataFrame
     left_out: int = 0
     times: Mapping[str, float] = field(default_factory=dict)
+    folder: Path | None = None
+    kept: Path | None = None
+
+    def __repr__(self) -> str:
+        lines = [
+            f"Month-end {self.period} of company {self.company}, {_where(self)}",
+            f"  accounts: {_listed(_outcomes(self.accounts))}",
+            f"  entries: {len(self.plan.entries):,} ready, {len(self.plan.not_ready):,} not ready",
+            f"  export jobs: {_listed(_outcomes(self.jobs))}",
+        ]
+        if not self.applied:
+            lines.append("  nothing was written to the service: with apply=True it is")
+        if self.folder is not None:
+            lines.append(f"  written to {self.folder}")
+        return "\n".join(lines)
 
 
 REPORTS: dict[str, Callable[[Close], pd.DataFrame]] = {
@@ -119,10 +136,13 @@ def check_target(folder: Path) -> None:
     Raises
     ------
     InputError
-        When something else than an earlier close is there.
+        When something else than an earlier close is there, or whoever runs this stands in it.
     StorageError
         When nothing can be written beside it.
     """
+    if folder.is_dir() and folder.samefile(Path()):
+        # It is put in place as a whole; a shell that stands in it would stand in one that is gone.
+        raise InputError(f"{folder} is the folder you are in: give another folder with --out, such as close")
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file: give another folder with --out")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).is_file():
@@ -206,7 +226,7 @@ def _sheets(close: Close) -> dict[str, pd.DataFrame]:
     refused = {name: too_large(frame) for name, frame in tables.items()}
     facts = [
         ("period", close.period),
-        ("environment", close.environment + (" (not real books)" if close.environment == "sandbox" else "")),
+        ("environment", _where(close)),
         ("company", close.company),
         ("written to the service", "yes" if close.applied else "no, planned only"),
         ("begun at", close.begun_at.isoformat()),
@@ -214,7 +234,7 @@ def _sheets(close: Close) -> dict[str, pd.DataFrame]:
         *((f"export jobs {outcome}", f"{count}") for outcome, count in _outcomes(close.jobs).items()),
         ("entries ready", f"{len(close.plan.entries)}"),
         ("entries not ready", f"{len(close.plan.not_ready)}"),
-        *((f"ready in {currency}", str(amount)) for currency, amount in by_currency(close.plan).items()),
+        *((f"ready in {currency}", str(amount)) for currency, amount in close.plan.amounts.items()),
         *(("not checked", phrase) for phrase in close.plan.unchecked),
         *((name, f"is in its CSV file alone: it {why}") for name, why in refused.items() if why),
     ]
@@ -223,11 +243,10 @@ def _sheets(close: Close) -> dict[str, pd.DataFrame]:
 
 
 def _picture(close: Close, plot: Callable[[Close, Axes], Axes], path: Path) -> Path:
-    figure = bars.figure_of_its_own((bars.WIDTH, bars.height(0, 0)))
+    figure = figures.figure_of_its_own((figures.WIDTH, figures.height(0, 0)))
     ax = plot(close, figure.add_subplot())
-    figure.set_figheight(HEADING + bars.height(len(ax.get_yticks()), len(ax.get_legend_handles_labels()[0])))
-    note = "sandbox: not real books" if close.environment == "sandbox" else close.environment
-    figure.suptitle(f"Month-end {close.period} · {note}", fontsize=11, x=0.01, ha="left")
+    figure.set_figheight(HEADING + figures.height(len(ax.get_yticks()), len(ax.get_legend_handles_labels()[0])))
+    figure.suptitle(f"Month-end {close.period} · {_where(close)}", fontsize=11, x=0.01, ha="left")
     return disk.write_whole(path, lambda file: figure.savefig(file, format="png", dpi=140))
 
 
@@ -265,7 +284,7 @@ def _manifest(close: Close, files: Mapping[str, Any], profile: str) -> dict[str,
             "findings_before": _by_check(close.before),
             "findings_after": _by_check(close.after),
         },
-        "totals": {currency: str(amount) for currency, amount in by_currency(close.plan).items()},
+        "totals": {currency: str(amount) for currency, amount in close.plan.amounts.items()},
         "not_checked": list(close.plan.unchecked),
         "plan_id": close.plan.plan_id,
         "sources": {
@@ -286,12 +305,12 @@ def _manifest(close: Close, files: Mapping[str, Any], profile: str) -> dict[str,
     }
 
 
-def by_currency(plan: ExportPlan) -> dict[str, Decimal]:
-    """Return the exact amounts of the ready entries by currency; nothing where the entries have no amounts."""
-    totals = plan.totals
-    if not {"currency", "amount"} <= set(totals.columns):
-        return {}
-    return dict(totals.dropna(subset=["currency", "amount"]).groupby("currency")["amount"].sum())
+def _where(close: Close) -> str:
+    return "sandbox (not real books)" if close.environment == "sandbox" else close.environment
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {name}" for name, count in counts.items()) or "none"
 
 
 def _outcomes(frame: pd.DataFrame) -> dict[str, int]:

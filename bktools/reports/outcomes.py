@@ -14,6 +14,7 @@ MEANINGS: dict[str, tuple[str, str | None]] = {
     "MATCHED": ("the account was in the service already, the same", None),
     "IMPORTED": ("the account was made known here", None),
     "PLANNED": ("nothing was sent", "run again with apply=True to send what is planned"),
+    "SENDING": ("another process is sending it right now", "wait for that process, then run again"),
     "BLOCKED": (
         "not sent, because an earlier batch of the company is in doubt or was refused",
         "settle the earlier batch first, then run again: what is done is not done twice",
@@ -24,9 +25,18 @@ MEANINGS: dict[str, tuple[str, str | None]] = {
         "look it up in the service before anything else, then say what you found: resolve_export_job for a batch",
     ),
     "EXISTS": (
-        "the service has another account under this external ID",
+        "the service has an account under this external ID; it did not tell its id",
         "look the account up in the service and import it: import_accounts",
     ),
+}
+
+# A second request makes no second account: its external ID is unique in the service.
+OF_ACCOUNTS = MEANINGS | {
+    "REJECTED": (
+        "the service refused it, no account was created",
+        "read the message, repair the cause, then run again",
+    ),
+    "UNKNOWN": ("it may have been created, the answer was lost", "run again: a create may be repeated"),
 }
 
 COLUMNS = ("outcome", "external_id", "code", "name", "batch_id", "entries", "message")
@@ -58,6 +68,7 @@ class Outcomes:
                 "the frame has no column 'outcome': give what create_accounts or submit_export_jobs returned"
             )
         self.frame = frame
+        self._meanings = OF_ACCOUNTS if "external_id" in frame.columns else MEANINGS
 
     @property
     def next_steps(self) -> list[str]:
@@ -65,13 +76,13 @@ class Outcomes:
         there = set(self.frame["outcome"])
         return [
             f"{outcome}: {step}"
-            for outcome, (_, step) in reversed(MEANINGS.items())
+            for outcome, (_, step) in reversed(self._meanings.items())
             if outcome in there and step is not None
         ]
 
     def _counts(self) -> list[tuple[int, str, str]]:
         counts = self.frame["outcome"].value_counts()
-        return [(int(count), str(name), MEANINGS.get(str(name), ("", None))[0]) for name, count in counts.items()]
+        return [(int(count), str(name), self._meanings.get(str(name), ("", None))[0]) for name, count in counts.items()]
 
     def __repr__(self) -> str:
         lines = [f"{count:,} {name}{f': {meaning}' if meaning else ''}" for count, name, meaning in self._counts()]
@@ -81,8 +92,8 @@ class Outcomes:
         counts = self._counts()
         shown = self.frame[[name for name in COLUMNS if name in self.frame.columns]]
         # What needs somebody's attention comes first.
-        urgent = shown["outcome"].map(lambda name: MEANINGS.get(name, ("", ""))[1] is None)
-        rows = shown.loc[urgent.sort_values(kind="stable").index].astype("object")
+        is_done = shown["outcome"].map(lambda name: self._meanings.get(name, ("", ""))[1] is None)
+        rows = shown.loc[is_done.sort_values(kind="stable").index].astype("object")
         return "".join(
             [
                 views.heading(

@@ -2,6 +2,6 @@
 
 from bktools.sandbox.faults import Fault, parse_fault
 from bktools.sandbox.sample import write_account_list, write_sample_data
-from bktools.sandbox.server import Server, reset
+from bktools.sandbox.server import Server
 
-__all__ = ["Fault", "Server", "parse_fault", "reset", "write_account_list", "write_sample_data"]
+__all__ = ["Fault", "Server", "parse_fault", "write_account_list", "write_sample_data"]

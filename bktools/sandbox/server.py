@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import threading
 import time
@@ -328,12 +329,6 @@ class Server:
                 listening.close()
 
 
-def reset(folder: Path | str) -> None:
-    """Forget the state in a folder: remove the sandbox's database and the files SQLite keeps beside it, nothing else."""
-    for suffix in ("", "-wal", "-shm"):
-        (Path(folder) / f"{DATABASE}{suffix}").unlink(missing_ok=True)
-
-
 def _listen(ports: tuple[int, int]) -> list[socket.socket]:
     sockets: list[socket.socket] = []
     for port in ports:
@@ -341,7 +336,9 @@ def _listen(ports: tuple[int, int]) -> list[socket.socket]:
         listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         sockets.append(listening)
         try:
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if os.name == "posix":
+                # A port is free again at once. On Windows the option would let two processes listen at one port.
+                listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind((LOOPBACK, port))
             listening.listen(2048)
         except OSError as error:

@@ -68,10 +68,10 @@ def error_of(answer: Answer, endpoint: Endpoint) -> StatusError:
     error, advice = BY_STATUS.get(answer.status, (StatusError, ""))
     if endpoint.operation == "create_export_job" and kind in REFUSALS:
         error, advice = REFUSALS[kind], NEXT_STEPS[kind]
-    elif endpoint.host is Host.BALANCE and isinstance(_json(answer.body), str):
-        # Status codes of the two plain bodies are not shown (interface, section 7.2): the text tells them apart.
-        is_route = "route" in detail.lower() or answer.status == 404  # noqa: PLR2004 - the status by its usual number
-        error, advice = BY_STATUS[404] if is_route else (ServerError, "")
+    elif endpoint.host is Host.BALANCE and answer.status not in BY_STATUS and isinstance(_json(answer.body), str):
+        # Status codes of the two plain bodies are not shown (interface, section 7.2): where the status says nothing by
+        # itself, the text tells them apart.
+        error, advice = BY_STATUS[404] if "route" in detail.lower() else (ServerError, "")
     elif answer.status >= 500:  # noqa: PLR2004
         error, advice = ServerError, "the service has a problem of its own: try again later"
     elif 300 <= answer.status < 400:  # noqa: PLR2004
@@ -119,7 +119,7 @@ def _retry_after(value: str | None) -> float | None:
         return float(text)
     try:
         date = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     date = date.replace(tzinfo=dt.UTC) if date.tzinfo is None else date
     return max((date - dt.datetime.now(dt.UTC)).total_seconds(), 0.0)

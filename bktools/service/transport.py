@@ -13,7 +13,7 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -58,7 +58,7 @@ class Request:
 
     method: str
     url: str
-    authorization: str
+    authorization: str = field(repr=False)
     query: Sequence[tuple[str, str]] = ()
     body: bytes | None = None
 
@@ -165,7 +165,8 @@ class Transport:
             self._idle.append(connections)
 
     def _open(self) -> _Connections:
-        http = httpx.HTTPTransport(verify=self._trust, trust_env=False, proxy=self._settings.proxy)
+        proxy = self._settings.proxy
+        http = httpx.HTTPTransport(verify=self._trust, proxy=None if proxy is None else proxy.reveal())
         return _Connections(http, Line())
 
 

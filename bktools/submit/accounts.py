@@ -21,6 +21,7 @@ from bktools.errors import (
     StatusError,
     UnreachableError,
 )
+from bktools.frames.engine import in_pandas
 from bktools.frames.schema import KNOWN_STATES, TEXT, to_arrow, to_pandas
 from bktools.journal.accounts import record_accounts
 from bktools.journal.journal import Journal
@@ -110,10 +111,11 @@ def create_accounts(
     if not hasattr(reconciliation, "actions"):
         kind = type(reconciliation).__name__
         raise ArgumentError("reconciliation", f"must be what reconcile_accounts returns, is a {kind}")
-    missing = [column for column in NEEDED if column not in reconciliation.actions.columns]
+    listed = in_pandas(reconciliation.actions)
+    missing = [column for column in NEEDED if column not in listed.columns]
     if missing:
         raise InputError(f"the actions of the reconciliation have no column {missing[0]}")
-    actions = to_arrow(reconciliation.actions).select(list(NEEDED)).to_pylist()
+    actions = to_arrow(listed, "the actions").select(list(NEEDED)).to_pylist()
     # Everything is checked before anything is sent.
     wanted = [_checked(action) for action in actions if action["action"] == "create"]
     service = conversation(service)

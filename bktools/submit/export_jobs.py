@@ -85,7 +85,7 @@ def submit_export_jobs(
         was created; not: it is completed), REJECTED (refused, nothing was booked), UNKNOWN (it may have been booked;
         the message says how to settle it), PLANNED (not sent, run again), BLOCKED (not sent, because an earlier batch
         of the company is in doubt or was refused, or the service cannot be reached). Without `apply`: PLANNED for what
-        would be sent.
+        would be sent, SENDING for what another process is sending.
 
     Raises
     ------

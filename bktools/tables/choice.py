@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
-import math
 from dataclasses import dataclass
 from typing import Self
 
@@ -81,12 +81,13 @@ def told(age: dt.timedelta) -> str:
 
 
 def _age(max_age: object) -> dt.timedelta:
-    if isinstance(max_age, dt.timedelta):
-        age = max_age
-    elif isinstance(max_age, int | float) and not isinstance(max_age, bool) and math.isfinite(max_age):
-        age = dt.timedelta(seconds=max_age)
-    else:
-        raise ArgumentError("max_age", "must be seconds or a timedelta", max_age)
-    if age < dt.timedelta(0):
-        raise ArgumentError("max_age", "must not be negative", max_age)
+    age = max_age if isinstance(max_age, dt.timedelta) else None
+    if isinstance(max_age, int | float) and not isinstance(max_age, bool):
+        # What no timedelta holds: infinity, no number, millions of years.
+        with contextlib.suppress(OverflowError, ValueError):
+            age = dt.timedelta(seconds=max_age)
+    if age is None or age < dt.timedelta(0):
+        raise ArgumentError(
+            "max_age", f"must be seconds or a timedelta, from 0 to {dt.timedelta.max.days} days", max_age
+        )
     return age

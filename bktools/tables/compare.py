@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 from bktools.frames.schema import TEXT, to_arrow, to_pandas
 from bktools.service import Service
 from bktools.tables.choice import Moment
-from bktools.tables.load import Company, load_categories
+from bktools.tables.load import load_categories
+from bktools.tables.questions import Company
 
 # Field and the word for its change.
 CHANGES = {

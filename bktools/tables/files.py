@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -124,17 +124,14 @@ def employees_to_parquet(
 def _written(path: Path, jobs: list[Job[Any]], service: Service, choice: Choice) -> Path:
     parts = read(jobs, service, choice, keep=False)
     warn_of_stale(parts, stacklevel=4)
+
+    def write(file: IO[bytes]) -> None:
+        with pq.ParquetWriter(file, jobs[0].table.schema, compression="zstd") as parquet:
+            for part in parts:
+                for rows in part.shelf.row_groups(part.snapshot):
+                    parquet.write_table(rows)
+
     try:
-        with disk.beside(path) as beside:
-            with disk.exclusive(beside) as file:
-                with pq.ParquetWriter(file, jobs[0].table.schema, compression="zstd") as parquet:
-                    for part in parts:
-                        for rows in part.shelf.row_groups(part.snapshot):
-                            parquet.write_table(rows)
-                disk.to_disk(file)
-            beside.replace(path)
-    except (OSError, pa.ArrowException) as error:
-        if isinstance(error, StorageError):
-            raise
+        return disk.write_whole(path, write)
+    except pa.ArrowException as error:
         raise StorageError(f"{path} cannot be written: {error}; what was there is as it was") from error
-    return path

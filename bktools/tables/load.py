@@ -16,16 +16,7 @@ from bktools.frames.schema import to_pandas
 from bktools.service import Service
 from bktools.tables.choice import ONE_HOUR, Choice, Moment
 from bktools.tables.questions import Company, category_jobs, employee_jobs
-from bktools.tables.reading import Job, Part, StaleSnapshotWarning, read, warn_of_stale
-
-__all__ = [
-    "Company",
-    "StaleSnapshotWarning",
-    "get_balance",
-    "get_employee",
-    "load_categories",
-    "load_employees",
-]
+from bktools.tables.reading import Job, Part, read, warn_of_stale
 
 
 def load_categories(
@@ -191,9 +182,7 @@ def get_employee(employee_id: str, *, service: Service | None = None) -> pd.Seri
     """
     service = conversation(service)
     table = checked(employees_table([service.get_employee(employee_id)]), "employees")
-    series: pd.Series = to_pandas(table).iloc[0]
-    series.attrs["bktools"] = {"environment": service.settings.environment, "operation": "get_employee"}
-    return series
+    return _described(to_pandas(table).iloc[0], "get_employee", service)
 
 
 def get_balance(*, service: Service | None = None) -> pd.Series:
@@ -229,9 +218,20 @@ def get_balance(*, service: Service | None = None) -> pd.Series:
     ['currency', 'current', 'available']
     """
     warnings.warn("the service has deprecated the balance read", DeprecationWarning, stacklevel=2)
+    service = conversation(service)
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
-        found = conversation(service).get_balance()
-    return pd.Series({"currency": found.currency, "current": found.current, "available": found.available}, dtype=object)
+        found = service.get_balance()
+    values = {"currency": found.currency, "current": found.current, "available": found.available}
+    return _described(pd.Series(values, dtype=object), "get_balance", service)
+
+
+def _described(series: pd.Series, operation: str, service: Service) -> pd.Series:
+    series.attrs["bktools"] = {
+        "environment": service.settings.environment,
+        "base_url": service.settings.identity,
+        "operation": operation,
+    }
+    return series
 
 
 def _frame(jobs: list[Job[Any]], parts: list[Part], service: Service) -> pd.DataFrame:

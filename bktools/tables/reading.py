@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 
-from bktools.errors import SnapshotNotFoundError, UnreachableError
+from bktools.errors import SnapshotNotFoundError, StaleSnapshotWarning, UnreachableError
 from bktools.progress import Bar, note, progress
 from bktools.service import Service
 from bktools.service.haste import in_haste
@@ -31,10 +31,6 @@ Record = TypeVar("Record")
 
 # Companies read at once; each may have threads of its own for its pages.
 COMPANIES = 8
-
-
-class StaleSnapshotWarning(UserWarning):
-    """The service could not be reached, so an older snapshot was used."""
 
 
 @dataclass(frozen=True)

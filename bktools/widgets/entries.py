@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow.compute as pc
 
 from bktools.errors import ConfigurationError, InputError
+from bktools.export.batches import EPOCH, NO_DATE, days_of
 from bktools.export.selection import as_ids, as_mask, refuse_missing
 from bktools.frames.schema import to_arrow
 
@@ -134,7 +135,8 @@ def pick_entries(
     Raises
     ------
     InputError
-        When there are more entries than a page can show, no column `id`, or `selection` names entries not there.
+        When there are more entries than a page can show, no column `id`, dates that are text, or `selection` names
+        entries not there.
     ConfigurationError
         When the extra `notebook` is not installed.
 
@@ -169,7 +171,8 @@ def _shown(entries: pd.DataFrame, categories: pd.DataFrame | None) -> pd.DataFra
     shown = frame[[name for name in (*SHOWN, *HIDDEN) if name in frame.columns]].copy()
     for name in shown.columns:
         if name == "date":
-            shown[name] = shown[name].dt.strftime("%Y-%m-%d")
+            days = days_of(to_arrow(frame[[name]], "the entries"))
+            shown[name] = pd.Series([None if day == NO_DATE else f"{EPOCH + day}" for day in days], dtype="str")
         elif name == "amount":
             # To sort by in the page; sums are made here, from the exact amounts.
             shown[name] = shown[name].astype("float64")
@@ -196,7 +199,7 @@ def _places(entries: pd.DataFrame, selection: Any) -> list[int]:
     mask = as_mask(selection, entries)
     if mask is None:
         wanted = as_ids(selection)
-        ids = pc.ascii_lower(to_arrow(entries[["id"]]).column("id"))
+        ids = pc.ascii_lower(to_arrow(entries[["id"]], "the entries").column("id"))
         refuse_missing(wanted, ids)
         mask = pc.is_in(ids, value_set=wanted).to_numpy()
     return [int(place) for place in mask.nonzero()[0]]

@@ -17,11 +17,16 @@ from bktools.settings import load_settings
 
 def test_config_masks_secrets(run):
     """`config` shows each value and its source, and no secret."""
-    done = run("config", BKTOOLS_BASE_URL="https://books.example", BKTOOLS_TOKEN="very-secret")
+    proxy = "http://user:hunter2@proxy.example:8080"
+    done = run("config", BKTOOLS_BASE_URL="https://books.example", BKTOOLS_TOKEN="very-secret", BKTOOLS_PROXY=proxy)
     assert done.returncode == Exit.DONE
     assert "very-secret" not in done.stdout
-    assert "https://books.example" in done.stdout
-    assert "BKTOOLS_TOKEN" in done.stdout
+    assert "hunter2" not in done.stdout
+    said = {line.split()[0]: line.split(maxsplit=1)[1] for line in done.stdout.splitlines()[1:]}
+    assert said["environment"] == "https://books.example  (BKTOOLS_BASE_URL)"
+    assert said["token"] == "set, not shown  (BKTOOLS_TOKEN)"
+    assert said["proxy"] == "set, not shown  (BKTOOLS_PROXY)"
+    assert said["api_key"] == "(not set)"
 
 
 def test_accounts_create_import_list(run):

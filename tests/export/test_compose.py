@@ -209,7 +209,7 @@ def test_frames_of_other_engines_give_the_same_plan(entries, kind):
     [
         ({"amount": [0.1, 0.2]}, "amount of the entries holds double"),
         ({"date": ["1.10.2026", "2.10.2026"]}, "date of the entries holds"),
-        ({"note": ["text", 7]}, "mixed types"),
+        ({"note": ["text", 7]}, "note of the entries holds values of mixed or unknown types"),
     ],
 )
 def test_columns_that_are_not_what_they_must_be(entries, columns, said):

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from bktools import compose_export_jobs
-from bktools.errors import PlanError, StorageError
+from bktools.errors import ArgumentError, PlanError, StorageError
+
+EXACT = pd.ArrowDtype(pa.decimal128(38, 2))
 
 
 def test_csv_holds_every_row(entries, tmp_path):
@@ -19,10 +24,38 @@ def test_csv_holds_every_row(entries, tmp_path):
     assert len(list((tmp_path / "out").iterdir())) == 4
 
 
+def test_csv_opens_in_a_spreadsheet(entries, tmp_path):
+    """By default no text of an entry is a formula; "machine" writes it as it is; another profile writes nothing."""
+    plan = compose_export_jobs(entries(1, description=["=1+1"]))
+    for profile, cell in {"excel": "'=1+1", "machine": "=1+1"}.items():
+        back = pd.read_csv(plan.to_csv(tmp_path / profile, profile)[1], dtype=str)
+        assert back["description"].to_list() == [cell]
+    assert plan.to_csv(tmp_path / "again")[1].read_bytes() == (tmp_path / "excel/export_entries.csv").read_bytes()
+    with pytest.raises(ArgumentError, match="profile must be one of excel, excel-eu, machine"):
+        plan.to_csv(tmp_path / "other", "lotus")
+    assert not (tmp_path / "other").exists()
+
+
+def test_amounts_are_exact_and_by_currency(entries):
+    """Sums of more digits than a Decimal context keeps; what has no amount or currency does not count."""
+    large, cent = Decimal("123456789012345678901234567890.12"), Decimal("0.01")
+    amounts = pd.array([large, cent, None, None, cent], dtype=EXACT)
+    plan = compose_export_jobs(entries(5, amount=amounts, currency=["USD", "USD", "USD", "CHF", None]))
+    assert plan.amounts == {"USD": Decimal("123456789012345678901234567890.13")}
+    assert "ready: USD 123,456,789,012,345,678,901,234,567,890.13\n" in repr(plan)
+    assert compose_export_jobs(entries(2, currency=["USD", "EUR"])).amounts == {
+        "EUR": Decimal("10.10"),
+        "USD": Decimal("10.10"),
+    }
+    whole = compose_export_jobs(entries(2, amount=[1, 2])).amounts
+    assert (whole, {type(value) for value in whole.values()}) == ({"EUR": Decimal(3)}, {Decimal})
+    assert compose_export_jobs(entries(1).drop(columns="amount")).amounts == {}
+
+
 def test_a_folder_that_cannot_be_written_is_one_line(entries, tmp_path):
     """A file in the folder's place: the error names it."""
     (tmp_path / "out").touch()
-    with pytest.raises(StorageError, match="cannot be written to"):
+    with pytest.raises(StorageError, match="out cannot be written: File exists"):
         compose_export_jobs(entries(1)).to_csv(tmp_path / "out")
 
 

@@ -83,6 +83,14 @@ def test_a_file_selects(entries, tmp_path, text):
         assert plan.entries["id"].to_list() == [entry_id(0), entry_id(2)]
 
 
+def test_a_list_in_another_encoding(entries, tmp_path):
+    """A list of IDs with a byte that is not UTF-8 is refused by file and line."""
+    path = tmp_path / "chosen.txt"
+    path.write_bytes(b"\xef\xbb\xbf" + entry_id(0).encode() + b"\n\n\xe4 note\n")
+    with pytest.raises(InputError, match=r"chosen\.txt, line 3: is not UTF-8 here: save the list as UTF-8"):
+        compose_export_jobs(entries(3), selection=path)
+
+
 @pytest.mark.parametrize(
     ("selection", "said"), [("nowhere.csv", "nowhere.csv"), (7, "is a int"), (pd.DataFrame({"x": [1]}), "no column id")]
 )

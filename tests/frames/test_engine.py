@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from bktools.errors import ArgumentError, InputError
-from bktools.frames.engine import collect, exploded, in_memory, kept, lazy_frames
+from bktools.frames.engine import collect, exploded, in_memory, in_pandas, kept, lazy_frames
 
 CODES = pa.table({"code": pa.array(["0400", None, "1200 "], pa.large_string())})
 
@@ -62,7 +62,7 @@ def test_what_is_no_frame_is_refused():
 
 def test_column_of_mixed_types_is_refused():
     """A column of numbers and text has lost leading zeros somewhere; it is named."""
-    with pytest.raises(InputError, match=r"frame 2 has a column of mixed types: .*code"):
+    with pytest.raises(InputError, match="the column code of frame 2 holds values of mixed or unknown types"):
         lazy_frames(CODES, pd.DataFrame({"code": ["0400", 400]}))
 
 
@@ -70,6 +70,14 @@ def test_in_memory_tells_what_may_be_collected():
     """Frames of pandas and Arrow are in memory; a relation is not."""
     assert in_memory(CODES, CODES.to_pandas(), None)
     assert not in_memory(CODES, duckdb.connect(":memory:").sql("SELECT 1"))
+
+
+def test_frames_of_any_engine_in_pandas():
+    """A relation is collected with the types that frames have here; a DataFrame is itself."""
+    frame = in_pandas(duckdb.connect(":memory:").from_arrow(CODES))
+    assert frame["code"].dtype == "str"
+    assert frame["code"].fillna("").to_list() == ["0400", "", "1200 "]
+    assert in_pandas(frame) is frame
 
 
 def test_kept_rows_do_not_change():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
+import encodings.aliases
 
 import pytest
 
@@ -46,10 +48,22 @@ def test_set_encoding_wins():
     assert to_utf8(codecs.BOM_UTF16_LE + "ł".encode("utf-16-le"), "utf-16", "f")[0] == "ł".encode()
     assert to_utf8(codecs.BOM_UTF8 + b"a", "utf-8", "f")[0] == b"a"
     assert to_utf8("ä".encode(), "latin-1", "f")[0] == "Ã¤".encode()
-    with pytest.raises(ArgumentError, match="encoding must be an encoding"):
-        to_utf8(b"a", "klingon", "f")
-    with pytest.raises(ArgumentError, match="encoding must be an encoding"):
-        to_utf8(b"a", "base64", "f")
+
+
+@pytest.mark.parametrize("encoding", ["klingon", "base64", "rot13", "undefined", "idna", "", "\0", "\ud800", 1252])
+def test_what_is_no_encoding_of_files(encoding):
+    """A name that Python knows no text encoding by is refused by name, whatever Python says of it."""
+    with pytest.raises(ArgumentError, match="encoding must be an encoding such as utf-8 or cp1252"):
+        to_utf8(b"a", encoding, "f")
+
+
+@pytest.mark.parametrize("encoding", sorted({*encodings.aliases.aliases.values(), "punycode", "unicode_escape"}))
+@pytest.mark.parametrize("data", [b"a-%b;\n1;2\n", bytes(range(256)), b"a\\ud800+2AA-\\", b"\xff\xfe\x00\xd8"])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_every_encoding_reads_or_refuses(encoding, data):
+    """With any encoding of Python, bytes become text or one clear line."""
+    with contextlib.suppress(ArgumentError, InputError):
+        assert to_utf8(data, encoding, "f")[0].decode()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,9 @@
+import gc
 import html.parser
+import pickle
+import subprocess
+import sys
+import weakref
 
 import matplotlib as mpl
 import pandas as pd
@@ -6,9 +11,9 @@ import pytest
 import reconcile_world as world
 from matplotlib.figure import Figure
 
-from bktools.errors import StorageError
+from bktools.errors import ArgumentError, StorageError
 from bktools.frames import schema
-from bktools.reconcile import reconcile_accounts
+from bktools.reconcile import Reconciliation, reconcile_accounts
 
 mpl.use("Agg")
 
@@ -40,8 +45,9 @@ def test_html_is_escaped_and_bounded(result):
     parser = html.parser.HTMLParser()
     parser.handle_starttag = lambda tag, _: tags.add(tag)
     parser.feed(page)
-    assert tags == {"p", "table", "thead", "tbody", "tr", "th", "td", "span"}
+    assert tags == {"p", "table", "thead", "tbody", "tr", "th", "td", "b"}
     assert "&lt;b&gt;" in page
+    assert f"… and {len(result.findings) - 20} more in .findings" in page
     assert len(page) < 25_000
 
 
@@ -108,11 +114,28 @@ def test_letters_in_common_are_no_suggestion(category, account, is_like):
 
 def test_csv_holds_the_tables(result, tmp_path):
     """The three files hold the three tables, codes to the letter."""
-    paths = result.to_csv(tmp_path / "new" / "folder")
+    paths = result.to_csv(tmp_path / "new" / "folder", "machine")
     assert [path.name for path in paths] == ["findings.csv", "actions.csv", "coverage.csv"]
     back = pd.read_csv(paths[1], dtype="str", keep_default_na=False)
     assert back["external_id"].tolist() == result.actions["external_id"].fillna("").tolist()
-    assert not list(tmp_path.rglob("*.part"))
+    assert sorted(path.name for path in tmp_path.rglob("*")) == sorted(
+        [*(path.name for path in paths), "folder", "new"]
+    )
+
+
+def test_csv_opens_in_a_spreadsheet(tmp_path):
+    """By default no name is a formula, codes keep their zeros, and nobody else can read them; profiles are known."""
+    rows = world.plain()
+    rows["chart"][0] |= {"name": "=1+1", "code": "0400"}
+    found = reconciled(rows)
+    actions = found.to_csv(tmp_path)[1]
+    back = pd.read_csv(actions, dtype="str", keep_default_na=False)
+    assert {"'=1+1"} < set(back["name"])
+    assert {'="0400"'} < set(back["code"])
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
+    with pytest.raises(ArgumentError, match="profile must be one of excel, excel-eu, machine"):
+        found.to_csv(tmp_path / "other", "lotus")
+    assert not (tmp_path / "other").exists()
 
 
 def test_csv_that_cannot_be_written_is_an_error(result, tmp_path):
@@ -131,3 +154,42 @@ def test_lazy_result_says_that_it_has_not_run(engine):
         assert "not run yet" in repr(result)
         assert "not run yet" in result._repr_html_()
     assert len(result.suggestions) == 0
+
+
+def test_it_can_be_pickled(result):
+    """What another process gets has every table, the actions too, whether they were asked for before or not."""
+    for _ in range(2):
+        again = pickle.loads(pickle.dumps(result))
+        for name in ("findings", "coverage", "actions", "summary", "suggestions"):
+            pd.testing.assert_frame_equal(getattr(again, name), getattr(result, name))
+        assert repr(again) == repr(result)
+
+
+def test_what_lists_the_actions_is_let_go():
+    """Once they are listed nothing holds the connection that they were listed from."""
+    rows = pd.DataFrame({"external_id": ["0400"]})
+
+    def listing():
+        return rows
+
+    held = weakref.ref(listing)
+    found = Reconciliation(rows, rows, listing)
+    del listing
+    assert found.actions is found.actions is rows
+    gc.collect()
+    assert held() is None
+
+
+def test_a_plot_leaves_pyplot_alone():
+    """A script that never asked for pyplot gets a figure of its own, as from every other plot."""
+    code = (
+        "import sys, pandas as pd\n"
+        "from bktools.reconcile import Reconciliation\n"
+        "found = Reconciliation(*[pd.DataFrame({'check': ['x'], 'severity': ['error'], 'action': ['none']})] * 2, None)\n"
+        "vars(found)['summary'] = pd.DataFrame({'check': ['x'], 'severity': ['error'], 'count': [1]})\n"
+        "axes = found.plot()\n"
+        "assert 'matplotlib.pyplot' not in sys.modules\n"
+        "assert [text.get_text() for text in axes.texts] == ['1']\n"
+    )
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

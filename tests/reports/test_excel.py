@@ -100,6 +100,23 @@ def test_numbers_that_excel_would_round_are_text(tmp_path: Path):
     assert rows == [[1234567890123.45, 123456789012345.0, 0.1], ["12345678901234.56", "1234567890123456", "inf"]]
 
 
+def test_times_without_a_zone(tmp_path: Path):
+    """They are shown as dates only where every one of a column is midnight."""
+    days = pd.to_datetime(["2026-10-31", None]).as_unit("us")
+    path = bktools.to_excel(pd.DataFrame({"day": days, "time": days + pd.Timedelta(minutes=750)}), tmp_path / "t.xlsx")
+    _, row = CalamineWorkbook.from_path(path).get_sheet_by_index(0).to_python()
+    assert row == [dt.date(2026, 10, 31), dt.datetime(2026, 10, 31, 12, 30)]  # noqa: DTZ001
+    assert 'formatCode="yyyy-mm-dd hh:mm:ss.000"' in _parts(path, r"styles\.xml$")
+
+
+def test_text_columns_of_one_name_are_refused(tmp_path: Path):
+    """The sheet is named, and nothing is written."""
+    twice = pd.DataFrame([["a", "b"]], columns=["code", "code"])
+    with pytest.raises(InputError, match="2 columns of the table 'chart' are named 'code'"):
+        bktools.to_excel({"chart": twice}, tmp_path / "twice.xlsx")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_dates_that_excel_does_not_know_are_text(tmp_path: Path):
     """Excel's days begin in 1900, with a 29 February that never was."""
     dates = pd.to_datetime(["1899-12-31", "1900-03-01"]).as_unit("s")

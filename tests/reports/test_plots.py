@@ -9,11 +9,13 @@ import sys
 from dataclasses import replace
 
 import pandas as pd
+import polars as pl
 import pytest
 from matplotlib.figure import Figure
 
 import bktools
 from bktools.errors import ArgumentError, InputError
+from bktools.frames.schema import ACCOUNTS
 from bktools.reports import bars
 from bktools.reports.month_end import Close
 
@@ -113,9 +115,37 @@ def test_ages_are_counted_to_the_day(close: Close):
 
 def test_wrong_things_are_refused(close: Close):
     """A frame in place of a result is an error that says what is needed."""
-    for plot in (bktools.plot_reconciliation, bktools.plot_coverage, bktools.plot_ageing):
-        with pytest.raises(TypeError, match="is needed, as"):
+    for plot in (
+        bktools.plot_reconciliation, bktools.plot_coverage, bktools.plot_ageing, bktools.plot_export_value,
+    ):  # fmt: skip
+        with pytest.raises(ArgumentError, match=r"must be an? \w+, as \w+ returns it, not DataFrame"):
             plot(close.categories)
+    with pytest.raises(ArgumentError, match="changes must be a DataFrame, as compare_categories returns it, not list"):
+        bktools.plot_changes([])
+    with pytest.raises(ArgumentError, match="as_of must be a date"):
+        bktools.plot_ageing(close.plan, as_of="yesterday evening")
+
+
+def test_lazy_reconciliations_are_drawn(close: Close):
+    """Frames of another engine are collected and drawn as those of pandas are."""
+    frames = [close.chart, ACCOUNTS.empty_table().to_pandas(), close.categories]
+    in_memory = bktools.reconcile_accounts(*frames)
+    lazy = bktools.reconcile_accounts(*(pl.from_pandas(frame).lazy() for frame in frames))
+    for plot in (bktools.plot_reconciliation, bktools.plot_coverage):
+        drawn, expected = plot(lazy), plot(in_memory)
+        assert (_labels(drawn), _figures(drawn), _drawn(drawn)) == (
+            _labels(expected), _figures(expected), _drawn(expected),
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin", "America/New_York"])
+def test_ages_of_dates_in_a_zone(close: Close, zone: str | None):
+    """Dates with a time zone are the days that batches are dated with, to the evening of `as_of` itself."""
+    late = pd.to_datetime(["2026-10-31 23:30"] * len(close.entries)).tz_localize(zone)
+    plan = bktools.compose_export_jobs(close.entries.assign(date=late))
+    assert plan.batches["last_date"].max() == pd.Timestamp("2026-10-31")
+    for as_of in (dt.date(2026, 10, 31), dt.datetime(2026, 10, 31, 8, tzinfo=dt.UTC)):
+        assert _labels(bktools.plot_ageing(plan, as_of=as_of)) == ["0 to 7 days"]
 
 
 def test_axes_given_are_drawn_on(close: Close):

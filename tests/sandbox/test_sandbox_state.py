@@ -22,7 +22,8 @@ import httpx
 import pytest
 
 from bktools.errors import ArgumentError, StorageError
-from bktools.sandbox import Server, reset
+from bktools.sandbox import Server
+from bktools.sandbox.server import _listen
 
 KILLS = int(os.environ.get("SANDBOX_KILLS", "8"))
 
@@ -139,17 +140,15 @@ def test_files_are_private(tmp_path):
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
-def test_reset_forgets_its_own_files_only(tmp_path):
-    """A reset removes the database and nothing else; the next start makes the world anew."""
-    (tmp_path / "mine.txt").write_text("mine")
-    with Server(tmp_path) as server:
-        added, token = server.add_category("to be forgotten"), server.token
-    reset(tmp_path)
-    assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]
-    reset(tmp_path)
-    with Server(tmp_path) as server:
-        assert added not in server.category_ids()
-        assert server.token != token
+@pytest.mark.parametrize(("system", "is_taken_again"), [("posix", True), ("nt", False)])
+def test_a_port_is_one_process_s(monkeypatch, system, is_taken_again):
+    """A port can be had again at once, but not on the system where the option for it gives a port to two."""
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "name", system)
+        sockets = _listen((0, 0))
+    for listening in sockets:
+        with listening:
+            assert bool(listening.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR)) == is_taken_again
 
 
 def test_a_file_of_its_own(tmp_path):

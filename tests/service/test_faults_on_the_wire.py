@@ -97,6 +97,40 @@ def test_a_wrong_total_is_said(serve, converse, wrong, latency):
         load(serve, converse, small)
 
 
+@pytest.mark.parametrize("counted", [115, 134])
+def test_the_last_page_must_be_the_last(serve, converse, counted):
+    """Side by side, as many rows as were counted are no whole table when the page that should end it has a next one."""
+    rows = [row(number) for number in range(140)]
+    # The first page and whole ones of 19 more rows: what follows them shows in `hasNextPage` alone.
+    assert counted % 19 == 1
+
+    def spoil(page, _):
+        page["pagination"]["total"] = counted
+
+    small = SmallService(rows, cap=20, spoil=spoil, latency=0.025)
+    with pytest.raises(DriftError, match=f"140 rows came, the service counts {counted}"):
+        load(serve, converse, small)
+
+
+def test_a_page_that_ends_before_the_last_is_read_again(serve, converse):
+    """Side by side, a page that says there is no next one, where more were counted, makes the exact way the one taken."""
+    rows = [row(number) for number in range(140)]
+    cursors = []
+
+    def spoil(page, begin):
+        # Row 38 begins a page of the first reading alone: pages by cursor begin at 0, 20, 40.
+        if begin == 38:
+            page["pagination"]["hasNextPage"] = False
+
+    def script(asked):
+        cursors.append(asked.one("after"))
+        return small(asked)
+
+    small = SmallService(rows, cap=20, spoil=spoil, latency=0.025)
+    assert load(serve, converse, script) == [item["id"] for item in rows]
+    assert any(cursors)
+
+
 @pytest.mark.parametrize(
     ("cursor", "said"), [(None, "no cursor"), ("not a cursor", "pattern"), ("", "pattern"), ("AAAA\n", "pattern")]
 )
@@ -185,6 +219,14 @@ def test_too_many_requests(serve, converse, said):
     assert load(serve, converse, small) == IDS
     if retry_after == "1":
         assert time.monotonic() - begin >= 2
+
+
+@pytest.mark.parametrize("said", ["Wed, 21 Oct 2015 07:28:00 +99999999999999999999", "Wed, 21 Oct 9999 23:59:59 -2359"])
+def test_a_date_that_no_calendar_has(serve, converse, said):
+    """A date that cannot be is no date; one that is far away is not waited for. Neither is a traceback."""
+    small = SmallService(ROWS, fault=lambda number: answer(b"", 429, retry_after=said))
+    with pytest.raises(RateLimitedError, match="requests_per_minute"):
+        load(serve, converse, small)
 
 
 @pytest.mark.parametrize("said", ["86400", 86_400])

@@ -7,6 +7,7 @@ import warnings
 from decimal import Decimal
 
 import pytest
+from scripted_server import answer
 
 import bktools
 from bktools.errors import (
@@ -15,9 +16,13 @@ from bktools.errors import (
     ConfigurationError,
     DuplicateAccountError,
     NotFoundError,
+    RateLimitedError,
     ScopeError,
+    ServerError,
+    StatusError,
 )
 from bktools.service import Service
+from bktools.service.retry import RetryPolicy
 from bktools.settings import Secret, load_settings
 
 
@@ -83,6 +88,27 @@ def test_the_balance_is_exact_and_deprecated(service):
     assert isinstance(balance.current, Decimal)
 
 
+@pytest.mark.parametrize(
+    ("status", "text", "kind"),
+    [
+        (401, "Unauthorized", AuthenticationError),
+        (403, "Forbidden", ScopeError),
+        (404, "Please contact the administrator", NotFoundError),
+        (429, "Too many requests on this route", RateLimitedError),
+        (400, "Route not found", NotFoundError),
+        (400, "Please contact the administrator", ServerError),
+        (500, "Please contact the administrator", ServerError),
+    ],
+)
+def test_plain_texts_of_the_balance_host(serve, converse, status, text, kind):
+    """A body that is one JSON string says what went wrong only where the status does not."""
+    server = serve(lambda _: answer(text, status))
+    service = converse(server, balance_url=server.url, balance_token="t", retry=RetryPolicy(attempts=1))
+    with pytest.warns(DeprecationWarning, match="deprecated"), pytest.raises(StatusError, match=text) as caught:
+        service.get_balance()
+    assert type(caught.value) is kind
+
+
 def test_credentials_are_refused_and_scoped(sandbox, tmp_path):
     """A wrong token is an authentication error, one without the scope a scope error."""
     server = sandbox.server
@@ -118,7 +144,6 @@ def test_the_conversation_ends_with_the_sandbox(tmp_path):
     with bktools.Sandbox() as service:
         company = service.settings.company
     from bktools.errors import UnreachableError
-    from bktools.service.retry import RetryPolicy
 
     gone = Service(service.settings, retry=RetryPolicy(attempts=1))
     with gone, warnings.catch_warnings(), pytest.raises(UnreachableError, match="nothing was sent"):

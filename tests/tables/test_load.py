@@ -98,6 +98,13 @@ def test_bad_arguments_name_the_argument(service):
         bktools.load_categories(ids="x", service=service)
 
 
+@pytest.mark.parametrize("age", [-1, True, "1", float("nan"), float("inf"), 1e300, 10**400, dt.timedelta(-1)])
+def test_an_age_that_is_none_is_refused(service, age):
+    """What no timedelta holds is refused by name, with the bounds."""
+    with pytest.raises(ArgumentError, match="max_age must be seconds or a timedelta, from 0 to 999999999 days"):
+        bktools.load_categories(max_age=age, service=service)
+
+
 def test_employees_of_everybody_and_by_mail(service):
     everybody = bktools.load_employees("all", service=service)
     assert everybody["id"].is_unique
@@ -119,3 +126,17 @@ def test_one_employee_and_the_balance(service):
     assert bktools.get_employee(somebody["id"], service=service)["email"] == somebody["email"]
     with pytest.warns(DeprecationWarning, match="balance"):
         assert list(bktools.get_balance(service=service).index) == ["currency", "current", "available"]
+
+
+def test_whatever_comes_from_the_sandbox_says_so(service):
+    """Every frame and every Series names the environment it came from."""
+    employees = bktools.load_employees(service=service)
+    categories = bktools.load_categories(service=service)
+    with pytest.warns(DeprecationWarning, match="balance"):
+        balance = bktools.get_balance(service=service)
+    changes = bktools.compare_categories(dt.datetime.now(dt.UTC), service=service)
+    employee = bktools.get_employee(employees["id"].iloc[0], service=service)
+    accounts = bktools.load_accounts(service=service)
+    jobs = bktools.load_export_jobs(service=service)
+    for loaded in (employees, categories, balance, changes, employee, accounts, jobs):
+        assert loaded.attrs["bktools"]["environment"] == "sandbox"

@@ -15,11 +15,10 @@ import pandas as pd
 import pytest
 
 import bktools
-from bktools.errors import UnreachableError
+from bktools.errors import StaleSnapshotWarning, UnreachableError
 from bktools.service import Service
 from bktools.service.retry import RetryPolicy
 from bktools.tables.files import categories_to_parquet
-from bktools.tables.load import StaleSnapshotWarning
 from bktools.tables.snapshots import Question, Shelf
 
 QUICK = RetryPolicy(attempts=3, shortest_pause=0.01, longest_pause=0.02)

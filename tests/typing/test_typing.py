@@ -30,9 +30,18 @@ def test_a_users_script_passes():
 def test_a_wrong_call_is_found(tmp_path: Path):
     """The names carry types: calls that are wrong are errors, so the script above says something."""
     script = tmp_path / "wrong.py"
-    script.write_text(
-        "import bktools\nbktools.to_csv([1], 2)\nbktools.load_categories(nope=1)\nn: int = bktools.connect()\n"
-    )
-    found = _mypy(script).stdout
-    for kind in ("arg-type", "call-arg", "assignment"):
-        assert f"[{kind}]" in found, found
+    wrong = {
+        "bktools.to_csv([1], 2)": "arg-type",
+        "bktools.load_categories(nope=1)": "call-arg",
+        "n: int = bktools.connect()": "assignment",
+        "bktools.Sandbox(latencey=1)": "call-arg",
+        "bktools.Sandbox(latency='slow')": "arg-type",
+        "bktools.connect(tokn='t')": "call-arg",
+        "bktools.connect(requests_per_minute='many')": "arg-type",
+        "bktools.errors.NoSuchError()": "attr-defined",
+    }
+    script.write_text("\n".join(["import bktools", *wrong]) + "\n")
+    found = _mypy(script).stdout.splitlines()
+    for number, (line, kind) in enumerate(wrong.items(), start=2):
+        said = [text for text in found if text.startswith(f"{script}:{number}:")]
+        assert any(f"[{kind}]" in text for text in said), (line, found)

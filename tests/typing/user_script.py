@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -46,6 +47,9 @@ def close_a_month(folder: Path) -> pd.DataFrame:
             str(plan.batches["batch_id"].iloc[0]), "not_created", evidence="looked it up", by="me", service=service
         )
 
+        close = bktools.close_month(chart, entries, month="2026-10", folder=folder / "october", service=service)
+        print(close.folder, close.plan.plan_id)
+
         axes = bktools.plot_reconciliation(found)
         bktools.plot_coverage(found, ax=axes)
         bktools.plot_changes(changes)
@@ -57,9 +61,21 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         return jobs
 
 
-def own_sandbox() -> int:
+def own_sandbox(folder: Path) -> int:
     """Run against a sandbox of its own."""
-    with bktools.Sandbox(seed=2, latency=0.01) as service:
+    with bktools.Sandbox(folder, seed=2, latency=0.01, requests_per_minute=None) as service:
         page = service.search_categories(str(service.settings.company), limit=5)
         names: list[str] = [category.name for category in page.data]
         return len(names)
+
+
+def somebody(employee_id: str) -> str:
+    """Ask a service of one's own for a person, and tell what went wrong."""
+    settings: dict[str, Any] = {"data_dir": "here"}
+    try:
+        with bktools.connect("https://books.example.com", token="t", requests_per_minute=100, **settings) as service:
+            return str(bktools.get_employee(employee_id, service=service)["email"])
+    except bktools.errors.NotFoundError as error:
+        return error.detail
+    except bktools.errors.BktoolsError as error:
+        return str(error)

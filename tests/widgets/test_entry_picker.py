@@ -88,10 +88,25 @@ def test_names_of_categories(entries: pd.DataFrame, service: bktools.Service):
     assert "Reisekosten Inland" in set(shown["category"])
 
 
+@pytest.mark.parametrize("kind", ["dates", "in a zone", "none"])
+def test_dates_of_any_type_are_shown_as_days(entries: pd.DataFrame, kind: str):
+    """Python's dates and times with a zone are shown as the days they are; no date is an empty cell."""
+    of = {
+        "dates": entries["date"].dt.date,
+        "in a zone": (entries["date"] + pd.Timedelta(hours=23)).dt.tz_localize("America/New_York"),
+        "none": pd.Series(pd.NaT, index=entries.index),
+    }
+    shown = room._shown(entries.assign(date=of[kind]), None)["date"]
+    expected = [None] * len(entries) if kind == "none" else entries["date"].dt.strftime("%Y-%m-%d").to_list()
+    assert [None if pd.isna(value) else value for value in shown] == expected
+
+
 def test_refusals(entries: pd.DataFrame, monkeypatch: pytest.MonkeyPatch):
     """Too many rows, no IDs and unknown IDs are one line with the way out."""
     with pytest.raises(InputError, match="no column id"):
         bktools.pick_entries(entries.drop(columns="id"))
+    with pytest.raises(InputError, match="column date of the entries holds large_string, not dates"):
+        bktools.pick_entries(entries.assign(date="31.10.2026"))
     with pytest.raises(InputError, match="names entries that are not there"):
         bktools.pick_entries(entries, selection=["123e4567-e89b-42d3-a456-426614174000"])
     monkeypatch.setattr(room, "MAX_ROWS", 100)

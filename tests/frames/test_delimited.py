@@ -13,9 +13,12 @@ import pyarrow as pa
 import pytest
 
 import bktools
-from bktools.errors import ArgumentError, StorageError
-from bktools.reports import delimited
-from bktools.reports.delimited import PROFILES
+from bktools.errors import ArgumentError, InputError, StorageError
+from bktools.frames import delimited
+from bktools.frames.delimited import PROFILES
+
+# The signs of East Asian keyboards for = + - @.
+FULL_WIDTH = "\uff1d\uff0b\uff0d\uff20"
 
 
 def _cells(path: Path, profile: str) -> list[list[str]]:
@@ -85,6 +88,59 @@ def test_no_cell_is_a_formula_of_the_data(awkward: pd.DataFrame, tmp_path: Path)
         assert formulas == [
             f'="{code}"' for code in ("0400", "12345678901234567", "1E5", "1-2", "+49 221 101", " 0400", "true")
         ]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("sign", [*"=+-@\t\r\n", *FULL_WIDTH], ids=lambda sign: f"U+{ord(sign):04X}")
+def test_each_sign_of_a_formula_is_guarded(tmp_path: Path, profile: str, sign: str):
+    """Text, bytes and headings led by any sign get one apostrophe for a spreadsheet, and none for a machine."""
+    text = f"{sign}cmd|x"
+    frame = pd.DataFrame({text: [text, f"'{text}"], "bytes": [text.encode()] * 2})
+    led = "'" if PROFILES[profile].guarded else ""
+    assert _cells(bktools.to_csv(frame, tmp_path / "signs.csv", profile), profile) == [
+        [led + text, "bytes"],
+        [led + text, led + text],
+        [f"{led}'{text}", led + text],
+    ]
+
+
+def test_headings_keep_their_zeros(tmp_path: Path):
+    """A heading that a spreadsheet would take for a number or a month is kept as text, as a code is."""
+    path = bktools.to_csv(pd.DataFrame({"0400": [1], "2026-10": [2], 7: [3]}), tmp_path / "headings.csv")
+    assert _cells(path, "excel")[0] == ['="0400"', '="2026-10"', "7"]
+
+
+def test_times_without_a_zone(tmp_path: Path):
+    """They are dates only where every one of a column is midnight; else none loses its time of day."""
+    days = pd.to_datetime(["2026-10-31", None])
+    frame = pd.DataFrame({"day": days, "time": days + pd.Timedelta(minutes=750), "late": [days[0], days[0]]})
+    frame.loc[1, "late"] += pd.Timedelta(milliseconds=250)
+    for profile in PROFILES:
+        _, *rows = _cells(bktools.to_csv(frame, tmp_path / "times.csv", profile), profile)
+        assert rows == [
+            ["2026-10-31", "2026-10-31T12:30:00", "2026-10-31T00:00:00.000"],
+            ["", "", "2026-10-31T00:00:00.250"],
+        ]
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([pd.Timedelta(hours=1)], r"column code holds duration\[.*which has no one form as text"),
+        ([["a", "b"]], r"column code holds list<.*which has no one form as text"),
+        ([{"a": 1}], r"column code holds struct<.*which has no one form as text"),
+        ([pd.Period("2026-10")], r"column code holds extension<.*which has no one form as text"),
+        ([b"\xff"], "column code holds bytes that are not UTF-8"),
+    ],
+)
+def test_what_has_no_one_form_is_refused(tmp_path: Path, values: list[object], said: str):
+    """A column that could only be guessed at is one line that names it, and the file is as it was."""
+    path = tmp_path / "kept.csv"
+    path.write_text("kept")
+    with pytest.raises(InputError, match=said) as caught:
+        bktools.to_csv(pd.DataFrame({"code": values}), path, "machine")
+    assert "\n" not in str(caught.value)
+    assert path.read_text() == "kept"
 
 
 def test_the_frame_is_not_changed(awkward: pd.DataFrame, tmp_path: Path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -11,13 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools import disk
-from bktools.errors import ArgumentError
-from bktools.frames.schema import to_arrow
+from bktools.errors import ArgumentError, InputError
+from bktools.frames.schema import are_days, to_arrow
 from bktools.progress import progress as progress_bar
 
-# A spreadsheet takes a cell that begins so for a formula (or hides the sign). Text that has apostrophes there already is
-# given one more, so that one can always be taken away again.
-FORMULA = r"^'*[=+\-@\t\r]"
+# A spreadsheet takes a cell that begins so for a formula (or hides the sign); the full-width signs are those of East Asian
+# keyboards. Text that has apostrophes there already is given one more, so that one can always be taken away again.
+FORMULA = r"^'*[=+\-@\t\r\n＝＋－＠]"  # noqa: RUF001 - the full-width signs themselves
 
 # Text that a spreadsheet would take for a number, a date or a flag and change: 0400, 12345678901234567, 1E5, 1.10, 5%,
 # 1-2, 3/4, 10:30, Mar 5, 1. Dez, true, +49 221 101.
@@ -31,6 +33,18 @@ CHANGED = (
     # A telephone number has nothing a formula could do, and reads better without an apostrophe.
     r"|\+\d[\d ()/-]*"
     r")\s*$"
+)
+
+# Values that Arrow writes as they are to be read, and those that are text or its bytes.
+WRITTEN_PLAINLY = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_null, pa.types.is_date, pa.types.is_time)
+TEXT_KINDS = (
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_string_view,
+    pa.types.is_binary,
+    pa.types.is_large_binary,
+    pa.types.is_binary_view,
+    pa.types.is_fixed_size_binary,
 )
 
 LARGEST_PLAIN_SCALE = 6
@@ -77,9 +91,9 @@ def to_csv(frame: pd.DataFrame, path: str | Path, profile: str = "excel", *, pro
     path : path
         File to write; one that is there is replaced. Readable by you alone.
     profile : str
-        "excel": UTF-8 with BOM, comma, CRLF. "excel-eu": semicolon and decimal comma. In both, text that a spreadsheet
-        would take for a formula is led by an apostrophe, and codes such as 0400 are written as ="0400". "machine":
-        UTF-8 without BOM, comma, LF, values as they are.
+        "excel": UTF-8 with BOM, comma, CRLF. "excel-eu": semicolon and decimal comma. In both, text and headings that a
+        spreadsheet would take for a formula are led by an apostrophe, and codes such as 0400 are written as ="0400".
+        "machine": UTF-8 without BOM, comma, LF, values as they are.
     progress : bool, optional
         A bar; by default where somebody can see it.
 
@@ -92,12 +106,15 @@ def to_csv(frame: pd.DataFrame, path: str | Path, profile: str = "excel", *, pro
     ------
     ArgumentError
         When there is no such profile.
+    InputError
+        When a column has no one form as text: mixed types, lists, durations, or a name that another one has.
     StorageError
         When the file cannot be written; one that was there is as it was.
 
     Notes
     -----
-    Money is written exactly, timestamps as ISO 8601 in UTC, null as an empty cell, flags as true and false.
+    Money is written exactly, timestamps as ISO 8601 in UTC, null as an empty cell, flags as true and false. Times
+    without a time zone are written as dates where all of a column are midnight, else with their time and no zone.
 
     Examples
     --------
@@ -107,12 +124,15 @@ def to_csv(frame: pd.DataFrame, path: str | Path, profile: str = "excel", *, pro
     ...     pd.read_csv(path)["code"].to_list()
     ['="0400"', "'=1+1"]
     """
-    if profile not in PROFILES:
-        raise ArgumentError("profile", f"must be one of {', '.join(PROFILES)}", profile)
-    form = PROFILES[profile]
+    form = profile_named(profile)
     table = to_arrow(frame)
-    columns = {name: _as_text(column, form) for name, column in zip(table.column_names, table.columns, strict=True)}
-    text = pd.DataFrame({name: column.to_pandas() for name, column in columns.items()}, columns=table.column_names)
+    names = table.column_names
+    columns = {name: _as_text(column, form, name) for name, column in zip(names, table.columns, strict=True)}
+    text = pd.DataFrame({name: column.to_pandas() for name, column in columns.items()}, columns=names)
+    headings = pa.chunked_array([pa.array(names, pa.large_string())])
+    text.columns = pd.Index((_guarded(headings) if form.guarded else headings).to_pylist())
+    # Python's writer quotes the characters of the line end alone, and a CR ends the line for whoever reads it.
+    is_split = "\r" not in form.line_end and any(map(_has_return, (headings, *columns.values())))
 
     def write(file: IO[bytes]) -> None:
         with progress_bar(f"write {Path(path).name}", total=len(text), shown=progress) as bar:
@@ -126,6 +146,7 @@ def to_csv(frame: pd.DataFrame, path: str | Path, profile: str = "excel", *, pro
                     # The mark stands at the beginning of the file, not of each part.
                     encoding=form.encoding if begin == 0 else "utf-8",
                     lineterminator=form.line_end,
+                    quoting=csv.QUOTE_ALL if is_split else csv.QUOTE_MINIMAL,
                     doublequote=True,
                 )
                 bar.update(len(part))
@@ -133,31 +154,66 @@ def to_csv(frame: pd.DataFrame, path: str | Path, profile: str = "excel", *, pro
     return disk.write_whole(path, write)
 
 
-def _as_text(column: pa.ChunkedArray, form: Profile) -> pa.ChunkedArray:
+def tables_to_csv(tables: Mapping[str, pd.DataFrame], folder: str | Path, profile: str) -> list[Path]:
+    """Write frames into a folder, each as the file of its name; raises as `to_csv` does."""
+    profile_named(profile)
+    folder = Path(folder)
+    with disk.storage_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    return [to_csv(frame, folder / f"{name}.csv", profile) for name, frame in tables.items()]
+
+
+def profile_named(name: str) -> Profile:
+    """Return how a file of a profile is written.
+
+    Raises
+    ------
+    ArgumentError
+        When there is no such profile.
+    """
+    if name not in PROFILES:
+        raise ArgumentError("profile", f"must be one of {', '.join(PROFILES)}", name)
+    return PROFILES[name]
+
+
+def _as_text(column: pa.ChunkedArray, form: Profile, name: str) -> pa.ChunkedArray:
     kind = column.type
     if pa.types.is_timestamp(kind):
-        if kind.tz is None:
-            # A calendar date.
-            return pc.strftime(column, format="%Y-%m-%d")
-        return _instants(column)
+        is_dated = kind.tz is None and are_days(column)
+        return pc.strftime(column, format="%Y-%m-%d") if is_dated else _times(column)
     if pa.types.is_decimal(kind) or pa.types.is_floating(kind):
         text = _plain(column) if pa.types.is_decimal(kind) else column.cast(pa.string())
         return text if form.decimal == "." else pc.replace_substring(text, ".", form.decimal)
-    if pa.types.is_large_string(kind) or pa.types.is_string(kind):
-        return _guarded(column.cast(pa.large_string())) if form.guarded else column
+    if any(is_kind(kind) for is_kind in TEXT_KINDS):
+        text = _decoded(column, name)
+        return _guarded(text) if form.guarded else text
     if pa.types.is_dictionary(kind):
-        return _as_text(column.cast(kind.value_type), form)
-    return column.cast(pa.large_string())
+        return _as_text(column.cast(kind.value_type), form, name)
+    if any(is_kind(kind) for is_kind in WRITTEN_PLAINLY):
+        return column.cast(pa.large_string())
+    raise InputError(f"the column {name} holds {kind}, which has no one form as text: make it text or numbers first")
 
 
-def _instants(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return times as ISO 8601 in UTC, with as many decimals of a second as any of them has."""
-    utc = column.cast(pa.timestamp(column.type.unit, "UTC"))
+def _has_return(text: pa.ChunkedArray) -> bool:
+    return pc.any(pc.match_substring(text, "\r")).as_py() is True
+
+
+def _decoded(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    try:
+        return column.cast(pa.large_string())
+    except pa.ArrowInvalid:
+        raise InputError(f"the column {name} holds bytes that are not UTF-8: decode them first, or drop it") from None
+
+
+def _times(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return times as ISO 8601, in UTC where they have a zone, with as many decimals of a second as any of them has."""
+    zone = column.type.tz and "UTC"
+    times = column.cast(pa.timestamp(column.type.unit, zone))
     for unit in ("s", "ms", "us", "ns"):
-        shorter = utc.cast(pa.timestamp(unit, "UTC"), safe=False)
-        if pc.all(pc.equal(shorter.cast(utc.type), utc)).as_py() is not False:
+        shorter = times.cast(pa.timestamp(unit, zone), safe=False)
+        if pc.all(pc.equal(shorter.cast(times.type), times)).as_py() is not False:
             break
-    return pc.strftime(shorter, format="%Y-%m-%dT%H:%M:%SZ")
+    return pc.strftime(shorter, format=f"%Y-%m-%dT%H:%M:%S{'Z' if zone else ''}")
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -1,0 +1,208 @@
+"""`close_month`: the whole close, from what was read to the folder, step by step."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pandas as pd
+
+from bktools.contract import rules
+from bktools.conversation import conversation
+from bktools.errors import ArgumentError, InputError
+from bktools.export import compose_export_jobs
+from bktools.frames.delimited import PROFILES
+from bktools.journal.accounts import load_accounts
+from bktools.journal.export_jobs import load_export_jobs
+from bktools.reconcile import reconcile_accounts
+from bktools.reports.month_end import Close, check_target, earlier_close, write_month_end
+from bktools.service import Service
+from bktools.submit import create_accounts, submit_export_jobs
+from bktools.tables.load import load_categories, load_employees
+
+Result = TypeVar("Result")
+
+MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])\Z")
+
+
+def close_month(
+    chart: pd.DataFrame,
+    entries: pd.DataFrame,
+    *,
+    month: str | None = None,
+    company: str | None = None,
+    folder: str | Path | None = None,
+    apply: bool = False,
+    max_entries: int = 500,
+    wait: float | dt.timedelta = 300.0,
+    profile: str = "excel",
+    seen: Callable[[str, Any], None] | None = None,
+    service: Service | None = None,
+) -> Close:
+    """Close a month: load, reconcile, create accounts, export the entries that are ready, write the folder.
+
+    Parameters
+    ----------
+    chart : DataFrame
+        The ERP's chart of accounts, as `read_chart_of_accounts` returns it.
+    entries : DataFrame
+        As `read_entries` returns it; those dated after the month wait for the next close.
+    month : str, optional
+        As 2026-10; the last one of the entries by default.
+    company : str, optional
+        UUID of the company; the configured one by default.
+    folder : str or Path, optional
+        Where the tables, the workbook, the pictures and the manifest go; `month-end-2026-10` by default. A close that
+        stands there is kept beside it.
+    apply : bool
+        True to create accounts and send export jobs; without it everything is planned and nothing is written to the
+        service. Run twice, the second run creates nothing twice.
+    max_entries : int
+        Entries of an export job at most, 1 or more.
+    wait : float or timedelta
+        Seconds to wait, for each batch, while an export job of the company is in progress.
+    profile : str
+        Of the CSV files, see `to_csv`.
+    seen : callable, optional
+        Called with the name and the result of each step as it ends: categories, employees, reconciled, created,
+        remaining, plan, jobs.
+    service : Service, optional
+        By default the one the configuration describes.
+
+    Returns
+    -------
+    Close
+        Everything that was found and done, and the `folder` it was written to.
+
+    Raises
+    ------
+    ArgumentError, InputError
+        When an argument breaks a rule, or the folder holds something else than a close; nothing is sent.
+    ServiceError, JournalError, StorageError
+        When a step fails; what was done until then is in the journal, and a second run goes on.
+
+    Notes
+    -----
+    The interface, sections 2.1, 2.4, 4.2 and 4.3.
+
+    Examples
+    --------
+    >>> import bktools, tempfile
+    >>> with bktools.Sandbox() as service, tempfile.TemporaryDirectory() as folder:
+    ...     chart = bktools.read_chart_of_accounts("data/chart_of_accounts.csv", company=service.settings.company)
+    ...     entries = bktools.read_entries("data/accounting_entries.csv")
+    ...     close = bktools.close_month(chart, entries, folder=f"{folder}/october", service=service)
+    ...     written = sorted(path.name for path in close.folder.iterdir())
+    >>> close.period, close.applied, written[0]
+    ('2026-10', False, 'accounts_created.csv')
+    """
+    begun_at = dt.datetime.now(dt.UTC)
+    service = conversation(service)
+    company = _company(company, service)
+    if profile not in PROFILES:
+        raise ArgumentError("profile", f"must be one of {', '.join(PROFILES)}", profile)
+    period = _month_of(entries) if month is None else _month(month)
+    in_period = _up_to(entries, period)
+    # Everything that can be wrong with arguments and folders is found before anything is sent.
+    target = Path(folder or f"month-end-{period}")
+    check_target(target)
+
+    steps = _Steps(seen)
+    categories = steps.run("categories", lambda: load_categories(company, refresh=True, service=service))
+    employees = steps.run("employees", lambda: load_employees(company, refresh=True, service=service))
+    known = load_accounts(company, service=service)
+    before = steps.run("reconciled", lambda: reconcile_accounts(chart, known, categories))
+    created = steps.run("created", lambda: create_accounts(before, apply=apply, service=service))
+    accounts = load_accounts(company, service=service)
+    after = steps.run("remaining", lambda: reconcile_accounts(chart, accounts, categories) if apply else before)
+    # Of all companies: an entry that went out for another one is not sent again.
+    history = load_export_jobs(entries=True, service=service)
+    plan = steps.run(
+        "plan",
+        lambda: compose_export_jobs(
+            entries,
+            selection=in_period.to_list(),
+            categories=categories,
+            accounts=accounts,
+            employees=employees,
+            history=history,
+            company=company,
+            max_entries=max_entries,
+        ),
+    )
+    jobs = steps.run("jobs", lambda: submit_export_jobs(plan, apply=apply, wait=wait, service=service))
+    close = Close(
+        period=period,
+        environment=service.settings.environment,
+        company=company,
+        applied=apply,
+        begun_at=begun_at,
+        categories=categories,
+        employees=employees,
+        chart=chart,
+        entries=entries,
+        before=before,
+        after=after,
+        accounts=created,
+        plan=plan,
+        jobs=jobs,
+        history=load_export_jobs(company, service=service),
+        left_out=int((~in_period).sum()),
+        times=steps.seconds,
+    )
+    kept = earlier_close(target)
+    return replace(close, folder=write_month_end(close, target, profile), kept=kept)
+
+
+class _Steps:
+    """The seconds that each step takes; its result is shown to whoever looks on."""
+
+    def __init__(self, seen: Callable[[str, Any], None] | None) -> None:
+        self.seconds: dict[str, float] = {}
+        self._seen = seen
+
+    def run(self, name: str, work: Callable[[], Result]) -> Result:
+        begin = time.perf_counter()
+        result = work()
+        self.seconds[name] = time.perf_counter() - begin
+        if self._seen is not None:
+            self._seen(name, result)
+        return result
+
+
+def _company(company: str | None, service: Service) -> str:
+    company = company or service.settings.company
+    if company is None:
+        raise ArgumentError("company", "must name the company to close (or set BKTOOLS_COMPANY)")
+    return rules.uuid_text("company", company)
+
+
+def _month(month: str) -> str:
+    if not MONTH.match(rules.text("month", month)):
+        raise ArgumentError("month", "must be a month such as 2026-10", month)
+    return month
+
+
+def _month_of(entries: pd.DataFrame) -> str:
+    if "date" not in entries.columns or entries["date"].isna().all():
+        raise ArgumentError("month", "must be given: the entries have no dates")
+    return f"{_dates(entries).max():%Y-%m}"
+
+
+def _up_to(entries: pd.DataFrame, period: str) -> pd.Series:
+    """Return which entries belong to the month or to one before it."""
+    if "date" not in entries.columns:
+        return entries["id"].notna()
+    later: pd.Series = _dates(entries).dt.strftime("%Y-%m") > period
+    return ~later
+
+
+def _dates(entries: pd.DataFrame) -> pd.Series:
+    if not pd.api.types.is_datetime64_any_dtype(entries["date"]):
+        raise InputError("the column date of the entries holds no dates: read them with read_entries")
+    return entries["date"]

@@ -1,0 +1,29 @@
+"""What `bktools export` says of a plan before it is sent."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import bktools
+from bktools.cli.export import _say_plan
+
+
+def test_totals_by_company_and_currency(capsys: pytest.CaptureFixture[str]):
+    """Entries and the exact amount of each company and currency; an amount that nobody gave is not zero."""
+    company = "123e4567-e89b-42d3-a456-426614174000"
+    amounts = pd.array([Decimal("10.10"), Decimal("0.20"), None], dtype=pd.ArrowDtype(pa.decimal128(38, 2)))
+    entries = pd.DataFrame(
+        {
+            "id": [f"123e4567-e89b-42d3-a456-42661417400{number}" for number in range(3)],
+            "company_id": company,
+            "amount": amounts,
+            "currency": ["EUR", "EUR", "USD"],
+        }
+    )
+    _say_plan(bktools.compose_export_jobs(entries))
+    rows = [line.split() for line in capsys.readouterr().out.splitlines() if company in line]
+    assert rows == [[company, "EUR", "2", "10.30"], [company, "USD", "1", "<NA>"]]

@@ -1,0 +1,56 @@
+"""Commands that are ended from outside: by Ctrl-C, and by a reader that goes away."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from bktools.cli.exits import Exit
+from bktools.sandbox import Fault, Server
+
+
+def test_ctrl_c_says_what_was_kept_and_the_next_run_goes_on(run, samples, tmp_path):
+    """Interrupted between two accounts, the close ends at once with one line; run again, it creates nothing twice."""
+    with Server(tmp_path / "server", faults=[Fault("latency", "create_account", skip=5, seconds=60)]) as server:
+        arguments = ("month-end", "--apply", "--chart", str(samples[0]), "--entries", str(samples[1]))
+        variables = {
+            "BKTOOLS_BASE_URL": server.base_url,
+            "BKTOOLS_TOKEN": server.token,
+            "BKTOOLS_COMPANY": server.company_id,
+        }
+        before = len(server.accounts())
+        command = [sys.executable, "-m", "bktools", *arguments]
+        with subprocess.Popen(command, env=os.environ | variables, stderr=subprocess.PIPE, text=True) as process:
+            while len(server.accounts()) == before:
+                assert process.poll() is None
+                time.sleep(0.05)
+            begin = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            errors = process.communicate(timeout=30)[1]
+        assert time.monotonic() - begin < 5
+        assert process.returncode == Exit.INTERRUPTED
+        assert errors == "bktools: interrupted; what was done is in the journal, run again to go on\n"
+        assert list(Path().iterdir()) == []
+        listed = run("accounts", "list", **variables).stdout
+        assert "CREATED" in listed
+
+        server.clear_faults()
+        again = run(*arguments, **variables)
+        assert (again.returncode, again.stderr) == (Exit.DONE, "")
+        names = [account.external_id for account in server.accounts()]
+        assert len(set(names)) == len(names)
+        assert set(server.accepted_entries().values()) == {1}
+
+
+def test_a_reader_that_goes_away_is_no_error_to_read(run):
+    """A pipe whose reader has read enough (head) ends the command without a word."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "bktools", "config", "--sandbox"]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (Exit.FAILED, "")

@@ -1,0 +1,67 @@
+"""Frames become Arrow tables, or one line that names the frame and the column that cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import bktools
+from bktools.errors import InputError
+from bktools.frames.schema import are_days, to_arrow
+
+ID = "123e4567-e89b-42d3-a456-426614174000"
+
+
+@pytest.mark.parametrize(
+    ("frame", "said"),
+    [
+        (pd.DataFrame({"fine": [1, 2], "code": ["0400", 400]}), "the column code of the chart holds values of mixed"),
+        (pd.DataFrame({"code": [2**70]}), "the column code of the chart .*too large"),
+        (pd.DataFrame({"code": [1j]}), "the column code of the chart holds values of mixed or unknown types"),
+        (pd.DataFrame({"code": ["\ud800"]}, dtype="object"), "the column code of the chart .*surrogates"),
+        (pd.DataFrame([[1, 2]], columns=["code", "code"]), "2 columns of the chart are named 'code'"),
+        (pd.DataFrame([[1, 2]], columns=[1, "1"]), "2 columns of the chart are named '1'"),
+        (pa.table([[1], [2]], names=["code", "code"]), "2 columns of the chart are named 'code'"),
+        (pd.Series([1]), "the chart must be a pandas DataFrame or an Arrow table, is a Series"),
+    ],
+)
+def test_what_is_no_table_is_one_line(frame: object, said: str):
+    """The frame, the column and the way out, whatever Arrow says of it."""
+    with pytest.raises(InputError, match=said) as caught:
+        to_arrow(frame, "the chart")
+    assert "\n" not in str(caught.value)
+
+
+TAKERS: dict[str, Callable[[pd.DataFrame, Path, bktools.Service], object]] = {
+    "to_csv": lambda frame, folder, _: bktools.to_csv(frame, folder / "file.csv"),
+    "to_excel": lambda frame, folder, _: bktools.to_excel(frame, folder / "file.xlsx"),
+    "compose_export_jobs": lambda frame, *_: bktools.compose_export_jobs(frame),
+    "reconcile_accounts": lambda frame, *_: bktools.reconcile_accounts(frame, frame, frame),
+    "pick_entries": lambda frame, *_: bktools.pick_entries(frame, selection=[ID]),
+    "import_accounts": lambda frame, _, service: bktools.import_accounts(frame, service=service),
+}
+
+
+@pytest.mark.parametrize("taker", TAKERS)
+def test_no_public_function_shows_an_error_of_arrow(taker: str, service: bktools.Service, tmp_path: Path):
+    """Mixed columns and names that are there twice are refused alike by all that take frames."""
+    mixed = pd.DataFrame({"id": [ID, 1], "external_id": ["0400", "0500"]})
+    with pytest.raises(InputError, match=r"the column id of .* holds values of mixed or unknown types"):
+        TAKERS[taker](mixed, tmp_path, service)
+    twice = pd.DataFrame([[ID, "a", "b"]], columns=["id", "external_id", "external_id"])
+    if taker != "pick_entries":  # it reads the IDs alone
+        with pytest.raises(InputError, match=r"2 columns of .* are named 'external_id'"):
+            TAKERS[taker](twice, tmp_path, service)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_days_are_told_from_times(unit: str):
+    """Midnight and nothing are days, in any unit and before 1970; one second later is a time."""
+    days = pd.to_datetime(["1969-12-31", None, "2026-10-31"]).as_unit(unit)
+    table = to_arrow(pd.DataFrame({"day": days, "time": days + pd.Timedelta(seconds=1), "none": [pd.NaT] * 3}))
+    assert [are_days(table.column(name)) for name in ("day", "time", "none")] == [True, False, True]

@@ -1,0 +1,73 @@
+"""A whole month closed from Python, on the real sandbox."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+import bktools
+from bktools.errors import ArgumentError, InputError
+
+
+@pytest.fixture
+def given(service, samples):
+    chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
+    return chart, bktools.read_entries(samples[1])
+
+
+def test_a_month_is_closed_once(sandbox, service, given, tmp_path):
+    """Planned, applied, applied again: what was done is done once, and each folder is kept."""
+    steps = []
+    planned = bktools.close_month(
+        *given, folder=tmp_path / "october", seen=lambda step, _: steps.append(step), service=service
+    )
+    assert steps == list(planned.times) == [
+        "categories", "employees", "reconciled", "created", "remaining", "plan", "jobs",
+    ]  # fmt: skip
+    assert sandbox.server.export_jobs() == []
+    assert "nothing was written to the service" in repr(planned)
+    first = bktools.close_month(*given, apply=True, folder=tmp_path / "october", service=service)
+    assert first.jobs["outcome"].to_list() == ["ACCEPTED"]
+    second = bktools.close_month(*given, apply=True, folder=tmp_path / "october", service=service)
+    assert second.jobs.empty
+    assert second.history["state"].to_list() == ["ACCEPTED"]
+    assert set(sandbox.server.accepted_entries().values()) == {1}
+    assert second.folder == tmp_path / "october"
+    kept = {planned.folder, first.kept, second.kept}
+    assert sorted(tmp_path.glob("october*")) == sorted(path for path in kept if path is not None)
+    assert f"written to {second.folder}" in repr(second)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "said"),
+    [
+        ({"month": "10/2026"}, ArgumentError, "month must be a month such as 2026-10"),
+        ({"profile": "exel"}, ArgumentError, "profile must be one of"),
+        ({"company": "ours"}, ArgumentError, "company must be a UUID"),
+        ({"folder": "taken"}, InputError, "holds something else than a close"),
+    ],
+)
+def test_what_is_wrong_is_found_before_anything_is_sent(
+    sandbox, service, given, tmp_path, monkeypatch, options, error, said
+):
+    """Arguments and folders are checked first: the service is as it was."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "letter.txt").touch()
+    before = len(sandbox.server.accounts())
+    with pytest.raises(error, match=said):
+        bktools.close_month(*given, apply=True, service=service, **options)
+    assert (len(sandbox.server.accounts()), sandbox.server.export_jobs()) == (before, [])
+
+
+def test_entries_without_dates_need_a_month(service, given, tmp_path):
+    """The month is not guessed, and dates that are text are refused."""
+    chart, entries = given
+    with pytest.raises(ArgumentError, match="month must be given: the entries have no dates"):
+        bktools.close_month(chart, entries.drop(columns="date"), service=service)
+    with pytest.raises(InputError, match="column date of the entries holds no dates"):
+        bktools.close_month(chart, entries.assign(date="1.10.2026"), service=service)
+    closed = bktools.close_month(
+        chart, entries.assign(date=pd.NaT), month="2026-10", folder=tmp_path / "undated", service=service
+    )
+    assert (closed.left_out, len(closed.plan.entries) + len(closed.plan.not_ready)) == (0, len(entries))

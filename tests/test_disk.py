@@ -1,0 +1,94 @@
+"""Files that are whole or not there, and who may read them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import bktools
+from bktools import disk
+from bktools.errors import StorageError, UnreachableError
+
+
+@pytest.fixture(params=[0o022, 0o027, 0o077], ids=oct)
+def umask(request: pytest.FixtureRequest) -> Iterator[int]:
+    """What the user takes away from others, in three habits."""
+    before = os.umask(request.param)
+    yield request.param
+    os.umask(before)
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_file_that_is_not_private_is_what_the_user_makes_files(umask: int, tmp_path: Path):
+    """The umask decides who may read it; a private one is its owner's in any case."""
+    assert _mode(disk.write_whole(tmp_path / "shared", lambda file: file.write(b"x"), private=False)) == 0o666 & ~umask
+    assert _mode(disk.write_whole(tmp_path / "private", lambda file: file.write(b"x"))) == 0o600
+
+
+def test_folders_above_a_private_one_are_private(tmp_path: Path):
+    """Those that are made are; those that were there are as they were."""
+    tmp_path.chmod(0o755)
+    made = disk.private_folder(tmp_path / "cache" / "bktools" / "categories")
+    assert [_mode(folder) for folder in (made, made.parent, made.parent.parent)] == [0o700] * 3
+    assert _mode(tmp_path) == 0o755
+    assert disk.private_folder(made) == made
+
+
+def test_only_the_disk_s_errors_are_about_the_disk(tmp_path: Path):
+    """An error of bktools that passes through is told as what it is, though Python counts it as one of the system."""
+
+    def refused(_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    def unreachable(_: object) -> None:
+        raise UnreachableError("no connection stood")
+
+    with pytest.raises(StorageError, match="file cannot be written: Permission denied"):
+        disk.write_whole(tmp_path / "file", refused)
+    with pytest.raises(UnreachableError):
+        disk.write_whole(tmp_path / "file", unreachable)
+    assert list(tmp_path.iterdir()) == []
+
+
+ID = "123e4567-e89b-42d3-a456-426614174000"
+CHART = pd.DataFrame({"external_id": ["0400"], "code": ["0400"], "name": ["Bank"], "archived": [False]})
+ACCOUNTS = pd.DataFrame({"company_id": [], "external_id": [], "state": []}, dtype="str")
+CATEGORIES = pd.DataFrame(
+    {"id": [ID], "company_id": [ID], "category_group_id": [ID], "name": ["Fees"], "archived": [False]}
+)
+WRITERS: dict[str, Callable[[Path, bktools.Service], object]] = {
+    "to_csv": lambda folder, _: bktools.to_csv(CHART, folder / "chart.csv"),
+    "to_excel": lambda folder, _: bktools.to_excel(CHART, folder / "chart.xlsx"),
+    "plan": lambda folder, _: bktools.compose_export_jobs(CATEGORIES[["id", "company_id"]]).to_csv(folder),
+    "reconciliation": lambda folder, _: bktools.reconcile_accounts(CHART, ACCOUNTS, CATEGORIES).to_csv(folder),
+    "parquet": lambda folder, service: bktools.categories_to_parquet(folder / "all.parquet", service=service),
+}
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_every_file_is_on_the_disk_with_its_name(
+    writer: str, service: bktools.Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Whoever writes a file syncs it before it takes its name, and then the folder that holds the name."""
+    synced: list[bool] = []
+    real = os.fsync
+
+    def watched(descriptor: int) -> None:
+        about = os.fstat(descriptor)
+        if stat.S_ISREG(about.st_mode) or os.path.samestat(about, tmp_path.stat()):
+            synced.append(stat.S_ISDIR(about.st_mode))
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", watched)
+    WRITERS[writer](tmp_path, service)
+    files = list(tmp_path.iterdir())
+    assert synced[-2 * len(files) :] == [False, True] * len(files)
+    assert {_mode(path) for path in files} == {0o600}
