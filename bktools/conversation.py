@@ -14,6 +14,8 @@ from typing import Any, TypedDict, Unpack
 
 from bktools.errors import ArgumentError, ConfigurationError, StorageError
 from bktools.sandbox import Fault, Server
+from bktools.sandbox.server import DATABASE
+from bktools.sandbox.wal import is_open
 from bktools.service import Service
 from bktools.settings import SANDBOX, Overrides, Secret, Settings, load_settings
 
@@ -154,6 +156,11 @@ def forget_sandbox(settings: Settings) -> None:
     """Remove the state of the sandbox that keeps it between runs, with its journal; a real one is never touched."""
     if not settings.is_sandbox:
         raise ConfigurationError(f"only the sandbox can be forgotten, not {settings.environment}")
+    if is_open(settings.state_dir / DATABASE):
+        raise StorageError(
+            f"the sandbox in {settings.state_dir} is running (bktools sandbox serve, or a notebook): stop it first, "
+            "nothing was removed"
+        )
     try:
         shutil.rmtree(settings.state_dir)
     except FileNotFoundError:

@@ -50,7 +50,7 @@ GROUND = {"errors", "views", "caller"}
 
 ONLY_IN = {
     "httpx": ("service/",),
-    "sqlite3": ("sandbox/store.py", "journal/"),
+    "sqlite3": ("sandbox/store.py", "sandbox/wal.py", "journal/"),
     "matplotlib": ("figures.py", "reports/", "reconcile/", "widgets/"),
 }
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from bktools.cli.app import app
-from bktools.sandbox.sample import write_sample_data
+from bktools.sandbox.sample import write_account_list, write_sample_data
 from bktools.settings import SETTINGS, load_settings
 
 ROOT = Path(__file__).parent.parent
@@ -55,7 +55,7 @@ def test_every_command_told_is_one():
 
 def test_data_is_in_step_with_the_sandbox(tmp_path):
     """The files in `data` are those that the generator writes today, to the byte."""
-    for path in write_sample_data(tmp_path):
+    for path in (*write_sample_data(tmp_path), write_account_list(tmp_path)):
         assert path.read_bytes() == (ROOT / "data" / path.name).read_bytes()
 
 

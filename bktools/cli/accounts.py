@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bktools.caller import command
+from bktools.cli.loading import Csv, Profile
 from bktools.cli.options import (
     READS_FILE,
     Apply,
@@ -22,24 +24,63 @@ from bktools.cli.options import (
     FileEncoding,
     Sandbox,
     conversation,
+    one_of,
+    same,
 )
 from bktools.cli.options import columns as to_columns
+from bktools.errors import ArgumentError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 app = typer.Typer(help="Accounts known here: list, create from a chart, import.", no_args_is_help=True)
 
 
+_REPEAT = "may exist or not: create them again, which makes no account twice"
+
+# What needs a person, the most urgent first, and what to do about it.
+NEXT = {
+    "REJECTED": "refused: correct the chart as the message says, then create them again",
+    "UNKNOWN": _REPEAT,
+    "SENDING": _REPEAT,
+    "EXISTS": "in the service, which does not say what they are: export the list of accounts there (the sandbox's: "
+    "bktools sandbox sample-data FOLDER), then bktools accounts import FILE{environment}",
+}
+
+
+def _states() -> Iterable[str]:
+    from bktools.journal.schema import ACCOUNT_STATES
+
+    return ACCOUNT_STATES
+
+
 @app.command("list")
-def list_accounts(company: Company = None, environment: Environment = None, sandbox: Sandbox = False) -> None:
+def list_accounts(
+    company: Company = None,
+    environment: Environment = None,
+    sandbox: Sandbox = False,
+    state: Annotated[
+        str | None, typer.Option("--state", help="Only those in it, such as EXISTS.", autocompletion=one_of(_states))
+    ] = None,
+    csv: Csv = None,
+    profile: Profile = "excel",
+) -> None:
     """List the accounts known here: created, matched or imported.
 
-    Example: bktools accounts list
+    Example: bktools accounts list --state EXISTS
     """
-    from bktools.cli.tables import show
+    from bktools.cli.tables import hand_over
     from bktools.journal.accounts import load_accounts
 
+    if state is not None and state.upper() not in _states():
+        raise ArgumentError("--state", f"must be one of {', '.join(_states())}", state)
     with conversation(environment, sandbox=sandbox, company=company) as service:
         known = load_accounts(company, service=service)
-    show(known[["external_id", "code", "name", "archived", "state", "id"]])
+    if state is not None:
+        known = known[known["state"] == state.upper()]
+    columns = ["external_id", "code", "name", "archived", "state", "id"]
+    hand_over(_urgent_first(known, "state"), columns, csv, profile)
+    _say_next(known["state"], same(environment, sandbox=sandbox))
 
 
 @app.command("create")
@@ -52,20 +93,37 @@ def create(
     column: Column = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
+    csv: Csv = None,
+    profile: Profile = "excel",
 ) -> None:
     """Create the accounts of a chart that the service lacks; without --apply, list them.
 
     Example: bktools accounts create --chart chart_of_accounts.csv --apply
     """
     from bktools.cli.reconcile import reconciled
-    from bktools.cli.tables import counts, show
+    from bktools.cli.tables import counts, hand_over
     from bktools.submit import create_accounts
 
     with conversation(environment, sandbox=sandbox, company=company) as service:
         found = reconciled(service, chart, to_columns(column), delimiter, encoding)
         made = create_accounts(found, apply=apply, service=service)
-    show(made[["external_id", "name", "outcome", "message"]])
+    hand_over(_urgent_first(made, "outcome"), ["external_id", "name", "outcome", "message"], csv, profile)
     typer.echo(counts(made["outcome"]) or "0 accounts")
+    _say_next(made["outcome"], same(environment, sandbox=sandbox))
+
+
+def _urgent_first(accounts: pd.DataFrame, column: str) -> pd.DataFrame:
+    ranks = {state: rank for rank, state in enumerate(NEXT)}
+    return accounts.sort_values(
+        column, key=lambda states: states.map(ranks).fillna(len(ranks)), kind="stable", ignore_index=True
+    )
+
+
+def _say_next(states: pd.Series, environment: str) -> None:
+    found = states.value_counts()
+    for state, advice in NEXT.items():
+        if state in found.index:
+            typer.echo(f"{found[state]:,} {state}: {advice.format(environment=environment)}", err=True)
 
 
 @app.command("import")

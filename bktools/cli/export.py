@@ -12,7 +12,7 @@ import typer
 
 from bktools.caller import command
 from bktools.cli.exits import Exit
-from bktools.cli.loading import Profile
+from bktools.cli.loading import Csv, Profile
 from bktools.cli.options import (
     READS_ENTRIES,
     Apply,
@@ -25,6 +25,8 @@ from bktools.cli.options import (
     FileEncoding,
     Sandbox,
     conversation,
+    one_of,
+    same,
 )
 from bktools.cli.options import columns as to_columns
 from bktools.errors import PlanError
@@ -34,6 +36,19 @@ if TYPE_CHECKING:
 
     from bktools.export import ExportPlan
     from bktools.service import Service
+
+# What history prints.
+COLUMNS = {
+    "batches": ["batch_id", "state", "entries", "sent_at", "message"],
+    "entries": ["entry_id", "batch_id", "state"],
+    "events": ["at", "batch_id", "after", "message", "done_by"],
+}
+
+# What comes after an outcome was settled, as journal.export_jobs.RESOLVED names them.
+NEXT = {
+    "accepted": "Next, for what waited for it, submit the plan again",
+    "released": "Its entries may be exported again. Next, submit their plan again",
+}
 
 app = typer.Typer(help="Export jobs: compose, submit once, and what became of them.", no_args_is_help=True)
 
@@ -103,7 +118,7 @@ def compose(
         write_plan(plan, file, made_for=service.settings.identity, made_by=this_process())
     if csv is not None:
         plan.to_csv(csv, profile)
-    again = f"bktools export submit {shlex.quote(str(file))}{_same(environment, sandbox)}"
+    again = f"bktools export submit {shlex.quote(str(file))}{same(environment, sandbox=sandbox)}"
     typer.echo(f"\nWritten to {file}; nothing was sent. Next: {again}")
 
 
@@ -156,9 +171,8 @@ def status(company: Company = None, environment: Environment = None, sandbox: Sa
     with conversation(environment, sandbox=sandbox, company=company) as service:
         found = load_export_jobs(company, service=service)
         questions = open_questions(company, service=service)
-    counts = found.groupby("state")["entries"].agg(["size", "sum"])
-    for state, row in counts.iterrows():
-        typer.echo(f"{row['size']:>8} batches, {row['sum']:>10} entries  {state}")
+    for state, rows in found.groupby("state"):
+        typer.echo(_batches(rows, state))
     if found.empty:
         typer.echo("nothing was exported from here")
     for question in questions:
@@ -173,27 +187,39 @@ def history(
     environment: Environment = None,
     sandbox: Sandbox = False,
     entries: Annotated[bool, typer.Option("--entries", help="One line an accounting entry.")] = False,
+    events: Annotated[
+        bool, typer.Option("--events", help="One line an event: also what was settled before, by whom, and why.")
+    ] = False,
     batch: Annotated[str | None, typer.Option("--batch", help="Only this batch.")] = None,
+    csv: Csv = None,
+    profile: Profile = "excel",
 ) -> None:
     """Show the export jobs that were sent from here, and their state.
 
     Example: bktools export history --entries --batch 3b033ca1ea4749b395bf
     """
-    from bktools.cli.tables import show
-    from bktools.journal.export_jobs import load_export_jobs
+    from bktools.cli.tables import hand_over
+    from bktools.journal.export_jobs import load_export_jobs, open_questions
 
     with conversation(environment, sandbox=sandbox, company=company) as service:
-        found = load_export_jobs(company, entries=entries, service=service)
-    if batch is not None:
-        found = found[found["batch_id"] == batch]
-    names = ["entry_id", "batch_id", "state"] if entries else ["batch_id", "state", "entries", "sent_at", "message"]
-    show(found[names], most=100_000)
+        found = load_export_jobs(company, entries=entries, events=events, batch=batch, service=service)
+        # Who lists entries does what the question asks for.
+        questions = [] if entries else open_questions(company, batch=batch, service=service)
+    hand_over(found, COLUMNS["entries" if entries else "events" if events else "batches"], csv, profile, most=100_000)
+    for question in questions:
+        # Beside the rows that a program reads, not among them.
+        typer.echo(f"\nin doubt: {question}", err=True)
 
 
 @app.command("resolve")
 def resolve(
     batch: Annotated[str, typer.Argument(help="The batch, as the message named it.")],
-    outcome: Annotated[str, typer.Option("--outcome", help="accepted: it was booked. released: it was not.")],
+    outcome: Annotated[
+        str,
+        typer.Option(
+            "--outcome", help="accepted: it was booked. released: it was not.", autocompletion=one_of(lambda: NEXT)
+        ),
+    ],
     evidence: Annotated[str, typer.Option("--evidence", help="What you looked at and found; kept for good.")],
     by: Annotated[str, typer.Option("--by", help="Who looked.")],
     job: Annotated[str | None, typer.Option("--job", help="UUID of the job, where it was found.")] = None,
@@ -209,6 +235,7 @@ def resolve(
     with conversation(environment, sandbox=sandbox) as service:
         resolve_export_job(batch, outcome, evidence=evidence, by=by, job_id=job, service=service)
     typer.echo(f"batch {batch}: {outcome}, by {by}")
+    typer.echo(f"{NEXT[outcome]}: bktools export submit PLAN --apply{same(environment, sandbox=sandbox)}")
 
 
 def _known(service: Service, companies: list[str]) -> dict[str, pd.DataFrame]:
@@ -230,11 +257,11 @@ def _known(service: Service, companies: list[str]) -> dict[str, pd.DataFrame]:
 
 
 def _say_plan(plan: ExportPlan) -> None:
-    from bktools.cli.tables import show
+    from bktools.cli.tables import counted, show
 
     typer.echo(repr(plan).partition("\n")[0])
     for message, count in plan.not_ready["message"].value_counts().items():
-        typer.echo(f"{count:>8} entries: {message}")
+        typer.echo(f"{counted(count, 'entry', 'entries'):>16}: {message}")
     for phrase in plan.unchecked:
         typer.echo(f"         not checked: {phrase}")
     show(_by_currency(plan.totals))
@@ -251,11 +278,14 @@ def _say_outcomes(sent: pd.DataFrame) -> None:
     from bktools.submit.export_jobs import WOULD_BE_SENT
 
     for outcome, rows in sent.groupby("outcome", sort=False):
-        typer.echo(f"{len(rows):>8} batches, {rows['entries'].sum():>10} entries  {outcome}")
+        typer.echo(_batches(rows, outcome))
     told = sent[(sent["outcome"] != "ACCEPTED") & (sent["message"] != WOULD_BE_SENT)]
     for row in told.to_dict("records"):
         typer.echo(f"batch {row['batch_id']} {row['outcome']}: {row['message']}")
 
 
-def _same(environment: str | None, sandbox: bool) -> str:
-    return " --sandbox" if sandbox else f" --environment {shlex.quote(environment)}" if environment else ""
+def _batches(rows: pd.DataFrame, state: object) -> str:
+    from bktools.cli.tables import counted
+
+    entries = counted(int(rows["entries"].sum()), "entry", "entries")
+    return f"{counted(len(rows), 'batch', 'batches'):>16}, {entries:>18}  {state}"

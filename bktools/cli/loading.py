@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bktools.caller import command
+from bktools.cli.options import one_of
 from bktools.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -28,7 +29,20 @@ Csv = Annotated[Path | None, typer.Option("--csv", help="Write to this file; see
 Parquet = Annotated[
     Path | None, typer.Option("--parquet", help="Write to this file, in the same memory however long the table is.")
 ]
-Profile = Annotated[str, typer.Option("--profile", help="How the CSV is written: excel, excel-eu or machine.")]
+
+
+def _profiles() -> Iterable[str]:
+    from bktools.frames.delimited import PROFILES
+
+    return PROFILES
+
+
+Profile = Annotated[
+    str,
+    typer.Option(
+        "--profile", help="How the CSV is written: excel, excel-eu or machine.", autocompletion=one_of(_profiles)
+    ),
+]
 
 UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
@@ -63,8 +77,7 @@ def deliver(
     arguments: dict[str, Any],
 ) -> None:
     """Load a table to where it was asked for: a file or two, or the terminal."""
-    from bktools.cli.tables import show
-    from bktools.frames.delimited import to_csv
+    from bktools.cli.tables import counted, hand_over
 
     company = of_companies(arguments.pop("company"))
     arguments["max_age"] = age("--max-age", arguments["max_age"])
@@ -72,11 +85,9 @@ def deliver(
         typer.echo(f"written to {to_parquet(parquet, company, **arguments)}")
         # The next lines, if any, are about the same moment.
         arguments["refresh"] = False
-    if csv is not None:
+    if csv is not None or parquet is None:
         frame = load(company, **arguments)
-        to_csv(frame, csv, profile)
-        typer.echo(f"{len(frame)} rows written to {csv}")
-    if parquet is None and csv is None:
-        frame = load(company, **arguments)
-        show(frame[columns])
-        typer.echo(f"{len(frame)} rows")
+        hand_over(frame, columns, csv, profile)
+    if csv is None and parquet is None:
+        # Not among the rows that a program reads.
+        typer.echo(counted(len(frame), "row"), err=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -82,6 +83,20 @@ def conversation(
     ):
         warnings.showwarning = lambda message, *_: typer.echo(f"bktools: {message}", err=True)
         yield service
+
+
+def same(environment: str | None, *, sandbox: bool) -> str:
+    """Return the options that put another command into the same environment, as a message gives it."""
+    return " --sandbox" if sandbox else f" --environment {shlex.quote(environment)}" if environment else ""
+
+
+def one_of(words: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """Return what offers words when the shell completes an option; they are asked for then, not at every start."""
+
+    def offered(incomplete: str) -> list[str]:
+        return [word for word in words() if word.startswith(incomplete)]
+
+    return offered
 
 
 def the_company(service: Service) -> str:

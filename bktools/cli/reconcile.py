@@ -21,6 +21,7 @@ from bktools.cli.options import (
     Environment,
     Sandbox,
     conversation,
+    one_of,
     the_company,
 )
 from bktools.cli.options import columns as to_columns
@@ -46,7 +47,12 @@ def reconcile(
     out: Annotated[Path | None, typer.Option("--out", help="Folder for the findings as CSV; see --profile.")] = None,
     profile: Profile = "excel",
     fail_on: Annotated[
-        str | None, typer.Option("--fail-on", help="error or warning: exit 11 when there are any.")
+        str | None,
+        typer.Option(
+            "--fail-on",
+            help="error or warning: exit 11 when there are any.",
+            autocompletion=one_of(lambda: FAIL_ON),
+        ),
     ] = None,
 ) -> None:
     """Compare the ERP's chart of accounts with the accounts known here and the categories. Nothing is written.

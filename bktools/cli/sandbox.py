@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -45,11 +46,12 @@ def serve(
         typer.Option(
             "--fault",
             help="What goes wrong, such as error:operation=search_categories,times=3,status=503; may be repeated. "
-            "Kinds: latency, rate_limited, error, reset, drop, cut, cut_gzip, corrupt, drift.",
+            "Kinds: latency, rate_limited, error, reset, drop, cut, cut_gzip, corrupt, drift. What they and their options "
+            "do: bktools sandbox faults.",
         ),
     ] = None,
 ) -> None:
-    """Serve the sandbox until Ctrl-C; addresses, tokens and a curl line to paste are printed.
+    """Serve the sandbox until Ctrl-C; lines to paste are printed, for curl and for bktools itself.
 
     Example: bktools sandbox serve --port 8765
     """
@@ -88,13 +90,21 @@ def _is_given(context: typer.Context, name: str) -> bool:
 
 
 def _told(server: Server) -> str:
-    known = {
+    for_curl = {
         "ADDRESS": server.base_url,
         "TOKEN": server.token,
         "API_KEY": server.api_key,
         "COMPANY": server.company_id,
         "BALANCE": server.balance_url,
         "BALANCE_TOKEN": server.balance_token,
+    }
+    for_bktools = {
+        "BKTOOLS_BASE_URL": server.base_url,
+        "BKTOOLS_TOKEN": server.token,
+        "BKTOOLS_API_KEY": server.api_key,
+        "BKTOOLS_COMPANY": server.company_id,
+        "BKTOOLS_BALANCE_URL": server.balance_url,
+        "BKTOOLS_BALANCE_TOKEN": server.balance_token,
     }
     return "\n".join(
         (
@@ -105,13 +115,22 @@ def _told(server: Server) -> str:
             f"  token  {server.balance_token}",
             f"company  {server.company_id}",
             f"state    {server.file}",
-            "Ctrl-C stops it. To paste into another terminal:",
+            "Ctrl-C stops it. To paste into another terminal, for curl:",
             "",
-            f"export {' '.join(f'{name}={value}' for name, value in known.items())}",
+            _exported(for_curl),
             _CURL,
+            "",
+            "or for bktools, as if it were a real service:",
+            "",
+            _exported(for_bktools),
+            "bktools categories",
             "",
         )
     )
+
+
+def _exported(variables: Mapping[str, str]) -> str:
+    return f"export {' '.join(f'{name}={value}' for name, value in variables.items())}"
 
 
 @app.command("reset")
@@ -134,16 +153,36 @@ def reset(
 
 @app.command("sample-data")
 def sample_data(folder: Annotated[Path, typer.Argument(help="Where to write them.")]) -> None:
-    """Write the sample chart of accounts and accounting entries of the sandbox's world.
+    """Write sample files of the sandbox's world: chart of accounts, accounting entries, accounts of the service.
+
+    The last stands for the list that a service's user interface exports. It makes known the accounts that the interface
+    does not tell: bktools accounts import accounts.csv --sandbox
 
     Example: bktools sandbox sample-data data
     """
     from bktools.errors import StorageError
-    from bktools.sandbox.sample import write_sample_data
+    from bktools.sandbox.sample import write_account_list, write_sample_data
 
     try:
-        written = write_sample_data(folder)
+        written = (*write_sample_data(folder), write_account_list(folder))
     except OSError as error:
         raise StorageError(f"the sample files cannot be written to {folder}: {error.strerror}") from error
     for path in written:
         typer.echo(str(path))
+
+
+@app.command("faults")
+def faults() -> None:
+    """List what can go wrong on request: kinds, options and operations of `bktools sandbox serve --fault`.
+
+    Example: bktools sandbox faults
+    """
+    from bktools.sandbox.faults import KINDS, OPERATIONS, OPTIONS
+
+    typer.echo("--fault KIND, or KIND:OPTION=VALUE,OPTION=VALUE such as error:operation=search_categories,times=3\n")
+    for title, lines in (("Kinds", KINDS), ("Options", OPTIONS)):
+        typer.echo(f"{title}:")
+        for name, meaning in lines.items():
+            typer.echo(f"  {name:<13}{meaning}")
+        typer.echo("")
+    typer.echo(f"Operations: {', '.join(OPERATIONS)}")

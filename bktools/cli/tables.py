@@ -1,32 +1,164 @@
-"""Frames in a terminal: as wide as it is, with what was cut said."""
+"""Frames on a screen: one line a row, as wide as the terminal, with what was left out said. A program gets all of it."""
 
 from __future__ import annotations
 
+import datetime as dt
+import re
 import shutil
-from typing import TYPE_CHECKING
+import sys
+from decimal import Decimal
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unicodedata import category, east_asian_width
 
 import typer
 
 if TYPE_CHECKING:
     import pandas as pd
 
+GAP = "  "
+CUT = "…"
+
+# Characters that tell one UUID from another in a table.
+SHOWN_OF_A_UUID = 8
+# Text is not cut below this.
+LEAST_WIDTH = 20
+
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+# Line ends would make two rows of one, and escapes would reach the terminal.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_WITHOUT_WIDTH = {"Mn", "Me", "Cf"}
+
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:
     """Return a count with its noun."""
-    return f"{count} {noun if count == 1 else plural or noun + 's'}"
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
 def counts(values: pd.Series) -> str:
     """Return how often each value occurs, the most frequent first; empty where there is none."""
-    return ", ".join(f"{count} {value}" for value, count in values.value_counts().items())
+    return ", ".join(f"{count:,} {value}" for value, count in values.value_counts().items())
 
 
-def show(frame: pd.DataFrame, *, most: int = 50) -> None:
-    """Print a frame as a table."""
+def hand_over(
+    frame: pd.DataFrame, columns: list[str], csv: Path | None, profile: str = "excel", *, most: int = 50
+) -> None:
+    """Write a frame to a file, or print these columns of it."""
+    from bktools import to_csv
+
+    if csv is None:
+        show(frame[columns], most=most, whole="--csv FILE")
+    else:
+        to_csv(frame, csv, profile)
+        typer.echo(f"{counted(len(frame), 'row')} written to {csv}")
+
+
+def show(frame: pd.DataFrame, *, most: int = 50, whole: str = "| cat") -> None:
+    """Print a frame: to a terminal what fits, elsewhere every row and column with tabs between the cells.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Its columns, the most useful ones first.
+    most : int
+        Rows that a terminal gets.
+    whole : str
+        What is added to the command to see all of it.
+    """
     if frame.empty:
         typer.echo("none")
-        return
-    width = shutil.get_terminal_size((120, 24)).columns
-    typer.echo(frame.head(most).to_string(index=False, na_rep="", line_width=width, max_colwidth=60))
-    if len(frame) > most:
-        typer.echo(f"… and {len(frame) - most} more rows")
+    elif sys.stdout.isatty():
+        _show_fitted(frame, most, shutil.get_terminal_size((120, 24)).columns, whole)
+    else:
+        cells = [[name, *_texts(frame[name], "")] for name in frame.columns]
+        typer.echo("\n".join("\t".join(row) for row in zip(*cells, strict=True)))
+
+
+def _show_fitted(frame: pd.DataFrame, most: int, room: int, whole: str) -> None:
+    full = {name: _texts(frame[name].head(most), ",") for name in frame.columns}
+    short = full
+    if sum(_needed(full).values()) + len(GAP) * (len(full) - 1) > room:
+        short = {name: [_short(text) for text in texts] for name, texts in full.items()}
+    # What has no spaces is a word, a code or an ID that a command takes: it is copied whole or not at all.
+    prose = [name for name, texts in full.items() if any(" " in text for text in texts)]
+    widths = _widths(_needed(short), prose, room)
+    shown = {name: [_cut(text, width) for text in short[name]] for name, width in widths.items()}
+    padded = [
+        [_padded(cell, width, right=_is_number(frame[name])) for cell in (_cut(name, width), *shown[name])]
+        for name, width in widths.items()
+    ]
+    typer.echo("\n".join(GAP.join(row).rstrip() for row in zip(*padded, strict=True)))
+    left_out = ", ".join(name for name in full if name not in shown)
+    cut = ", ".join(name for name in shown if shown[name] != full[name])
+    notes = [
+        f"… and {counted(len(frame) - most, 'more row')}" if len(frame) > most else "",
+        f"left out: {left_out}" if left_out else "",
+        f"cut: {cut}" if cut else "",
+    ]
+    if any(notes):
+        typer.echo(f"{'; '.join(filter(None, notes))} (all of it: {whole})")
+
+
+def _widths(needed: dict[str, int], prose: list[str], room: int) -> dict[str, int]:
+    """Return how wide each column is shown: the widest prose is cut first, then the last column is left out."""
+    widths = dict(needed)
+    while sum(widths.values()) + len(GAP) * (len(widths) - 1) > room:
+        # The later one of two that are as wide.
+        widest = max((name for name in reversed(prose) if name in widths), key=widths.__getitem__, default=None)
+        if widest is not None and widths[widest] > LEAST_WIDTH:
+            widths[widest] -= 1
+        elif len(needed) > 1:
+            # Begun again, as the others may now have more of its room.
+            return _widths(dict(list(needed.items())[:-1]), prose, room)
+        else:
+            break
+    return widths
+
+
+def _needed(columns: dict[str, list[str]]) -> dict[str, int]:
+    return {name: max(map(_width, [name, *texts])) for name, texts in columns.items()}
+
+
+def _texts(column: pd.Series, thousands: str) -> list[str]:
+    missing = column.isna()
+    return ["" if none else _text(value, thousands) for value, none in zip(column, missing, strict=True)]
+
+
+def _text(value: Any, thousands: str) -> str:
+    if isinstance(value, dt.datetime):
+        return f"{value:%Y-%m-%dT%H:%M:%S}Z"
+    if isinstance(value, Decimal | int) and not isinstance(value, bool):
+        return f"{value:{thousands}}"
+    return _CONTROL.sub(" ", str(value))
+
+
+def _is_number(column: pd.Series) -> bool:
+    import pandas as pd
+
+    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+
+
+def _short(text: str) -> str:
+    return text[:SHOWN_OF_A_UUID] + CUT if _UUID.fullmatch(text) else text
+
+
+def _width(text: str) -> int:
+    """Return the cells of a terminal that a text takes."""
+    return len(text) if text.isascii() else sum(map(_width_of, text))
+
+
+def _width_of(character: str) -> int:
+    return 0 if category(character) in _WITHOUT_WIDTH else 2 if east_asian_width(character) in "WF" else 1
+
+
+def _cut(text: str, width: int) -> str:
+    if _width(text) <= width:
+        return text
+    ends = accumulate(map(_width_of, text))
+    return text[: sum(end < width for end in ends)] + CUT
+
+
+def _padded(text: str, width: int, *, right: bool) -> str:
+    spaces = " " * (width - _width(text))
+    return spaces + text if right else text + spaces

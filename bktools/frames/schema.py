@@ -109,6 +109,12 @@ EXPORTED_ENTRIES = _schema(
     {"job_id": TEXT, "sent_at": INSTANT},
 )
 
+# What happened to the batches. `before` is null where one was planned for the first time.
+EXPORT_EVENTS = _schema(
+    {"at": INSTANT, "batch_id": TEXT, "company_id": TEXT, "after": TEXT, "done_by": TEXT},
+    {"before": TEXT, "message": TEXT},
+)
+
 
 def _pandas_type(kind: pa.DataType) -> Any:
     # An object column of Decimal would be slow and lose its scale; Arrow's decimals stay exact in sums and groups.

@@ -63,5 +63,6 @@ def json_answer(body: object, status: int = 200, headers: Mapping[str, str] | No
 
 def text_answer(text: str, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """Return an answer whose JSON was written before."""
+    # Answers that are shown one after another (curl) each end their line.
     # A lone surrogate can stand in a message that quotes what was sent; it must not become a failure of the server.
-    return Response(text.encode("utf-8", "replace"), status, headers, media_type=JSON_TYPE)
+    return Response(f"{text}\n".encode("utf-8", "replace"), status, headers, media_type=JSON_TYPE)

@@ -31,8 +31,18 @@ KINDS = {
     "drift": "a category is removed from the front and another one added at the end, after the answer",
 }
 
+OPTIONS = {
+    "operation": "the operation it hits; all of them unless given",
+    "times": "how many requests it hits before it is over; without it, it goes on",
+    "skip": "requests of its operation to let pass first; 0 unless given",
+    "every": "of those after that, it hits every n-th; each unless given",
+    "status": "of the kind error; 500 unless given",
+    "retry_after": "of the kind rate_limited: seconds, date or none",
+    "seconds": "the delay of the kind latency, or what Retry-After asks for; 1 unless given",
+}
+
 _RETRY_AFTER = ("seconds", "date", "none")
-_OPERATIONS = tuple(endpoint.operation for endpoint in ENDPOINTS)
+OPERATIONS = tuple(endpoint.operation for endpoint in ENDPOINTS)
 
 
 @dataclass(frozen=True)
@@ -71,8 +81,8 @@ class Fault:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ArgumentError("fault", f"must be one of {', '.join(KINDS)}", self.kind)
-        if self.operation is not None and self.operation not in _OPERATIONS:
-            raise ArgumentError("operation", f"must be one of {', '.join(_OPERATIONS)}", self.operation)
+        if self.operation is not None and self.operation not in OPERATIONS:
+            raise ArgumentError("operation", f"must be one of {', '.join(OPERATIONS)}", self.operation)
         if self.retry_after not in _RETRY_AFTER:
             raise ArgumentError("retry_after", f"must be one of {', '.join(_RETRY_AFTER)}", self.retry_after)
         if not 400 <= self.status <= 599:  # noqa: PLR2004 - the bounds of HTTP

@@ -1,4 +1,4 @@
-"""Sample files that match the sandbox's world: a chart of accounts as a German ERP writes it, and accounting entries."""
+"""Sample files of the sandbox's world: a German ERP's chart of accounts, accounting entries, the service's accounts."""
 
 # ruff: noqa: RUF001 - letters of other scripts that look like Latin ones are the point
 
@@ -17,11 +17,14 @@ from bktools.sandbox.world import World
 
 CHART_FILE = "chart_of_accounts.csv"
 ENTRIES_FILE = "accounting_entries.csv"
+ACCOUNTS_FILE = "accounts.csv"
 
 _CHART_HEADINGS = ("Konto", "Bezeichnung", "Art", "Steuerschlüssel", "Aktiv")
 _ENTRY_HEADINGS = (
     "entry_id", "company_id", "date", "amount", "currency", "category_id", "employee_id", "status", "description",
 )  # fmt: skip
+
+_ACCOUNT_HEADINGS = ("id", "external_id", "name", "code", "archived", "tax_code_external_id", "company_id")
 
 _ENTRIES = 320
 _CURRENCIES = ("EUR", "EUR", "EUR", "EUR", "USD", "SEK", "JPY", "CHF")
@@ -83,6 +86,50 @@ def write_sample_data(
     chart = "\ufeff" + _csv(_CHART_HEADINGS, _chart_rows(), delimiter=";", line_end="\r\n")
     entries = _csv(_ENTRY_HEADINGS, entry_rows(world), delimiter=",", line_end="\n")
     return _written(target / CHART_FILE, chart), _written(target / ENTRIES_FILE, entries)
+
+
+def write_account_list(folder: Path | str, *, seed: int = 1, companies: int = 3) -> Path:
+    """Write `accounts.csv`, the accounts that the service has of the first company from the beginning; return its path.
+
+    It stands for the list that a service's user interface exports: with it `import_accounts` makes known what the
+    interface does not tell. The same arguments give the same bytes. The file is whole or as it was before.
+
+    Parameters
+    ----------
+    folder : Path
+        Where to; made when it is missing.
+    seed, companies : int
+        The world, as a `Server` takes it.
+
+    Returns
+    -------
+    Path
+        UTF-8, `,`, one row an account: id, external_id, name, code, archived, tax_code_external_id, company_id.
+
+    Examples
+    --------
+    >>> import bktools, tempfile
+    >>> from bktools.sandbox import write_account_list
+    >>> with tempfile.TemporaryDirectory() as folder, bktools.Sandbox() as service:
+    ...     len(bktools.import_accounts(write_account_list(folder), service=service))
+    52
+    """
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    accounts = World(seed, companies).accounts(0)
+    rows = [
+        (
+            account.id,
+            account.external_id,
+            account.name,
+            account.code or "",
+            "true" if account.archived else "false",
+            account.tax_code_external_id or "",
+            account.company_id,
+        )
+        for account in accounts
+    ]
+    return _written(target / ACCOUNTS_FILE, _csv(_ACCOUNT_HEADINGS, rows, delimiter=",", line_end="\n"))
 
 
 def _written(path: Path, text: str) -> Path:

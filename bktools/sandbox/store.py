@@ -23,6 +23,7 @@ from bktools.sandbox.jobs import ExportJob
 from bktools.sandbox.paging import Condition, Key, Order, Rows, Span, backwards, segments
 from bktools.sandbox.ranks import Ranks
 from bktools.sandbox.schema import FORMAT, INDICES, INSERT_CATEGORY, INSERT_EMPLOYEE, OF_COMPANY, SCHEMA
+from bktools.sandbox.wal import use_wal
 from bktools.sandbox.world import Account, Category, Company, Employee, World, category_json, employee_json
 
 # Rows between two known keys on the way to an offset.
@@ -65,7 +66,7 @@ class Store:
             self._connection.execute("PRAGMA synchronous = FULL")
             # The world goes in before the WAL is there: a large one would be written twice, to the WAL and to the file.
             self._make(world, file)
-            _use_wal(self._connection)
+            use_wal(self._connection)
         except sqlite3.DatabaseError as error:
             self._connection.close()
             raise StorageError(f"{file} cannot be used as a sandbox database ({error}); reset the sandbox") from error
@@ -379,17 +380,3 @@ def _category_row(category: Category) -> tuple[object, ...]:
 
 def _employee_row(employee: Employee) -> tuple[object, ...]:
     return (*employee[:5], *employee[6:], employee_json(employee))
-
-
-def _use_wal(connection: sqlite3.Connection) -> None:
-    # The change to WAL does not wait for its lock by itself, and processes may start at once.
-    deadline = time.monotonic() + 30
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
-        else:
-            return

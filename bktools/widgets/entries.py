@@ -229,7 +229,7 @@ def _grid_class() -> Any:
         from itables.widget import ITable
     except ImportError as error:
         raise ConfigurationError(
-            "the grid needs the extra notebook: pip install 'bktools[notebook]' (without it, give compose_export_jobs "
-            f"a mask or IDs as selection): {error}"
+            "the grid needs the extra notebook: pip install -e '.[notebook]' in the checkout (without it, give "
+            f"compose_export_jobs a mask or IDs as selection): {error}"
         ) from error
     return ITable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 import re
@@ -19,7 +20,8 @@ import pytest
 
 import bktools
 from bktools.cli.exits import Exit
-from bktools.sandbox import parse_fault, write_sample_data
+from bktools.sandbox import parse_fault, write_account_list, write_sample_data
+from bktools.sandbox.faults import KINDS, OPERATIONS, OPTIONS, Fault
 from bktools.settings import load_settings
 
 
@@ -78,6 +80,24 @@ def test_what_is_printed_can_be_pasted():
         assert {row["companyId"] for row in page["data"]} == {variables["COMPANY"]}
         balance = get(f"{variables['BALANCE']}/v1/companies/balance", variables["BALANCE_TOKEN"])
         assert balance.keys() == {"currency", "current", "available"}
+
+
+def test_what_is_printed_for_bktools_can_be_pasted(tmp_path):
+    """The lines for bktools itself work in a shell as they are printed, and are all it needs of the served sandbox."""
+    with served() as (variables, _, process):
+        pasted = []
+        for line in process.stdout:
+            pasted += [line] if line.startswith(("export ", "bktools ")) else []
+            if line.startswith("bktools "):
+                break
+        own = os.environ | {"BKTOOLS_DATA_DIR": str(tmp_path / "d"), "BKTOOLS_CACHE_DIR": str(tmp_path / "c")}
+        shell = f'bktools() {{ {shlex.quote(sys.executable)} -m bktools "$@"; }}\n{"".join(pasted)}bktools config'
+        done = subprocess.run(["bash", "-c", shell], env=own, capture_output=True, text=True, check=True)
+    rows = done.stdout.splitlines()
+    assert rows[0].startswith("id\tname\t")
+    assert sum(row.count("\t") == 4 for row in rows) == 241
+    for value in (variables["ADDRESS"], variables["BALANCE"], variables["COMPANY"]):
+        assert value in done.stdout
 
 
 def test_the_readme_runs_as_it_stands(tmp_path):
@@ -166,6 +186,14 @@ def test_a_bad_fault_is_one_line(run, option, words):
     assert not load_settings("sandbox").state_dir.exists()
 
 
+def test_faults_are_listed(run):
+    """Every kind, option and operation of a fault is told in one place, and the options are those that a fault takes."""
+    told = run("sandbox", "faults").stdout
+    assert {field.name for field in dataclasses.fields(Fault)} == {"kind", *OPTIONS}
+    assert [word for word in (*KINDS.values(), *OPTIONS.values(), *OPERATIONS) if word not in told] == []
+    assert "bktools sandbox faults" in " ".join(run("sandbox", "serve", "--help", COLUMNS="200").stdout.split())
+
+
 def test_a_port_in_use_is_one_line(run):
     """A port that is taken is named, with the way out."""
     with socket.socket() as taken:
@@ -228,13 +256,38 @@ def test_reset_forgets(run):
         assert after["COMPANY"] == before["COMPANY"]
 
 
+def test_no_reset_while_it_runs(run):
+    """A sandbox that is served keeps its files and goes on; when it has stopped, they can be forgotten."""
+    with served() as (variables, _, _):
+        refused = run("sandbox", "reset", "--yes")
+        assert (refused.returncode, refused.stdout) == (Exit.STORAGE, "")
+        assert re.fullmatch(
+            r"bktools: the sandbox in .* is running .*: stop it first, nothing was removed\n", refused.stderr
+        )
+        assert search(variables)["pagination"]["total"] == 240
+    assert run("sandbox", "reset", "--yes").returncode == Exit.DONE
+    assert not load_settings("sandbox").state_dir.exists()
+
+
+def test_answers_of_curl_end_their_line():
+    """Two answers, one after the other, are two lines; a refusal as well."""
+    with served() as (variables, _, _):
+        address = f"{variables['ADDRESS']}/v2/employees?limit=1"
+        authorized = f"-H 'Authorization: Bearer {variables['TOKEN']}'"
+        shell = f"curl -s {authorized} '{address}'; curl -s '{address}'"
+        done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("\n")
+    assert [len(json.loads(line)) for line in done.stdout.splitlines()] == [2, 3]
+
+
 def test_sample_data(run, tmp_path):
     """The sample files are written, named, and those of the library to the byte."""
     done = run("sandbox", "sample-data", "samples")
     assert done.returncode == Exit.DONE
     written = [Path(line) for line in done.stdout.splitlines()]
-    assert [path.name for path in written] == ["chart_of_accounts.csv", "accounting_entries.csv"]
-    for mine, theirs in zip(written, write_sample_data(tmp_path / "again"), strict=True):
+    assert [path.name for path in written] == ["chart_of_accounts.csv", "accounting_entries.csv", "accounts.csv"]
+    again = tmp_path / "again"
+    for mine, theirs in zip(written, (*write_sample_data(again), write_account_list(again)), strict=True):
         assert mine.read_bytes() == theirs.read_bytes()
     Path("file").touch()
     refused = run("sandbox", "sample-data", "file")

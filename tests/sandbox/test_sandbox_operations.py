@@ -286,4 +286,4 @@ def test_balance_of_the_tokens_company(shared):
     yen = shared.companies()[2]
     token = shared.issue_token(balance=True, companies=[yen.id])
     answer = httpx.get(f"{shared.balance_url}/v1/companies/balance", headers={"Authorization": f"Bearer {token}"})
-    assert answer.text == f'{{"currency": "JPY", "current": {yen.current}, "available": {yen.available}}}'
+    assert answer.text == f'{{"currency": "JPY", "current": {yen.current}, "available": {yen.available}}}\n'

@@ -127,4 +127,4 @@ def test_without_the_extra(tmp_path: Path):
     done = subprocess.run(
         [sys.executable, "-c", code], env={"PYTHONPATH": path}, capture_output=True, text=True, check=True
     )
-    assert "pip install 'bktools[notebook]'" in done.stdout
+    assert "pip install -e '.[notebook]' in the checkout" in done.stdout

@@ -1,0 +1,54 @@
+"""`bktools accounts`: what needs a person comes first, all of it can be had, and the sandbox has a list to import."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+from terminal import in_terminal
+
+from bktools.cli.exits import Exit
+
+
+def test_what_needs_a_person_comes_first(run):
+    """Accounts that the service has under another name head a table that is cut, with the way out; the import settles them."""
+    lines = in_terminal(120, "accounts", "create", "--sandbox", "--apply")
+    heading = next(place for place, line in enumerate(lines) if line.startswith("external_id"))
+    assert [line.split()[0] for line in lines[heading + 1 : heading + 4]] == ["454000", "465000", "001000"]
+    assert "… and 43 more rows" in lines[-2]
+    assert "(all of it: --csv FILE)" in lines[-2]
+    told = run("accounts", "list", "--sandbox")
+    assert [row.split("\t")[4] for row in told.stdout.splitlines()[1:4]] == ["EXISTS", "EXISTS", "MATCHED"]
+    assert told.stderr.startswith("2 EXISTS: in the service, which does not say what they are")
+    assert "bktools sandbox sample-data FOLDER" in told.stderr
+    assert "bktools accounts import FILE --sandbox" in told.stderr
+    run("sandbox", "sample-data", "samples")
+    assert run("accounts", "import", "samples/accounts.csv", "--sandbox").returncode == Exit.DONE
+    settled = run("accounts", "list", "--sandbox", "--state", "EXISTS")
+    assert (settled.stdout, settled.stderr) == ("none\n", "")
+
+
+def test_the_list_of_the_sandbox_makes_its_accounts_known(run):
+    """After the import no category is on an account that is not known."""
+    run("sandbox", "sample-data", "samples")
+    run("accounts", "create", "--sandbox", "--apply")
+    run("accounts", "import", "samples/accounts.csv", "--sandbox")
+    run("reconcile", "--sandbox", "--out", "findings")
+    findings = pd.read_csv("findings/findings.csv")
+    assert not findings["message"].str.contains("not known here").any()
+    assert len(findings) > 0
+
+
+def test_all_or_those_in_a_state(run):
+    """`list` and `create` write all rows to a file, and `list` takes a state by its name alone."""
+    planned = run("accounts", "create", "--sandbox", "--csv", "planned.csv", "--profile", "machine")
+    assert "93 rows written to planned.csv" in planned.stdout
+    assert pd.read_csv("planned.csv")["outcome"].unique().tolist() == ["PLANNED"]
+    run("accounts", "create", "--sandbox", "--apply")
+    assert "93 rows written to all.csv" in run("accounts", "list", "--sandbox", "--csv", "all.csv").stdout
+    assert Path("all.csv").read_text(encoding="utf-8-sig").count("\n") == 94
+    created = run("accounts", "list", "--sandbox", "--state", "created").stdout.splitlines()
+    assert len(created) == 1 + 44
+    refused = run("accounts", "list", "--sandbox", "--state", "NEW")
+    assert (refused.returncode, refused.stdout) == (Exit.INPUT, "")
+    assert refused.stderr.startswith("bktools: --state must be one of SENDING, CREATED, ")

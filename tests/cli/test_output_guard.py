@@ -1,0 +1,54 @@
+"""Where output goes: a full disk is one line, and an encoding that lacks a letter stops nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bktools.cli.exits import Exit
+
+PROGRAM = (
+    "from bktools.cli import main; from bktools.cli.output import tell_failed_output; tell_failed_output(); main()"
+)
+
+
+def run(*arguments, stdout, **variables):
+    return subprocess.run(
+        [sys.executable, "-c", PROGRAM, *arguments],
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        env=os.environ | variables,
+        check=False,
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full, a disk that is always full")
+@pytest.mark.parametrize("words", ["--help", "sandbox faults", "employees --sandbox"])
+def test_a_full_disk_is_one_line(words):
+    """Output that cannot be written is told in one line, with the code of storage, also when it is long."""
+    with Path("/dev/full").open("wb") as full:
+        done = run(*words.split(), stdout=full)
+    assert done.returncode == Exit.STORAGE
+    assert done.stderr.decode().splitlines() == ["bktools: the output cannot be written: No space left on device"]
+
+
+def test_letters_that_an_encoding_lacks_are_escaped():
+    """All rows are there, with what the encoding has as it is and the rest escaped."""
+    done = run("categories", "--sandbox", stdout=subprocess.PIPE, PYTHONIOENCODING="latin-1")
+    assert done.returncode == Exit.DONE
+    rows = done.stdout.decode("latin-1").splitlines()
+    assert len(rows) == 241
+    assert any("Messe Zürich" in row for row in rows)
+    assert any("Messe \\u6771\\u4eac" in row for row in rows)
+
+
+def test_a_reader_that_went_away_is_no_error():
+    """Of a long table the first line is read; nothing is said about the rest."""
+    shell = f"{sys.executable} -c '{PROGRAM}' categories --sandbox | head -1"
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("id\t")
+    assert "rror" not in done.stderr

@@ -1,0 +1,92 @@
+"""Tables in a terminal fit it and say what they leave out; a program gets every row, one a line."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+from terminal import in_terminal
+from typer.testing import CliRunner
+
+from bktools.cli.app import app
+from bktools.cli.tables import _width, counted
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_a_table_fits_the_terminal(width):
+    """Each row is one line of the terminal, the heading is there once, and the last line says how to see all."""
+    lines = in_terminal(width, "categories", "--sandbox")
+    heading, *rows, told = lines
+    assert len(rows) == 50
+    assert max(_width(line) for line in lines[:-1]) <= width
+    assert re.split(r" {2,}", heading)[:3] == ["id", "name", "archived"]
+    # Every cell begins below its heading, however wide its letters are.
+    assert all(_width(row[: row.index("False")]) == heading.index("archived") for row in rows if "False" in row)
+    assert told.startswith("… and 190 more rows")
+    assert told.endswith("(all of it: --csv FILE)")
+    assert ("cut: id" in told) == ("…" in rows[0]) == (width < 150)
+    assert ("left out: tax_code_id" in told) == ("tax_code_id" not in heading) == (width < 75)
+
+
+def test_a_program_gets_all_of_it():
+    """Not in a terminal, a table has every row and whole IDs, with tabs between the cells and nothing else."""
+    command = [sys.executable, "-m", "bktools", "categories", "--sandbox"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    rows = [line.split("\t") for line in done.stdout.splitlines()]
+    assert len(rows) == 1 + 240
+    assert {len(row) for row in rows} == {5}
+    assert {len(row[0]) for row in rows[1:]} == {36}
+    assert "240 rows" in done.stderr
+
+
+def test_a_cell_never_makes_a_row(monkeypatch, capsys):
+    """Line ends and escapes in a cell are spaces, null is empty, times are ISO, and thousands are for eyes alone."""
+    from bktools.cli.tables import show
+
+    frame = pd.DataFrame(
+        {
+            "name": ["two\nlines\tand \x1b[31mred", None],
+            "entries": [1234567, 1],
+            "at": pd.to_datetime(["2026-10-31 12:00:00.5", None], utc=True),
+        }
+    )
+    show(frame)
+    assert capsys.readouterr().out == (
+        "name\tentries\tat\ntwo lines and  [31mred\t1234567\t2026-10-31T12:00:00Z\n\t1\t\n"
+    )
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "53")
+    show(frame)
+    assert capsys.readouterr().out.splitlines() == [
+        "name                    entries  at",
+        "two lines and  [31m…  1,234,567  2026-10-31T12:00:00Z",
+        "                              1",
+        "cut: name (all of it: | cat)",
+    ]
+
+
+def test_counts_have_their_noun():
+    """One is no plural, and thousands are set apart."""
+    assert [counted(count, "batch", "batches") for count in (0, 1, 1234)] == ["0 batches", "1 batch", "1,234 batches"]
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["categories", "--profile"], ["excel", "excel-eu", "machine"]),
+        (["export", "resolve", "b", "--outcome"], ["accepted", "released"]),
+        (["reconcile", "--fail-on"], ["error", "warning"]),
+        (
+            ["accounts", "list", "--state"],
+            ["CREATED", "EXISTS", "IMPORTED", "MATCHED", "REJECTED", "SENDING", "UNKNOWN"],
+        ),
+    ],
+)
+def test_values_are_offered_by_the_shell(words, offered):
+    """Completion offers the words that an option takes, and those alone that begin as typed."""
+    typed = {"_TYPER_COMPLETE_ARGS": f"bktools {' '.join(words)} ", "_BKTOOLS_COMPLETE": "complete_zsh"}
+    found = CliRunner().invoke(app, [], env=typed, prog_name="bktools").output
+    assert sorted(re.findall(r'"([\w-]+)"', found)) == offered

@@ -1,0 +1,122 @@
+"""What the journal keeps of export jobs is shown: each event with who and why, and what to do about doubt."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pandas as pd
+import pytest
+from entries_by_hand import entries_of
+from typer.testing import CliRunner
+
+import bktools
+from bktools.cli.app import app
+from bktools.cli.exits import Exit
+from bktools.errors import ArgumentError, JournalError
+from bktools.frames.schema import EXPORT_EVENTS
+from bktools.sandbox.faults import Fault
+
+
+@pytest.fixture
+def run(sandbox, service, monkeypatch):
+    """A function that runs a command against the test's sandbox and gives exit code and both outputs."""
+    monkeypatch.setenv("BKTOOLS_BASE_URL", sandbox.server.base_url)
+    monkeypatch.setenv("BKTOOLS_TOKEN", sandbox.server.token)
+
+    def command(line: str) -> tuple[int, str]:
+        result = CliRunner().invoke(app, shlex.split(line))
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result.exit_code, result.output
+
+    return command
+
+
+@pytest.fixture
+def doubted(sandbox, run, monkeypatch):
+    """A function that submits a plan of one batch for a company, lost on its way, and gives the plan and the batch."""
+
+    def submit(company: str | None = None, *, number: int = 0, lost: bool = True):
+        plan = bktools.compose_export_jobs(entries_of(company or sandbox.server.company_id, 1, number))
+        if lost:
+            sandbox.server.inject(Fault("drop", "create_export_job", times=1))
+        bktools.submit_export_jobs(plan, apply=True)
+        return plan, plan.batches["batch_id"][0]
+
+    return submit
+
+
+def test_evidence_is_kept_for_good(doubted, sandbox):
+    """After a release and a new submission the events still say who released the batch, when, and on what evidence."""
+    plan, batch = doubted()
+    begun = pd.Timestamp.now(tz="UTC")
+    bktools.resolve_export_job(batch, "released", evidence="no booking of 31 Oct", by="Ada")
+    sandbox.server.clear_faults()
+    assert bktools.submit_export_jobs(plan, apply=True, wait=30)["outcome"].to_list() == ["ACCEPTED"]
+    assert bktools.load_export_jobs()["message"].str.contains("no booking").to_list() == [False]
+    events = bktools.load_export_jobs(events=True)
+    assert list(events.columns) == EXPORT_EVENTS.names
+    steps = ["PLANNED", "SENDING", "UNKNOWN", "RELEASED", "PLANNED", "SENDING", "ACCEPTED"]
+    # A company whose job is in progress has the sending put off, once or several times.
+    kept = events[~((events["before"] == "SENDING") & (events["after"] == "PLANNED"))]
+    assert [
+        step for step, before in zip(kept["after"], [None, *kept["after"]], strict=False) if step != before
+    ] == steps
+    assert events["before"].isna().to_list() == [True] + [False] * (len(events) - 1)
+    released = events[events["after"] == "RELEASED"].iloc[0]
+    assert (released["done_by"], released["message"]) == ("Ada", "no booking of 31 Oct")
+    assert released["batch_id"] == batch
+    assert released["company_id"] == sandbox.server.company_id
+    assert begun <= released["at"] <= pd.Timestamp.now(tz="UTC")
+    assert str(events["at"].dtype) == "datetime64[us, UTC]"
+    assert events["at"].is_monotonic_increasing
+
+
+def test_history_shows_events(doubted, run, tmp_path):
+    """`history --events` has the same, on the screen and in a file; entries are another question."""
+    _, batch = doubted()
+    run(f'export resolve {batch} --outcome released --evidence "no booking of 31 Oct" --by Ada')
+    shown = run(f"export history --events --batch {batch}")[1]
+    assert re.search(rf"\t{batch}\tRELEASED\tno booking of 31 Oct\tAda\n", shown)
+    run(f"export history --events --csv {tmp_path}/events.csv --profile machine")
+    written = pd.read_csv(tmp_path / "events.csv")
+    assert list(written.columns) == EXPORT_EVENTS.names
+    assert written["after"].to_list() == ["PLANNED", "SENDING", "UNKNOWN", "RELEASED"]
+    with pytest.raises(ArgumentError, match="events cannot be combined with entries"):
+        run("export history --events --entries")
+
+
+def test_a_batch_that_is_none_is_said(doubted, run):
+    """Neither entries, events nor the batch itself of what the journal does not have: it says so, as resolve does."""
+    doubted(lost=False)
+    for option in ("", "--entries", "--events"):
+        with pytest.raises(JournalError, match=r"no batch zzz in the journal: bktools export history .* lists them"):
+            run(f"export history --batch zzz {option}")
+
+
+def test_a_job_of_another_batch_is_said(sandbox, doubted, run):
+    """A job answers for one batch: whose it is, is said, and the batch stays in doubt."""
+    other = sandbox.server.companies()[1].id
+    sandbox.server.configure_company(other, has_integration=True, has_contra_accounts=True)
+    _, first = doubted(other, number=1, lost=False)
+    job = bktools.load_export_jobs()["job_id"][0]
+    _, batch = doubted()
+    with pytest.raises(JournalError, match=f"job {job} is of batch {first} of company {other}, which is ACCEPTED"):
+        run(f"export resolve {batch} --outcome accepted --evidence seen --by Ada --job {job}")
+    assert bktools.load_export_jobs(batch=batch)["state"].to_list() == ["UNKNOWN"]
+
+
+def test_what_comes_next_is_said(doubted, run):
+    """History says how a batch in doubt is settled, and settling it says what to do then; one batch is no plural."""
+    _, batch = doubted()
+    said = run("export history")[1]
+    assert re.search(rf"in doubt: batch {batch} .* bktools export resolve {batch} ", said)
+    assert "in doubt" not in run("export history --entries")[1]
+    code, status = run("export status")
+    assert (code, "         1 batch,            1 entry  UNKNOWN" in status) == (Exit.INCOMPLETE, True), status
+    settled = run(f"export resolve {batch} --outcome released --evidence nothing --by Ada")[1]
+    assert settled.endswith(
+        "Its entries may be exported again. Next, submit their plan again: bktools export submit PLAN --apply\n"
+    )
+    assert "in doubt" not in run("export history")[1]
