@@ -6,11 +6,11 @@ from decimal import Decimal
 
 import pandas as pd
 import pytest
-from bktools.reports.delimited import PROFILES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import bktools
+from bktools.frames.delimited import PROFILES
 from bktools.inputs.accounts import read_accounts
 
 COMPANY = "6fa459ea-ee8a-4ca4-894e-db77e160355e"
