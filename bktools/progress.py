@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+from bktools.caller import is_command
+
 
 class Bar(Protocol):
     """What a step tells of its progress."""
@@ -57,7 +59,7 @@ def progress(label: str, *, total: int | None = None, unit: str = "row", shown: 
 
 
 def note(text: str, *, shown: bool | None = None) -> None:
-    """Say one line about a step, where a bar would be shown.
+    """Say one line about a step where a bar would be shown, and in a command, whose standard error is kept by who runs it.
 
     Parameters
     ----------
@@ -66,7 +68,7 @@ def note(text: str, *, shown: bool | None = None) -> None:
     shown : bool, optional
         As in `progress`.
     """
-    if shown or (shown is None and _somebody_looks()):
+    if shown or (shown is None and (_somebody_looks() or is_command())):
         # A notebook shows standard error as if something had gone wrong.
         print(text, file=sys.stdout if in_notebook() else sys.stderr)
 

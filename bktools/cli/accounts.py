@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bktools.caller import command
 from bktools.cli.loading import Csv, Profile
 from bktools.cli.options import (
+    READS_FILE,
     Apply,
     Chart,
     Column,
@@ -17,6 +19,9 @@ from bktools.cli.options import (
     Delimiter,
     Encoding,
     Environment,
+    FileColumn,
+    FileDelimiter,
+    FileEncoding,
     Sandbox,
     conversation,
     one_of,
@@ -127,13 +132,25 @@ def import_list(
     company: Company = None,
     environment: Environment = None,
     sandbox: Sandbox = False,
+    column: FileColumn = None,
+    delimiter: FileDelimiter = None,
+    encoding: FileEncoding = None,
 ) -> None:
     """Make accounts known that were created elsewhere.
 
     Example: bktools accounts import accounts.csv
     """
+    from bktools.cli.reconcile import taken_as
     from bktools.journal.accounts import import_accounts
 
-    with conversation(environment, sandbox=sandbox, company=company) as service:
-        known = import_accounts(file, company=company, service=service)
+    with conversation(environment, sandbox=sandbox, company=company) as service, command(READS_FILE):
+        known = import_accounts(
+            file,
+            company=company,
+            columns=to_columns(column),
+            delimiter=delimiter,
+            encoding=encoding,
+            service=service,
+        )
+    typer.echo(taken_as(known.attrs["bktools"]["imported"]))
     typer.echo(f"{len(known)} accounts are known now")

@@ -4,14 +4,30 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bktools.caller import command
 from bktools.cli.exits import Exit
 from bktools.cli.loading import Csv, Profile
-from bktools.cli.options import Apply, Company, EntryColumn, Environment, Sandbox, conversation, one_of, same
+from bktools.cli.options import (
+    READS_ENTRIES,
+    Apply,
+    Company,
+    DateFormat,
+    Decimal,
+    EntriesColumn,
+    Environment,
+    FileDelimiter,
+    FileEncoding,
+    Sandbox,
+    conversation,
+    one_of,
+    same,
+)
 from bktools.cli.options import columns as to_columns
 from bktools.errors import PlanError
 
@@ -49,7 +65,11 @@ def compose(
     company: Company = None,
     environment: Environment = None,
     sandbox: Sandbox = False,
-    entry_column: EntryColumn = None,
+    column: EntriesColumn = None,
+    delimiter: FileDelimiter = None,
+    encoding: FileEncoding = None,
+    decimal: Decimal = None,
+    date_format: DateFormat = None,
     max_entries: Annotated[int, typer.Option("--max-entries", min=1, help="Entries of an export job at most.")] = 500,
     employee: Annotated[str | None, typer.Option("--employee", help="UUID of who initiates the jobs.")] = None,
     background: Annotated[bool, typer.Option("--background", help="Jobs that need no user interaction.")] = False,
@@ -59,7 +79,7 @@ def compose(
 
     Example: bktools export compose entries.csv --out october.plan
     """
-    from bktools.cli.reconcile import sample_files
+    from bktools.cli.reconcile import recognised, sample_files
     from bktools.export import compose_export_jobs
     from bktools.export.plan_file import write_plan
     from bktools.frames.delimited import profile_named
@@ -70,7 +90,17 @@ def compose(
     profile_named(profile)
     with conversation(environment, sandbox=sandbox, company=company) as service:
         path = entries or sample_files(service, "the file of accounting entries")[1]
-        read = read_entries(path, columns=to_columns(entry_column))
+        with command(READS_ENTRIES):
+            read = read_entries(
+                path,
+                columns=to_columns(column),
+                delimiter=delimiter,
+                encoding=encoding,
+                decimal=decimal,
+                date_format=date_format,
+                required=("category_id",),
+            )
+        typer.echo(recognised(read))
         only = company or service.settings.company
         plan = compose_export_jobs(
             read,
@@ -209,15 +239,15 @@ def resolve(
 
 
 def _known(service: Service, companies: list[str]) -> dict[str, pd.DataFrame]:
-    """Return what the entries of companies are checked against."""
+    """Return what the entries of companies are checked against: as the service has it now, where it can be reached."""
     import pandas as pd
 
     from bktools.journal.accounts import load_accounts
     from bktools.tables.load import load_categories, load_employees
 
     loaders: dict[str, Callable[..., pd.DataFrame]] = {
-        "categories": load_categories,
-        "employees": load_employees,
+        "categories": partial(load_categories, max_age=0),
+        "employees": partial(load_employees, max_age=0),
         "accounts": load_accounts,
     }
     return {

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bktools.caller import command
 from bktools.cli.options import one_of
 from bktools.errors import ArgumentError
 
@@ -65,6 +66,7 @@ def of_companies(options: list[str] | None) -> str | list[str] | None:
     return options
 
 
+@command({"refresh": "--refresh"})
 def deliver(
     load: Callable[..., pd.DataFrame],
     to_parquet: Callable[..., Path],

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bktools.caller import command
 from bktools.cli.exits import Exit
 from bktools.cli.options import (
+    READS_ENTRIES_BESIDE_CHART,
+    READS_FILE,
     Apply,
     Chart,
     Column,
@@ -18,6 +21,10 @@ from bktools.cli.options import (
     Delimiter,
     Encoding,
     EntryColumn,
+    EntryDateFormat,
+    EntryDecimal,
+    EntryDelimiter,
+    EntryEncoding,
     Environment,
     Sandbox,
     conversation,
@@ -50,9 +57,13 @@ def month_end(
     company: Company = None,
     environment: Environment = None,
     column: Column = None,
-    entry_column: EntryColumn = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
+    entry_column: EntryColumn = None,
+    entry_delimiter: EntryDelimiter = None,
+    entry_encoding: EntryEncoding = None,
+    entry_decimal: EntryDecimal = None,
+    entry_date_format: EntryDateFormat = None,
     max_entries: Annotated[int, typer.Option("--max-entries", min=1, help="Entries of an export job at most.")] = 500,
     wait: Annotated[
         float, typer.Option("--wait", min=0, help="Seconds to wait while an export job of the company is in progress.")
@@ -66,14 +77,23 @@ def month_end(
 
     Example: bktools month-end --sandbox --apply
     """
-    from bktools.reports.closing import MONTH
+    from bktools.reports.closing import MONTH, close_month
 
     if month is not None and not MONTH.match(month):
         raise ArgumentError("--month", "must be a month such as 2026-10", month)
     _check_profile(profile)
-    files = _Files(chart, entries, to_columns(column), to_columns(entry_column), delimiter, encoding)
-    from bktools.reports.closing import close_month
-
+    files = _Files(
+        chart,
+        entries,
+        {"columns": to_columns(column), "delimiter": delimiter, "encoding": encoding},
+        {
+            "columns": to_columns(entry_column, "--entry-column"),
+            "delimiter": entry_delimiter,
+            "encoding": entry_encoding,
+            "decimal": entry_decimal,
+            "date_format": entry_date_format,
+        },
+    )
     with conversation(environment, sandbox=sandbox, company=company) as service:
         known = the_company(service)
         note = " (embedded service: not real books)" if service.settings.is_sandbox else ""
@@ -104,14 +124,12 @@ def month_end(
 
 @dataclass(frozen=True)
 class _Files:
-    """What is read, and how."""
+    """What is read, and with which arguments of the readers."""
 
     chart: Path | None
     entries: Path | None
-    columns: dict[str, str] | None
-    entry_columns: dict[str, str] | None
-    delimiter: str | None
-    encoding: str | None
+    chart_as: dict[str, Any]
+    entries_as: dict[str, Any]
 
     def read(self, service: Service, company: str) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Return chart and entries; the sample files of the sandbox where none is named."""
@@ -123,11 +141,11 @@ class _Files:
         if chart is None or entries is None:
             samples = sample_files(service)
             chart, entries = chart or samples[0], entries or samples[1]
-        read_chart = read_chart_of_accounts(
-            chart, columns=self.columns, company=company, delimiter=self.delimiter, encoding=self.encoding
-        )
+        with command(READS_FILE):
+            read_chart = read_chart_of_accounts(chart, company=company, **self.chart_as)
         _say("chart", recognised(read_chart))
-        read = read_entries(entries, columns=self.entry_columns)
+        with command(READS_ENTRIES_BESIDE_CHART):
+            read = read_entries(entries, required=("category_id",), **self.entries_as)
         _say("entries", recognised(read))
         return read_chart, read
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bktools.caller import command
 from bktools.errors import ArgumentError, InputError
 
 if TYPE_CHECKING:
@@ -27,22 +30,59 @@ Column = Annotated[
     list[str] | None,
     typer.Option("--column", help="What a column of the chart is, as field=HEADING; may be repeated."),
 ]
+Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Between the cells of the chart's file.")]
+Encoding = Annotated[str | None, typer.Option("--encoding", help="Of the chart's file, such as cp1252.")]
+# Where entries are read beside a chart, their options are told apart.
 EntryColumn = Annotated[
     list[str] | None,
     typer.Option("--entry-column", help="What a column of the entries is, as field=HEADING; may be repeated."),
 ]
-Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Between the cells of the chart's file.")]
-Encoding = Annotated[str | None, typer.Option("--encoding", help="Of the chart's file, such as cp1252.")]
+EntryDelimiter = Annotated[
+    str | None, typer.Option("--entry-delimiter", help="Between the cells of the entries' file.")
+]
+EntryEncoding = Annotated[str | None, typer.Option("--entry-encoding", help="Of the entries' file, such as cp1252.")]
+EntryDecimal = Annotated[str | None, typer.Option("--entry-decimal", help="Decimal mark of the amounts: . or ,")]
+EntryDateFormat = Annotated[str | None, typer.Option("--entry-date-format", help="Of the dates, such as %d/%m/%Y.")]
+# Where one file is read, they are its own.
+FileColumn = Annotated[
+    list[str] | None,
+    typer.Option("--column", help="What a column of the file is, as field=HEADING; may be repeated."),
+]
+# The name that `month-end` has for it is taken where entries are the one file, too.
+EntriesColumn = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column", "--entry-column", help="What a column of the entries is, as field=HEADING; may be repeated."
+    ),
+]
+FileDelimiter = Annotated[str | None, typer.Option("--delimiter", help="Between the cells of the file.")]
+FileEncoding = Annotated[str | None, typer.Option("--encoding", help="Of the file, such as cp1252.")]
+Decimal = Annotated[str | None, typer.Option("--decimal", help="Decimal mark of the amounts: . or ,")]
+DateFormat = Annotated[str | None, typer.Option("--date-format", help="Of the dates, such as %d/%m/%Y.")]
 Apply = Annotated[bool, typer.Option("--apply", help="Do it. Without this, it is planned and nothing is written.")]
 
+# How the readers' messages name these options.
+READS_FILE = {"columns": "--column", "delimiter": "--delimiter", "encoding": "--encoding"}
+READS_ENTRIES = READS_FILE | {"decimal": "--decimal", "date_format": "--date-format"}
+READS_ENTRIES_BESIDE_CHART = {argument: f"--entry-{option[2:]}" for argument, option in READS_ENTRIES.items()}
 
-def conversation(environment: str | None, *, sandbox: bool, company: str | None = None, **overrides: Any) -> Service:
-    """Begin the conversation that the options ask for."""
+
+@contextmanager
+def conversation(
+    environment: str | None, *, sandbox: bool, company: str | None = None, **overrides: Any
+) -> Iterator[Service]:
+    """Hold the conversation that the options ask for; what must be known meanwhile is a line on standard error."""
     from bktools.conversation import connect
 
     if sandbox and environment not in {None, "sandbox"}:
         raise ArgumentError("--sandbox", f"cannot be combined with --environment {environment}")
-    return connect("sandbox" if sandbox else environment, company=company, **overrides)
+    with (
+        command({}),
+        warnings.catch_warnings(),
+        connect("sandbox" if sandbox else environment, company=company, **overrides) as service,
+    ):
+        warnings.showwarning = lambda message, *_: typer.echo(f"bktools: {message}", err=True)
+        yield service
 
 
 def same(environment: str | None, *, sandbox: bool) -> str:
@@ -69,14 +109,14 @@ def the_company(service: Service) -> str:
     return uuid_text("--company", company)
 
 
-def columns(options: list[str] | None) -> dict[str, str] | None:
+def columns(given: list[str] | None, option: str = "--column") -> dict[str, str] | None:
     """Return `field=HEADING` options as a mapping."""
-    if not options:
+    if not given:
         return None
     found = {}
-    for option in options:
-        field, equals, heading = option.partition("=")
+    for text in given:
+        field, equals, heading = text.partition("=")
         if not equals:
-            raise InputError(f"--column takes field=HEADING, such as code=Konto, got {option!r}")
+            raise InputError(f"{option} takes field=HEADING, such as code=Konto, got {text!r}")
         found[field.strip()] = heading
     return found

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bktools.caller import command
 from bktools.cli.exits import Exit
 from bktools.cli.loading import Profile
 from bktools.cli.options import (
+    READS_FILE,
     Chart,
     Column,
     Company,
@@ -82,7 +85,8 @@ def reconciled(
 
     company = the_company(service)
     path = chart or sample_files(service, "--chart")[0]
-    frame = read_chart_of_accounts(path, columns=columns, company=company, delimiter=delimiter, encoding=encoding)
+    with command(READS_FILE):
+        frame = read_chart_of_accounts(path, columns=columns, company=company, delimiter=delimiter, encoding=encoding)
     typer.echo(recognised(frame))
     categories = load_categories(company, service=service)
     return reconcile_accounts(frame, load_accounts(company, service=service), categories)
@@ -98,10 +102,14 @@ def sample_files(service: Service, asked: str = "--chart and --entries") -> tupl
 
 
 def recognised(frame: pd.DataFrame) -> str:
-    """Return the lines that say what was recognised in a file."""
-    about = frame.attrs["bktools"]
+    """Return the lines that say what was recognised in the file that a frame was read from."""
+    return taken_as(frame.attrs["bktools"])
+
+
+def taken_as(about: Mapping[str, Any]) -> str:
+    """Return the lines that say what a reader recognised."""
     # A heading that is the field's own name says nothing new.
     columns = [f"{heading} → {field}" for field, heading in about["columns"].items() if heading != field]
     form = [f"{name} {about[name]!r}" for name in ("delimiter", "encoding") if about.get(name)]
     notes = "".join(f"\n                 note: {note}" for note in about["notes"])
-    return f"{len(frame)} rows of {Path(about['source']).name} ({', '.join([*form, *columns])}){notes}"
+    return f"{about['rows']} rows of {Path(about['source']).name} ({', '.join([*form, *columns])}){notes}"

@@ -6,9 +6,11 @@ They stand before anything is sent, so a bad argument never reaches the service.
 from __future__ import annotations
 
 import datetime as dt
+import operator
 import re
 import uuid
 from collections.abc import Iterable
+from typing import SupportsIndex
 
 from bktools.errors import ArgumentError
 
@@ -63,9 +65,10 @@ def flag(argument: str, value: object) -> bool:
 
 
 def whole_number(argument: str, value: object, *, smallest: int = 0, largest: int = INT64_MAX) -> int:
-    """Return an integer within the bounds; a boolean is none."""
-    if isinstance(value, bool) or not isinstance(value, int):
+    """Return an integer within the bounds, one of numpy's too; a boolean is none."""
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
         raise ArgumentError(argument, "must be a whole number", value)
+    value = operator.index(value)
     if value < smallest:
         raise ArgumentError(argument, f"must be at least {smallest}", value)
     if value > largest:

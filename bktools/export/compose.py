@@ -206,7 +206,8 @@ def _ids_for_lazy(selection: Any, entries: Any) -> pa.Array:
 def _require(columns: list[str], name: str, needed: tuple[str, ...]) -> None:
     missing = [column for column in needed if column not in columns]
     if missing:
-        raise InputError(f"the {name} have no column {missing[0]}; they have {', '.join(columns) or 'none'}")
+        found = ", ".join(column for column in columns if column != ROW)
+        raise InputError(f"the {name} have no column {missing[0]}; they have {found or 'none'}")
 
 
 def _require_columns(entries: nw.LazyFrame[Any], beside: dict[str, Any]) -> None:

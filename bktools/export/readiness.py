@@ -199,6 +199,8 @@ def unchecked(columns: list[str], *, categories: Any, accounts: Any, employees: 
         missing.append("whether accounts are known and active (no accounts were given)")
     if employees is None:
         missing.append("employees (none were given)")
+    elif "employee_id" not in columns:
+        missing.append("employees (the entries have no employee_id)")
     if history is None:
         missing.append("earlier exports (no history was given; the journal is checked when the plan is submitted)")
     return tuple(missing)

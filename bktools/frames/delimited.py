@@ -19,7 +19,8 @@ from bktools.progress import progress as progress_bar
 
 # A spreadsheet takes a cell that begins so for a formula (or hides the sign); the full-width signs are those of East Asian
 # keyboards. Text that has apostrophes there already is given one more, so that one can always be taken away again.
-FORMULA = r"^'*[=+\-@\t\r\n＝＋－＠]"  # noqa: RUF001 - the full-width signs themselves
+SIGNS = r"[=+\-@\t\r\n＝＋－＠]"  # noqa: RUF001 - the full-width signs themselves
+FORMULA = f"^'*{SIGNS}"
 
 # Text that a spreadsheet would take for a number, a date or a flag and change: 0400, 12345678901234567, 1E5, 1.10, 5%,
 # 1-2, 3/4, 10:30, Mar 5, 1. Dez, true, +49 221 101.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.caller import name_of, setting
 from bktools.errors import ArgumentError, InputError
 from bktools.inputs import cells
 from bktools.inputs.table import Table
@@ -50,7 +51,7 @@ def amounts(table: Table, place: int, decimal: str | None) -> pa.ChunkedArray:
         When a value is no amount, or the column could be read in both ways.
     """
     if decimal not in (None, ".", ","):
-        raise ArgumentError("decimal", "must be . or ,", decimal)
+        raise ArgumentError(name_of("decimal"), "must be . or ,", decimal)
     column = cells.or_null(cells.trimmed(table.columns[place]))
     numbers = _signed(column)
     unsigned = pc.replace_substring_regex(numbers, "^-", "")
@@ -82,7 +83,7 @@ def _decimal_mark(table: Table, place: int, unsigned: pa.ChunkedArray) -> str:
         first = int(marked.argmax())
         raise InputError(
             f"{table.headings[place]!r} holds amounts such as {unsigned[first].as_py()!r} that could be thousands or"
-            ' decimals: set decimal="." or decimal="," (command line: --decimal)',
+            f" decimals: set {setting('decimal', '.')} or {setting('decimal', ',')}",
             source=table.source,
             line=int(table.lines[first]),
         )

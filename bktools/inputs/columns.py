@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping, Sequence
 
+from bktools.caller import name_of, setting
 from bktools.errors import ArgumentError, InputError
 from bktools.inputs.headings import Tiers
 
@@ -43,7 +44,7 @@ class Vocabulary:
         self.chosen = dict(chosen or {})
         for field, heading in self.chosen.items():
             if field not in self.fields:
-                raise ArgumentError("columns", f"may map these fields: {', '.join(self.fields)}", field)
+                raise ArgumentError(name_of("columns"), f"may map these fields: {', '.join(self.fields)}", field)
             if heading is not None and not isinstance(heading, str):
                 raise ArgumentError(f"columns[{field!r}]", "must be a heading of the file", heading)
         self._known = frozenset().union(*(words for tiers in self.fields.values() for words in tiers))
@@ -59,6 +60,8 @@ class Vocabulary:
 
         Raises
         ------
+        ArgumentError
+            When a field that is none is required.
         InputError
             When a required field has no column, or a field has several.
         """
@@ -78,11 +81,14 @@ class Vocabulary:
                 places[field] = place
         for field in required:
             if field not in places:
-                raise InputError(
-                    f"no column is the {field}; found: {_listed(headings)}; say which with {option(field)}",
-                    source=source,
-                )
+                raise self._missing(field, headings, source)
         return places
+
+    def _missing(self, field: str, headings: Sequence[str], source: str) -> ArgumentError | InputError:
+        if field not in self.fields:
+            return ArgumentError("required", f"may name these fields: {', '.join(self.fields)}", field)
+        found = _listed(headings)
+        return InputError(f"no column is the {field}; found: {found}; say which with {option(field)}", source=source)
 
     def _recognised(self, field: str, headings: Sequence[str], taken: set[int], source: str) -> int | None:
         for words in self.fields[field]:
@@ -98,18 +104,18 @@ class Vocabulary:
         other = {"archived": "active", "active": "archived"}.get(field)
         if other in self.fields and normal(heading) in self.fields[other][0]:
             raise ArgumentError(
-                f"columns[{field!r}]", f"must not be a column that says {other}: use {option(other, heading)}"
+                option(field, heading), f"must not be a column that says {other}: use {option(other, heading)}"
             )
 
 
 def option(field: str, heading: str = "HEADING") -> str:
-    """Return the words that tell how to map a field to a heading, in Python and on the command line."""
-    return f'columns={{"{field}": "{heading}"}} (command line: --column {field}={heading})'
+    """Return the words that map a field to a heading, for who calls."""
+    return setting("columns", {field: heading})
 
 
 def leave_out(field: str) -> str:
-    """Return the words that tell how to read a file without a field."""
-    return f'columns={{"{field}": ""}} (command line: --column {field}=)'
+    """Return the words that leave a field out, for who calls."""
+    return option(field, "")
 
 
 def _listed(headings: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.caller import setting
 from bktools.errors import InputError
 from bktools.frames import schema
 from bktools.inputs import cells
@@ -53,7 +54,7 @@ def dates(table: Table, place: int, date_format: str | None) -> pa.ChunkedArray:
     result = pa.chunked_array([pc.take(pa.array(found, type=schema.DATE), encoded.indices)])
     wrong = cells.mask(pc.and_(pc.is_null(result), pc.is_valid(encoded.indices)))
     form = f"of the form {date_format}" if date_format else "such as 2026-10-31 in one order of day and month"
-    cells.refuse(table, place, wrong, f"must hold dates {form} (date_format=, --date-format)")
+    cells.refuse(table, place, wrong, f"must hold dates {form} (set {setting('date_format')})")
     return result
 
 
@@ -85,7 +86,7 @@ def _by_evidence(table: Table, place: int, texts: list[str]) -> list[dt.date | N
             differs = next(text for text, one, two in zip(texts, whole[0], other, strict=True) if one != two)
             raise InputError(
                 f"{table.headings[place]!r} holds dates such as {differs!r} whose day could be the month: set"
-                ' date_format="%d/%m/%Y" or "%m/%d/%Y" (command line: --date-format)',
+                f" {setting('date_format', '%d/%m/%Y')} or {setting('date_format', '%m/%d/%Y')}",
                 source=table.source,
             )
     # Where no order reads all, the one that reads most shows which values are wrong.

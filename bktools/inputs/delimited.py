@@ -16,9 +16,11 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
+from bktools.caller import setting
 from bktools.errors import InputError
 from bktools.inputs.encoding import to_utf8
 from bktools.inputs.heading_row import Head, read_head
+from bktools.inputs.spreadsheet import as_shown
 from bktools.inputs.table import Score, Table
 
 Lines = npt.NDArray[np.int64]
@@ -37,7 +39,7 @@ class Body(NamedTuple):
 def read_delimited(
     data: bytes, score: Score, *, delimiter: str | None, encoding: str | None, prefer: str, source: str
 ) -> Table:
-    """Return the cells of a delimited text.
+    """Return the cells of a delimited text, those that were written for a spreadsheet as it shows them.
 
     Raises
     ------
@@ -49,7 +51,7 @@ def read_delimited(
         raise InputError("is HTML or XML, not a table: save it as CSV (UTF-8), XLSX or Parquet", source=source)
     head = read_head(text, score, delimiter=delimiter, prefer=prefer, source=source)
     body = read_body(text, head, source)
-    return Table(
+    table = Table(
         source=source,
         headings=head.cells,
         columns=body.columns,
@@ -59,6 +61,7 @@ def read_delimited(
         encoding=found,
         notes=tuple(notes),
     )
+    return as_shown(table, text)
 
 
 def read_body(text: bytes, head: Head, source: str) -> Body:
@@ -190,7 +193,7 @@ def _refuse_surplus(cells: Sequence[str], head: Head, source: str, line: int) ->
     if any(cell.strip() for cell in cells[len(head.cells) :]):
         raise InputError(
             f"{len(cells)} cells, but {len(head.cells)} headings (line {head.line}): put a cell that holds the delimiter"
-            f" {head.delimiter!r} in quotes, or set delimiter= (--delimiter)",
+            f" {head.delimiter!r} in quotes, or set {setting('delimiter')}",
             source=source,
             line=line,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from os import PathLike
 
 import pandas as pd
@@ -26,6 +27,7 @@ def read_entries(
     sheet: str | int | None = None,
     decimal: str | None = None,
     date_format: str | None = None,
+    required: Sequence[str] = (),
 ) -> pd.DataFrame:
     r"""Read accounting entries from a CSV, TSV, Excel or Parquet file.
 
@@ -46,6 +48,8 @@ def read_entries(
         The decimal mark of the amounts, `"."` or `","`, where the column alone does not say it.
     date_format : str, optional
         Format of the dates such as `"%d/%m/%Y"`, where the column alone does not say it.
+    required : sequence of str
+        Fields beside `id` and `company_id` that the file must have a column for.
 
     Returns
     -------
@@ -56,7 +60,8 @@ def read_entries(
     Raises
     ------
     InputError
-        When the file cannot be read, has no column for `id` or `company_id`, or a value is not what its column says.
+        When the file cannot be read, has no column for `id`, `company_id` or what is required, or a value is not what
+        its column says.
     ArgumentError
         When an argument is not what it must be.
 
@@ -78,7 +83,7 @@ def read_entries(
     """
     vocabulary = Vocabulary(headings.ENTRIES, columns)
     table = read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
-    places = vocabulary.assign(table.headings, table.source, required=("id", "company_id"))
+    places = vocabulary.assign(table.headings, table.source, required=("id", "company_id", *required))
     table = cells.without_blank_rows(table, places.values())
     notes: list[str] = []
     result = {

@@ -8,6 +8,7 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
+from bktools.caller import name_of
 from bktools.errors import ArgumentError, InputError
 from bktools.inputs.delimited import read_delimited
 from bktools.inputs.table import Score, Table
@@ -84,7 +85,7 @@ def read_table(
 def _refuse_options_of_another_kind(kind: str, source: str, options: Mapping[str, object]) -> None:
     for argument, value in options.items():
         if value is not None and argument not in _OPTIONS[kind]:
-            raise ArgumentError(argument, f"does not apply to {source}, a {kind} file by its content", value)
+            raise ArgumentError(name_of(argument), f"does not apply to {source}, a {kind} file by its content", value)
 
 
 def _bytes(path: Path, suffix: str, source: str) -> bytes:

@@ -6,6 +6,7 @@ import csv
 import io
 from typing import NamedTuple
 
+from bktools.caller import name_of
 from bktools.errors import ArgumentError, InputError
 from bktools.inputs.table import Score
 
@@ -41,7 +42,7 @@ def read_head(text: bytes, score: Score, *, delimiter: str | None, prefer: str, 
         The file, for errors.
     """
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii()):
-        raise ArgumentError("delimiter", "must be one character such as ; or a tab", delimiter)
+        raise ArgumentError(name_of("delimiter"), "must be one character such as ; or a tab", delimiter)
     sample = text[:_SAMPLE_BYTES].decode(errors="ignore")
     first = sample.split("\n", 1)[0].strip('\r" ').casefold()
     # Excel's own line: it says the delimiter and is no row.

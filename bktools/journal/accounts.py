@@ -13,9 +13,10 @@ import pyarrow as pa
 from bktools.contract import rules
 from bktools.contract.accounts import LONGEST_TEXT
 from bktools.conversation import conversation
-from bktools.errors import InputError
+from bktools.errors import ArgumentError, InputError
 from bktools.frames.schema import ACCOUNTS, to_arrow, to_pandas
 from bktools.inputs.accounts import read_accounts
+from bktools.inputs.columns import Columns
 from bktools.journal.journal import Journal, now, record_event
 from bktools.service import Service
 
@@ -112,7 +113,14 @@ def load_accounts(company: str | None = None, *, service: Service | None = None)
 
 
 def import_accounts(
-    source: str | Path | pd.DataFrame, *, company: str | None = None, service: Service | None = None
+    source: str | Path | pd.DataFrame,
+    *,
+    company: str | None = None,
+    columns: Columns | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    sheet: str | int | None = None,
+    service: Service | None = None,
 ) -> pd.DataFrame:
     """Make accounts known that were created elsewhere, from the list that the service's user interface exports.
 
@@ -123,13 +131,20 @@ def import_accounts(
         it has no column for stays as it is known.
     company : str, optional
         UUID of their company, for a list that does not say it; the configured one by default.
+    columns : mapping, optional
+        Of a file: field to heading, for what is not recognised. An empty heading leaves the field out.
+    delimiter, encoding : str, optional
+        Of a text file.
+    sheet : str or int, optional
+        Of a workbook: name, or position from 0.
     service : Service, optional
         By default the one the configuration describes; only its journal is written, nothing is sent.
 
     Returns
     -------
     DataFrame
-        The accounts known here afterwards, as `load_accounts` returns them.
+        The accounts known here afterwards, as `load_accounts` returns them. Of a file, `attrs["bktools"]["imported"]`
+        says what was recognised.
 
     Raises
     ------
@@ -151,16 +166,25 @@ def import_accounts(
     ['IMPORTED']
     """
     service = conversation(service)
+    about = None
+    reading = {"columns": columns, "delimiter": delimiter, "encoding": encoding, "sheet": sheet}
     if isinstance(source, pd.DataFrame):
+        for argument, value in reading.items():
+            if value is not None:
+                raise ArgumentError(argument, "is for a file, not for a frame", value)
         name, frame = "the frame", source
     else:
-        name, frame = str(source), read_accounts(source)
+        name = str(source)
+        frame = read_accounts(source, columns=columns, delimiter=delimiter, encoding=encoding, sheet=sheet)
+        about = frame.attrs["bktools"]
         # The reader fills up what the file does not say.
-        frame = frame[list(frame.attrs["bktools"]["columns"])]
+        frame = frame[list(about["columns"])]
     rows = list(_imported(frame, name, company or service.settings.company))
     with Journal(service.settings) as journal:
         record_accounts(journal, rows)
-    return load_accounts(service=service)
+    known = load_accounts(service=service)
+    known.attrs["bktools"]["imported"] = about
+    return known
 
 
 def _imported(frame: pd.DataFrame, source: str, fallback: str | None) -> Iterator[dict[str, Any]]:

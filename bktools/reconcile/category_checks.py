@@ -33,8 +33,8 @@ def category_on_unknown_account(tables: Tables) -> list[Breach]:
         "category_on_unknown_account",
         "unknown_account",
         line(
-            "{} is on account {}, which is not known here: import it (bktools accounts import FILE), "
-            "or give the category another account",
+            "{} is on account {}, which is not known here: create the chart's accounts first, import it (bktools "
+            "accounts import FILE), or give the category another account",
             CATEGORY,
             nw.col("account_id"),
         ),
@@ -82,9 +82,9 @@ def category_name_duplicate(tables: Tables) -> list[Breach]:
         field="name",
         service_value="name",
         message=line(
-            "{} has the name of {} other categories of the company: rename it, so that people can tell them apart",
+            "{} is one of {} categories of the company with this name: rename it, so that people can tell them apart",
             CATEGORY,
-            (nw.col("of_this_name") - 1).cast(nw.String),
+            nw.col("of_this_name").cast(nw.String),
         ),
     )
 

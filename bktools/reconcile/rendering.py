@@ -13,31 +13,41 @@ from bktools.reconcile.findings import SEVERITIES
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SHOWN_LINES = 10
-
 # Okabe and Ito's colours, told apart by colour-blind readers; the hatch tells them apart in print.
 LOOKS = {"error": ("#D55E00", ""), "warning": ("#E69F00", "//"), "info": ("#56B4E9", "..")}
 # Named by text and shape, not by colour, so that it reads in light and dark.
+WORDS = {"action: none": "with nothing to do"}
 MARKS = {"error": "✖", "warning": "▲", "info": "●"}
 
 
 def text(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame) -> str:
-    """Return the reconciliation as a few lines of text."""
+    """Return the reconciliation as a few lines of text: one a check, with its first finding."""
     lines = [_headline(findings, coverage, summary)]
-    shown = findings.head(SHOWN_LINES)
-    lines += [f"  {row['severity']:<8}{views.short(row['message'])}" for row in shown.to_dict("records")]
-    if len(findings) > len(shown):
-        lines.append(f"  … and {len(findings) - len(shown):,} more in .findings")
+    lines += [
+        f"  {severity:<8}{count:>7,} {check}: {views.short(message)}"
+        for severity, check, count, message in _by_check(findings)
+    ]
+    if len(findings):
+        lines.append("  each with its first finding; all of them are in .findings")
     return "\n".join(lines)
 
 
 def html(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame) -> str:
-    """Return the reconciliation for a notebook: the headline, and the first findings as a table."""
-    shown = findings[["severity", "check", "message"]].head(views.SHOWN_ROWS).itertuples(index=False)
-    rows = [(f"{MARKS[severity]} {severity}", check, message) for severity, check, message in shown]
+    """Return the reconciliation for a notebook: the headline, and a row a check with its first finding."""
+    rows = [
+        (f"{MARKS[severity]} {severity}", count, check, message)
+        for severity, check, count, message in _by_check(findings)
+    ]
     return views.heading(_headline(findings, coverage, summary)) + views.table(
-        ["severity", "check", "finding"], rows, total=len(findings), where=".findings"
+        ["severity", "findings", "check", "the first of them"], rows, total=len(rows), where=".summary"
     )
+
+
+def _by_check(findings: pd.DataFrame) -> list[tuple[str, str, int, str]]:
+    """Return severity, check, how many findings, and the message of the first; the most severe first."""
+    groups = findings.groupby(["severity", "check"], sort=False, observed=True)["message"]
+    found = groups.agg(["size", "first"]).reset_index()
+    return [(str(severity), str(check), int(size), str(first)) for severity, check, size, first in found.to_numpy()]
 
 
 def not_collected(frame: type[Any]) -> str:
@@ -86,7 +96,7 @@ def _headline(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFr
     found = ", ".join(f"{severities.get(name, 0):,} {name}" for name in SEVERITIES)
     verbs = summary[summary["severity"] == ""]
     listed = [
-        f"{count:,} {check.removeprefix('action: ')}"
+        f"{count:,} {WORDS.get(check, check.removeprefix('action: '))}"
         for check, count in zip(verbs["check"], verbs["count"], strict=True)
     ]
     covered = int((coverage["state"] == "covered").sum())

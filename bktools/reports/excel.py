@@ -60,7 +60,7 @@ def to_excel(
     Raises
     ------
     ArgumentError
-        When there is no table, or a sheet cannot have its name.
+        When there is no table, a sheet cannot have its name, or the file does not end in .xlsx.
     InputError
         When a table or a text is larger than a workbook can hold, a column holds values of several types, or two
         columns have one name.
@@ -81,6 +81,8 @@ def to_excel(
     ...     pd.read_excel(path, dtype="str", engine="calamine")["code"].to_list()
     ['0400', '=1+1']
     """
+    if Path(path).suffix.lower() != ".xlsx":
+        raise ArgumentError("path", "must end in .xlsx, which is the form that is written", str(path))
     named = {"table": tables} if isinstance(tables, pd.DataFrame) else dict(tables)
     check_sheets(named)
     about = _about(named)

@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 
+from bktools.caller import can_set, setting
 from bktools.errors import SnapshotNotFoundError, StaleSnapshotWarning, UnreachableError
 from bktools.progress import Bar, note, progress
 from bktools.service import Service
@@ -179,7 +180,8 @@ def _all(calls: Sequence[Callable[[], Part]], threads: int) -> list[Part]:
 
 
 def _tell(noun: str, parts: Sequence[Part], choice: Choice) -> None:
-    kept = [part for part in parts if part.is_kept]
+    # Of those that had to do, a warning tells.
+    kept = [part for part in parts if part.is_kept and not part.problem]
     if not kept:
         return
     oldest = min(kept, key=lambda part: part.snapshot.time)
@@ -188,4 +190,5 @@ def _tell(noun: str, parts: Sequence[Part], choice: Choice) -> None:
     of = of if len(kept) == 1 else f"{len(kept)} snapshots, the oldest"
     text = f"{noun}: {rows} rows from {of}, {oldest.age} old"
     log.info("%s", text)
-    note(text if choice.until else f"{text}; refresh=True asks the service", shown=choice.progress)
+    way = "" if choice.until or not can_set("refresh") else f"; {setting('refresh', True)} asks the service"
+    note(f"{text}{way}", shown=choice.progress)

@@ -99,7 +99,7 @@ def test_columns_of_one_name_are_refused(entries):
     frame = entries(2)
     doubled = pd.concat([frame, frame[["id"]]], axis="columns")
     for wrong in (doubled, pa.Table.from_arrays([frame["id"].array] * 2, names=["id", "id"])):
-        with pytest.raises(InputError, match="the entries have two columns id"):
+        with pytest.raises(InputError, match="2 columns of the entries are named 'id'"):
             compose_export_jobs(wrong)
 
 

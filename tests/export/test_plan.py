@@ -37,11 +37,11 @@ def test_csv_opens_in_a_spreadsheet(entries, tmp_path):
 
 
 def test_amounts_are_exact_and_by_currency(entries):
-    """Sums of more digits than a Decimal context keeps; what has no amount or currency does not count."""
+    """Sums of more digits than a Decimal context keeps; what has no amount does not count."""
     large, cent = Decimal("123456789012345678901234567890.12"), Decimal("0.01")
     amounts = pd.array([large, cent, None, None, cent], dtype=EXACT)
     plan = compose_export_jobs(entries(5, amount=amounts, currency=["USD", "USD", "USD", "CHF", None]))
-    assert plan.amounts == {"USD": Decimal("123456789012345678901234567890.13")}
+    assert plan.amounts == {"USD": Decimal("123456789012345678901234567890.13"), "no currency": cent}
     assert "ready: USD 123,456,789,012,345,678,901,234,567,890.13\n" in repr(plan)
     assert compose_export_jobs(entries(2, currency=["USD", "EUR"])).amounts == {
         "EUR": Decimal("10.10"),

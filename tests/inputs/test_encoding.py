@@ -36,9 +36,43 @@ def test_encodings_are_found(text, encoding, found):
     assert to_utf8(text.encode(encoding), None, "f.csv")[:2] == (text.encode(), found)
 
 
+CHARTS = {
+    "cp1252": [
+        "Bank £ account, Cash, Turnover £m, Sales £1000",
+        "Kasse (¥, $, kr)",
+        "Gas (m³), Water (m²)",
+        "Büroausstattung, Löhne und Gehälter, Straße, Kasse (¥, $, kr), Bank £ account, Gas m³",
+        "Créances clients, Règlement à créer, Trésorerie, Prêts reçus, Œuvres sociales",
+        "Lønninger, Købsmoms, Årets resultat",
+        "Contribuições não pagas, Depósitos à ordem, Provisões",
+        "Attività, Liquidità, Più, Debiti verso società",
+    ],
+    "cp1250": [
+        "Środki trwałe, Należności od odbiorców, Zużycie materiałów, Ładunki",
+        "ŚRODKI TRWAŁE, RACHUNEK BIEŻĄCY, USŁUGI OBCE, ŁADUNKI, DZIAŁ",
+        "Ładunek",
+        "Łódka",
+        "Kapitał",
+        "Dlouhodobý majetek, Běžný účet, Závazky vůči zaměstnancům, Tržby za zboží",
+        "Krátkodobé pohľadávky, Bežný účet, Záväzky voči zamestnancom",
+        "Előleg, Vevőkövetelések, Jegyzett tőke, Műszaki gépek, Személyi jellegű ráfordítások",
+        "Račun, Troškovi plaća, Obveze prema dobavljačima, Građevine",
+        "Cheltuieli de deplasări, Mărfuri, Clienţi, Datorii faţă de angajaţi",
+    ],
+    "cp850": ["Büromöbel, Löhne und Gehälter, Bank £ account", "Attività, Liquidità, Perché, Più, Così"],
+    "mac_roman": ["Attività, Liquidità, Più, Perché", "Contribuições não pagas, Provisões"],
+}
+
+
+@pytest.mark.parametrize(("encoding", "text"), [(name, text) for name, texts in CHARTS.items() for text in texts])
+def test_names_of_accounts_are_found(encoding, text):
+    """A mark such as £ stays what it is beside the letters of any language, and the letters of a language stay hers."""
+    assert to_utf8(text.encode(encoding), None, "f.csv")[:2] == (text.encode(), encoding)
+
+
 def test_a_guess_is_told():
     """An encoding that was not certain is in the notes, with the option that sets it."""
-    assert "--encoding" in to_utf8("ö".encode("cp1252"), None, "f.csv")[2][0]
+    assert "set encoding=" in to_utf8("ö".encode("cp1252"), None, "f.csv")[2][0]
     assert to_utf8("ö".encode("cp1252"), "cp1252", "f.csv")[2] == []
 
 
@@ -69,12 +103,16 @@ def test_every_encoding_reads_or_refuses(encoding, data):
 @pytest.mark.parametrize(
     ("data", "encoding", "message"),
     [
-        ("Büro\nHöhe\n".encode() + "Öl\n".encode("cp1252"), None, r"line 3: byte 0xD6 is no UTF-8.*mixed.*--encoding"),
+        (
+            "Büro\nHöhe\n".encode() + "Öl\n".encode("cp1252"),
+            None,
+            r"line 3: byte 0xD6 is no UTF-8.*mixed.*set encoding=",
+        ),
         ("Büro\n".encode("cp1252") * 50 + "Öl\n".encode(), None, r"line 1: byte 0xFC .*mixed"),
         (codecs.BOM_UTF8 + b"a\n\xff\n", None, r"line 2: byte 0xFF is no utf-8"),
         (b"a\nb\n\xe4\n", "utf-8", r"line 3: byte 0xE4 is no utf-8; set encoding="),
         (b"a\n\x81\n", "cp1252", r"line 2: byte 0x81 is no cp1252"),
-        (b"a\nx\xb0y\n", None, r"line 2: byte 0xB0 is no UTF-8, and no other.*--encoding"),
+        (b"a\nx\xb0y\n", None, r"line 2: byte 0xB0 is no UTF-8, and no other.*set encoding="),
         (b"a,b\nc,\0\n", None, r"line 2: a NUL byte"),
     ],
 )

@@ -95,7 +95,10 @@ def test_names_come_back_in_every_encoding(names, delimiter, encoding, line_end)
 
 @settings(deadline=None, max_examples=100)
 @given(
-    names=st.lists(st.text("aäöüßÄÖÜéèçåøæñ ,;-", min_size=1, max_size=12), min_size=1, max_size=6),
+    # The names of a file are in one language: letters of two mixed at will are as much Czech as they are Danish.
+    names=st.sampled_from(["äöüßÄÖÜ", "åäöÅÄÖé", "æøåÆØÅ", "éèçàêîôûœÉ", "ñáéíóúÑ"]).flatmap(
+        lambda letters: st.lists(st.text(f"a{letters} ,;-", min_size=1, max_size=12), min_size=1, max_size=6)
+    ),
     delimiter=st.sampled_from(",;\t|"),
 )
 def test_names_come_back_in_windows_encoding(names, delimiter):

@@ -1,0 +1,173 @@
+"""A message names options of the command that prints it, and in Python the arguments."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import bktools
+from bktools.cli.app import app
+from bktools.errors import InputError
+from bktools.inputs.accounts import read_accounts
+
+ENTRY = "123e4567-e89b-42d3-a456-426614174000"
+COMPANY = "9b48711b-7e43-4f5c-8a36-341a5037711f"
+ROOT = Path(bktools.__file__).parent
+
+# What is wrong with any file: its bytes and the argument that the message is about.
+BYTES = {
+    "mixed encodings": ("{head}\n{row}Büro\n".encode() + "{row}Öl\n".encode("cp1252"), "encoding"),
+    "no UTF-8 behind a mark": (b"\xef\xbb\xbf{head}\n{row}\xff\n", "encoding"),
+    "a NUL byte": (b"{head}\n{row}\0\n", "encoding"),
+    "no encoding": (b"{head}\n{row}x\xb0y\n", "encoding"),
+    "a guess": ("{head}\n{row}Größe\n".encode("cp1252"), "encoding"),
+    "too many cells": (b"{head}\n{row}a;b;c\n", "delimiter"),
+}
+ENTRIES = {
+    "no id": (f"Nr;company_id;category_id\n{ENTRY};{COMPANY};\n", "columns"),
+    "no category": (f"id;company_id;Kategorie Nr\n{ENTRY};{COMPANY};\n", "columns"),
+    "two ids": (f"entry id;uuid;company_id;category_id\n{ENTRY};{ENTRY};{COMPANY};\n", "columns"),
+    "a point or a comma": (f"id;company_id;category_id;amount\n{ENTRY};{COMPANY};;1,234\n", "decimal"),
+    "day or month": (f"id;company_id;category_id;date\n{ENTRY};{COMPANY};;01/02/2026\n", "date_format"),
+    "no date": (f"id;company_id;category_id;date\n{ENTRY};{COMPANY};;1 Oct\n", "date_format"),
+}
+CHARTS = {
+    "no code": ("Farbe;Name\n0400;a\n", "columns"),
+    "two codes": ("Konto;Code;Name\n0400;1;a\n", "columns"),
+    "one code twice": ("Konto;Name\n0400;a\n0400;b\n", "columns"),
+    "an unknown word": ("Konto;Name;Aktiv\n0400;a;vielleicht\n", "columns"),
+    "rates": ("Konto;Name;*Tax  Code\n0400;a;0.1\n", "columns"),
+}
+ACCOUNTS = {
+    "no id": ("Nr;External ID;Name\n1;0400;a\n", "columns"),
+    "one id twice": (f"id;External ID;Name\n{ENTRY};0400;a\n{ENTRY};0500;b\n", "columns"),
+}
+# Command, what its file can be, the heading and the beginning of a row, and what an option's name begins with.
+COMMANDS = {
+    "export compose FILE": (
+        ENTRIES,
+        "id;company_id;category_id;date;description",
+        f"{ENTRY};{COMPANY};;2026-10-01;",
+        "--",
+    ),
+    "month-end --entries FILE": (
+        ENTRIES,
+        "id;company_id;category_id;date;description",
+        f"{ENTRY};{COMPANY};;2026-10-01;",
+        "--entry-",
+    ),
+    "month-end --chart FILE": (CHARTS, "Konto;Name", "0400;", "--"),
+    "reconcile --chart FILE": (CHARTS, "Konto;Name", "0400;", "--"),
+    "accounts create --chart FILE": (CHARTS, "Konto;Name", "0400;", "--"),
+    "accounts import FILE": (ACCOUNTS, "id;External ID;Name", f"{ENTRY};0400;", "--"),
+}
+READERS = {
+    "entries": (bktools.read_entries, ENTRIES, *COMMANDS["export compose FILE"][1:3]),
+    "chart": (bktools.read_chart_of_accounts, CHARTS, *COMMANDS["reconcile --chart FILE"][1:3]),
+    "accounts": (read_accounts, ACCOUNTS, *COMMANDS["accounts import FILE"][1:3]),
+}
+NAMES = {"columns": "column", "date_format": "date-format"}
+
+
+def files_of(own, head: str, row: str):
+    """Yield what is wrong with each file, its bytes and the argument that mends it."""
+    for what, (content, argument) in own.items():
+        yield what, content.encode(), argument
+    for what, (content, argument) in BYTES.items():
+        yield what, content.replace(b"{head}", head.encode()).replace(b"{row}", row.encode()), argument
+
+
+def options_of(words: list[str]) -> set[str]:
+    command = typer.main.get_command(app)
+    for word in words:
+        command = getattr(command, "commands", {}).get(word, command)
+    return {name for parameter in command.params for name in parameter.opts}
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_commands_name_their_options(line, tmp_path, monkeypatch):
+    """Whatever is wrong with a file, the option that the message names is one of the command, and the right one."""
+    monkeypatch.chdir(tmp_path)
+    own, head, row, begin = COMMANDS[line]
+    words = line.split()
+    for what, content, argument in files_of(own, head, row):
+        Path("file.csv").write_bytes(content)
+        arguments = [word.replace("FILE", "file.csv") for word in words]
+        done = CliRunner().invoke(app, [*arguments, "--sandbox"])
+        said = f"{done.output}\n{done.exception}"
+        named = set(re.findall(r"(?<!\S)'?(--[a-z][a-z-]+)", said)) - {"--sandbox", "--apply"}
+        assert named == {begin + NAMES.get(argument, argument)}, (what, said)
+        assert named <= options_of(words)
+        assert re.search(r"\b(columns|decimal|date_format|encoding|delimiter)=", said) is None
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_readers_name_their_arguments(reader, tmp_path):
+    """In Python the same messages name what can be given in Python."""
+    read, own, head, row = READERS[reader]
+    for what, content, argument in files_of(own, head, row):
+        if what == "no category":
+            continue
+        path = tmp_path / "file.csv"
+        path.write_bytes(content)
+        try:
+            said = "\n".join(read(path).attrs["bktools"]["notes"])
+        except InputError as error:
+            said = str(error)
+        assert f"{argument}=" in said, what
+        assert re.search(r"(?<!\S)--[a-z]", said) is None
+
+
+def test_the_options_that_are_named_settle_it(tmp_path, monkeypatch):
+    """Copied from the messages one after the other, the options lead to a plan."""
+    monkeypatch.chdir(tmp_path)
+    row = f"{ENTRY};{COMPANY};;1,234;01/02/2026;gebucht;Größe\n"
+    text = "*My  Id;company_id;Kat;Betrag;Datum;Status;Text\n" + row
+    for line in ("export compose file.csv", "month-end --entries file.csv"):
+        arguments = shlex.split(line)
+        Path("file.csv").write_text(text, encoding="cp1252")
+        for heading in ("*My  Id", "Kat", None, None):
+            said = str(CliRunner().invoke(app, [*arguments, "--sandbox"]).exception)
+            words = re.search(r"--[a-z-]+ \S+", said)[0]
+            arguments += shlex.split(words.replace("HEADING", shlex.quote(heading)) if heading else words)
+        done = CliRunner().invoke(app, [*arguments, "--sandbox", "--out", "made"])
+        assert done.exception is None, done.output
+        assert "encoding 'cp1252'" in done.output
+        assert "taken as not approved: 'gebucht' (1)" in done.output
+        assert "not checked: employees (the entries have no employee_id)" in done.output
+        Path("made").rename("kept")
+        Path("kept").rename(arguments[0])
+
+
+def test_headings_are_quoted_for_the_shell(tmp_path, monkeypatch):
+    """An option that holds a heading of the file can be copied into a shell as it stands."""
+    monkeypatch.chdir(tmp_path)
+    Path("file.csv").write_text("Konto;Name;*Tax  Code\n0400;a;0.1\n", encoding="utf-8")
+    done = CliRunner().invoke(app, ["reconcile", "--chart", "file.csv", "--sandbox"])
+    assert "--column 'tax_code_external_id=*Tax Code'" in done.output
+    again = ["--column", "tax_code_external_id=*Tax Code"]
+    assert "tax rates" not in CliRunner().invoke(app, ["reconcile", "--chart", "file.csv", "--sandbox", *again]).output
+
+
+def test_a_malformed_mapping_names_its_option(tmp_path, monkeypatch):
+    """What is no field=HEADING is told with the option that was given."""
+    done = CliRunner().invoke(app, ["month-end", "--sandbox", "--entry-column", "id"])
+    assert str(done.exception).startswith("--entry-column takes field=HEADING")
+
+
+def test_no_reader_is_written_for_a_command():
+    """Rooms that are called from Python and from commands hold no option's name."""
+    wrong = [
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.value!r}"
+        for room in ("inputs", "tables")
+        for path in (ROOT / room).glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.search(r"(?<!\S)--[a-z]", node.value)
+    ]
+    assert wrong == []
