@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -88,6 +89,6 @@ def deliver(
     if csv is not None or parquet is None:
         frame = load(company, **arguments)
         hand_over(frame, columns, csv, profile)
-    if csv is None and parquet is None:
-        # Not among the rows that a program reads.
-        typer.echo(counted(len(frame), "row"), err=True)
+    # A program counts for itself.
+    if csv is None and parquet is None and sys.stdout.isatty():
+        typer.echo(counted(len(frame), "row"))

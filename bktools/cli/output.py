@@ -10,7 +10,10 @@ from bktools.errors import StorageError
 
 
 class _Told(io.FileIO):
-    """A file whose first failed write is an error of ours; what comes after it is dropped."""
+    """A file whose first failed write is an error of ours; what comes after it is dropped.
+
+    A reader that goes away (`| head`) has read enough: the command goes on, because it may be writing to the service.
+    """
 
     _has_failed = False
 
@@ -21,7 +24,8 @@ class _Told(io.FileIO):
         try:
             return super().write(data)
         except BrokenPipeError:
-            raise
+            self._has_failed = True
+            return len(data)
         except OSError as error:
             self._has_failed = True
             raise StorageError(f"the output cannot be written: {error.strerror}") from error
@@ -35,4 +39,7 @@ def tell_failed_output() -> None:
     # A terminal is never full, and some are more than a file.
     if not sys.stdout.isatty():
         file = io.BufferedWriter(_Told(sys.stdout.fileno(), "wb", closefd=False))
-        sys.stdout = io.TextIOWrapper(file, sys.stdout.encoding, sys.stdout.errors)
+        out = sys.stdout
+        sys.stdout = io.TextIOWrapper(
+            file, out.encoding, out.errors, line_buffering=out.line_buffering, write_through=out.write_through
+        )

@@ -25,5 +25,5 @@ def test_totals_by_company_and_currency(capsys: pytest.CaptureFixture[str]):
         }
     )
     _say_plan(bktools.compose_export_jobs(entries))
-    rows = [line.split() for line in capsys.readouterr().out.splitlines() if company in line]
-    assert rows == [[company, "EUR", "2", "10.30"], [company, "USD", "1"]]
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines() if company in line]
+    assert rows == [[company, "EUR", "2", "10.30"], [company, "USD", "1", ""]]

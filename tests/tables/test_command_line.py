@@ -23,7 +23,7 @@ def run(*words):
 
 def test_categories_to_the_terminal_and_to_files(tmp_path):
     """The same table comes to the terminal, to CSV and to Parquet."""
-    assert "240 rows" in run("categories")
+    assert run("categories").count("\n") == 1 + 240
     csv, parquet = tmp_path / "c.csv", tmp_path / "c.parquet"
     said = run("categories", "--company", "all", "--csv", str(csv), "--parquet", str(parquet))
     rows = pq.read_table(parquet)
@@ -35,7 +35,7 @@ def test_categories_to_the_terminal_and_to_files(tmp_path):
 
 
 def test_employees_and_their_filters():
-    assert "27 rows" in run("employees")
+    assert run("employees").count("\n") == 1 + 27
     assert "none" in run("employees", "--email", "nobody@example.com")
 
 
