@@ -46,11 +46,13 @@ def test_ctrl_c_says_what_was_kept_and_the_next_run_goes_on(run, samples, tmp_pa
         assert set(server.accepted_entries().values()) == {1}
 
 
-def test_a_reader_that_goes_away_is_no_error_to_read(run):
-    """A pipe whose reader has read enough (head) ends the command without a word."""
+def test_a_reader_that_goes_away_stops_nothing(run):
+    """A pipe whose reader has read enough (head): the close is made to its end, and nothing more is said."""
     reading, writing = os.pipe()
     os.close(reading)
-    command = [sys.executable, "-m", "bktools", "config", "--sandbox"]
-    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+    command = [sys.executable, "-u", "-m", "bktools", "month-end", "--sandbox", "--apply"]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False, timeout=120)
     os.close(writing)
-    assert (done.returncode, done.stderr) == (Exit.FAILED, "")
+    assert (done.returncode, done.stderr) == (Exit.DONE, "")
+    assert Path("month-end-2026-10", "manifest.json").is_file()
+    assert "ACCEPTED" in run("export", "history", "--sandbox").stdout

@@ -11,9 +11,7 @@ import pytest
 
 from bktools.cli.exits import Exit
 
-PROGRAM = (
-    "from bktools.cli import main; from bktools.cli.output import tell_failed_output; tell_failed_output(); main()"
-)
+PROGRAM = "from bktools.cli import main; main()"
 
 
 def run(*arguments, stdout, **variables):
