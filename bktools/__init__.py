@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from bktools.reports.coverage import plot_coverage, plot_reconciliation
     from bktools.reports.excel import to_excel
     from bktools.reports.export_value import plot_ageing, plot_export_value
+    from bktools.reports.outcomes import Outcomes
     from bktools.service import Service
     from bktools.submit import create_accounts, submit_export_jobs
     from bktools.tables.compare import compare_categories
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ExportPlan": "bktools.export",
+    "Outcomes": "bktools.reports.outcomes",
     "Reconciliation": "bktools.reconcile",
     "Sandbox": "bktools.conversation",
     "Service": "bktools.service",
@@ -70,6 +72,7 @@ _HOMES = {
 
 __all__ = [
     "ExportPlan",
+    "Outcomes",
     "Reconciliation",
     "Sandbox",
     "Service",

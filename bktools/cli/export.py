@@ -106,7 +106,8 @@ def compose(
             read,
             selection=select,
             **_known(service, [only] if only else read["company_id"].unique().tolist()),
-            history=load_export_jobs(only, entries=True, service=service),
+            # Of all companies: an entry that went out for another one is not sent again.
+            history=load_export_jobs(entries=True, service=service),
             company=only,
             max_entries=max_entries,
             employee_id=employee,
@@ -119,6 +120,8 @@ def compose(
     if csv is not None:
         plan.to_csv(csv, profile)
     again = f"bktools export submit {shlex.quote(str(file))}{same(environment, sandbox=sandbox)}"
+    if plan.batches.empty:
+        again = "repair what is not ready, then compose again; there is nothing to submit"
     typer.echo(f"\nWritten to {file}; nothing was sent. Next: {again}")
 
 

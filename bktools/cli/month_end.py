@@ -11,6 +11,7 @@ import typer
 
 from bktools.caller import command
 from bktools.cli.exits import Exit
+from bktools.cli.loading import Profile
 from bktools.cli.options import (
     READS_ENTRIES_BESIDE_CHART,
     READS_FILE,
@@ -68,7 +69,7 @@ def month_end(
     wait: Annotated[
         float, typer.Option("--wait", min=0, help="Seconds to wait while an export job of the company is in progress.")
     ] = 300.0,
-    profile: Annotated[str, typer.Option("--profile", help="Of the CSV files: excel, excel-eu or machine.")] = "excel",
+    profile: Profile = "excel",
 ) -> None:
     """Close a month: load, reconcile, create accounts, export the entries that are ready, write the folder.
 
@@ -77,11 +78,12 @@ def month_end(
 
     Example: bktools month-end --sandbox --apply
     """
+    from bktools.frames.delimited import profile_named
     from bktools.reports.closing import MONTH, close_month
 
     if month is not None and not MONTH.match(month):
         raise ArgumentError("--month", "must be a month such as 2026-10", month)
-    _check_profile(profile)
+    profile_named(profile)
     files = _Files(
         chart,
         entries,
@@ -169,13 +171,6 @@ def _said() -> Callable[[str, Any], None]:
         "jobs": lambda frame: _say("export jobs", counts(frame["outcome"]) or "none"),
     }
     return lambda step, result: steps[step](result)
-
-
-def _check_profile(profile: str) -> None:
-    from bktools.frames.delimited import PROFILES
-
-    if profile not in PROFILES:
-        raise ArgumentError("--profile", f"must be one of {', '.join(PROFILES)}", profile)
 
 
 def _say(step: str, text: str) -> None:

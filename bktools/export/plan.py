@@ -249,8 +249,9 @@ class ExportPlan:
         )
 
     def _headline(self) -> str:
+        ready = f"{len(self.rows):,} entr{'y' if len(self.rows) == 1 else 'ies'} ready"
         batches = f"{len(self.batches):,} batch{'' if len(self.batches) == 1 else 'es'}"
-        return f"{len(self.rows):,} entries ready in {batches}, {len(self.not_ready):,} not ready"
+        return f"{ready} in {batches}, {len(self.not_ready):,} not ready"
 
     def _reasons(self) -> list[tuple[int, str, str]]:
         messages = dict(zip(self.not_ready["reason"], self.not_ready["message"], strict=True))

@@ -21,7 +21,7 @@ import bktools, pandas as pd
 evil = {EVIL!r}
 entries = bktools.read_entries("sample/accounting_entries.csv").head(5).assign(description=evil, currency=evil)
 picker = bktools.pick_entries(entries, selection=[True] * 5)
-display(picker, bktools.compose_export_jobs(entries.assign(category_id=evil)), bktools.reports.outcomes.Outcomes(
+display(picker, bktools.compose_export_jobs(entries.assign(category_id=evil)), bktools.Outcomes(
     pd.DataFrame({{"outcome": [evil], "message": [evil]}})))
 """
 

@@ -57,7 +57,8 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         bktools.plot_ageing(plan, as_of=dt.date(2026, 10, 31))
         table: Path = bktools.to_csv(jobs, folder / "jobs.csv", profile="excel-eu")
         workbook: Path = bktools.to_excel({"created": created, "jobs": jobs}, folder / "close.xlsx")
-        print(code, table, workbook)
+        outcomes: list[str] = bktools.Outcomes(jobs).next_steps
+        print(code, table, workbook, outcomes)
         return jobs
 
 
