@@ -3,32 +3,40 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from typing import Any
 
 from bktools.errors import StorageError
 
 
-class _Told(io.FileIO):
-    """A file whose first failed write is an error of ours; what comes after it is dropped.
+class _Told(io.BufferedIOBase):
+    """Standard output whose first failed write is an error of ours; what comes after it is dropped.
 
     A reader that goes away (`| head`) has read enough: the command goes on, because it may be writing to the service.
+    Nothing is held here, so that a Ctrl-C in the midst of a write does not have it written again.
     """
 
-    _has_failed = False
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+        self._has_failed = False
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._handle
 
     def write(self, data: Any) -> int:
-        if self._has_failed:
-            # What is left in buffers when the process ends.
-            return len(data)
-        try:
-            return super().write(data)
-        except BrokenPipeError:
-            self._has_failed = True
-            return len(data)
-        except OSError as error:
-            self._has_failed = True
-            raise StorageError(f"the output cannot be written: {error.strerror}") from error
+        left = memoryview(data)
+        while left and not self._has_failed:
+            try:
+                left = left[os.write(self._handle, left) :]
+            except OSError as error:
+                self._has_failed = True
+                if not isinstance(error, BrokenPipeError):
+                    raise StorageError(f"the output cannot be written: {error.strerror}") from error
+        return len(data)
 
 
 def tell_failed_output() -> None:
@@ -38,8 +46,8 @@ def tell_failed_output() -> None:
     sys.stdout.reconfigure(errors="backslashreplace")
     # A terminal is never full, and some are more than a file.
     if not sys.stdout.isatty():
-        file = io.BufferedWriter(_Told(sys.stdout.fileno(), "wb", closefd=False))
         out = sys.stdout
         sys.stdout = io.TextIOWrapper(
-            file, out.encoding, out.errors, line_buffering=out.line_buffering, write_through=out.write_through
-        )
+            _Told(out.fileno()), out.encoding, out.errors,
+            line_buffering=out.line_buffering, write_through=out.write_through,
+        )  # fmt: skip
