@@ -1,7 +1,11 @@
 """The engines that a reconciliation runs on, each with how frames come in and rows come out."""
 
+import importlib.util
+import shutil
+
 import duckdb
 import pyarrow as pa
+import pytest
 
 from bktools.frames import schema
 
@@ -82,3 +86,22 @@ class PySpark:
     def rows(self, frame):
         """Return the rows of a frame as tuples."""
         return [tuple(row) for row in frame.collect()]
+
+
+def _needs(engine, module, extra):
+    missing = importlib.util.find_spec(module) is None
+    return pytest.param(engine, marks=pytest.mark.skipif(missing, reason=f"{module} comes with bktools[{extra}]"))
+
+
+IN_PROCESS = [Pandas, DuckDB, _needs(Polars, "polars", "bench")]
+
+PYSPARK = pytest.param(
+    PySpark,
+    marks=[
+        pytest.mark.skipif(importlib.util.find_spec("pyspark") is None, reason="pyspark comes with bktools[spark]"),
+        pytest.mark.skipif(shutil.which("java") is None, reason="PySpark needs Java 17 or newer on the path"),
+        # pyspark says so of itself when it is handed Arrow tables.
+        pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+        pytest.mark.xdist_group("pyspark"),
+    ],
+)
