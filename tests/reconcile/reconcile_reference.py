@@ -260,7 +260,7 @@ def _cover(find, chart_by, known, categories, verbs, goners):
         if names[row["company_id"], row["name"]] > 1:
             find("category_name_duplicate", warning, "none", row, **of, field="name", service_value=row["name"])
         if erp_tax is not None and row["tax_code_id"] is None:
-            find("category_without_tax_code", warning, "none", row, **of, field="tax_code_id", erp_value=erp_tax)
+            find("category_without_tax_code", "info", "none", row, **of, field="tax_code_id", erp_value=erp_tax)
         if erp_tax is not None and len(taxed[row["company_id"], row["tax_code_id"]]) > 1:
             find(
                 "category_tax_code_ambiguous",
