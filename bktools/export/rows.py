@@ -5,12 +5,9 @@ An entry takes less than half of what it takes as a row of text; `whole` makes t
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import pyarrow as pa
 
-Array = np.ndarray[Any, np.dtype[Any]]
+from bktools.export.identity import Array
 
 CODES = ("batch_id", "company_id", "currency", "category_id", "employee_id", "status")
 

@@ -16,7 +16,7 @@ from bktools.contract import rules
 from bktools.conversation import conversation
 from bktools.errors import ArgumentError, InputError
 from bktools.export import compose_export_jobs
-from bktools.frames.delimited import PROFILES
+from bktools.frames.delimited import profile_named
 from bktools.journal.accounts import load_accounts
 from bktools.journal.export_jobs import load_export_jobs
 from bktools.reconcile import reconcile_accounts
@@ -104,8 +104,7 @@ def close_month(
     begun_at = dt.datetime.now(dt.UTC)
     service = conversation(service)
     company = _company(company, service)
-    if profile not in PROFILES:
-        raise ArgumentError("profile", f"must be one of {', '.join(PROFILES)}", profile)
+    profile_named(profile)
     period = _month_of(entries) if month is None else _month(month)
     in_period = _up_to(entries, period)
     # Everything that can be wrong with arguments and folders is found before anything is sent.

@@ -1,14 +1,17 @@
-"""A conversation with a service on bare sockets."""
+"""Conversations with a service: on bare sockets, and on the command line."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
 from raw_service import Answer, RawService
+from typer.testing import CliRunner
 
 import bktools
+from bktools.cli.app import app
 from bktools.service import Service
 from bktools.service import service as service_module
 from bktools.service.transport import Limits
@@ -25,3 +28,19 @@ def talking(monkeypatch, tmp_path) -> Callable:
             yield raw, service
 
     return start
+
+
+@pytest.fixture
+def run(sandbox, service, monkeypatch, tmp_path) -> Callable[[str], tuple[int, str]]:
+    """A function that runs a command against the test's sandbox, in a folder of its own, and gives code and output."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BKTOOLS_BASE_URL", sandbox.server.base_url)
+    monkeypatch.setenv("BKTOOLS_TOKEN", sandbox.server.token)
+
+    def command(line: str) -> tuple[int, str]:
+        result = CliRunner().invoke(app, shlex.split(line))
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result.exit_code, result.output
+
+    return command

@@ -6,7 +6,6 @@ import hashlib
 import io
 import json
 import re
-import shlex
 import sqlite3
 import zipfile
 from contextlib import closing
@@ -15,28 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from entries_by_hand import entries_of
-from typer.testing import CliRunner
 
-from bktools.cli.app import app
 from bktools.cli.exits import Exit
 from bktools.errors import PlanError, StorageError
 from bktools.sandbox.faults import Fault
-
-
-@pytest.fixture
-def run(sandbox, service, monkeypatch, tmp_path):
-    """A function that runs a command against the test's sandbox and gives exit code and output."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("BKTOOLS_BASE_URL", sandbox.server.base_url)
-    monkeypatch.setenv("BKTOOLS_TOKEN", sandbox.server.token)
-
-    def command(line: str) -> tuple[int, str]:
-        result = CliRunner().invoke(app, shlex.split(line))
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        return result.exit_code, result.output
-
-    return command
 
 
 @pytest.fixture

@@ -3,34 +3,16 @@
 from __future__ import annotations
 
 import re
-import shlex
 
 import pandas as pd
 import pytest
 from entries_by_hand import entries_of
-from typer.testing import CliRunner
 
 import bktools
-from bktools.cli.app import app
 from bktools.cli.exits import Exit
 from bktools.errors import ArgumentError, JournalError
 from bktools.frames.schema import EXPORT_EVENTS
 from bktools.sandbox.faults import Fault
-
-
-@pytest.fixture
-def run(sandbox, service, monkeypatch):
-    """A function that runs a command against the test's sandbox and gives exit code and both outputs."""
-    monkeypatch.setenv("BKTOOLS_BASE_URL", sandbox.server.base_url)
-    monkeypatch.setenv("BKTOOLS_TOKEN", sandbox.server.token)
-
-    def command(line: str) -> tuple[int, str]:
-        result = CliRunner().invoke(app, shlex.split(line))
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        return result.exit_code, result.output
-
-    return command
 
 
 @pytest.fixture
