@@ -124,7 +124,9 @@ class Sandbox:
                 folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bktools-")))
             else:
                 folder = Path(self._folder)
-            settings = load_settings(SANDBOX, env={}, data_dir=folder / "data", cache_dir=folder / "cache")
+            settings = load_settings(
+                SANDBOX, env={}, data_dir=folder / "data", cache_dir=folder / "cache", marks_dir=folder / "marks"
+            )
             self.server = Server(settings.state_dir, **self._options).start()
             stack.callback(self.server.stop)
             service = stack.enter_context(Service(_at(self.server, settings)))

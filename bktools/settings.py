@@ -23,6 +23,7 @@ from urllib.parse import SplitResult, urlsplit
 import platformdirs
 
 from bktools import views
+from bktools.addresses import normalised
 from bktools.errors import ConfigurationError
 
 SANDBOX = "sandbox"
@@ -171,6 +172,8 @@ class Settings:
         The company meant when none is named.
     cache_dir, data_dir : Path
         Snapshots may be deleted; the data folder holds the journal and may not.
+    marks_dir : Path
+        Outside of the data folder: marks of what was sent, by which an old copy of the journal is noticed.
     requests_per_minute : int
         What the client keeps itself under; 0 for no limit.
     proxy : Secret, optional
@@ -195,6 +198,7 @@ class Settings:
     ca_bundle: Path | None = _setting(_path)
     cache_dir: Path = _setting(_path, default=Path())
     data_dir: Path = _setting(_path, default=Path())
+    marks_dir: Path = _setting(_path, default=Path())
     sources: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
@@ -204,9 +208,9 @@ class Settings:
 
     @property
     def identity(self) -> str:
-        """What the journal and the snapshots hang on: the address, whatever the environment is called."""
-        # The sandbox listens on another port at each start, and is the same service all the same.
-        return SANDBOX if self.is_sandbox else str(self.base_url)
+        """The service that journal and snapshots belong to: its normalised address, whatever its name or spelling."""
+        # The sandbox listens on another port at each start, and is the same service.
+        return SANDBOX if self.is_sandbox else normalised(str(self.base_url))
 
     @property
     def folder_name(self) -> str:
@@ -251,6 +255,7 @@ class Overrides(TypedDict, total=False):
     ca_bundle: str | os.PathLike[str] | None
     cache_dir: str | os.PathLike[str] | None
     data_dir: str | os.PathLike[str] | None
+    marks_dir: str | os.PathLike[str] | None
 
 
 SETTINGS = {item.name: item for item in fields(Settings) if "read" in item.metadata}
@@ -357,6 +362,9 @@ def _default(name: str, environment: str) -> Any:
         return platformdirs.user_cache_path("bktools")
     if name == "data_dir":
         return platformdirs.user_data_path("bktools")
+    if name == "marks_dir":
+        # A name of its own: on some systems state and data share a folder.
+        return platformdirs.user_state_path("bktools-marks")
     if name == "requests_per_minute" and environment == SANDBOX:
         return 0
     return SETTINGS[name].default

@@ -1,0 +1,59 @@
+"""Compares addresses of a service, whatever their spelling."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from posixpath import normpath
+from urllib.parse import quote, unquote, urlsplit
+
+DEFAULT_PORTS = {"http": 80, "https": 443}
+LOOPBACK = "localhost"
+
+_NAME = re.compile(r"[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?")
+# What a path may hold without an escape (RFC 3986, section 3.3).
+_PLAIN_IN_PATH = "/-._~!$&'()*+,;=:@"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine: `localhost`, 127.0.0.0/8 or ::1, in any spelling."""
+    name = host.strip("[]").lower().rstrip(".")
+    try:
+        found = ipaddress.ip_address(name)
+    except ValueError:
+        return name == LOOPBACK
+    mapped = getattr(found, "ipv4_mapped", None)
+    return found.is_loopback or (mapped is not None and mapped.is_loopback)
+
+
+def normalised(address: str) -> str:
+    """Return the one spelling of an HTTP address: the same text for the same service.
+
+    Scheme and host in lower case, no trailing dot, no default port, one name for loopback, a path without `.`, `..`,
+    repeated or trailing slashes and needless escapes.
+
+    Parameters
+    ----------
+    address : str
+        An address that `bktools.settings` accepts: scheme, host, optional port and path.
+
+    Examples
+    --------
+    >>> normalised("HTTPS://API.example.com.:443/books/./v1//")
+    'https://api.example.com/books/v1'
+    >>> normalised("http://127.0.0.1:8765") == normalised("http://localhost:8765/")
+    True
+    """
+    parts = urlsplit(address.strip())
+    scheme = parts.scheme.lower()
+    host = (parts.hostname or "").rstrip(".")
+    if is_loopback(host):
+        host = LOOPBACK
+    elif not _NAME.fullmatch(host) or host.replace(".", "").isdigit():
+        found = ipaddress.ip_address(host)
+        host = f"[{found.compressed}]" if found.version == 6 else found.compressed  # noqa: PLR2004 - IPv6
+    port = "" if parts.port in {None, DEFAULT_PORTS.get(scheme)} else f":{parts.port}"
+    path = quote(unquote(parts.path), safe=_PLAIN_IN_PATH)
+    # A leading "//" keeps its meaning in `normpath`; here it has none.
+    path = normpath("/" + path.lstrip("/")) if path.strip("/") else ""
+    return f"{scheme}://{host}{port}{'' if path == '/' else path}"
