@@ -51,7 +51,8 @@ GROUND = {"errors", "addresses", "views", "caller"}
 
 ONLY_IN = {
     "httpx": ("service/",),
-    "sqlite3": ("sandbox/store.py", "sandbox/wal.py", "journal/"),
+    "sqlite3": ("sandbox/store.py", "sandbox/wal.py"),
+    "apsw": ("journal/",),
     "matplotlib": ("figures.py", "reports/", "reconcile/", "widgets/"),
 }
 

@@ -23,6 +23,7 @@ from bktools.cli.options import (
     Environment,
     FileDelimiter,
     FileEncoding,
+    OthersExport,
     Sandbox,
     conversation,
     one_of,
@@ -85,7 +86,7 @@ def compose(
     from bktools.frames.delimited import profile_named
     from bktools.inputs.entries import read_entries
     from bktools.journal.export_jobs import load_export_jobs
-    from bktools.journal.journal import this_process
+    from bktools.journal.file import this_process
 
     profile_named(profile)
     with conversation(environment, sandbox=sandbox, company=company) as service:
@@ -135,8 +136,9 @@ def submit(
     wait: Annotated[
         float, typer.Option("--wait", min=0, help="Seconds to wait while an export job of the company is in progress.")
     ] = 300.0,
+    others_export: OthersExport = False,
 ) -> None:
-    """Submit a plan, each batch once; without --apply, show what would happen. Run again, it goes on.
+    """Submit a plan, each batch once; without --apply, show what would happen. Safe to re-run: resumes where it stopped.
 
     Example: bktools export submit october.plan --apply
     """
@@ -154,7 +156,7 @@ def submit(
             )
         typer.echo(f"Composed by {read.made_by}, {read.made_at}")
         _say_plan(read.plan)
-        sent = submit_export_jobs(read.plan, apply=apply, wait=wait, service=service)
+        sent = submit_export_jobs(read.plan, apply=apply, wait=wait, others_export=others_export, service=service)
     typer.echo("")
     _say_outcomes(sent)
     if not apply:

@@ -4,13 +4,45 @@ from __future__ import annotations
 
 import datetime as dt
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bktools.cli.options import Environment, Sandbox, conversation
+from bktools.cli.exits import Exit
+from bktools.cli.options import Environment, Sandbox, same
+from bktools.errors import ArgumentError
 
-app = typer.Typer(help="The journal: the only memory of what was sent.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from bktools.settings import Settings
+
+app = typer.Typer(help="The journal: the only memory of what was sent.", invoke_without_command=True)
+
+By = Annotated[str | None, typer.Option("--by", help="Your name; kept for good.")]
+
+
+@app.callback()
+def show(context: typer.Context, environment: Environment = None, sandbox: Sandbox = False) -> None:
+    """Show which journal is used here, for which addresses, and how many batches are in which state.
+
+    Example: bktools journal
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from bktools.journal.journal import Journal
+
+    with Journal(_settings(environment, sandbox=sandbox)) as journal:
+        states = journal.rows("SELECT state, count(*) AS batches FROM batches GROUP BY state ORDER BY state")
+        rows = [
+            ("journal", journal.id),
+            ("file", journal.path),
+            ("marks", ", ".join(map(str, journal.marks.places))),
+            *(("address", address) for address in journal.addresses()),
+            ("events", journal.last_event()["event_id"]),
+            *((row["state"], row["batches"]) for row in states),
+            *(("other", f"{other}: {journal.others.relation(other) or 'unknown'}") for other in journal.others.all()),
+        ]
+    for name, value in rows:
+        typer.echo(f"{name:<10} {value}")
 
 
 @app.command("backup")
@@ -26,6 +58,94 @@ def backup(
     from bktools.journal.journal import Journal
 
     path = target or Path(f"bktools-journal-{dt.datetime.now(dt.UTC):%Y%m%dT%H%M%SZ}.sqlite")
-    with conversation(environment, sandbox=sandbox) as service, Journal(service.settings) as journal:
+    with Journal(_settings(environment, sandbox=sandbox)) as journal:
         journal.backup(path)
         typer.echo(f"{journal.path} was copied to {path}")
+
+
+@app.command("restore")
+def restore(
+    source: Annotated[
+        Path | None, typer.Argument(help="The backup. By default the journal goes on with the file that is there.")
+    ] = None,
+    by: By = None,
+    environment: Environment = None,
+    sandbox: Sandbox = False,
+) -> None:
+    """Put a backup of the journal back. What was sent after it was made is in doubt until a person settles it.
+
+    Example: bktools journal restore bktools-journal-20261031T180000Z.sqlite --by Ada
+    """
+    from bktools.journal.restore import restore as put_back
+
+    done = put_back(_settings(environment, sandbox=sandbox), source, by=_named(by))
+    typer.echo(f"{done.path} was restored" + (f" from {source}" if source else ""))
+    if done.set_aside is not None:
+        typer.echo(f"The file that was there is kept as {done.set_aside}")
+    if done.in_doubt:
+        typer.echo(
+            f"{len(done.in_doubt)} batches are in doubt; bktools export status{same(environment, sandbox=sandbox)} says "
+            "how to settle each"
+        )
+
+
+@app.command("verify")
+def verify(environment: Environment = None, sandbox: Sandbox = False) -> None:
+    """Check every page of the journal, its events, and the marks of what was sent.
+
+    Example: bktools journal verify
+    """
+    from bktools.journal.journal import Journal
+
+    with Journal(_settings(environment, sandbox=sandbox)) as journal:
+        problems = journal.problems()
+        events, path = journal.last_event()["event_id"], journal.path
+    for problem in problems:
+        typer.echo(problem)
+    if problems:
+        raise typer.Exit(Exit.JOURNAL)
+    typer.echo(f"{path} is whole: {events} events, and the marks agree")
+
+
+@app.command("addresses")
+def addresses(
+    is_same: Annotated[
+        str | None, typer.Option("--same", help="Address or id of a journal that is of the same service.")
+    ] = None,
+    other: Annotated[
+        str | None, typer.Option("--other", help="Address or id of a journal that is of another service.")
+    ] = None,
+    by: By = None,
+    environment: Environment = None,
+    sandbox: Sandbox = False,
+) -> None:
+    """Show the addresses of the journal and the other journals known here, or say how they belong together.
+
+    Example: bktools journal addresses --same https://books.example.com --by Ada
+    """
+    from bktools.journal.journal import Journal
+    from bktools.journal.others import OTHER, SAME
+
+    if is_same and other:
+        raise ArgumentError("--same", "cannot be combined with --other")
+    with Journal(_settings(environment, sandbox=sandbox)) as journal:
+        if is_same or other:
+            name, relation = (is_same, SAME) if is_same else (other, OTHER)
+            typer.echo(journal.others.say(str(name), relation, _named(by)))
+            return
+        for address in journal.addresses():
+            typer.echo(f"{address}  this journal")
+        for found in journal.others.all():
+            typer.echo(f"{found}  {journal.others.relation(found) or 'nobody has said yet what it is'}")
+
+
+def _settings(environment: str | None, *, sandbox: bool) -> Settings:
+    from bktools.settings import load_settings
+
+    return load_settings("sandbox" if sandbox else environment)
+
+
+def _named(by: str | None) -> str:
+    if by is None or not by.strip():
+        raise ArgumentError("--by", "must name who says so")
+    return by.strip()

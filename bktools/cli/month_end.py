@@ -27,6 +27,7 @@ from bktools.cli.options import (
     EntryDelimiter,
     EntryEncoding,
     Environment,
+    OthersExport,
     Sandbox,
     conversation,
     the_company,
@@ -69,6 +70,7 @@ def month_end(
     wait: Annotated[
         float, typer.Option("--wait", min=0, help="Seconds to wait while an export job of the company is in progress.")
     ] = 300.0,
+    others_export: OthersExport = False,
     profile: Profile = "excel",
 ) -> None:
     """Close a month: load, reconcile, create accounts, export the entries that are ready, write the folder.
@@ -110,6 +112,7 @@ def month_end(
             apply=apply,
             max_entries=max_entries,
             wait=wait,
+            others_export=others_export,
             profile=profile,
             seen=_said(),
             service=service,

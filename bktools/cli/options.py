@@ -60,6 +60,10 @@ FileEncoding = Annotated[str | None, typer.Option("--encoding", help="Of the fil
 Decimal = Annotated[str | None, typer.Option("--decimal", help="Decimal mark of the amounts: . or ,")]
 DateFormat = Annotated[str | None, typer.Option("--date-format", help="Of the dates, such as %d/%m/%Y.")]
 Apply = Annotated[bool, typer.Option("--apply", help="Do it. Without this, it is planned and nothing is written.")]
+OthersExport = Annotated[
+    bool,
+    typer.Option("--others-export", help="People also export by hand: wait for a job in progress, it may be theirs."),
+]
 
 # How the readers' messages name these options.
 READS_FILE = {"columns": "--column", "delimiter": "--delimiter", "encoding": "--encoding"}

@@ -69,7 +69,7 @@ def compose_export_jobs(
     employees : DataFrame, optional
         As `load_employees` returns it.
     history : DataFrame, optional
-        As `load_export_jobs(entries=True)` returns it.
+        As `load_export_jobs(entries=True)` returns it. The plan then belongs to that journal: another one refuses it.
     company : str, optional
         UUID of the one company to export; all companies of the entries by default.
     max_entries : int
@@ -143,7 +143,13 @@ def compose_export_jobs(
         unchecked=unchecked(rows.column_names, **beside),
         plan_id=plan_digest(batches.column("batch_id").to_pylist(), options),
         provenance=provenance,
+        journal=_journal_of(history),
     )
+
+
+def _journal_of(history: Any) -> str:
+    """Return the identity of the journal that a history was read from, "" where it does not say."""
+    return str(getattr(history, "attrs", {}).get("bktools", {}).get("journal", ""))
 
 
 def _told(entries: Any, selection: Any, company: str | None, beside: dict[str, Any]) -> tuple[pa.Table, pa.Table]:

@@ -73,6 +73,9 @@ class ExportPlan:
         Digest of batches and options; the same entries give the same plan.
     provenance : dict
         Where the entries came from.
+    journal : str
+        Identity of the journal whose history it was composed with; another journal refuses it. "" where it was composed
+        without history.
 
     Examples
     --------
@@ -94,6 +97,7 @@ class ExportPlan:
     unchecked: tuple[str, ...]
     plan_id: str
     provenance: dict[str, Any] = field(default_factory=dict)
+    journal: str = ""
 
     @cached_property
     def entries(self) -> pd.DataFrame:

@@ -26,7 +26,7 @@ from bktools.export.plan import SENT, ExportOptions, ExportPlan, totals_of
 from bktools.export.rows import compact, whole
 from bktools.frames.schema import TEXT, to_arrow, to_pandas
 
-VERSION = 1
+VERSION = 2
 HEAD = "plan.json"
 FRAMES = ("batches", "entries", "not_ready")
 TEXTS = (TEXT, pa.dictionary(pa.int32(), TEXT))
@@ -79,6 +79,7 @@ def write_plan(plan: ExportPlan, path: Path, *, made_for: str, made_by: str) -> 
         "version": VERSION,
         "plan_id": plan.plan_id,
         "made_for": made_for,
+        "journal": plan.journal,
         "made_by": made_by,
         "made_at": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         "options": asdict(plan.options),
@@ -171,6 +172,7 @@ def _plan(head: dict[str, Any], frames: dict[str, pa.Table]) -> ExportPlan:
         unchecked=tuple(head["unchecked"]),
         plan_id=head["plan_id"],
         provenance=provenance,
+        journal=str(head["journal"]),
     )
 
 

@@ -17,7 +17,8 @@ from bktools.errors import ArgumentError, InputError
 from bktools.frames.schema import ACCOUNTS, to_arrow, to_pandas
 from bktools.inputs.accounts import read_accounts
 from bktools.inputs.columns import Columns
-from bktools.journal.journal import Journal, now, record_event
+from bktools.journal.file import now, record_event
+from bktools.journal.journal import Journal
 from bktools.service import Service
 
 KEY = ("company_id", "external_id")
@@ -48,18 +49,16 @@ def record_accounts(journal: Journal, rows: Iterable[Mapping[str, Any]]) -> None
     with journal.transaction() as connection:
         for row in rows:
             key = tuple(row[name] for name in KEY)
-            found = connection.execute(
-                "SELECT state FROM accounts WHERE company_id = ? AND external_id = ?", key
-            ).fetchone()
+            found = journal.rows("SELECT state FROM accounts WHERE company_id = ? AND external_id = ?", *key)
             said = [name for name in KNOWN if name in row]
             names = (*KEY, *said, "updated_at")
             updates = ", ".join(f"{name} = excluded.{name}" for name in names[2:])
             connection.execute(
-                f"INSERT INTO accounts ({', '.join(names)}) VALUES ({', '.join('?' * len(names))}) "  # noqa: S608 - our own names
+                f"INSERT INTO accounts ({', '.join(names)}) VALUES ({', '.join('?' * len(names))}) "
                 f"ON CONFLICT (company_id, external_id) DO UPDATE SET {updates}",
                 [*key, *(row[name] for name in said), stamp],
             )
-            before = found["state"] if found else None
+            before = found[0]["state"] if found else None
             record_event(connection, "account", json.dumps(key), before, row["state"], row.get("message"))
 
 

@@ -2,44 +2,24 @@
 
 from __future__ import annotations
 
-import sqlite3
-
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.contract import rules
 from bktools.conversation import conversation
-from bktools.errors import ArgumentError, JournalError
+from bktools.errors import ArgumentError
 from bktools.frames.schema import EXPORT_EVENTS, EXPORT_JOBS, EXPORTED_ENTRIES, TEXT, to_pandas
-from bktools.journal.batches import how_to_settle, recover, settle, state_of
+from bktools.journal.doubts import how_to_settle
+from bktools.journal.file import Row
 from bktools.journal.journal import Journal
-from bktools.journal.lock import sending_for
 from bktools.service import Service
 
 RESOLVED = {"accepted": "ACCEPTED", "released": "RELEASED"}
 
 ROWS_AT_ONCE = 50_000
 
-_WANTED = "(? IS NULL OR company_id = ?) AND (? IS NULL OR batch_id = ?)"
-_BATCHES = f"""
-    SELECT *, json_extract(job, '$.status') AS job_status FROM batches WHERE {_WANTED} ORDER BY planned_at, batch_id
-"""  # noqa: S608 - words of this file alone, as below
-_IN_DOUBT = f"SELECT * FROM batches WHERE {_WANTED} AND state = 'UNKNOWN' ORDER BY sent_at, batch_id"  # noqa: S608
-_ENTRIES = f"""
-    SELECT entry_id, batch_id, company_id, state, job_id, sent_at FROM batches JOIN batch_entries USING (batch_id)
-    WHERE {_WANTED} ORDER BY planned_at, batch_id, entry_id
-"""  # noqa: S608
-_EVENTS = f"""
-    SELECT at, batch_id, company_id, before, after, events.message, done_by
-    FROM events JOIN batches ON subject = 'batch' AND batch_id = subject_id WHERE {_WANTED} ORDER BY event_id
-"""  # noqa: S608
-_TABLES = {
-    "batches": (EXPORT_JOBS, _BATCHES),
-    "entries": (EXPORTED_ENTRIES, _ENTRIES),
-    "events": (EXPORT_EVENTS, _EVENTS),
-}
-_OF_THE_JOB = "SELECT batch_id, company_id, state FROM batches WHERE job_id = ? AND batch_id <> ?"
+SCHEMAS = {"batches": EXPORT_JOBS, "entries": EXPORTED_ENTRIES, "events": EXPORT_EVENTS}
 
 
 def load_export_jobs(
@@ -74,7 +54,8 @@ def load_export_jobs(
         `entries=True` one row an entry of a batch: entry_id, batch_id, company_id, state, job_id, sent_at. With
         `events=True` one row an event, the oldest first: at (UTC), batch_id, company_id, after (the state from then
         on), done_by (the person who settled it, or the process), before (the state until then; null where the batch
-        was planned for the first time), message (the answer, or the evidence).
+        was planned for the first time), message (the answer, or the evidence). `frame.attrs["bktools"]["journal"]` is
+        the journal's identity: a plan composed with this history belongs to that journal.
 
     Raises
     ------
@@ -98,23 +79,20 @@ def load_export_jobs(
         raise ArgumentError("events", "cannot be combined with entries: ask for one after the other")
     settings = conversation(service).settings
     company_id = None if company is None else rules.uuid_text("company", company)
-    schema, sql = _TABLES["entries" if entries else "events" if events else "batches"]
-    wanted = (company_id, company_id, batch, batch)
+    kind = "entries" if entries else "events" if events else "batches"
     with Journal(settings) as journal:
-        recover(journal)
-        pieces = [_arrow(piece, schema) for piece in journal.pieces(sql, *wanted, size=ROWS_AT_ONCE)]
+        journal.recover()
+        found = journal.history(kind, company_id, batch, size=ROWS_AT_ONCE)
+        pieces = [_arrow(piece, SCHEMAS[kind]) for piece in found]
         if batch is not None and not pieces:
-            raise _no_such_batch(journal, batch)
-    table = pa.concat_tables(pieces) if pieces else schema.empty_table()
-    provenance = {"environment": settings.environment, "table": "export jobs", "rows": len(table), "complete": True}
-    return to_pandas(table, provenance)
+            raise journal.no_such_batch(batch)
+        journal_id = journal.id
+    table = pa.concat_tables(pieces) if pieces else SCHEMAS[kind].empty_table()
+    about = {"environment": settings.environment, "table": "export jobs", "rows": len(table), "complete": True}
+    return to_pandas(table, about | {"journal": journal_id})
 
 
-def _no_such_batch(journal: Journal, batch_id: str) -> JournalError:
-    return JournalError(f"there is no batch {batch_id} in the journal: {journal.command('export history')} lists them")
-
-
-def _arrow(rows: list[sqlite3.Row], schema: pa.Schema) -> pa.Table:
+def _arrow(rows: list[Row], schema: pa.Schema) -> pa.Table:
     columns = []
     for field in schema:
         values = [row[field.name] for row in rows]
@@ -129,9 +107,9 @@ def open_questions(
     """Return a line for each batch whose outcome is unknown: what to look up, and the command that settles it."""
     company_id = None if company is None else rules.uuid_text("company", company)
     with Journal(conversation(service).settings) as journal:
-        recover(journal)
-        found = journal.rows(_IN_DOUBT, company_id, company_id, batch, batch)
-        return [how_to_settle(journal, row) for row in found]
+        journal.recover()
+        found = journal.history("doubts", company_id, batch)
+        return [how_to_settle(journal, row) for piece in found for row in piece]
 
 
 def resolve_export_job(
@@ -182,21 +160,4 @@ def resolve_export_job(
         rules.text(name, value, shortest=1)
     job = None if job_id is None else rules.uuid_text("job_id", job_id)
     with Journal(conversation(service).settings) as journal:
-        recover(journal)
-        found = state_of(journal, batch_id)
-        if found is None:
-            raise _no_such_batch(journal, batch_id)
-        if found["state"] != "UNKNOWN" and (found["state"], outcome) != ("PLANNED", "released"):
-            raise JournalError(
-                f"batch {batch_id} is {found['state']}: only one whose outcome is UNKNOWN is settled by hand, and only "
-                "one that is PLANNED is withdrawn"
-            )
-        others = journal.rows(_OF_THE_JOB, job, batch_id)
-        if others:
-            raise JournalError(
-                f"job {job} is of batch {others[0]['batch_id']} of company {others[0]['company_id']}, which is "
-                f"{others[0]['state']}; a job is of one batch: look up again which one it is, or give none"
-            )
-        # Nobody sends it meanwhile: what waits to be sent is withdrawn under the lock of its company.
-        with sending_for(journal.folder, found["company_id"]):
-            settle(journal, batch_id, RESOLVED[outcome], told["evidence"], job_id=job, done_by=told["by"])
+        journal.resolve(batch_id, RESOLVED[outcome], evidence=told["evidence"], by=told["by"], job_id=job)

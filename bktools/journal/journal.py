@@ -1,270 +1,430 @@
-"""Opening the journal: files, versions, transactions. What is written into it is in the files beside this one."""
+"""The journal in a SQLite file of the data folder: one for each service."""
 
 from __future__ import annotations
 
-import datetime as dt
-import getpass
-import os
-import platform
-import secrets
+import hashlib
+import logging
 import shlex
-import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
-from bktools import disk
-from bktools.errors import JournalError, StorageError
-from bktools.journal.schema import MIGRATIONS
+import apsw
+
+from bktools.errors import JournalBusyError, JournalError, StorageError
+from bktools.journal.file import File, Row, now, spelled, this_process
+from bktools.journal.lock import LOCKS, sending_for
+from bktools.journal.marks import FOLDER, Mark, Marks, packed
+from bktools.journal.others import FILE, Others, folder_of
+from bktools.journal.verbs import Batch
 from bktools.settings import SANDBOX, Settings
 
-FILE = "journal.sqlite"
-LOCKS = "locks"  # made when something is first sent, after the journal was written
-PATIENCE = 30.0  # seconds that a write waits for another process's
-ROWS_AT_ONCE = 10_000
+log = logging.getLogger("bktools")
 
-SAFE = (
-    "synchronous = FULL",
-    "fullfsync = ON",  # macOS: through the drive's cache, not only to it
-    "foreign_keys = ON",
-    "recursive_triggers = ON",  # a row that REPLACE deletes is seen by the triggers that forbid it
-    "temp_store = MEMORY",
-)
+_CLAIMS = """
+    SELECT batch_id, state, company_id, count(*) AS entries, min(entry_id) AS first
+    FROM temp.wanted CROSS JOIN batch_entries ON entry_id = wanted.id AND live = 1 JOIN batches USING (batch_id)
+    WHERE batch_id <> ? GROUP BY batch_id ORDER BY state = 'PLANNED', batch_id
+"""
+_WANTED = "(?1 IS NULL OR company_id = ?1) AND (?2 IS NULL OR batch_id = ?2)"
+_HISTORY = {
+    "batches": f"""
+        SELECT *, json_extract(job, '$.status') AS job_status FROM batches WHERE {_WANTED} ORDER BY planned_at, batch_id
+    """,
+    "doubts": f"SELECT * FROM batches WHERE {_WANTED} AND state = 'UNKNOWN' ORDER BY sent_at, batch_id",
+    "entries": f"""
+        SELECT entry_id, batch_id, company_id, state, job_id, sent_at FROM batches JOIN batch_entries USING (batch_id)
+        WHERE {_WANTED} ORDER BY planned_at, batch_id, entry_id
+    """,
+    "events": f"""
+        SELECT at, batch_id, company_id, before, after, events.message, done_by
+        FROM events JOIN batches ON subject = 'batch' AND batch_id = subject_id WHERE {_WANTED} ORDER BY event_id
+    """,
+}  # fmt: skip
 
 
-class Journal:
-    """The journal of one environment. Open it in a `with` statement, use it from one thread.
+class Journal(File):
+    """The journal of one service. Open it in a `with` statement, use it from one thread.
 
     Parameters
     ----------
     settings : Settings
         Whose journal it is.
 
+    Attributes
+    ----------
+    id : str
+        Its identity, made at random when it was new. A copy of it has the same one.
+    marks : Marks
+        The marks of what was sent, outside of its file.
+
     Raises
     ------
     StorageError
-        When the file cannot be opened or written.
+        When the file cannot be opened or written, or is damaged.
     JournalError
-        When it belongs to another environment, or to a newer bktools.
+        When it belongs to another service or to a newer bktools, or is gone where something was sent.
     """
 
     def __init__(self, settings: Settings) -> None:
-        self.folder = settings.state_dir
-        self.path = self.folder / FILE
-        self._identity = settings.identity
+        self.folder = folder_of(settings)
         self._environment = settings.environment
-
-    def __enter__(self) -> Self:
+        self._is_sandbox = settings.is_sandbox
+        self._address = settings.identity
+        super().__init__(self.folder / FILE, on_new=self._refuse_to_forget)
         try:
-            self._connection = _open(self.path)
-            try:
-                self._migrate()
-                self._belongs()
-            except BaseException:
-                self._connection.close()
-                raise
-        except (OSError, sqlite3.Error) as error:
-            if isinstance(error, StorageError):
-                raise
-            raise StorageError(f"the journal {self.path} cannot be opened: {error}") from error
-        except UnicodeDecodeError as error:
-            raise StorageError(f"the journal {self.path} is damaged: put back a backup") from error
-        return self
+            self._belongs()
+            self.marks = Marks(self.folder, outer_folder(settings), self.id)
+            self.others = Others(self)
+        except BaseException:
+            self.close()
+            raise
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._connection.close()
+    def close(self) -> None:
+        """Close the file, and those of other journals that were looked at."""
+        if hasattr(self, "others"):
+            self.others.close()
+        super().close()
 
     def command(self, words: str) -> str:
         """Return a command as a message gives it, to be run as it stands: it names this journal's environment."""
         named = "--sandbox" if self._environment == SANDBOX else f"--environment {shlex.quote(self._environment)}"
         return f"bktools {words} {named}"
 
-    @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Give the connection inside a transaction: on disk when it ends, or as if nothing had been."""
+    @property
+    def about_me(self) -> dict[str, Any]:
+        """What the marks say of the journal."""
+        return {"path": str(self.path), "addresses": self.addresses()}
+
+    def problems(self) -> list[str]:
+        """Return what is wrong with the journal: its file, its events, its marks. Each is a line."""
+        found = self.damage()
         try:
-            self._connection.execute("BEGIN IMMEDIATE")
-            yield self._connection
-            self._connection.execute("COMMIT")
-        except sqlite3.IntegrityError as error:
-            self._roll_back()
-            raise JournalError(f"the journal refused a change that would break its promises: {error}") from error
-        except sqlite3.Error as error:
-            self._roll_back()
-            raise StorageError(f"the journal {self.path} cannot be written: {error}") from error
-        except BaseException:
-            self._roll_back()
-            raise
+            self.require_current()
+        except JournalError as error:
+            found.append(str(error))
+        return found
 
-    def rows(self, sql: str, *parameters: Any) -> list[sqlite3.Row]:
-        """Return the rows of a query."""
-        return [row for piece in self.pieces(sql, *parameters, size=ROWS_AT_ONCE) for row in piece]
+    # Before sending
 
-    def pieces(self, sql: str, *parameters: Any, size: int) -> Iterator[list[sqlite3.Row]]:
-        """Yield the rows of a query in lists of at most `size`, so that a long table is never held as rows."""
-        try:
-            cursor = self._connection.execute(sql, parameters)
-            while piece := cursor.fetchmany(size):
-                yield piece
-        except sqlite3.Error as error:
-            raise StorageError(f"the journal {self.path} cannot be read: {error}") from error
-        except UnicodeDecodeError as error:
-            raise StorageError(f"the journal {self.path} is damaged: put back a backup") from error
-
-    def wanted(self, ids: Iterable[str]) -> None:
-        """Put IDs into the table `temp.wanted`, in memory and seen by this connection alone, to join them."""
-        self._connection.execute("DELETE FROM temp.wanted")
-        self._connection.executemany("INSERT INTO temp.wanted VALUES (?)", ((id_,) for id_ in ids))
-
-    def backup(self, target: Path) -> None:
-        """Write a copy of the journal, whole at an instant, to a file that does not exist yet.
+    def require_current(self) -> None:
+        """Refuse to send when this is an old copy of the journal.
 
         Raises
         ------
-        StorageError
-            When the file exists or cannot be written; there is the whole copy or none.
+        JournalError
+            When the file was replaced, is behind its marks, or was never used by this user of this machine.
         """
-        unfinished = target.with_name(f"{target.name}.{secrets.token_hex(4)}.unfinished")
-        try:
-            # Taking the name first: two backups to the same file do not meet.
-            os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-        except FileExistsError:
-            raise StorageError(f"{target} exists already: a backup never replaces a file") from None
-        except OSError as error:
-            raise StorageError(f"the backup {target} cannot be written: {error.strerror}") from error
-        try:
-            os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-            with closing(sqlite3.connect(unfinished)) as copy:
-                self._connection.backup(copy)
-                copy.execute("PRAGMA journal_mode = DELETE")
-            unfinished.replace(target)
-            disk.folder_to_disk(target.parent)
-        except BaseException as error:
-            target.unlink(missing_ok=True)
-            if isinstance(error, OSError | sqlite3.Error):
-                raise StorageError(f"the backup {target} cannot be written: {error}") from error
-            raise
-        finally:
-            for suffix in ("", "-journal", "-wal", "-shm"):
-                unfinished.with_name(unfinished.name + suffix).unlink(missing_ok=True)
+        self.require_in_place()
+        self.marks.require_current(self)
+        since = int(self.about("marks_since") or 0)
+        sent = self.rows(
+            "SELECT count(*) AS events FROM events WHERE subject = 'batch' AND after = 'SENDING' AND event_id > ?",
+            since,
+        )
+        if sent[0]["events"] and not self.marks.are_known_outside():
+            raise JournalError(
+                f"the journal {self.path} has sent export jobs, and was never used by this user on this machine: it may be "
+                "a copy of one that goes on elsewhere. Nothing was sent. If it is the newest, say so once: "
+                f"{self.command('journal restore')} --by NAME (the marks of what was sent are kept in {self.marks.outer}; "
+                "BKTOOLS_MARKS_DIR names another folder)"
+            )
 
-    def _roll_back(self) -> None:
-        if self._connection.in_transaction:
-            self._connection.execute("ROLLBACK")
+    def obstacle(self, batch: Batch) -> str:
+        """Return why the entries of a batch cannot be sent in it, "" when they can.
 
-    def _version(self) -> int:
-        version: int = self._connection.execute("PRAGMA user_version").fetchone()[0]
-        return version
+        They cannot when another batch or another journal sent them or may have sent them, or when they wait in a batch
+        of another company. Batches of the same company that wait give way, see `claim`.
+        """
+        waiting = [row for row in self._claims(batch) if not _gives_way(row, batch)]
+        if not waiting:
+            return self.others.obstacle(batch)
+        other = waiting[0]
+        resolve = self.command(f"export resolve {other['batch_id']}")
+        way_out = (
+            f"withdraw that batch first ({resolve} --outcome released)"
+            if other["state"] == "PLANNED"
+            else "compose again with history=load_export_jobs(entries=True)"
+        )
+        return (
+            f"{other['entries']} entries of batch {batch.batch_id} are in batch {other['batch_id']} of company "
+            f"{other['company_id']}, which is {other['state']} (the first is {other['first']}): nothing was sent; {way_out}"
+        )
 
-    def _migrate(self) -> None:
-        if self._version() > len(MIGRATIONS):
-            raise JournalError(f"the journal {self.path} was written by a newer bktools: upgrade, nothing was changed")
-        if self._version() == len(MIGRATIONS):
+    @contextmanager
+    def sending(self, company_id: str) -> Iterator[None]:
+        """Hold the right to send for a company, in this journal and in those of the same service.
+
+        Raises
+        ------
+        JournalBusyError
+            When another process holds it; the message says who.
+        """
+        with ExitStack() as stack:
+            stack.enter_context(sending_for(self.folder, company_id))
+            for folder in self.others.folders_of_same():
+                stack.enter_context(sending_for(folder, company_id))
+            yield
+
+    # The verbs of a batch
+
+    def claim(self, batches: Iterable[Batch], plan_id: str) -> None:
+        """Write batches of one company as PLANNED: from here on their entries are theirs.
+
+        Batches of earlier plans of the company that were not sent give their entries up. Hold the company's lock.
+
+        Raises
+        ------
+        JournalError
+            When an entry is in a batch that was sent or may have been; nothing was written.
+        """
+        with self.transaction() as connection:
+            for batch in batches:
+                found = self.state_of(batch.batch_id)
+                if found is not None and found["body"] != batch.body:
+                    raise JournalError(f"batch {batch.batch_id} is in the journal with another content")
+                if found is not None and found["state"] not in {"REJECTED", "RELEASED"}:
+                    continue
+                reason = self.obstacle(batch)
+                if reason:
+                    raise JournalError(reason)
+                for other in self._claims(batch):
+                    message = f"batch {batch.batch_id} of a later plan took its place before it was sent"
+                    change(connection, other["batch_id"], "RELEASED", message=message, settled_at=now().isoformat())
+                if found is None:
+                    insert(connection, batch, plan_id)
+                else:
+                    _plan_again(connection, batch.batch_id, plan_id)
+
+    def begin(self, batch_id: str) -> bytes:
+        """Write that a batch is being sent, and return the bytes to send. On disk when this returns, marks included.
+
+        Raises
+        ------
+        JournalError
+            When the batch is not PLANNED, another one of its company is on its way or in doubt, or another journal
+            knows of the company.
+        StorageError
+            When the marks cannot be written; the batch is PLANNED as before.
+        """
+        found = self.state_of(batch_id)
+        if found is None:
+            raise JournalError(f"there is no batch {batch_id} in the journal")
+        self.require_in_place()
+        with self.marks.alone(found["company_id"]):
+            self.others.require_none(found["company_id"])
+            with self.transaction() as connection:
+                change(
+                    connection, batch_id, "SENDING", sender=this_process(), sent_at=now().isoformat(), settled_at=None
+                )
+                sql = "SELECT body, body_sha256 FROM batches WHERE batch_id = ?"
+                held = self.rows(sql, batch_id)[0]
+                if hashlib.sha256(held["body"]).hexdigest() != held["body_sha256"]:
+                    raise JournalError(f"the body of batch {batch_id} in the journal is damaged: nothing was sent")
+            body: bytes = held["body"]
+            try:
+                self._mark(batch_id, body)
+            except StorageError as error:
+                self.settle(batch_id, "PLANNED", str(error))
+                raise
+        return body
+
+    def settle(
+        self, batch_id: str, state: str, message: str, *, job_id: str | None = None, job: str | None = None
+    ) -> None:
+        """Write what became of a batch."""
+        self._settle(batch_id, state, message, job_id=job_id, job=job)
+
+    def recover(self, company_id: str | None = None) -> None:
+        """Turn batches whose sender died into UNKNOWN: their requests may have arrived.
+
+        Parameters
+        ----------
+        company_id : str, optional
+            The company whose lock is held here. By default every company whose lock is free: a batch that says SENDING
+            while no living process holds the lock was left by one that was killed.
+        """
+        if company_id is not None:
+            sql = "SELECT batch_id, sender FROM batches WHERE company_id = ? AND state = 'SENDING'"
+            for row in self.rows(sql, company_id):
+                self.settle(row["batch_id"], "UNKNOWN", f"{row['sender']} ended while it was sending")
             return
-        if self._version() > 0:
-            self.backup(self.path.with_name(f"journal-before-{now():%Y%m%dT%H%M%S%f}.sqlite"))
-        self._connection.execute("BEGIN IMMEDIATE")
+        for row in self.rows("SELECT DISTINCT company_id FROM batches WHERE state = 'SENDING'"):
+            try:
+                with sending_for(self.folder, row["company_id"], patience=0):
+                    self.recover(row["company_id"])
+            except JournalBusyError:
+                # It is on its way.
+                continue
+
+    def resolve(self, batch_id: str, state: str, *, evidence: str, by: str, job_id: str | None = None) -> None:
+        """Settle a batch in doubt, or withdraw one that was not sent, as a person says.
+
+        Raises
+        ------
+        JournalError
+            When there is no such batch, its outcome is known, or the job is another batch's.
+        JournalBusyError
+            When another process sends for its company.
+        """
+        self.recover()
+        company_id = self._resolvable(batch_id, state)["company_id"]
+        # What was read before the lock is read again under it: a batch that waited may have been sent meanwhile.
+        with sending_for(self.folder, company_id):
+            self.recover(company_id)
+            self._resolvable(batch_id, state)
+            sql = "SELECT batch_id, company_id, state FROM batches WHERE job_id = ? AND batch_id <> ?"
+            for other in self.rows(sql, job_id, batch_id):
+                raise JournalError(
+                    f"job {job_id} is of batch {other['batch_id']} of company {other['company_id']}, which is "
+                    f"{other['state']}; a job is of one batch: look up again which one it is, or give none"
+                )
+            self._settle(batch_id, state, evidence, job_id=job_id, by=by)
+
+    def history(
+        self, table: str, company_id: str | None = None, batch_id: str | None = None, *, size: int = 10_000
+    ) -> Iterator[list[Row]]:
+        """Return batches, doubts, entries or events, in pieces of at most `size` rows."""
+        return self.pieces(_HISTORY[table], company_id, batch_id, size=size)
+
+    # What is known of batches
+
+    def state_of(self, batch_id: str) -> Row | None:
+        """Return a batch as it stands."""
+        found = self.rows("SELECT * FROM batches WHERE batch_id = ?", batch_id)
+        return found[0] if found else None
+
+    def in_doubt(self, company_id: str) -> Row | None:
+        """Return the oldest batch in doubt, which blocks the company."""
+        found = self.rows(_HISTORY["doubts"], company_id, None)
+        return found[0] if found else None
+
+    def newest_accepted(self, company_id: str) -> Row | None:
+        """Return the batch of a company whose job was created last."""
+        sql = "SELECT * FROM batches WHERE company_id = ? AND state = 'ACCEPTED' AND job IS NOT NULL ORDER BY settled_at DESC"
+        found = self.rows(f"{sql} LIMIT 1", company_id)
+        return found[0] if found else None
+
+    def is_known_job(self, job_id: str) -> bool:
+        """Whether a job answered for another batch before."""
+        return bool(self.rows("SELECT 1 FROM batches WHERE job_id = ?", job_id))
+
+    def no_such_batch(self, batch_id: str) -> JournalError:
+        """Return the error for a batch that is not in the journal."""
+        return JournalError(f"there is no batch {batch_id} in the journal: {self.command('export history')} lists them")
+
+    def _resolvable(self, batch_id: str, state: str) -> Row:
+        found = self.state_of(batch_id)
+        if found is None:
+            raise self.no_such_batch(batch_id)
+        if found["state"] != "UNKNOWN" and (found["state"], state) != ("PLANNED", "RELEASED"):
+            raise JournalError(
+                f"batch {batch_id} is {found['state']}: only one whose outcome is UNKNOWN is settled by hand, and only "
+                "one that is PLANNED is withdrawn"
+            )
+        return found
+
+    def _settle(
+        self,
+        batch_id: str,
+        state: str,
+        message: str,
+        *,
+        job_id: str | None = None,
+        job: str | None = None,
+        by: str | None = None,
+    ) -> None:
+        told = {name: value for name, value in (("job_id", job_id), ("job", job)) if value is not None}
+        with self.transaction() as connection:
+            change(connection, batch_id, state, message=message, settled_at=now().isoformat(), settled_by=by, **told)
         try:
-            # Another process may have been first while this one waited.
-            if self._version() == 0:
-                self._refuse_to_forget()
-            for number, script in enumerate(MIGRATIONS[self._version() :], self._version() + 1):
-                for statement in _statements(script):
-                    self._connection.execute(statement)
-                self._connection.execute(f"PRAGMA user_version = {number:d}")
-            self._connection.execute("COMMIT")
-        except BaseException:
-            self._roll_back()
-            raise
+            self._mark(batch_id)
+        except StorageError as error:
+            # The outcome is in the journal. Without this mark a restored backup has one more batch in doubt.
+            log.warning("%s", error)
+
+    def _mark(self, batch_id: str, body: bytes = b"") -> None:
+        row = self.state_of(batch_id)
+        last = self.last_event()
+        assert row is not None
+        told = row["message"] or ""
+        mark = Mark(
+            last["event_id"], last["digest"], batch_id, row["plan_id"], row["company_id"], row["state"], told,
+            row["changed_at"], packed(body) if body else "",
+        )  # fmt: skip
+        self.marks.write(mark, self.about_me)
+
+    def _claims(self, batch: Batch) -> list[Row]:
+        """Return the other batches that hold entries of a batch, those that were sent first."""
+        self.wanted(batch.entry_ids)
+        return self.rows(_CLAIMS, batch.batch_id)
 
     def _refuse_to_forget(self) -> None:
         """Refuse to begin anew where something was sent: an empty journal would let it be sent again."""
-        locks = self.folder / LOCKS
-        if locks.exists():
+        if any((self.folder / name).exists() for name in (LOCKS, FOLDER)):
             raise JournalError(
-                f"the journal {self.path} is gone or empty, but export jobs were sent from here: put it back, from a "
-                f"backup or from where it was moved; nothing was sent. Only if none was ever sent, remove {locks}"
+                f"the journal {self.path} is gone or empty, but export jobs were sent from here: nothing was sent; put "
+                f"back a backup with {self.command('journal restore FILE')} --by NAME"
             )
 
     def _belongs(self) -> None:
-        found = self.rows("SELECT value FROM about WHERE name = 'environment'")
-        if not found:
+        first = self.about("environment")
+        if not self.rows("SELECT 1 FROM addresses LIMIT 1"):
             with self.transaction() as connection:
-                connection.execute("INSERT OR IGNORE INTO about VALUES ('environment', ?)", (self._identity,))
-        elif found[0]["value"] != self._identity:
+                first = first or self._address
+                connection.execute("INSERT OR IGNORE INTO about VALUES ('environment', ?)", (first,))
+                said = (spelled(first), now().isoformat(), this_process())
+                connection.execute("INSERT OR IGNORE INTO addresses VALUES (?, ?, ?)", said)
+        if self._address not in self.addresses():
             raise JournalError(
-                f"the journal {self.path} belongs to {found[0]['value']}, not to {self._identity}: was it copied here?"
+                f"the journal {self.path} belongs to {', '.join(self.addresses())}, not to {self._address}: was it copied "
+                "here?"
             )
 
 
-def _open(path: Path) -> sqlite3.Connection:
-    is_new = not path.parent.exists()
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if is_new:
-        disk.folder_to_disk(path.parent.parent)
-    connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
-    try:
-        # By name, never by opening it: closing a second handle would drop the locks of every connection of this
-        # process. SQLite gives the files it makes beside this one the same rights.
-        path.chmod(0o600)
-        connection.row_factory = sqlite3.Row
-        _require_wal(connection, path)
-        for pragma in SAFE:
-            connection.execute(f"PRAGMA {pragma}")
-        connection.execute("CREATE TABLE temp.wanted (id TEXT PRIMARY KEY) WITHOUT ROWID")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+def outer_folder(settings: Settings) -> Path:
+    """Return where marks are kept outside of the journal's folder; the sandbox's go with its data."""
+    return settings.data_dir / "sandbox-marks" if settings.is_sandbox else settings.marks_dir
 
 
-def _require_wal(connection: sqlite3.Connection, path: Path) -> None:
-    if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
-        raise StorageError(f"the journal {path} cannot be kept safely on this file system: choose another data_dir")
+def _gives_way(row: Row, batch: Batch) -> bool:
+    return (row["state"], row["company_id"]) == ("PLANNED", batch.company_id)
 
 
-def _statements(script: str) -> Iterator[str]:
-    """Yield the statements of a script; `executescript` would commit the transaction they stand in."""
-    held = ""
-    for line in script.splitlines(keepends=True):
-        held += line
-        if sqlite3.complete_statement(held):
-            yield held
-            held = ""
-    if held.strip():
-        # Without its semicolon; SQLite takes it as it is, or says what is wrong.
-        yield held
-
-
-def now() -> dt.datetime:
-    """Return the time, UTC."""
-    return dt.datetime.now(dt.UTC)
-
-
-def this_process() -> str:
-    """Return who acts here: user, machine, process."""
-    try:
-        user = getpass.getuser()
-    except (OSError, KeyError, ImportError):
-        user = "unknown user"
-    return f"{user}@{platform.node()} process {os.getpid()}"
-
-
-def record_event(
-    connection: sqlite3.Connection,
-    subject: str,
-    subject_id: str,
-    before: str | None,
-    after: str,
-    message: str | None = None,
-    done_by: str | None = None,
-) -> None:
-    """Add an event, in the transaction of the change it tells of."""
+def insert(connection: apsw.Connection, batch: Batch, plan_id: str) -> None:
+    """Write a new batch as PLANNED."""
+    stamp = now().isoformat()
     connection.execute(
-        "INSERT INTO events (at, subject, subject_id, before, after, message, done_by) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (now().isoformat(), subject, subject_id, before, after, message, done_by or this_process()),
+        "INSERT INTO batches (batch_id, company_id, state, entries, body, body_sha256, plan_id, planned_at, changed_at, "
+        "changed_by) VALUES (?, ?, 'PLANNED', ?, ?, ?, ?, ?, ?, ?)",
+        (
+            batch.batch_id,
+            batch.company_id,
+            len(batch.entry_ids),
+            batch.body,
+            hashlib.sha256(batch.body).hexdigest(),
+            plan_id,
+            stamp,
+            stamp,
+            this_process(),
+        ),
     )
+    rows = ((batch.batch_id, entry) for entry in batch.entry_ids)
+    connection.executemany("INSERT INTO batch_entries VALUES (?, ?, 1)", rows)
+
+
+def _plan_again(connection: apsw.Connection, batch_id: str, plan_id: str) -> None:
+    cleared = dict.fromkeys(("message", "sent_at", "settled_at", "settled_by", "job_id", "job"))
+    change(connection, batch_id, "PLANNED", plan_id=plan_id, planned_at=now().isoformat(), **cleared)
+
+
+def change(connection: apsw.Connection, batch_id: str, state: str, **values: str | None) -> None:
+    """Change a batch; the journal's constraints decide whether it may, and its triggers write the event."""
+    values |= {"state": state, "changed_at": now().isoformat()}
+    values["changed_by"] = values.get("settled_by") or this_process()
+    names = ", ".join(f"{name} = ?" for name in values)
+    sql = f"UPDATE batches SET {names} WHERE batch_id = ?"
+    connection.execute(sql, [*values.values(), batch_id])
+    if connection.changes() != 1:
+        raise JournalError(f"there is no batch {batch_id} in the journal")

@@ -11,7 +11,9 @@ from pathlib import Path
 import filelock
 
 from bktools.errors import JournalBusyError, StorageError
-from bktools.journal.journal import LOCKS, now, this_process
+from bktools.journal.file import now, this_process
+
+LOCKS = "locks"  # made when something is first sent, after the journal was written
 
 # Seconds a sender waits: somebody who only looks whether another one died holds the lock for a moment.
 PATIENCE = 0.5

@@ -192,6 +192,49 @@ BEGIN SELECT RAISE(ABORT, 'events are only ever added'); END;
 
 CREATE TRIGGER events_stay_as_they_are BEFORE UPDATE ON events
 BEGIN SELECT RAISE(ABORT, 'events are only ever added'); END;
-"""  # noqa: S608 - words of this file alone
+"""
 
-MIGRATIONS: tuple[str, ...] = (_FIRST,)
+# The journal gets an identity, and its events a chain of digests, by which an old copy or another history is noticed.
+_IDENTITY = """
+INSERT INTO about VALUES ('id', lower(hex(randomblob(16))));
+INSERT INTO about SELECT 'marks_since', coalesce(max(event_id), 0) FROM events;
+
+CREATE TABLE chain (event_id INTEGER PRIMARY KEY NOT NULL REFERENCES events (event_id), digest TEXT NOT NULL);
+
+CREATE TRIGGER chain_is_not_replaced BEFORE INSERT ON chain
+WHEN EXISTS (SELECT 1 FROM chain WHERE event_id >= NEW.event_id)
+BEGIN SELECT RAISE(ABORT, 'the chain only grows'); END;
+
+CREATE TRIGGER chain_stays BEFORE DELETE ON chain
+BEGIN SELECT RAISE(ABORT, 'the chain only grows'); END;
+
+CREATE TRIGGER chain_stays_as_it_is BEFORE UPDATE ON chain
+BEGIN SELECT RAISE(ABORT, 'the chain only grows'); END;
+
+-- Addresses this journal is used with. One that is no spelling of the first was named by a person.
+CREATE TABLE addresses (address TEXT PRIMARY KEY NOT NULL, since TEXT NOT NULL, named_by TEXT NOT NULL);
+
+-- What a person said of other journals: the same service, or another one.
+CREATE TABLE other_journals (
+    journal_id TEXT PRIMARY KEY NOT NULL,
+    relation TEXT NOT NULL CHECK (relation IN ('same', 'other')),
+    folder TEXT,
+    said_by TEXT NOT NULL CHECK (trim(said_by) <> ''),
+    said_at TEXT NOT NULL
+);
+
+-- After a restored backup several batches of a company may be in doubt. No batch is sent while one is.
+DROP INDEX one_in_doubt;
+DROP TRIGGER batches_in_doubt_are_not_replaced;
+CREATE UNIQUE INDEX one_sending ON batches (company_id) WHERE state = 'SENDING';
+CREATE TRIGGER batches_wait_for_their_company BEFORE UPDATE OF state ON batches
+WHEN NEW.state = 'SENDING' AND EXISTS (
+    SELECT 1 FROM batches
+    WHERE company_id = NEW.company_id AND batch_id <> NEW.batch_id AND state IN ('SENDING', 'UNKNOWN'))
+BEGIN SELECT RAISE(ABORT, 'another batch of the company is on its way or in doubt'); END;
+
+-- The marks may know of a sending that a restored backup does not.
+INSERT INTO transitions VALUES ('PLANNED', 'UNKNOWN');
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _IDENTITY)

@@ -40,6 +40,7 @@ def close_month(
     apply: bool = False,
     max_entries: int = 500,
     wait: float | dt.timedelta = 300.0,
+    others_export: bool = False,
     profile: str = "excel",
     seen: Callable[[str, Any], None] | None = None,
     service: Service | None = None,
@@ -66,6 +67,8 @@ def close_month(
         Entries of an export job at most, 1 or more.
     wait : float or timedelta
         Seconds to wait, for each batch, while an export job of the company is in progress.
+    others_export : bool
+        True where people also export by hand, as in `submit_export_jobs`.
     profile : str
         Of the CSV files, see `to_csv`.
     seen : callable, optional
@@ -134,7 +137,9 @@ def close_month(
             max_entries=max_entries,
         ),
     )
-    jobs = steps.run("jobs", lambda: submit_export_jobs(plan, apply=apply, wait=wait, service=service))
+    jobs = steps.run(
+        "jobs", lambda: submit_export_jobs(plan, apply=apply, wait=wait, others_export=others_export, service=service)
+    )
     close = Close(
         period=period,
         environment=service.settings.environment,

@@ -23,7 +23,7 @@ from bktools import disk, figures
 from bktools.errors import InputError, StorageError
 from bktools.export import ExportPlan
 from bktools.frames.delimited import to_csv
-from bktools.journal.journal import this_process
+from bktools.journal.file import this_process
 from bktools.reconcile import Reconciliation
 from bktools.reports.coverage import plot_coverage
 from bktools.reports.excel import too_large, write_workbook

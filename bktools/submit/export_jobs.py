@@ -7,6 +7,7 @@ next batch begins, and a batch whose outcome is not known stops its company unti
 from __future__ import annotations
 
 import datetime as dt
+import json
 import math
 import time
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
+from bktools.contract import rules
 from bktools.conversation import conversation
 from bktools.errors import (
     ArgumentError,
@@ -27,9 +29,10 @@ from bktools.errors import (
 )
 from bktools.export.plan import BatchRequest, ExportPlan
 from bktools.frames.schema import COUNT, TEXT, to_pandas
-from bktools.journal import batches as memory
+from bktools.journal.doubts import Doubts
+from bktools.journal.file import Row
 from bktools.journal.journal import Journal
-from bktools.journal.lock import sending_for
+from bktools.journal.verbs import ExportMemory
 from bktools.progress import Bar
 from bktools.progress import progress as progress_bar
 from bktools.service import Service
@@ -39,6 +42,9 @@ from bktools.submit.outcome import Outcome, of_another_batch, of_answer, of_erro
 SETTLED = frozenset({"ACCEPTED", "UNKNOWN"})
 
 WOULD_BE_SENT = "would be sent"
+
+# ASSUMED: `expiresIn` counts seconds; a job without one is taken to end within the hour that samples show.
+JOB_SECONDS = 3600
 
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 30.0
@@ -60,6 +66,7 @@ def submit_export_jobs(
     *,
     apply: bool = False,
     wait: float | dt.timedelta = 300.0,
+    others_export: bool = False,
     progress: bool | None = None,
     service: Service | None = None,
 ) -> pd.DataFrame:
@@ -73,6 +80,10 @@ def submit_export_jobs(
         True to send.
     wait : float or timedelta
         Seconds to wait, for each batch, while a job of its company is in progress; 0 or more.
+    others_export : bool
+        True where people also export by hand: a job in progress may then be theirs and is waited for. By default it is
+        waited for only while a job from this journal may still run; any other leaves the batch in doubt, because it
+        may be this very request, repeated on its way.
     progress : bool, optional
         A bar; by default where somebody can see it.
     service : Service, optional
@@ -90,13 +101,14 @@ def submit_export_jobs(
     Raises
     ------
     PlanError
-        When the plan was changed since it was made, or holds entries that another batch sent; nothing is sent.
+        When the plan was changed since it was made, was composed against another journal, or holds entries that another
+        batch or journal sent; nothing is sent.
     ArgumentError
         When it is no plan, or `wait` is no number of seconds; nothing is sent.
     JournalBusyError
         When another process sends for a company of the plan; nothing is sent for it.
     JournalError, StorageError
-        When the journal does not take a change; what was not written there was not sent.
+        When the journal is an old copy, or does not take a change; what was not written there was not sent.
 
     Notes
     -----
@@ -117,32 +129,44 @@ def submit_export_jobs(
     if not isinstance(plan, ExportPlan):
         raise ArgumentError("plan", f"must be what compose_export_jobs returns, is a {type(plan).__name__}")
     seconds = _seconds(wait)
+    rules.flag("others_export", others_export)
     service = conversation(service)
     rows: list[dict[str, Any]] = []
     with Journal(service.settings) as journal:
-        memory.recover(journal)
+        _require_its_journal(plan, journal)
+        journal.recover()
+        journal.require_current()
         # Everything is checked before anything is sent; what is sent is what was checked.
         of_company: dict[str, list[str]] = {}
         for batch in plan.requests():
-            reason = memory.obstacle(journal, batch)
+            reason = journal.obstacle(batch)
             if reason:
                 raise PlanError(reason)
             of_company.setdefault(batch.company_id, []).append(batch.batch_id)
         with progress_bar("export jobs", total=len(plan.batches), unit="batch", shown=progress) as bar:
-            sender = _Sender(journal, plan, service, seconds, bar)
+            sender = _Sender(journal, plan, service, bar, wait=seconds, others_export=others_export)
             for company_id, own in of_company.items():
                 # Made when their turn comes, so that never more than one of them is held.
                 batches = _Requests(plan, own)
                 if apply:
                     rows += sender.send_company(company_id, batches)
                 else:
-                    doubts = memory.Doubts(journal)
+                    doubts = Doubts(journal)
                     rows += [_as_it_stands(journal, batch, doubts) for batch in batches]
     if rows and all(row["busy"] for row in rows):
         raise JournalBusyError(rows[0]["message"])
     table = pa.Table.from_pylist(rows, schema=OUTCOMES)
     about = {"environment": service.settings.environment, "plan": plan.plan_id, "applied": apply}
     return to_pandas(table, about | {"unchecked": list(plan.unchecked)})
+
+
+def _require_its_journal(plan: ExportPlan, journal: ExportMemory) -> None:
+    """Refuse a plan that was composed against another journal: only that one knows what was sent before it."""
+    if plan.journal not in {"", journal.id}:
+        raise PlanError(
+            f"the plan {plan.plan_id} was composed against the journal {plan.journal}, this is {journal.id}: nothing was "
+            "sent; submit it where that journal is (bktools journal shows it), or compose it again here"
+        )
 
 
 def _seconds(wait: float | dt.timedelta) -> float:
@@ -167,23 +191,26 @@ class _Requests:
 class _Sender:
     """What sends the batches of a plan, a company at a time."""
 
-    def __init__(self, journal: Journal, plan: ExportPlan, service: Service, wait: float, bar: Bar) -> None:
+    def __init__(
+        self, journal: Journal, plan: ExportPlan, service: Service, bar: Bar, *, wait: float, others_export: bool
+    ) -> None:
         self._journal = journal
         self._plan = plan
         self._service = service
-        self._wait = wait
         self._bar = bar
+        self._wait = wait
+        self._others_export = others_export
         # Why nothing more is sent, of any company.
         self._hopeless = ""
 
     def send_company(self, company_id: str, batches: _Requests) -> list[dict[str, Any]]:
         """Send what can be sent of a company, and return a row a batch."""
         try:
-            with sending_for(self._journal.folder, company_id):
+            with self._journal.sending(company_id):
                 # A sender may have died after this run began.
-                memory.give_up_lost(self._journal, company_id)
+                self._journal.recover(company_id)
                 try:
-                    memory.plan_batches(self._journal, batches, self._plan.plan_id)
+                    self._journal.claim(batches, self._plan.plan_id)
                 except JournalError as error:
                     # Another process sent some of them since this run looked. What was sent before is told all the same.
                     return [_row(batch, "BLOCKED", str(error)) for batch in batches]
@@ -193,24 +220,30 @@ class _Sender:
 
     def _sent_in_order(self, batches: _Requests) -> Iterator[dict[str, Any]]:
         stopped = self._hopeless
-        doubts = memory.Doubts(self._journal)
+        doubts = Doubts(self._journal)
         for batch in batches:
-            found = memory.state_of(self._journal, batch.batch_id)
+            found = self._journal.state_of(batch.batch_id)
             assert found is not None
-            doubt = memory.in_doubt(self._journal, batch.company_id)
+            doubt = self._journal.in_doubt(batch.company_id)
             if found["state"] in SETTLED:
                 yield _settled_row(batch, found, doubts)
             elif doubt is not None:
-                yield _row(batch, "BLOCKED", doubts.said(doubt))
+                yield _row(batch, "BLOCKED", doubts.message(doubt))
             elif stopped:
                 yield _row(batch, "BLOCKED", stopped)
             else:
-                outcome = self._send_when_free(batch)
+                try:
+                    outcome = self._send_when_free(batch)
+                except JournalError as error:
+                    # Somebody withdrew it, or another journal sent for the company, since this run looked.
+                    stopped = str(error)
+                    yield _row(batch, "BLOCKED", stopped)
+                    continue
                 message = outcome.message
                 if outcome.state == "UNKNOWN":
-                    found = memory.state_of(self._journal, batch.batch_id)
+                    found = self._journal.state_of(batch.batch_id)
                     assert found is not None
-                    message = f"{message}; {doubts.said(found)}"
+                    message = f"{message}; {doubts.message(found)}"
                 elif outcome.state != "ACCEPTED":
                     stopped = f"not sent, because batch {batch.batch_id} before it was not accepted: {message}"
                 if outcome.is_hopeless:
@@ -231,8 +264,9 @@ class _Sender:
             pause = min(pause * 2, LONGEST_PAUSE)
 
     def _send_once(self, batch: BatchRequest) -> Outcome:
-        body = memory.begin_sending(self._journal, batch.batch_id)
-        assert body == batch.body, "plan_batches refuses a batch with another body"
+        may_wait = self._others_export or _may_still_run(self._journal.newest_accepted(batch.company_id))
+        body = self._journal.begin(batch.batch_id)
+        assert body == batch.body, "claim refuses a batch with another body"
         options = self._plan.options
         try:
             job = self._service.create_export_job(
@@ -243,27 +277,20 @@ class _Sender:
                 vendor_based_bookkeeping=options.vendor_based_bookkeeping,
             )
             outcome = of_answer(job, batch.company_id, len(batch.entry_ids))
-            if outcome.job_id is not None and memory.is_known_job(self._journal, outcome.job_id):
+            if outcome.job_id is not None and self._journal.is_known_job(outcome.job_id):
                 outcome = of_another_batch(outcome)
         except Exception as error:  # noqa: BLE001 - whatever it was, what became of the batch is written down
-            outcome = of_error(error)
+            outcome = of_error(error, may_wait=may_wait)
         except BaseException as error:
             # Ctrl-C: the request may have arrived. The journal knows before the interrupt goes on.
-            self._remember(batch, of_error(error))
+            self._remember(batch, of_error(error, may_wait=False))
             raise
         self._remember(batch, outcome)
         return outcome
 
     def _remember(self, batch: BatchRequest, outcome: Outcome) -> None:
         try:
-            memory.settle(
-                self._journal,
-                batch.batch_id,
-                outcome.state,
-                outcome.message,
-                job_id=outcome.job_id,
-                job=outcome.job,
-            )
+            self._journal.settle(batch.batch_id, outcome.state, outcome.message, job_id=outcome.job_id, job=outcome.job)
         except (BktoolsError, OSError) as error:
             raise StorageError(
                 f"batch {batch.batch_id} is {outcome.state} ({outcome.message}), but the journal could not be written: "
@@ -272,20 +299,34 @@ class _Sender:
             ) from error
 
 
-def _as_it_stands(journal: Journal, batch: BatchRequest, doubts: memory.Doubts) -> dict[str, Any]:
+def _may_still_run(accepted: Row | None) -> bool:
+    """Whether the job of a company that was accepted last may still be in progress.
+
+    Only then is a refusal because of a job in progress explained by this journal's own doing. A time in the future says
+    that a clock was changed, and explains nothing.
+    """
+    if accepted is None:
+        return False
+    expires = json.loads(accepted["job"]).get("expiresIn")
+    lasts = expires if isinstance(expires, int | float) and expires > 0 else JOB_SECONDS
+    age = (dt.datetime.now(dt.UTC) - dt.datetime.fromisoformat(accepted["settled_at"])).total_seconds()
+    return 0 <= age <= lasts
+
+
+def _as_it_stands(journal: Journal, batch: BatchRequest, doubts: Doubts) -> dict[str, Any]:
     """Return what a submission would do with a batch."""
-    found = memory.state_of(journal, batch.batch_id)
+    found = journal.state_of(batch.batch_id)
     if found is not None and found["state"] in {*SETTLED, "SENDING"}:
         return _settled_row(batch, found, doubts)
-    doubt = memory.in_doubt(journal, batch.company_id)
+    doubt = journal.in_doubt(batch.company_id)
     if doubt is not None:
-        return _row(batch, "BLOCKED", doubts.said(doubt))
+        return _row(batch, "BLOCKED", doubts.message(doubt))
     return _row(batch, "PLANNED", WOULD_BE_SENT)
 
 
-def _settled_row(batch: BatchRequest, found: Any, doubts: memory.Doubts) -> dict[str, Any]:
+def _settled_row(batch: BatchRequest, found: Row, doubts: Doubts) -> dict[str, Any]:
     if found["state"] == "UNKNOWN":
-        return _row(batch, "UNKNOWN", doubts.said(found))
+        return _row(batch, "UNKNOWN", doubts.message(found))
     if found["state"] == "SENDING":
         return _row(batch, "SENDING", f"{found['sender']} is sending it (since {found['sent_at']})")
     message = f"{found['message']} (since {found['settled_at']}; nothing was sent again)"

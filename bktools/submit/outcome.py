@@ -23,6 +23,12 @@ from bktools.errors import (
 UNCERTAIN = frozenset({408, 409, 425, 429})
 
 
+IN_PROGRESS = (
+    "No job from this journal explains that: it is somebody else's export, or this request arrived twice. Look in the "
+    "service's list of exports. Where people also export by hand, give --others-export (others_export=True) to wait"
+)
+
+
 @dataclass(frozen=True)
 class Outcome:
     """State of a batch after its request, and why.
@@ -75,16 +81,22 @@ def of_another_batch(outcome: Outcome) -> Outcome:
     )
 
 
-def of_error(error: BaseException) -> Outcome:
-    """Return the outcome of a request that ended in an error."""
+def of_error(error: BaseException, *, may_wait: bool) -> Outcome:
+    """Return the outcome of a request that ended in an error.
+
+    Parameters
+    ----------
+    may_wait : bool
+        Whether a job in progress is explained by another export, and so a reason to wait.
+    """
     line = " ".join(str(error).split())
     match error:
         case UnreachableError() | ConfigurationError() | ArgumentError():
             # The three that are raised before a connection stands.
             return Outcome("PLANNED", line, is_hopeless=True)
         case ExportAlreadyInProgressError():
-            # It may be somebody else's job: a reason to wait, never a proof of anything.
-            return Outcome("PLANNED", line, waits=True)
+            # A gateway may have repeated the request: then the job in progress is this one.
+            return Outcome("PLANNED", line, waits=True) if may_wait else Outcome("UNKNOWN", f"{line}. {IN_PROGRESS}")
         case ExportRefusedError():
             return Outcome("REJECTED", line)
         case StatusError() if 400 <= error.status < 500 and error.status not in UNCERTAIN:  # noqa: PLR2004

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
 from contextlib import closing
 
+import apsw
 import pytest
 
 from bktools.errors import JournalError
 from bktools.export.plan import BatchRequest
-from bktools.journal import batches as memory
+from bktools.journal.file import connect
 from bktools.journal.journal import Journal
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
@@ -24,7 +24,7 @@ def journal(service):
 
 @pytest.fixture
 def by_hand(journal):
-    with closing(sqlite3.connect(journal.path, isolation_level=None)) as connection:
+    with closing(connect(journal.path)) as connection:
         yield connection
 
 
@@ -33,30 +33,30 @@ def batch(name: str, entries: list[str]) -> BatchRequest:
 
 
 def refused(by_hand, sql: str) -> None:
-    with pytest.raises(sqlite3.IntegrityError):
+    with pytest.raises(apsw.ConstraintError):
         by_hand.execute(sql)
 
 
 def test_one_batch_of_a_company_is_on_its_way_or_in_doubt(journal, by_hand):
     """While one batch is SENDING or UNKNOWN, no other one of its company can be sent."""
-    memory.plan_batches(journal, [batch("a", ENTRIES[:2])], "plan")
-    memory.plan_batches(journal, [batch("b", ENTRIES[2:4])], "plan")
-    memory.begin_sending(journal, "a")
+    journal.claim([batch("a", ENTRIES[:2])], "plan")
+    journal.claim([batch("b", ENTRIES[2:4])], "plan")
+    journal.begin("a")
     refused(by_hand, "UPDATE batches SET state = 'SENDING' WHERE batch_id = 'b'")
     with pytest.raises(JournalError):
-        memory.begin_sending(journal, "b")
-    memory.settle(journal, "a", "UNKNOWN", "lost")
+        journal.begin("b")
+    journal.settle("a", "UNKNOWN", "lost")
     refused(by_hand, "UPDATE batches SET state = 'SENDING' WHERE batch_id = 'b'")
 
 
 def test_an_entry_is_in_one_live_batch(journal, by_hand):
     """An entry of an accepted batch cannot be put into another one."""
-    memory.plan_batches(journal, [batch("a", ENTRIES[:2])], "plan")
-    memory.begin_sending(journal, "a")
-    memory.settle(journal, "a", "ACCEPTED", "job", job_id=ENTRIES[5])
+    journal.claim([batch("a", ENTRIES[:2])], "plan")
+    journal.begin("a")
+    journal.settle("a", "ACCEPTED", "job", job_id=ENTRIES[5])
     with pytest.raises(JournalError, match="are in batch a"):
-        memory.plan_batches(journal, [batch("b", ENTRIES[1:3])], "plan")
-    memory.plan_batches(journal, [batch("c", ENTRIES[3:4])], "plan")
+        journal.claim([batch("b", ENTRIES[1:3])], "plan")
+    journal.claim([batch("c", ENTRIES[3:4])], "plan")
     refused(by_hand, f"INSERT INTO batch_entries VALUES ('c', '{ENTRIES[0]}', 1)")
 
 
@@ -83,19 +83,19 @@ def test_an_entry_is_in_one_live_batch(journal, by_hand):
 )
 def test_what_happened_cannot_be_undone(journal, by_hand, sql):
     """Nothing is deleted, no event is rewritten, an accepted batch stays accepted."""
-    memory.plan_batches(journal, [batch("a", ENTRIES[:2])], "plan")
-    memory.begin_sending(journal, "a")
-    memory.settle(journal, "a", "ACCEPTED", "job", job_id=ENTRIES[5])
-    memory.plan_batches(journal, [batch("c", ENTRIES[3:4])], "plan")
+    journal.claim([batch("a", ENTRIES[:2])], "plan")
+    journal.begin("a")
+    journal.settle("a", "ACCEPTED", "job", job_id=ENTRIES[5])
+    journal.claim([batch("c", ENTRIES[3:4])], "plan")
     refused(by_hand, sql)
 
 
 def test_every_change_is_an_event(journal):
     """The course of a batch can be read from its events."""
-    memory.plan_batches(journal, [batch("a", ENTRIES[:2])], "plan")
-    memory.begin_sending(journal, "a")
-    memory.settle(journal, "a", "UNKNOWN", "lost")
-    memory.settle(journal, "a", "RELEASED", "not in the ERP", done_by="Ada")
+    journal.claim([batch("a", ENTRIES[:2])], "plan")
+    journal.begin("a")
+    journal.settle("a", "UNKNOWN", "lost")
+    journal.resolve("a", "RELEASED", evidence="not in the ERP", by="Ada")
     events = journal.rows("SELECT before, after, message, done_by FROM events WHERE subject_id = 'a' ORDER BY event_id")
     assert [(row["before"], row["after"]) for row in events] == [
         (None, "PLANNED"),
@@ -108,19 +108,19 @@ def test_every_change_is_an_event(journal):
 
 def test_a_released_batch_gives_its_entries_back(journal):
     """What a person found not booked may be exported again."""
-    memory.plan_batches(journal, [batch("a", ENTRIES[:2])], "plan")
-    memory.begin_sending(journal, "a")
-    memory.settle(journal, "a", "UNKNOWN", "lost")
-    memory.settle(journal, "a", "RELEASED", "not in the ERP", done_by="Ada")
-    memory.plan_batches(journal, [batch("b", ENTRIES[:2])], "plan")
-    assert memory.state_of(journal, "b")["state"] == "PLANNED"
+    journal.claim([batch("a", ENTRIES[:2])], "plan")
+    journal.begin("a")
+    journal.settle("a", "UNKNOWN", "lost")
+    journal.resolve("a", "RELEASED", evidence="not in the ERP", by="Ada")
+    journal.claim([batch("b", ENTRIES[:2])], "plan")
+    assert journal.state_of("b")["state"] == "PLANNED"
 
 
 def test_doubt_is_settled_by_a_person_with_evidence(journal, by_hand):
     """Neither code nor SQL takes a batch out of UNKNOWN without a name and a reason."""
-    memory.plan_batches(journal, [batch("a", ENTRIES[:2])], "plan")
-    memory.begin_sending(journal, "a")
-    memory.settle(journal, "a", "UNKNOWN", "lost")
+    journal.claim([batch("a", ENTRIES[:2])], "plan")
+    journal.begin("a")
+    journal.settle("a", "UNKNOWN", "lost")
     for state in ("PLANNED", "SENDING", "REJECTED", "ACCEPTED", "RELEASED"):
         refused(by_hand, f"UPDATE batches SET state = '{state}', job_id = 'x'")
     refused(by_hand, "UPDATE batches SET state = 'RELEASED', settled_by = ' ', message = 'seen'")
@@ -129,27 +129,27 @@ def test_doubt_is_settled_by_a_person_with_evidence(journal, by_hand):
 
 def test_another_doubt_is_not_replaced(journal, by_hand):
     """REPLACE does not make room for a second batch on its way."""
-    memory.plan_batches(journal, [batch("a", ENTRIES[:2]), batch("b", ENTRIES[2:4])], "plan")
-    memory.begin_sending(journal, "a")
+    journal.claim([batch("a", ENTRIES[:2]), batch("b", ENTRIES[2:4])], "plan")
+    journal.begin("a")
     refused(by_hand, "UPDATE OR REPLACE batches SET state = 'SENDING' WHERE batch_id = 'b'")
 
 
 def test_an_entry_in_capitals_is_refused(journal):
     """The same UUID written in another way would be another entry to an index."""
     with pytest.raises(JournalError):
-        memory.plan_batches(journal, [batch("a", ["ABCDEF00-0000-4000-8000-000000000000"])], "plan")
-    assert memory.state_of(journal, "a") is None
+        journal.claim([batch("a", ["ABCDEF00-0000-4000-8000-000000000000"])], "plan")
+    assert journal.state_of("a") is None
 
 
 def test_a_job_answers_for_one_batch(journal):
     """The same job cannot stand for two batches."""
-    memory.plan_batches(journal, [batch("a", ENTRIES[:2]), batch("b", ENTRIES[2:4])], "plan")
-    memory.begin_sending(journal, "a")
-    memory.settle(journal, "a", "ACCEPTED", "job", job_id=ENTRIES[5])
-    memory.begin_sending(journal, "b")
+    journal.claim([batch("a", ENTRIES[:2]), batch("b", ENTRIES[2:4])], "plan")
+    journal.begin("a")
+    journal.settle("a", "ACCEPTED", "job", job_id=ENTRIES[5])
+    journal.begin("b")
     with pytest.raises(JournalError):
-        memory.settle(journal, "b", "ACCEPTED", "job", job_id=ENTRIES[5])
-    assert memory.state_of(journal, "b")["state"] == "SENDING"
+        journal.settle("b", "ACCEPTED", "job", job_id=ENTRIES[5])
+    assert journal.state_of("b")["state"] == "SENDING"
 
 
 def test_only_what_is_whole_is_sent(journal, by_hand):
@@ -164,30 +164,30 @@ def test_only_what_is_whole_is_sent(journal, by_hand):
 
 def test_a_later_plan_takes_the_place_of_one_that_was_not_sent(journal):
     """Batches that wait give their entries up to a later plan of the company, and are not sent then."""
-    memory.plan_batches(journal, [batch("a", ENTRIES[:3])], "first")
-    memory.plan_batches(journal, [batch("b", ENTRIES[2:4])], "second")
-    assert (memory.state_of(journal, "a")["state"], memory.state_of(journal, "b")["state"]) == ("RELEASED", "PLANNED")
+    journal.claim([batch("a", ENTRIES[:3])], "first")
+    journal.claim([batch("b", ENTRIES[2:4])], "second")
+    assert (journal.state_of("a")["state"], journal.state_of("b")["state"]) == ("RELEASED", "PLANNED")
     with pytest.raises(JournalError):
-        memory.begin_sending(journal, "a")
+        journal.begin("a")
 
 
 def test_what_waits_for_another_company_is_not_taken(journal):
     """An entry that waits in a batch of another company: one of the two is wrong, and a person must say which."""
-    memory.plan_batches(journal, [batch("a", ENTRIES[:3])], "first")
+    journal.claim([batch("a", ENTRIES[:3])], "first")
     other = BatchRequest("b", "00000000-0000-4000-8000-00000000000f", ENTRIES[2:4], b"{}")
     with pytest.raises(JournalError, match="bktools export resolve a --sandbox --outcome released"):
-        memory.plan_batches(journal, [other], "second")
-    assert memory.state_of(journal, "a")["state"] == "PLANNED"
+        journal.claim([other], "second")
+    assert journal.state_of("a")["state"] == "PLANNED"
 
 
 def test_a_damaged_body_is_not_sent(journal, by_hand):
     """A body that is not the one that was planned stays where it is, and so does its batch."""
-    memory.plan_batches(journal, [batch("a", ENTRIES[:2])], "plan")
-    for (name,) in by_hand.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
-        by_hand.execute(f"DROP TRIGGER {name}")
+    journal.claim([batch("a", ENTRIES[:2])], "plan")
+    for row in by_hand.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+        by_hand.execute(f"DROP TRIGGER {row['name']}")
     by_hand.execute("UPDATE batches SET body = ?", (b'{"accountingEntryIds": []}',))
     with pytest.raises(JournalError, match="body of batch a in the journal is damaged: nothing was sent"):
-        memory.begin_sending(journal, "a")
-    found = memory.state_of(journal, "a")
+        journal.begin("a")
+    found = journal.state_of("a")
     assert found is not None
     assert found["state"] == "PLANNED"

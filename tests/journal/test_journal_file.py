@@ -11,7 +11,8 @@ from contextlib import closing
 import pytest
 
 from bktools.errors import JournalError, StorageError
-from bktools.journal import journal as journal_module
+from bktools.journal import file as file_module
+from bktools.journal.file import connect
 from bktools.journal.journal import Journal
 from bktools.journal.schema import MIGRATIONS
 
@@ -32,7 +33,7 @@ def test_a_backup_is_whole_and_replaces_nothing(service, tmp_path):
             journal.backup(target)
     with closing(sqlite3.connect(target)) as copy:
         assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        assert copy.execute("SELECT value FROM about").fetchone() == ("sandbox",)
+        assert copy.execute("SELECT value FROM about WHERE name = 'environment'").fetchone() == ("sandbox",)
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
 
 
@@ -40,8 +41,8 @@ def test_a_newer_journal_is_left_alone(service):
     """A version that is not known is not written to."""
     with Journal(service.settings) as journal:
         path = journal.path
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA user_version = 99")
+    with closing(connect(path)) as connection:
+        connection.pragma("user_version", 99)
     with pytest.raises(JournalError, match="newer bktools"), Journal(service.settings):
         pass
 
@@ -50,8 +51,9 @@ def test_another_environments_journal_is_refused(service):
     """A journal that was copied from elsewhere does not vouch for this environment."""
     with Journal(service.settings) as journal:
         path = journal.path
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE about SET value = 'https://elsewhere.example'")
+    with closing(connect(path)) as connection:
+        connection.execute("UPDATE about SET value = 'https://elsewhere.example' WHERE name = 'environment'")
+        connection.execute("UPDATE addresses SET address = 'https://elsewhere.example'")
     with pytest.raises(JournalError, match="belongs to"), Journal(service.settings):
         pass
 
@@ -60,14 +62,14 @@ def test_a_migration_keeps_what_is_there_and_a_copy_of_before(service, monkeypat
     """A newer version changes the schema in one transaction, after it has put a copy aside."""
     with Journal(service.settings) as journal:
         folder = journal.folder
-    monkeypatch.setattr(journal_module, "MIGRATIONS", (*MIGRATIONS, "CREATE TABLE later (x);\nBROKEN"))
+    monkeypatch.setattr(file_module, "MIGRATIONS", (*MIGRATIONS, "CREATE TABLE later (x);\nBROKEN"))
     with pytest.raises(StorageError, match="BROKEN"), Journal(service.settings):
         pass
-    monkeypatch.setattr(journal_module, "MIGRATIONS", (*MIGRATIONS, "CREATE TABLE later (x)"))
+    monkeypatch.setattr(file_module, "MIGRATIONS", (*MIGRATIONS, "CREATE TABLE later (x)"))
     with Journal(service.settings) as journal:
-        assert journal.rows("SELECT value FROM about")[0]["value"] == "sandbox"
+        assert journal.about("environment") == "sandbox"
         assert journal.rows("SELECT * FROM later") == []
-        assert journal.rows("PRAGMA user_version")[0][0] == len(MIGRATIONS) + 1
+        assert journal.rows("PRAGMA user_version")[0]["user_version"] == len(MIGRATIONS) + 1
     assert len(list(folder.glob("journal-before-*.sqlite"))) == 2
 
 
@@ -77,7 +79,7 @@ def test_many_processes_open_a_new_journal_at_once(tmp_path):
         "import sys; from pathlib import Path; from bktools.settings import load_settings; "
         "from bktools.journal.journal import Journal\n"
         "with Journal(load_settings('sandbox', data_dir=Path(sys.argv[1]))) as journal:\n"
-        "    print(len(journal.rows('SELECT * FROM about')))"
+        "    print(len(journal.rows(\"SELECT * FROM about WHERE name = 'environment'\")))"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "shared")]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(6)]
@@ -102,8 +104,8 @@ def test_opening_again_keeps_the_locks_of_this_process(service, tmp_path):
 
 def test_a_write_that_fails_is_one_clear_error(service, monkeypatch):
     """A journal that another process keeps locked is an error of bktools, and nothing is half written."""
-    monkeypatch.setattr(journal_module, "PATIENCE", 0.05)
-    with Journal(service.settings) as journal, closing(sqlite3.connect(journal.path, isolation_level=None)) as other:
+    monkeypatch.setattr(file_module, "PATIENCE", 0.05)
+    with Journal(service.settings) as journal, closing(connect(journal.path)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StorageError, match="cannot be written: database is locked"), journal.transaction():
             pass

@@ -158,7 +158,7 @@ DAMAGE = {
             ("not_ready.parquet", "without reasons", lambda table: table.drop_columns(["reason"])),
         )
     },
-    "version": lambda path: rewritten(path, "plan.json", lambda data: data.replace(b'"version": 1', b'"version": 2')),
+    "version": lambda path: rewritten(path, "plan.json", lambda data: data.replace(b'"version": 2', b'"version": 3')),
     "no JSON": lambda path: rewritten(path, "plan.json", lambda data: data[:-5]),
     "cut": lambda path: path.write_bytes(path.read_bytes()[:-30]),
     "a byte": lambda path: path.write_bytes(path.read_bytes()[:500] + b"\xff" + path.read_bytes()[501:]),

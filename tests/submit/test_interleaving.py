@@ -27,7 +27,7 @@ from bktools.errors import (
     PlanError,
     UnreachableError,
 )
-from bktools.journal import batches as memory
+from bktools.journal.journal import Journal
 from bktools.settings import load_settings
 
 COMPANIES = [str(uuid.UUID(int=number, version=4)) for number in (1, 2)]
@@ -53,7 +53,7 @@ class Killed(BaseException):
     """The process is no more: what it would have written is not written."""
 
 
-_settle = memory.settle
+_settle = Journal.settle
 
 
 def _settle_unless_dead(*arguments: Any, **options: Any) -> None:
@@ -124,7 +124,7 @@ class Exports(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        memory.settle = _settle_unless_dead
+        Journal.settle = _settle_unless_dead
         self.folder = TemporaryDirectory()
         self.settings = load_settings(
             "http://127.0.0.1:9", env={}, config_file=self._config(), token="t", data_dir=Path(self.folder.name)
@@ -200,7 +200,7 @@ class Exports(RuleBasedStateMachine):
             assert set(self.accepted.values()) == {1}
             assert set(self.accepted) == set(ENTRIES["id"])
         finally:
-            memory.settle = _settle
+            Journal.settle = _settle
             self.folder.cleanup()
 
     def _step(self, number: int, process: Process, answer: str | None) -> None:

@@ -130,7 +130,7 @@ def test_rejected(talking, answer):
 
 
 @pytest.mark.parametrize("status", [302, 400, 409, 429, 500])
-def test_a_job_in_progress_is_waited_for(talking, status):
+def test_a_job_in_progress_is_waited_for_where_others_export(talking, status):
     """The batch waits and is sent when the company is free; an event keeps the hint."""
     turns = iter([answers(status, '{"type": "Export_Already_In_Progress"}'), answers(201)])
 
@@ -138,7 +138,7 @@ def test_a_job_in_progress_is_waited_for(talking, status):
         next(turns)(raw, connection, request)
 
     with talking(answer) as (raw, service):
-        outcome, message = submitted(service)
+        outcome, message = submitted(service, others_export=True)
         assert (outcome, "already_in_progress" in message.lower()) == ("PLANNED", True)
         assert submitted(service)[0] == "ACCEPTED"
         assert set(raw.accepted.values()) == {1}

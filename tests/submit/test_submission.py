@@ -20,7 +20,7 @@ from bktools.errors import (
     PlanError,
     StorageError,
 )
-from bktools.journal import batches as memory
+from bktools.journal.journal import Journal
 from bktools.journal.lock import sending_for
 from bktools.sandbox.faults import Fault
 
@@ -77,7 +77,7 @@ def test_a_lost_answer_blocks_the_company_until_it_is_settled(sandbox, service, 
     batch = sent["batch_id"][0]
     assert f"bktools export resolve {batch}" in sent["message"][0]
     # How to settle it is said once, also where the batch in doubt is of another plan.
-    assert sent["message"][1] == f"not sent before batch {batch} is settled, which may have been booked (see there)"
+    assert sent["message"][1] == f"Waiting: first resolve batch {batch} (outcome unknown)"
     later = bktools.submit_export_jobs(bktools.compose_export_jobs(entries.tail(3), max_entries=1), service=service)
     assert later["outcome"].to_list() == ["BLOCKED"] * 3
     assert later["message"].str.contains(f"bktools export resolve {batch}").to_list() == [True, False, False]
@@ -105,15 +105,15 @@ def test_refusals_say_what_to_do(sandbox, service):
         assert sent["outcome"].to_list() == ["ACCEPTED"]
 
 
-def test_somebody_elses_job_is_waited_for(sandbox, service, entries):
-    """A job in progress puts the batch back; without time to wait it stays PLANNED."""
+def test_somebody_elses_job_is_waited_for_where_others_export(sandbox, service, entries):
+    """Where people export by hand, a job in progress puts the batch back; without time to wait it stays PLANNED."""
     with bktools.Sandbox(job_seconds=30) as slow:
         company = slow.settings.company
         slow.create_export_job([str(uuid.uuid4())], company)
         with pytest.raises(ExportAlreadyInProgressError):
             slow.create_export_job([str(uuid.uuid4())], company)
         plan = bktools.compose_export_jobs(entries_of(company, 2))
-        sent = bktools.submit_export_jobs(plan, apply=True, wait=0, service=slow)
+        sent = bktools.submit_export_jobs(plan, apply=True, wait=0, others_export=True, service=slow)
         assert sent["outcome"].to_list() == ["PLANNED"]
         assert "in progress" in sent["message"][0]
 
@@ -150,14 +150,14 @@ def test_entries_that_another_run_took_meanwhile_stop_their_company_alone(sandbo
         pd.concat([entries_of(first, 2), entries_of(second, 4, first=50)]), max_entries=2
     )
     other = bktools.compose_export_jobs(entries_of(second, 1, first=53))
-    plan_batches = memory.plan_batches
+    claim = Journal.claim
 
     def another_run_after(*arguments: object):
-        monkeypatch.setattr(memory, "plan_batches", plan_batches)
-        plan_batches(*arguments)
+        monkeypatch.setattr(Journal, "claim", claim)
+        claim(*arguments)
         assert bktools.submit_export_jobs(other, apply=True, service=service)["outcome"].to_list() == ["ACCEPTED"]
 
-    monkeypatch.setattr(memory, "plan_batches", another_run_after)
+    monkeypatch.setattr(Journal, "claim", another_run_after)
     sent = bktools.submit_export_jobs(plan, apply=True, service=service)
     assert sent["outcome"].to_list() == ["ACCEPTED", "BLOCKED", "BLOCKED"]
     assert sent["message"].str.contains(str(other.batches["batch_id"][0])).to_list() == [False, True, True]
@@ -229,7 +229,7 @@ def test_an_outcome_that_cannot_be_written_is_told(sandbox, service, entries, mo
         raise StorageError("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(memory, "settle", full)
+        patched.setattr(Journal, "settle", full)
         with pytest.raises(StorageError, match=r"is ACCEPTED .*the journal could not be written"):
             bktools.submit_export_jobs(plan, apply=True, service=service)
     sent = bktools.submit_export_jobs(plan, apply=True, service=service)

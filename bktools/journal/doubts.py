@@ -1,0 +1,40 @@
+"""What is told of batches in doubt, and how a person settles them."""
+
+from __future__ import annotations
+
+from bktools.journal.file import Row
+from bktools.journal.journal import Journal
+
+# How many entries a message names before it only counts.
+SHOWN_ENTRIES = 3
+
+
+class Doubts:
+    """Messages about batches in doubt: how to settle one where it is first named, only which one it is after that."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._told: set[str] = set()
+
+    def message(self, row: Row) -> str:
+        """Return the line about a batch whose outcome is unknown."""
+        if row["batch_id"] in self._told:
+            return f"Waiting: first resolve batch {row['batch_id']} (outcome unknown)"
+        self._told.add(row["batch_id"])
+        return how_to_settle(self._journal, row)
+
+
+def how_to_settle(journal: Journal, row: Row) -> str:
+    """Return the line that says what is in doubt and how a person settles it."""
+    sql = "SELECT entry_id FROM batch_entries WHERE batch_id = ? ORDER BY entry_id LIMIT ?"
+    entries = [entry["entry_id"] for entry in journal.rows(sql, row["batch_id"], SHOWN_ENTRIES)]
+    more = row["entries"] - len(entries)
+    named = ", ".join(entries) + (f" and {more} more" if more > 0 else "")
+    listed = journal.command(f"export history --entries --batch {row['batch_id']}")
+    resolve = journal.command(f"export resolve {row['batch_id']}")
+    sent = f"sent {row['sent_at']}" if row["sent_at"] else "sent before the journal was restored"
+    return (
+        f"batch {row['batch_id']} of company {row['company_id']}, {sent}, may have been booked: look up its "
+        f"{row['entries']} entries in the accounting system ({named}; all of them: {listed}), then say what you found: "
+        f'{resolve} --outcome accepted|released --evidence "..." --by NAME'
+    )

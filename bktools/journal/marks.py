@@ -1,0 +1,293 @@
+"""Marks of what was sent, outside of the journal's file: by them an old copy of the journal is noticed.
+
+For each company one file of lines that only grows, kept in two places: beside the journal, and outside of the data
+folder. A line is written when a batch is about to be sent, with the request's body, and when its outcome is known. It names
+the event and the chain's digest at that event. A journal that lacks the event of the last line, or has another digest
+there, is not the one that sent last.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import logging
+import os
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import filelock
+
+from bktools import disk
+from bktools.errors import JournalBusyError, JournalError, StorageError
+from bktools.journal.file import File
+
+log = logging.getLogger("bktools")
+
+FOLDER = "marks"
+ABOUT = "about.json"
+SUFFIX = ".marks"
+CHECKSUM = 16  # characters of a line's digest
+PATIENCE = 30.0
+
+# Outcomes after which nothing was booked.
+NOT_BOOKED = frozenset({"PLANNED", "REJECTED", "RELEASED"})
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A line: what happened to a batch, at which event of the journal.
+
+    Parameters
+    ----------
+    event, digest
+        Number of the journal's last event, and the chain's digest there.
+    batch_id, plan_id, company_id : str
+        The batch, its plan and its company.
+    state, message, at : str
+        What it became, why, and when (UTC).
+    body : str
+        The request's body, compressed, in the line that says it is being sent.
+    """
+
+    event: int
+    digest: str
+    batch_id: str
+    plan_id: str
+    company_id: str
+    state: str
+    message: str
+    at: str
+    body: str = ""
+
+
+def packed(body: bytes) -> str:
+    """Return a request's body as a line holds it."""
+    return base64.b64encode(zlib.compress(body)).decode()
+
+
+def unpacked(text: str) -> bytes:
+    """Return the request's body that a line holds."""
+    return zlib.decompress(base64.b64decode(text))
+
+
+class Marks:
+    """The marks of one journal, in both places.
+
+    Parameters
+    ----------
+    inner : Path
+        The folder beside the journal.
+    outer : Path
+        The folder outside of the data folder; the journals of one user each have a folder of their own in it.
+    journal_id : str
+        Identity of the journal.
+    """
+
+    def __init__(self, inner: Path, outer: Path, journal_id: str) -> None:
+        self.outer = outer
+        self.places = (inner / FOLDER, outer / journal_id)
+        self._journal_id = journal_id
+
+    def write(self, mark: Mark, about: Mapping[str, Any]) -> None:
+        """Add a line in both places; on disk when this returns. Hold the company's lock.
+
+        Raises
+        ------
+        StorageError
+            When one of the places cannot be written.
+        """
+        for place in self.places:
+            try:
+                disk.private_folder(place)
+                _write_about(place, {**about, "journal": self._journal_id})
+                _append(place / _name(mark.company_id), [mark])
+            except OSError as error:
+                raise StorageError(
+                    f"the mark of what is sent cannot be written to {place}: {error.strerror or error}; "
+                    "set BKTOOLS_MARKS_DIR to a folder that lasts and can be written"
+                ) from error
+
+    def of_company(self, company_id: str) -> list[Mark]:
+        """Return the lines about a company from both places, each once, in the order they were written."""
+        return _joined(_read(place / _name(company_id)) for place in self.places)
+
+    def of_all(self) -> dict[str, list[Mark]]:
+        """Return the lines of each company."""
+        names = {path.name for place in self.places for path in place.glob(f"*{SUFFIX}")}
+        found = (_joined(_read(place / name) for place in self.places) for name in sorted(names))
+        return {marks[0].company_id: marks for marks in found if marks}
+
+    def are_known_outside(self) -> bool:
+        """Whether this user of this machine has sent with the journal before, or confirmed it."""
+        return (self.places[1] / ABOUT).exists()
+
+    def confirm(self, about: Mapping[str, Any]) -> None:
+        """Write both places anew from what either of them knows."""
+        for place in self.places:
+            with disk.storage_errors(place):
+                disk.private_folder(place)
+                _write_about(place, {**about, "journal": self._journal_id})
+        for company_id, marks in self.of_all().items():
+            for place in self.places:
+                known = set(_read(place / _name(company_id)))
+                with disk.storage_errors(place):
+                    _append(place / _name(company_id), [mark for mark in marks if mark not in known])
+
+    def require_current(self, file: File, companies: dict[str, list[Mark]] | None = None) -> None:
+        """Refuse to send when the journal is behind its marks, or is another history than they tell.
+
+        Raises
+        ------
+        JournalError
+            With what is missing, and the commands that mend it.
+        """
+        companies = self.of_all() if companies is None else companies
+        missing = {company: lost(file, marks) for company, marks in companies.items()}
+        missing = {company: marks for company, marks in missing.items() if marks}
+        if not missing:
+            return
+        batches = {mark.batch_id: mark for marks in missing.values() for mark in marks}
+        first = min(batches.values(), key=lambda mark: mark.at)
+        raise JournalError(
+            f"the journal {file.path} is an old copy: it lacks what was sent since {first.at[:19]} UTC, {len(batches)} "
+            f"batches of {len(missing)} companies (the first is {first.batch_id} of company {first.company_id}): "
+            "nothing was sent; put back a newer backup with bktools journal restore FILE, or go on with this copy with "
+            "bktools journal restore --by NAME, which marks those batches as in doubt"
+        )
+
+    def folders_of_others(self, company_id: str) -> list[Path]:
+        """Return the folders outside of the data folder of other journals that sent for a company."""
+        name = _name(company_id)
+        return [path.parent for path in sorted(self.outer.glob(f"*/{name}")) if path.parent.name != self._journal_id]
+
+    @contextmanager
+    def alone(self, company_id: str) -> Iterator[None]:
+        """Keep every other journal of this user from beginning to send for a company meanwhile."""
+        lock = filelock.FileLock(disk.private_folder(self.outer / "locks") / f"{_name(company_id)}.lock", mode=0o600)
+        try:
+            lock.acquire(timeout=PATIENCE)
+        except filelock.Timeout:
+            raise JournalBusyError(
+                f"another process has held {lock.lock_file} for {PATIENCE:g} s: nothing was sent, run again later"
+            ) from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+def lost(file: File, marks: Sequence[Mark]) -> list[Mark]:
+    """Return the lines whose events a journal does not have.
+
+    The digests are a chain, so the last line vouches for all before it.
+    """
+    if not marks or file.digest_at(marks[-1].event) == marks[-1].digest:
+        return []
+    return [mark for mark in marks if file.digest_at(mark.event) != mark.digest]
+
+
+def at_risk(marks: Iterable[Mark]) -> list[Mark]:
+    """Return, for each batch that may have been booked, its last line with the body that was sent."""
+    last: dict[str, Mark] = {}
+    for mark in marks:
+        known = last.get(mark.batch_id)
+        last[mark.batch_id] = mark if mark.body or known is None else replace(mark, body=known.body)
+    return [mark for mark in last.values() if mark.state not in NOT_BOOKED]
+
+
+def read_about(folder: Path) -> dict[str, Any]:
+    """Return what a place says of its journal: its id, its file and its addresses."""
+    try:
+        said = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        said = None
+    return {"journal": folder.name, "path": "", "addresses": []} | (said if isinstance(said, dict) else {})
+
+
+def journal_of(inner: Path, outer: Path, address: str) -> str | None:
+    """Return the identity of the journal that marks tell of: those beside it, or those that name its address."""
+    if (inner / FOLDER / ABOUT).exists():
+        return str(read_about(inner / FOLDER)["journal"])
+    named = [about for about in map(read_about, sorted(outer.glob("*"))) if address in about["addresses"]]
+    return str(named[0]["journal"]) if len(named) == 1 else None
+
+
+def _name(company_id: str) -> str:
+    return f"{hashlib.sha256(company_id.encode()).hexdigest()[:32]}{SUFFIX}"
+
+
+def _write_about(place: Path, about: Mapping[str, Any]) -> None:
+    content = json.dumps(about, indent=1).encode()
+    path = place / ABOUT
+    if not path.exists() or path.read_bytes() != content:
+        disk.replace_content(path, content)
+
+
+def _append(path: Path, marks: Iterable[Mark]) -> None:
+    lines = b"".join(_line(mark) for mark in marks)
+    if not lines:
+        return
+    is_new = not path.exists()
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), disk.PRIVATE_FILE)
+    with os.fdopen(descriptor, "rb+") as file:
+        size = file.seek(0, os.SEEK_END)
+        if size and not _ends_with_newline(file, size):
+            # A line that a kill cut short stays by itself.
+            lines = b"\n" + lines
+        file.write(lines)
+        file.flush()
+        os.fsync(file.fileno())
+    if is_new:
+        disk.folder_to_disk(path.parent)
+
+
+def _ends_with_newline(file: Any, size: int) -> bool:
+    file.seek(size - 1)
+    return bool(file.read(1) == b"\n")
+
+
+def _line(mark: Mark) -> bytes:
+    body = json.dumps(asdict(mark), ensure_ascii=True)
+    return f"{_checksum(body)} {body}\n".encode()
+
+
+def _checksum(body: str) -> str:
+    return hashlib.sha256(body.encode()).hexdigest()[:CHECKSUM]
+
+
+def _read(path: Path) -> list[Mark]:
+    """Return the lines of a file; those that were cut short or damaged are left out, the other place has them."""
+    try:
+        lines = path.read_bytes().decode("ascii", errors="replace").splitlines()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise StorageError(
+            f"the marks in {path} cannot be read: {error.strerror or error}; nothing was sent"
+        ) from error
+    found = []
+    for line in lines:
+        checksum, _, body = line.partition(" ")
+        if line and checksum == _checksum(body):
+            found.append(Mark(**json.loads(body)))
+        elif line:
+            log.warning("a line of %s is damaged and is left out", path)
+    return found
+
+
+def _joined(places: Iterable[list[Mark]]) -> list[Mark]:
+    """Return the lines of both places in the order of writing; a line that one of them lacks keeps its place."""
+    longest, *others = sorted(places, key=len, reverse=True)
+    joined = list(longest)
+    known = set(longest)
+    for marks in others:
+        for number, mark in enumerate(marks):
+            if mark not in known:
+                joined.insert(joined.index(marks[number - 1]) + 1 if number else 0, mark)
+                known.add(mark)
+    return joined

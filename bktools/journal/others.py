@@ -1,0 +1,300 @@
+"""Other journals of the same person: they may know of a company or an entry what this one does not.
+
+A journal belongs to a service. Addresses that are spellings of one another have one journal; whether two addresses
+are the same service, only a person can say (`bktools journal addresses`). Until then a company that another journal
+sent for is refused here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bktools import disk
+from bktools.errors import JournalError, StorageError
+from bktools.journal.file import File, now, record_event, spelled
+from bktools.journal.marks import read_about
+from bktools.journal.verbs import Batch
+from bktools.settings import SANDBOX, Settings
+
+if TYPE_CHECKING:
+    from bktools.journal.journal import Journal
+
+FILE = "journal.sqlite"
+
+# In the folder of an address that a person named as another address of a service: the folder of its journal.
+ELSEWHERE = "journal-is-in.json"
+
+SAME = "same"
+OTHER = "other"
+
+# States in which a batch was sent, or may have been.
+_SENT = "('SENDING', 'ACCEPTED', 'UNKNOWN')"
+
+
+@dataclass(frozen=True)
+class Other:
+    """Another journal.
+
+    Parameters
+    ----------
+    id : str
+        Its identity.
+    path : Path, optional
+        Its file, where it is known.
+    addresses : tuple of str
+        The addresses it is used with.
+    """
+
+    id: str
+    path: Path | None
+    addresses: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return (
+            f"{', '.join(self.addresses) or 'an unknown address'} (journal {self.id[:8]} in {self.path or 'no file'})"
+        )
+
+    def is_named(self, text: str) -> bool:
+        """Whether a person means this journal: by an address, its id or the begin of it."""
+        by_address = "://" in text and spelled(text) in self.addresses
+        return by_address or (len(text) >= 8 and self.id.startswith(text))  # noqa: PLR2004 - as messages show it
+
+
+def folder_of(settings: Settings) -> Path:
+    """Return the folder of the journal of the service that settings name."""
+    own = settings.state_dir
+    if settings.is_sandbox:
+        return own
+    try:
+        said = json.loads((own / ELSEWHERE).read_text(encoding="utf-8"))
+        # A name in the same folder, never a path from elsewhere.
+        return settings.data_dir / Path(said["folder"]).name
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise StorageError(f"{own / ELSEWHERE} cannot be read: {error}") from error
+    if not own.exists():
+        # Earlier versions had a journal for each spelling of an address.
+        before = settings.data_dir / hashlib.sha256(str(settings.base_url).encode()).hexdigest()[:32]
+        return before if (before / FILE).exists() else own
+    return own
+
+
+class Others:
+    """What the other journals of the data folder, and of the machine's user, know.
+
+    Parameters
+    ----------
+    journal : Journal
+        The journal that asks.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._open: dict[Path, File] = {}
+
+    def close(self) -> None:
+        """Close what was opened."""
+        while self._open:
+            self._open.popitem()[1].close()
+
+    def all(self) -> list[Other]:
+        """Return every other journal that has sent something, in the data folder and outside of it."""
+        found = {other.id: other for other in self._beside() if self._has_sent(other, None)}
+        for folder in sorted(self._journal.marks.outer.glob("*")):
+            other = _told_by(folder)
+            if other.id != self._journal.id and folder.name != "locks":
+                found.setdefault(other.id, other)
+        return list(found.values())
+
+    def relation(self, other: Other) -> str | None:
+        """Return what is known of another journal: the same service, another one, or None before a person says it."""
+        said = self._journal.rows("SELECT relation FROM other_journals WHERE journal_id = ?", other.id)
+        if said:
+            return str(said[0]["relation"])
+        is_beside = other.path is not None and other.path.parent.parent == self._journal.folder.parent
+        shares_address = bool(set(other.addresses) & set(self._journal.addresses()))
+        return SAME if is_beside and shares_address else None
+
+    def require_none(self, company_id: str) -> None:
+        """Refuse a company that another journal sent for, until a person says how the two belong together.
+
+        Raises
+        ------
+        JournalError
+            With the question and the command that answers it, or with what is in doubt in a journal of the same service.
+        """
+        reason = self._question(company_id) or self._doubt(company_id)
+        if reason:
+            raise JournalError(reason)
+
+    def obstacle(self, batch: Batch) -> str:
+        """Return why another journal stands in the way of a batch, "" when none does."""
+        return self._question(batch.company_id) or self._doubt(batch.company_id) or self._sent_there(batch)
+
+    def folders_of_same(self) -> list[Path]:
+        """Return the folders of the journals of the same service."""
+        return [file.path.parent for _, file in self._same()]
+
+    def say(self, name: str, relation: str, by: str) -> str:
+        """Record what a person says of another journal, and return what follows from it.
+
+        Parameters
+        ----------
+        name : str
+            An address of the other journal, or its id.
+        relation : str
+            "same" or "other": the same service, or another one.
+        by : str
+            Who says so.
+        """
+        found = [other for other in self.all() if other.is_named(name)]
+        if len(found) != 1:
+            known = "; ".join(map(str, self.all())) or "none"
+            raise JournalError(f"{name!r} names {len(found)} journals here; there are: {known}")
+        other = found[0]
+        file = self._file(other)
+        if relation == SAME and file is None:
+            raise JournalError(
+                f"the journal {other} cannot be opened here: nothing was recorded; put it back, or point BKTOOLS_DATA_DIR "
+                "to its data folder"
+            )
+        if relation == SAME and file is not None and self._is_beside(other) and not self._has_history():
+            _point_to(self._journal, file, by)
+            return f"from now on {self._journal.addresses()[0]} uses the journal {file.path}"
+        _relate(self._journal, other, relation, by)
+        if file is not None:
+            _relate(file, self._as_other(), relation, by)
+        what = "entries sent there are refused here" if relation == SAME else "the two no longer ask for each other"
+        return f"{other} is {'the same service' if relation == SAME else 'another service'}: {what}"
+
+    def _as_other(self) -> Other:
+        return Other(self._journal.id, self._journal.path, tuple(self._journal.addresses()))
+
+    def _is_beside(self, other: Other) -> bool:
+        return other.path is not None and other.path.parent.parent == self._journal.folder.parent
+
+    def _has_history(self) -> bool:
+        return bool(self._journal.rows(f"SELECT 1 FROM batches WHERE state IN {_SENT} LIMIT 1"))
+
+    def _question(self, company_id: str) -> str:
+        """Return the question about a journal that sent for a company and of which nobody said what it is."""
+        for other in self._that_sent_for(company_id):
+            if self.relation(other) is None:
+                name = (
+                    other.addresses[0] if len(set(other.addresses) - set(self._journal.addresses())) else other.id[:8]
+                )
+                say = self._journal.command("journal addresses")
+                return (
+                    f"company {company_id} was exported before from {other}: nothing was sent. If that is the same service, "
+                    f"use its journal, or say so once: {say} --same {name} --by NAME; if it is another service: {say} "
+                    f"--other {name} --by NAME"
+                )
+        return ""
+
+    def _doubt(self, company_id: str) -> str:
+        sql = "SELECT batch_id, state FROM batches WHERE company_id = ? AND state IN ('SENDING', 'UNKNOWN')"
+        for other, file in self._same():
+            for row in file.rows(sql, company_id):
+                return f"batch {row['batch_id']} is {row['state']} in {other}: nothing was sent; settle it there first"
+        return ""
+
+    def _sent_there(self, batch: Batch) -> str:
+        sql = f"""
+            SELECT batch_id, state, count(*) AS entries, min(entry_id) AS first FROM temp.wanted
+            CROSS JOIN batch_entries ON entry_id = wanted.id AND live = 1 JOIN batches USING (batch_id)
+            WHERE state IN {_SENT} GROUP BY batch_id
+        """
+        for other, file in self._not_of_another_service():
+            file.wanted(batch.entry_ids)
+            for row in file.rows(sql):
+                return (
+                    f"{row['entries']} entries of batch {batch.batch_id} are in batch {row['batch_id']} of {other}, which is "
+                    f"{row['state']} (the first is {row['first']}): nothing was sent; compose again without them"
+                )
+        return ""
+
+    def _that_sent_for(self, company_id: str) -> Iterator[Other]:
+        beside = {other.id: other for other in self._beside()}
+        yield from (other for other in beside.values() if self._has_sent(other, company_id))
+        told = [_told_by(folder) for folder in self._journal.marks.folders_of_others(company_id)]
+        yield from (other for other in told if other.id not in beside)
+
+    def _has_sent(self, other: Other, company_id: str | None) -> bool:
+        sql = f"SELECT 1 FROM batches WHERE state IN {_SENT} AND (?1 IS NULL OR company_id = ?1) LIMIT 1"
+        file = self._file(other)
+        return file is not None and bool(file.rows(sql, company_id))
+
+    def _same(self) -> Iterator[tuple[Other, File]]:
+        for other, file in self._not_of_another_service():
+            if self.relation(other) == SAME:
+                yield other, file
+
+    def _not_of_another_service(self) -> Iterator[tuple[Other, File]]:
+        said = self._journal.rows("SELECT journal_id, folder FROM other_journals WHERE relation = 'same'")
+        elsewhere = [Other(row["journal_id"], Path(row["folder"]) / FILE, ()) for row in said if row["folder"]]
+        found = {other.id: other for other in (*elsewhere, *self._beside())}
+        for other in found.values():
+            if self.relation(other) != OTHER:
+                file = self._file(other)
+                if file is None:
+                    raise JournalError(
+                        f"the journal {other} of the same service is gone: nothing was sent; put it back"
+                    )
+                yield other, file
+
+    def _beside(self) -> Iterator[Other]:
+        """Yield the other journals of the data folder; the sandbox's books are no real ones."""
+        folder = self._journal.folder
+        if folder.name == SANDBOX:
+            return
+        for path in sorted(folder.parent.glob(f"*/{FILE}")):
+            if path.parent not in {folder, folder.parent / SANDBOX} and path.stat().st_size:
+                file = self._opened(path)
+                yield Other(file.id, path, tuple(file.addresses()))
+
+    def _file(self, other: Other) -> File | None:
+        if other.path is None or not other.path.exists():
+            return None
+        file = self._opened(other.path)
+        # Another journal may stand where it was.
+        return file if file.id == other.id else None
+
+    def _opened(self, path: Path) -> File:
+        if path not in self._open:
+            self._open[path] = File(path)
+        return self._open[path]
+
+
+def _told_by(folder: Path) -> Other:
+    """Return the journal that marks outside of the data folder tell of."""
+    about = read_about(folder)
+    path = about["path"]
+    return Other(str(about["journal"]), Path(path) if path else None, tuple(map(str, about["addresses"])))
+
+
+def _point_to(journal: Journal, file: File, by: str) -> None:
+    """Have an address that was not used for sending use the journal of another one."""
+    address = journal.addresses()[0]
+    with file.transaction() as connection:
+        connection.execute("INSERT OR IGNORE INTO addresses VALUES (?, ?, ?)", (address, now().isoformat(), by))
+        record_event(connection, "address", address, None, SAME, "the same service", by)
+    said = json.dumps({"folder": file.path.parent.name, "by": by, "at": now().isoformat()})
+    with disk.storage_errors(journal.folder):
+        disk.replace_content(journal.folder / ELSEWHERE, said.encode())
+
+
+def _relate(file: File, other: Other, relation: str, by: str) -> None:
+    folder = str(other.path.parent) if other.path else None
+    with file.transaction() as connection:
+        connection.execute(
+            "INSERT INTO other_journals VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (journal_id) DO UPDATE SET relation = ?2, "
+            "folder = ?3, said_by = ?4, said_at = ?5",
+            (other.id, relation, folder, by, now().isoformat()),
+        )
+        record_event(connection, "journal", other.id, None, relation, str(other), by)

@@ -1,0 +1,204 @@
+"""Puts a backup of the journal back, or goes on with the copy that is there: what it lacks is in doubt afterwards."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from bktools import disk
+from bktools.contract import rules
+from bktools.errors import ArgumentError, JournalError, StorageError
+from bktools.journal.file import COMPANIONS, File, now, record_event, remove_with_companions
+from bktools.journal.journal import Journal, change, insert, outer_folder
+from bktools.journal.lock import sending_for
+from bktools.journal.marks import Mark, Marks, at_risk, lost, packed, unpacked
+from bktools.journal.marks import journal_of as journal_of_marks
+from bktools.journal.others import FILE, folder_of
+from bktools.settings import Settings
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What became of a restore.
+
+    Parameters
+    ----------
+    path : Path
+        The journal.
+    set_aside : Path, optional
+        Where the file is that was there before.
+    in_doubt : tuple of str
+        Batches that were sent after the copy was made. Each is settled with `bktools export resolve`.
+    """
+
+    path: Path
+    set_aside: Path | None
+    in_doubt: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Batch:
+    batch_id: str
+    company_id: str
+    entry_ids: list[str]
+    body: bytes
+
+
+def restore(settings: Settings, source: Path | None, *, by: str) -> Restored:
+    """Put a backup of the journal in its place, or go on with the file that is there.
+
+    Every batch that the marks know of and the copy lacks is in doubt afterwards, unless its outcome was that nothing
+    was booked. Its company waits until a person settles it. Killed at any instant, it can be run again.
+
+    Parameters
+    ----------
+    settings : Settings
+        Whose journal it is.
+    source : Path, optional
+        The backup. By default the journal's own file, and where that is gone, the marks alone.
+    by : str
+        Who restores it; kept for good.
+
+    Raises
+    ------
+    JournalError
+        When the backup is of another journal or service, or somebody is sending; nothing was changed.
+    StorageError
+        When it cannot be read or written, or is damaged; nothing was changed.
+    """
+    if not rules.text("by", by).strip():
+        raise ArgumentError("by", "must name who restores the journal")
+    folder = disk.private_folder(folder_of(settings))
+    path, outer = folder / FILE, outer_folder(settings)
+    made = folder / f"journal-restored-{secrets.token_hex(8)}.sqlite"
+    try:
+        _copy(source, path, made)
+        with File(made) as file:
+            journal_id = _checked(file, source or path, settings, journal_of_marks(folder, outer, settings.identity))
+            companies = Marks(folder, outer, journal_id).of_all()
+            known = [row["company_id"] for row in file.rows("SELECT DISTINCT company_id FROM batches")]
+        with ExitStack() as stack:
+            for company_id in sorted({*companies, *known}):
+                stack.enter_context(sending_for(folder, company_id))
+            with File(made) as file:
+                _put_in_doubt(file, companies, by.strip())
+            set_aside = _put_in_place(made, path)
+            with Journal(settings) as journal:
+                # A kill before this leaves marks that are ahead: nothing is sent until the restore is run again.
+                _mark_anew(journal, companies)
+                doubts = [row["batch_id"] for piece in journal.history("doubts") for row in piece]
+    finally:
+        remove_with_companions(made)
+    return Restored(path, set_aside, tuple(doubts))
+
+
+def _copy(source: Path | None, path: Path, made: Path) -> None:
+    """Copy a journal with what SQLite keeps beside it; the original is not opened, so that it stays as it is."""
+    original = source or path
+    if source is not None and not source.is_file():
+        raise StorageError(f"there is no backup {source}: nothing was changed")
+    with disk.storage_errors(made):
+        for suffix in ("", *COMPANIONS):
+            beside = original.with_name(original.name + suffix)
+            # What says which part of the log is used (-shm) is made anew from the log itself.
+            if suffix != "-shm" and beside.exists():
+                shutil.copyfile(beside, made.with_name(made.name + suffix))
+
+
+def _checked(file: File, source: Path, settings: Settings, wanted: str | None) -> str:
+    """Return the identity of the copy; a new one gets that of the marks."""
+    damage = file.damage()
+    if damage:
+        raise StorageError(f"{source} is damaged: {damage[0]}; nothing was changed")
+    if file.about("environment") is None:
+        if wanted is None:
+            raise JournalError(f"there is no journal {source}, and no marks of one: nothing was sent from here before")
+        with file.transaction() as connection:
+            connection.execute("UPDATE about SET value = ? WHERE name = 'id'", (wanted,))
+        return wanted
+    if settings.identity not in file.addresses():
+        raise JournalError(
+            f"{source} is the journal of {', '.join(file.addresses())}, not of {settings.identity}: nothing was changed"
+        )
+    if wanted not in {None, file.id}:
+        raise JournalError(
+            f"{source} is journal {file.id[:8]}, the one that was used here is {str(wanted)[:8]}: nothing was changed"
+        )
+    return file.id
+
+
+def _put_in_doubt(file: File, companies: dict[str, list[Mark]], by: str) -> None:
+    """Write what a copy lacks as in doubt."""
+    gap = [mark for marks in companies.values() for mark in at_risk(_of_lost_batches(file, marks))]
+    with file.transaction() as connection:
+        record_event(
+            connection, "journal", file.id, None, "restored", f"{len(gap)} batches were sent after the copy", by
+        )
+        for mark in gap:
+            found = file.rows("SELECT state FROM batches WHERE batch_id = ?", mark.batch_id)
+            state = found[0]["state"] if found else None
+            if state in {"ACCEPTED", "UNKNOWN"}:
+                continue
+            body = unpacked(mark.body)
+            file.wanted(json.loads(body)["accountingEntryIds"])
+            for row in file.rows(_WAITING, mark.batch_id):
+                change(
+                    connection, row["batch_id"], "RELEASED", message=f"its entries were sent in batch {mark.batch_id}"
+                )
+            if state is None:
+                free = [row["id"] for row in file.rows(_FREE)]
+                if not free:
+                    continue
+                insert(connection, _Batch(mark.batch_id, mark.company_id, free, body), mark.plan_id)
+            elif state in {"REJECTED", "RELEASED"}:
+                change(connection, mark.batch_id, "PLANNED")
+            told = f"sent after the restored copy was made; its state was {mark.state}"
+            change(connection, mark.batch_id, "UNKNOWN", message=told, sent_at=mark.at)
+
+
+# What waits with the same entries was withdrawn after the copy was made.
+_WAITING = """
+    SELECT DISTINCT batch_id FROM temp.wanted CROSS JOIN batch_entries ON entry_id = wanted.id AND live = 1
+    JOIN batches USING (batch_id) WHERE state = 'PLANNED' AND batch_id <> ?
+"""
+# Entries that another batch holds are in doubt, or booked, with that batch.
+_FREE = "SELECT id FROM temp.wanted WHERE id NOT IN (SELECT entry_id FROM batch_entries WHERE live = 1)"
+
+
+def _of_lost_batches(file: File, marks: Sequence[Mark]) -> list[Mark]:
+    """Return the lines about batches of which the journal lacks a line."""
+    batches = {mark.batch_id for mark in lost(file, marks)}
+    return [mark for mark in marks if mark.batch_id in batches]
+
+
+def _put_in_place(made: Path, path: Path) -> Path | None:
+    """Give a copy the place of the journal; what was there is set aside with what SQLite keeps beside it."""
+    set_aside = path.with_name(f"journal-replaced-{now():%Y%m%dT%H%M%S%f}.sqlite") if path.exists() else None
+    with disk.storage_errors(path):
+        for suffix in (*COMPANIONS, ""):
+            beside = path.with_name(path.name + suffix)
+            if beside.exists() and set_aside is not None:
+                beside.replace(set_aside.with_name(set_aside.name + suffix))
+            else:
+                beside.unlink(missing_ok=True)
+        made.replace(path)
+        disk.folder_to_disk(path.parent)
+    return set_aside
+
+
+def _mark_anew(journal: Journal, companies: dict[str, list[Mark]]) -> None:
+    """Write marks that name the restored history, for every batch whose marks named the lost one."""
+    journal.marks.confirm(journal.about_me)
+    for marks in companies.values():
+        for mark in _of_lost_batches(journal, marks)[-1:]:
+            last = journal.last_event()
+            found = journal.state_of(mark.batch_id)
+            state = mark.state if found is None else found["state"]
+            body = "" if found is None else packed(found["body"])
+            anew = replace(mark, event=last["event_id"], digest=last["digest"], state=state, body=body)
+            journal.marks.write(anew, journal.about_me)
