@@ -118,6 +118,7 @@ class Journal(File):
         """
         self.require_in_place()
         self.marks.require_current(self)
+        refuse_second_copy(self.marks.last_path(), self.path, self.id)
         since = int(self.about("marks_since") or 0)
         sent = self.rows(
             "SELECT count(*) AS events FROM events WHERE subject = 'batch' AND after = 'SENDING' AND event_id > ?",
@@ -370,17 +371,27 @@ class Journal(File):
 
     def _belongs(self) -> None:
         first = self.about("environment")
-        if not self.rows("SELECT 1 FROM addresses LIMIT 1"):
+        if first is None or not self.rows("SELECT 1 FROM addresses LIMIT 1"):
+            said = (spelled(first or self._address), now().isoformat(), this_process())
             with self.transaction() as connection:
-                first = first or self._address
-                connection.execute("INSERT OR IGNORE INTO about VALUES ('environment', ?)", (first,))
-                said = (spelled(first), now().isoformat(), this_process())
+                connection.execute("INSERT OR IGNORE INTO about VALUES ('environment', ?)", (self._address,))
                 connection.execute("INSERT OR IGNORE INTO addresses VALUES (?, ?, ?)", said)
         if self._address not in self.addresses():
             raise JournalError(
                 f"the journal {self.path} belongs to {', '.join(self.addresses())}, not to {self._address}: was it copied "
                 "here?"
             )
+
+
+def refuse_second_copy(last: Path, path: Path, journal_id: str) -> None:
+    """Refuse a copy of a journal while the one that sent last is still in another folder."""
+    if last.is_file() and path != last and not (path.exists() and path.samefile(last)):
+        with File(last) as file:
+            if file.id == journal_id:
+                raise JournalError(
+                    f"{path} is a copy of the journal {last}, which is still there: nothing was sent; use that one (set "
+                    f"BKTOOLS_DATA_DIR to {last.parent.parent}), or remove it first"
+                )
 
 
 def outer_folder(settings: Settings) -> Path:

@@ -122,6 +122,10 @@ class Marks:
         found = (_joined(_read(place / name) for place in self.places) for name in sorted(names))
         return {marks[0].company_id: marks for marks in found if marks}
 
+    def last_path(self) -> Path:
+        """Return where the journal was when something was last sent with it."""
+        return Path(read_about(self.places[1])["path"])
+
     def are_known_outside(self) -> bool:
         """Whether this user of this machine has sent with the journal before, or confirmed it."""
         return (self.places[1] / ABOUT).exists()
@@ -209,12 +213,15 @@ def read_about(folder: Path) -> dict[str, Any]:
     return {"journal": folder.name, "path": "", "addresses": []} | (said if isinstance(said, dict) else {})
 
 
-def journal_of(inner: Path, outer: Path, address: str) -> str | None:
-    """Return the identity of the journal that marks tell of: those beside it, or those that name its address."""
-    if (inner / FOLDER / ABOUT).exists():
-        return str(read_about(inner / FOLDER)["journal"])
+def journal_beside(inner: Path) -> str | None:
+    """Return the identity of the journal that the marks beside it tell of."""
+    return str(read_about(inner / FOLDER)["journal"]) if (inner / FOLDER / ABOUT).exists() else None
+
+
+def told_outside(outer: Path, address: str) -> dict[str, Any] | None:
+    """Return what marks outside of the data folder say of the one journal of an address."""
     named = [about for about in map(read_about, sorted(outer.glob("*"))) if address in about["addresses"]]
-    return str(named[0]["journal"]) if len(named) == 1 else None
+    return named[0] if len(named) == 1 else None
 
 
 def _name(company_id: str) -> str:

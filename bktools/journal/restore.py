@@ -14,10 +14,9 @@ from bktools import disk
 from bktools.contract import rules
 from bktools.errors import ArgumentError, JournalError, StorageError
 from bktools.journal.file import COMPANIONS, File, now, record_event, remove_with_companions
-from bktools.journal.journal import Journal, change, insert, outer_folder
+from bktools.journal.journal import Journal, change, insert, outer_folder, refuse_second_copy
 from bktools.journal.lock import sending_for
-from bktools.journal.marks import Mark, Marks, at_risk, lost, packed, unpacked
-from bktools.journal.marks import journal_of as journal_of_marks
+from bktools.journal.marks import Mark, Marks, at_risk, journal_beside, lost, packed, told_outside, unpacked
 from bktools.journal.others import FILE, folder_of
 from bktools.settings import Settings
 
@@ -79,8 +78,10 @@ def restore(settings: Settings, source: Path | None, *, by: str) -> Restored:
     try:
         _copy(source, path, made)
         with File(made) as file:
-            journal_id = _checked(file, source or path, settings, journal_of_marks(folder, outer, settings.identity))
-            companies = Marks(folder, outer, journal_id).of_all()
+            journal_id = _checked(file, source or path, settings, folder)
+            marks = Marks(folder, outer, journal_id)
+            refuse_second_copy(marks.last_path(), path, journal_id)
+            companies = marks.of_all()
             known = [row["company_id"] for row in file.rows("SELECT DISTINCT company_id FROM batches")]
         with ExitStack() as stack:
             for company_id in sorted({*companies, *known}):
@@ -110,12 +111,15 @@ def _copy(source: Path | None, path: Path, made: Path) -> None:
                 shutil.copyfile(beside, made.with_name(made.name + suffix))
 
 
-def _checked(file: File, source: Path, settings: Settings, wanted: str | None) -> str:
+def _checked(file: File, source: Path, settings: Settings, folder: Path) -> str:
     """Return the identity of the copy; a new one gets that of the marks."""
+    wanted = journal_beside(folder)
     damage = file.damage()
     if damage:
         raise StorageError(f"{source} is damaged: {damage[0]}; nothing was changed")
     if file.about("environment") is None:
+        told = told_outside(outer_folder(settings), settings.identity)
+        wanted = wanted or (None if told is None else str(told["journal"]))
         if wanted is None:
             raise JournalError(f"there is no journal {source}, and no marks of one: nothing was sent from here before")
         with file.transaction() as connection:

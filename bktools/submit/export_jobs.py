@@ -30,7 +30,7 @@ from bktools.errors import (
 from bktools.export.plan import BatchRequest, ExportPlan
 from bktools.frames.schema import COUNT, TEXT, to_pandas
 from bktools.journal.doubts import Doubts
-from bktools.journal.file import Row
+from bktools.journal.file import Row, now
 from bktools.journal.journal import Journal
 from bktools.journal.verbs import ExportMemory
 from bktools.progress import Bar
@@ -309,7 +309,7 @@ def _may_still_run(accepted: Row | None) -> bool:
         return False
     expires = json.loads(accepted["job"]).get("expiresIn")
     lasts = expires if isinstance(expires, int | float) and expires > 0 else JOB_SECONDS
-    age = (dt.datetime.now(dt.UTC) - dt.datetime.fromisoformat(accepted["settled_at"])).total_seconds()
+    age = (now() - dt.datetime.fromisoformat(accepted["settled_at"])).total_seconds()
     return 0 <= age <= lasts
 
 
