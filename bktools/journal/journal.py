@@ -69,6 +69,7 @@ class Journal(File):
 
     def __init__(self, settings: Settings) -> None:
         self.folder = folder_of(settings)
+        self._own_folder = settings.state_dir
         self._environment = settings.environment
         self._is_sandbox = settings.is_sandbox
         self._address = settings.identity
@@ -270,11 +271,16 @@ class Journal(File):
             When another process sends for its company.
         """
         self.recover()
-        company_id = self._resolvable(batch_id, state)["company_id"]
-        # What was read before the lock is read again under it: a batch that waited may have been sent meanwhile.
-        with sending_for(self.folder, company_id):
-            self.recover(company_id)
-            self._resolvable(batch_id, state)
+        before = self._resolvable(batch_id, state)
+        with sending_for(self.folder, before["company_id"]):
+            # Read again under the lock: what waited may have been sent meanwhile, and nobody has looked that up.
+            self.recover(before["company_id"])
+            found = self._resolvable(batch_id, state)
+            if found["state"] != before["state"]:
+                raise JournalError(
+                    f"batch {batch_id} was {before['state']} and is {found['state']} now: nothing was recorded; look again "
+                    f"({self.command('export status')})"
+                )
             sql = "SELECT batch_id, company_id, state FROM batches WHERE job_id = ? AND batch_id <> ?"
             for other in self.rows(sql, job_id, batch_id):
                 raise JournalError(
@@ -371,10 +377,14 @@ class Journal(File):
 
     def _belongs(self) -> None:
         first = self.about("environment")
-        if first is None or not self.rows("SELECT 1 FROM addresses LIMIT 1"):
-            said = (spelled(first or self._address), now().isoformat(), this_process())
+        is_new = first is None or not self.rows("SELECT 1 FROM addresses LIMIT 1")
+        # A person said that this address uses this journal; a copy from before does not know it yet.
+        is_said = self._own_folder != self.folder and self._address not in self.addresses()
+        if is_new or is_said:
+            address = self._address if is_said else spelled(first or self._address)
             with self.transaction() as connection:
                 connection.execute("INSERT OR IGNORE INTO about VALUES ('environment', ?)", (self._address,))
+                said = (address, now().isoformat(), this_process())
                 connection.execute("INSERT OR IGNORE INTO addresses VALUES (?, ?, ?)", said)
         if self._address not in self.addresses():
             raise JournalError(

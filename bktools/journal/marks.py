@@ -172,9 +172,12 @@ class Marks:
     @contextmanager
     def alone(self, company_id: str) -> Iterator[None]:
         """Keep every other journal of this user from beginning to send for a company meanwhile."""
-        lock = filelock.FileLock(disk.private_folder(self.outer / "locks") / f"{_name(company_id)}.lock", mode=0o600)
+        folder = self.outer / "locks"
+        lock = filelock.FileLock(folder / f"{_name(company_id)}.lock", mode=disk.PRIVATE_FILE)
         try:
-            lock.acquire(timeout=PATIENCE)
+            with disk.storage_errors(folder):
+                disk.private_folder(folder)
+                lock.acquire(timeout=PATIENCE)
         except filelock.Timeout:
             raise JournalBusyError(
                 f"another process has held {lock.lock_file} for {PATIENCE:g} s: nothing was sent, run again later"

@@ -117,9 +117,8 @@ class Others:
         said = self._journal.rows("SELECT relation FROM other_journals WHERE journal_id = ?", other.id)
         if said:
             return str(said[0]["relation"])
-        is_beside = other.path is not None and other.path.parent.parent == self._journal.folder.parent
         shares_address = bool(set(other.addresses) & set(self._journal.addresses()))
-        return SAME if is_beside and shares_address else None
+        return SAME if shares_address and self._is_beside(other) and self._file(other) is not None else None
 
     def require_none(self, company_id: str) -> None:
         """Refuse a company that another journal sent for, until a person says how the two belong together.
@@ -185,6 +184,14 @@ class Others:
     def _question(self, company_id: str) -> str:
         """Return the question about a journal that sent for a company and of which nobody said what it is."""
         for other in self._that_sent_for(company_id):
+            if self.relation(other) is None and self._file(other) is None:
+                restore = self._journal.command("journal restore")
+                say = self._journal.command(f"journal addresses --other {other.id[:8]}")
+                return (
+                    f"company {company_id} was exported before from {other}, which is gone: nothing was sent. Put a backup back "
+                    f"({restore} FILE --by NAME), or go on without one ({restore} --by NAME): what was sent is in doubt then. "
+                    f"If it was another service, say so: {say} --by NAME"
+                )
             if self.relation(other) is None:
                 name = (
                     other.addresses[0] if len(set(other.addresses) - set(self._journal.addresses())) else other.id[:8]

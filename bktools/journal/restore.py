@@ -117,15 +117,17 @@ def _checked(file: File, source: Path, settings: Settings, folder: Path) -> str:
     damage = file.damage()
     if damage:
         raise StorageError(f"{source} is damaged: {damage[0]}; nothing was changed")
-    if file.about("environment") is None:
+    if not file.rows("SELECT 1 FROM batches LIMIT 1"):
+        # It knows of nothing that was sent: it is the journal that the marks tell of, begun anew.
         told = told_outside(outer_folder(settings), settings.identity)
         wanted = wanted or (None if told is None else str(told["journal"]))
-        if wanted is None:
+        if wanted is None and file.about("environment") is None:
             raise JournalError(f"there is no journal {source}, and no marks of one: nothing was sent from here before")
+        wanted = wanted or file.id
         with file.transaction() as connection:
             connection.execute("UPDATE about SET value = ? WHERE name = 'id'", (wanted,))
         return wanted
-    if settings.identity not in file.addresses():
+    if folder == settings.state_dir and settings.identity not in file.addresses():
         raise JournalError(
             f"{source} is the journal of {', '.join(file.addresses())}, not of {settings.identity}: nothing was changed"
         )

@@ -1,0 +1,411 @@
+"""One booking for an entry: under any spelling, in any folder, from any backup. The server counts."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from entries_by_hand import COMPANY, entries_of
+from raw_service import RawService, job, send
+
+import bktools
+from bktools.cli.exits import Exit
+from bktools.errors import BktoolsError, JournalError, PlanError
+from bktools.journal import journal as journal_module
+from bktools.journal.journal import Journal
+
+REFUSED = (JournalError, PlanError)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    """The data folder of an analyst; marks lie outside of it."""
+    monkeypatch.setenv("BKTOOLS_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("BKTOOLS_MARKS_DIR", str(tmp_path / "marks"))
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def entries(sandbox):
+    return entries_of(sandbox.server.company_id, 6)
+
+
+@pytest.fixture
+def connect(sandbox, folder) -> Any:
+    """A function that connects to the test's sandbox as to any service."""
+
+    def connected(address: str | None = None, **settings: object) -> bktools.Service:
+        return bktools.connect(address or sandbox.server.base_url, token=sandbox.server.token, **settings)
+
+    return connected
+
+
+def submitted(entries, service, **options: object) -> list[str]:
+    """Submit entries as somebody does who has no history."""
+    plan = bktools.compose_export_jobs(entries, max_entries=2)
+    return bktools.submit_export_jobs(plan, apply=True, service=service, **options)["outcome"].to_list()
+
+
+def booked(sandbox) -> set[int]:
+    """Return how often entries were booked."""
+    return set(sandbox.server.accepted_entries().values())
+
+
+@pytest.fixture
+def alias(sandbox) -> Iterator[str]:
+    """Another address of the same service: what arrives there is handed on."""
+    port = int(sandbox.server.base_url.rpartition(":")[2])
+
+    def hand_on(source: socket.socket, target: socket.socket) -> None:
+        with source, target:
+            while data := source.recv(65536):
+                # The sandbox answers to its own name alone.
+                target.sendall(data.replace(f":{near_port}".encode(), f":{port}".encode()))
+
+    def serve(listening: socket.socket) -> None:
+        while True:
+            try:
+                near, _ = listening.accept()
+            except OSError:
+                return
+            far = socket.create_connection(("127.0.0.1", port))
+            for pair in ((near, far), (far, near)):
+                threading.Thread(target=hand_on, args=pair, daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        near_port = listening.getsockname()[1]
+        threading.Thread(target=serve, args=(listening,), daemon=True).start()
+        yield f"http://127.0.0.1:{near_port}"
+
+
+@pytest.mark.parametrize("spelling", ["http://localhost:{}", "http://LOCALHOST:{}/", "http://127.0.0.1:{}/./x/.."])
+def test_a_spelling_has_the_same_journal(sandbox, connect, entries, spelling):
+    """However the address is written, what was sent is known, and nothing is sent again."""
+    port = sandbox.server.base_url.rpartition(":")[2]
+    with connect() as service:
+        assert submitted(entries, service) == ["ACCEPTED"] * 3
+    with connect(spelling.format(port)) as service:
+        assert submitted(entries, service) == ["ACCEPTED"] * 3
+        assert len(bktools.load_export_jobs(service=service)) == 3
+    assert booked(sandbox) == {1}
+
+
+def test_another_address_asks_whether_it_is_the_same_service(sandbox, connect, entries, alias, run):
+    """A company with history is refused under another address, until a person says that it is the same service."""
+    with connect() as service:
+        submitted(entries.head(4), service)
+    with connect(alias) as service, pytest.raises(PlanError, match="exported before from") as caught:
+        submitted(entries, service)
+    command = re.search(r"bktools (journal addresses --environment \S+ --same \S+) --by NAME", str(caught.value))[1]
+    assert run(f"{command} --by Ada")[0] == Exit.DONE
+    with connect(alias) as service:
+        history = bktools.load_export_jobs(entries=True, service=service)
+        plan = bktools.compose_export_jobs(entries, history=history)
+        assert plan.not_ready["reason"].to_list() == ["exported"] * 4
+        assert bktools.submit_export_jobs(plan, apply=True, service=service)["outcome"].to_list() == ["ACCEPTED"]
+    assert booked(sandbox) == {1}
+    with connect() as service:
+        assert len(bktools.load_export_jobs(entries=True, service=service)) == 6
+
+
+def test_another_service_is_said_to_be_one(sandbox, connect, entries, alias, run):
+    """Where a person says that it is another service, the two do not ask for each other."""
+    with connect() as service:
+        submitted(entries.head(2), service)
+    with connect(alias) as service, pytest.raises(PlanError) as caught:
+        submitted(entries.tail(2), service)
+    command = re.search(r"bktools (journal addresses --environment \S+ --other \S+) --by NAME", str(caught.value))[1]
+    assert run(f"{command} --by Ada")[0] == Exit.DONE
+    with connect(alias) as service:
+        assert submitted(entries.tail(2), service) == ["ACCEPTED"]
+    assert booked(sandbox) == {1}
+
+
+def test_an_entry_that_went_out_for_another_company_is_refused_elsewhere(sandbox, connect, entries, alias):
+    """Entry IDs are compared with every journal of the data folder, whatever company they were sent for."""
+    other = sandbox.server.companies()[1].id
+    sandbox.server.configure_company(other, has_contra_accounts=True)
+    with connect() as service:
+        submitted(entries, service)
+    with connect(alias) as service, pytest.raises(PlanError, match="nothing was sent"):
+        submitted(entries.assign(company_id=other), service)
+    assert booked(sandbox) == {1}
+
+
+def test_a_plan_is_bound_to_its_journal(sandbox, folder, run, tmp_path, monkeypatch, entries):
+    """A plan that was approved in one data folder is refused in another, which names the journal it wants."""
+    entries.to_csv(tmp_path / "entries.csv", index=False)
+    (tmp_path / "entries.csv").write_text(entries.assign(category_id=COMPANY).to_csv(index=False))
+    with bktools.connect() as service, Journal(service.settings) as journal:
+        wanted = journal.id
+        plan = bktools.compose_export_jobs(entries, history=bktools.load_export_jobs(entries=True, service=service))
+    from bktools.export.plan_file import write_plan
+
+    write_plan(plan, tmp_path / "october.plan", made_for=service.settings.identity, made_by="Ada")
+    assert run("export submit october.plan --apply")[0] == Exit.DONE
+    monkeypatch.setenv("BKTOOLS_DATA_DIR", str(tmp_path / "second"))
+    with pytest.raises(PlanError, match=wanted):
+        run("export submit october.plan --apply")
+    assert booked(sandbox) == {1}
+
+
+def test_a_second_data_folder_knows_of_the_first(sandbox, connect, entries, tmp_path):
+    """Entries composed anew in another folder of the same user are refused; the message names the first folder."""
+    with connect() as service:
+        submitted(entries, service)
+    with connect(data_dir=tmp_path / "second") as service, pytest.raises(PlanError, match=str(tmp_path / "data")):
+        submitted(entries, service)
+    assert booked(sandbox) == {1}
+
+
+def test_a_copied_folder_is_refused_on_another_machine_until_a_person_confirms(sandbox, connect, entries, tmp_path, folder):
+    """A second machine has no marks of its own: it says that its journal may be a copy, and how to confirm it."""
+    with connect() as service:
+        submitted(entries.head(2), service)
+    shutil.copytree(folder, tmp_path / "copied")
+    elsewhere = {"data_dir": tmp_path / "copied", "marks_dir": tmp_path / "marks of another machine"}
+    with connect(**elsewhere) as service, pytest.raises(JournalError, match="never used by this user on this machine"):
+        submitted(entries.tail(2), service)
+    assert booked(sandbox) == {1}
+
+
+def test_a_copy_beside_the_journal_is_refused(sandbox, connect, entries, tmp_path, folder):
+    """Two copies of one journal on a machine: the one that did not send last says where the other is."""
+    with connect() as service:
+        submitted(entries.head(2), service)
+    shutil.copytree(folder, tmp_path / "copied")
+    with connect(data_dir=tmp_path / "copied") as service, pytest.raises(JournalError, match="is a copy of the journal"):
+        submitted(entries.tail(2), service)
+    assert booked(sandbox) == {1}
+
+
+def put_back(folder: Path, kept: Path) -> None:
+    shutil.rmtree(folder)
+    shutil.copytree(kept, folder)
+
+
+def test_a_restored_data_folder_is_noticed_and_repaired(sandbox, connect, entries, tmp_path, folder, run):
+    """An old data folder refuses to send; following the messages alone ends with each entry booked once."""
+    with connect() as service:
+        submitted(entries.head(2), service)
+        shutil.copytree(folder, tmp_path / "kept")
+        submitted(entries.tail(4), service)
+    put_back(folder, tmp_path / "kept")
+    with connect() as service, pytest.raises(JournalError, match="old copy: it lacks what was sent since") as caught:
+        submitted(entries.tail(4), service)
+    assert "2 batches of 1 companies" in str(caught.value)
+    assert "bktools journal restore --by NAME" in str(caught.value)
+    code, said = run("journal restore --by Ada")
+    assert (code, "2 batches are in doubt" in said) == (Exit.DONE, True), said
+    code, said = run("export status")
+    assert code == Exit.INCOMPLETE
+    for batch in re.findall(r"bktools export resolve (\w+)", said):
+        found = f'export resolve {batch} --outcome accepted --evidence "booked as 4711" --by Ada'
+        assert run(found)[0] == Exit.DONE
+    with connect() as service:
+        assert submitted(entries.tail(4), service) == ["ACCEPTED"] * 2
+        assert bktools.load_export_jobs(service=service)["state"].to_list() == ["ACCEPTED"] * 3
+    assert booked(sandbox) == {1}
+    code, said = run("journal verify")
+    assert (code, "is whole" in said) == (Exit.DONE, True), said
+
+
+def test_a_backup_goes_back_by_the_command(sandbox, connect, entries, tmp_path, folder, run):
+    """`journal restore FILE` keeps what was there, and what was sent after the backup is in doubt by name."""
+    with connect() as service:
+        submitted(entries.head(2), service)
+        assert run("journal backup kept.sqlite")[0] == Exit.DONE
+        submitted(entries.tail(4), service)
+    kept = (tmp_path / "kept.sqlite").read_bytes()
+    code, said = run("journal restore kept.sqlite --by Ada")
+    assert (code, "2 batches are in doubt" in said, "is kept as" in said) == (Exit.DONE, True, True), said
+    assert (tmp_path / "kept.sqlite").read_bytes() == kept
+    with connect() as service:
+        history = bktools.load_export_jobs(service=service)
+        assert sorted(history["state"]) == ["ACCEPTED", "UNKNOWN", "UNKNOWN"]
+        assert set(submitted(entries.tail(4), service)) == {"UNKNOWN"}
+        events = bktools.load_export_jobs(events=True, service=service)
+        assert set(events.loc[events["after"] == "UNKNOWN", "message"]) == {
+            "sent after the restored copy was made; its state was ACCEPTED"
+        }
+    assert booked(sandbox) == {1}
+
+
+def test_a_lost_data_folder_is_rebuilt_from_the_marks(sandbox, connect, entries, folder, run):
+    """Without journal and backup, the marks outside of the folder still know what was sent."""
+    with connect() as service:
+        submitted(entries, service)
+    shutil.rmtree(folder)
+    with connect() as service, pytest.raises(PlanError, match="which is gone: nothing was sent"):
+        submitted(entries, service)
+    code, said = run("journal restore --by Ada")
+    assert (code, "3 batches are in doubt" in said) == (Exit.DONE, True), said
+    with connect() as service:
+        assert submitted(entries, service) == ["UNKNOWN"] * 3
+        assert len(bktools.load_export_jobs(entries=True, service=service)) == 6
+    assert booked(sandbox) == {1}
+
+
+KILLED = """
+import os, signal, sys, uuid
+import pandas as pd
+import bktools
+from bktools.journal.journal import Journal
+entries = pd.DataFrame({"id": sys.argv[3].split(), "company_id": sys.argv[4]})
+with bktools.connect(sys.argv[1], token=sys.argv[2]) as service, Journal(service.settings):
+    # While this journal is open, SQLite keeps what is written in the log beside the file.
+    bktools.submit_export_jobs(bktools.compose_export_jobs(entries, max_entries=2), apply=True, service=service)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no signal that kills at once")
+@pytest.mark.parametrize("what", ["deleted", "cut", "emptied"])
+def test_a_lost_log_is_noticed(sandbox, connect, entries, folder, what):
+    """After a kill the newest events are in the log alone: without it, or with half of it, nothing is sent."""
+    with connect() as service:
+        bktools.load_export_jobs(service=service)
+    program = [sys.executable, "-c", KILLED, sandbox.server.base_url, sandbox.server.token]
+    ids = " ".join(entries["id"])
+    subprocess.run([*program, ids, sandbox.server.company_id], check=False)
+    assert booked(sandbox) == {1}
+    log = next(folder.glob("*/journal.sqlite-wal"))
+    data = log.read_bytes()
+    log.unlink() if what == "deleted" else log.write_bytes(data[: len(data) // 2] if what == "cut" else b"")
+    with connect() as service, pytest.raises(JournalError, match="old copy: it lacks"):
+        submitted(entries, service)
+    assert booked(sandbox) == {1}
+
+
+def test_a_folder_that_moves_while_it_is_used(sandbox, connect, entries, folder, monkeypatch):
+    """A journal whose file is not where it was opened sends nothing more, and nothing is begun anew in its place."""
+    begin = Journal.begin
+
+    def moved(journal: Journal, batch_id: str) -> bytes:
+        if folder.exists():
+            folder.rename(folder.with_name("moved"))
+        return begin(journal, batch_id)
+
+    monkeypatch.setattr(Journal, "begin", moved)
+    with connect() as service:
+        assert set(submitted(entries, service)) == {"BLOCKED"}
+    monkeypatch.setattr(Journal, "begin", begin)
+    folder.with_name("moved").rename(folder)
+    with connect() as service:
+        assert submitted(entries, service) == ["ACCEPTED"] * 3
+    folder.rename(folder.with_name("moved"))
+    with connect() as service, pytest.raises(REFUSED):
+        submitted(entries, service)
+    assert booked(sandbox) == {1}
+
+
+def test_what_was_sent_while_somebody_withdrew_it_stays_in_doubt(talking, folder, monkeypatch):
+    """A batch that waits is sent by another process between the look and the lock: it is not withdrawn."""
+
+    def lost(raw, connection, request):
+        raw.accept(request)
+
+    with talking(lost) as (raw, service):
+        plan = bktools.compose_export_jobs(entries_of(COMPANY, 2))
+        with bktools.connect("http://127.0.0.1:9", token="t") as gone:
+            assert gone.settings.data_dir == service.settings.data_dir
+        with Journal(service.settings) as journal, journal.sending(COMPANY):
+            journal.claim(plan.requests(), plan.plan_id)
+        lock = journal_module.sending_for
+
+        def after_another_run(*arguments: Any, **options: Any) -> Any:
+            monkeypatch.setattr(journal_module, "sending_for", lock)
+            sent = bktools.submit_export_jobs(plan, apply=True, service=service)
+            assert sent["outcome"].to_list() == ["UNKNOWN"]
+            return lock(*arguments, **options)
+
+        monkeypatch.setattr(journal_module, "sending_for", after_another_run)
+        batch = plan.batches["batch_id"][0]
+        with pytest.raises(JournalError, match="was PLANNED and is UNKNOWN now"):
+            bktools.resolve_export_job(batch, "released", evidence="wrong month", by="Ada", service=service)
+        again = bktools.submit_export_jobs(plan, apply=True, service=service)
+        assert again["outcome"].to_list() == ["UNKNOWN"]
+        assert set(raw.accepted.values()) == {1}
+
+
+def repeating(raw: RawService, connection: socket.socket, request: dict) -> None:
+    """Answer as a gateway that repeated the request: the first copy was created, the second one refused."""
+    if request["accountingEntryIds"][0] in raw.accepted:
+        send(connection, 201, raw.accept(request))
+        return
+    raw.accept(request)
+    send(connection, 409, '{"type": "EXPORT_ALREADY_IN_PROGRESS"}')
+
+
+def test_a_gateway_that_repeats_leaves_a_doubt(talking):
+    """A job in progress that nothing explains may be this very request: it is not sent again."""
+    with talking(repeating) as (raw, service):
+        plan = bktools.compose_export_jobs(entries_of(COMPANY, 2))
+        sent = bktools.submit_export_jobs(plan, apply=True, wait=5, service=service)
+        assert sent["outcome"].to_list() == ["UNKNOWN"]
+        assert "--others-export" in sent["message"][0]
+        assert bktools.submit_export_jobs(plan, apply=True, service=service)["outcome"].to_list() == ["UNKNOWN"]
+        assert set(raw.accepted.values()) == {1}
+
+
+@pytest.mark.parametrize(("age", "outcome"), [(10, "PLANNED"), (4000, "UNKNOWN"), (-60, "UNKNOWN")])
+def test_only_a_job_that_may_still_run_is_waited_for(talking, monkeypatch, age, outcome):
+    """After the hour of this journal's own job, or when the clock was set back, it explains nothing."""
+    import datetime as dt
+
+    from bktools.submit import export_jobs
+
+    turns = iter([201, 409])
+
+    def answer(raw, connection, request):
+        status = next(turns)
+        send(connection, status, raw.accept(request) if status == 201 else '{"type": "EXPORT_ALREADY_IN_PROGRESS"}')
+
+    monkeypatch.setattr(export_jobs, "now", lambda: dt.datetime.now(dt.UTC) + dt.timedelta(seconds=age))
+    with talking(answer) as (_, service):
+        plan = bktools.compose_export_jobs(entries_of(COMPANY, 2), max_entries=1)
+        sent = bktools.submit_export_jobs(plan, apply=True, wait=0, service=service)
+        assert sent["outcome"].to_list() == ["ACCEPTED", outcome]
+
+
+def test_a_batch_that_somebody_withdrew_meanwhile_is_told_in_the_frame(talking, monkeypatch):
+    """Whatever another process did in between, what was sent is told, and the rest says why it was not."""
+    begin = Journal.begin
+
+    def withdrawn(journal: Journal, batch_id: str) -> bytes:
+        if journal.rows("SELECT 1 FROM batches WHERE state = 'ACCEPTED'"):
+            journal.settle(batch_id, "RELEASED", "withdrawn meanwhile")
+        return begin(journal, batch_id)
+
+    monkeypatch.setattr(Journal, "begin", withdrawn)
+    with talking(lambda raw, connection, request: send(connection, 201, raw.accept(request))) as (raw, service):
+        plan = bktools.compose_export_jobs(entries_of(COMPANY, 3), max_entries=1)
+        sent = bktools.submit_export_jobs(plan, apply=True, service=service)
+        assert sent["outcome"].to_list() == ["ACCEPTED", "BLOCKED", "BLOCKED"]
+        assert len(raw.requests) == 1
+
+
+def test_marks_that_cannot_be_written_keep_the_batch_planned(talking, folder, tmp_path):
+    """Without marks nothing is sent: the message names the setting, and the batch waits."""
+    (tmp_path / "marks").write_bytes(b"a file where the folder should be")
+    with talking(lambda raw, connection, request: send(connection, 201, raw.accept(request))) as (raw, service):
+        plan = bktools.compose_export_jobs(entries_of(COMPANY, 1))
+        with pytest.raises(BktoolsError) as caught:
+            bktools.submit_export_jobs(plan, apply=True, service=service)
+        assert "\n" not in str(caught.value)
+        assert raw.requests == []
+        assert bktools.load_export_jobs(service=service)["state"].to_list() == ["PLANNED"]
+
+
+def test_a_job_of_another_company_is_in_no_answer() -> None:
+    """The raw service's answers are those of the interface: the tests above rest on it."""
+    assert '"expiresIn": 3600' in job({"companyId": COMPANY, "accountingEntryIds": []})
