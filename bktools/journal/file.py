@@ -183,7 +183,7 @@ class File:
         found: list[str] = []
         with self._errors("read"):
             # Every page is read, also those that hold nothing, and its checksum compared.
-            self._connection.serialize("main")
+            _copy(self._connection, ":memory:")
             checks = ("integrity_check", "foreign_key_check")
             answers = [value for check in checks for row in self.rows(f"PRAGMA {check}") for value in row.values()]
             found += [f"SQLite says: {answer}" for answer in answers if answer != "ok"]
@@ -323,13 +323,14 @@ def _add_checksums(connection: apsw.Connection) -> None:
     connection.pragma("journal_mode", "wal")
 
 
-def _copy(source: apsw.Connection, target: Path) -> None:
+def _copy(source: apsw.Connection, target: Path | str) -> None:
     with closing(apsw.Connection(str(target))) as copy:
         with copy.backup("main", source, "main") as backup:
             while not backup.done:
                 backup.step(ROWS_AT_ONCE)
-        # One file, without companions that somebody forgets to copy.
-        copy.pragma("journal_mode", "delete")
+        if target != ":memory:":
+            # One file, without companions that somebody forgets to copy.
+            copy.pragma("journal_mode", "delete")
 
 
 def remove_with_companions(path: Path) -> None:

@@ -36,3 +36,18 @@ def test_killed_at_random_instants(capsys):
     assert figures["accepted"] > 0
     assert figures["released"] > 0
     assert set(figures["states"]) == {"ACCEPTED"}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked and killed as POSIX systems do it")
+def test_flipped_cut_and_restored(capsys):
+    """A few of each attack: no double, no foreign error. `python tests/submit/attacks.py` makes more of them."""
+    counts = ["--kills", "0", "--flips", "12", "--truncations", "12", "--restores", "8"]
+    done = subprocess.run(
+        [sys.executable, str(HERE / "attacks.py"), *counts], capture_output=True, text=True, check=False
+    )
+    with capsys.disabled():
+        sys.stdout.write(f"\n{done.stdout}")
+    figures = json.loads(done.stdout.splitlines()[-1])
+    assert done.returncode == 0, done.stderr
+    assert (figures["flips found"], figures["doubles"], figures["foreign errors"]) == (12, 0, 0)
+    assert figures["refused"] > 0

@@ -167,7 +167,9 @@ def test_a_second_data_folder_knows_of_the_first(sandbox, connect, entries, tmp_
     assert booked(sandbox) == {1}
 
 
-def test_a_copied_folder_is_refused_on_another_machine_until_a_person_confirms(sandbox, connect, entries, tmp_path, folder):
+def test_a_copied_folder_is_refused_on_another_machine_until_a_person_confirms(
+    sandbox, connect, entries, tmp_path, folder
+):
     """A second machine has no marks of its own: it says that its journal may be a copy, and how to confirm it."""
     with connect() as service:
         submitted(entries.head(2), service)
@@ -183,7 +185,10 @@ def test_a_copy_beside_the_journal_is_refused(sandbox, connect, entries, tmp_pat
     with connect() as service:
         submitted(entries.head(2), service)
     shutil.copytree(folder, tmp_path / "copied")
-    with connect(data_dir=tmp_path / "copied") as service, pytest.raises(JournalError, match="is a copy of the journal"):
+    with (
+        connect(data_dir=tmp_path / "copied") as service,
+        pytest.raises(JournalError, match="is a copy of the journal"),
+    ):
         submitted(entries.tail(2), service)
     assert booked(sandbox) == {1}
 

@@ -1,0 +1,141 @@
+"""Marks outside of the journal's file: they survive a cut line, a lost place, an old copy, an older version."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from contextlib import closing
+
+import pytest
+
+from bktools.errors import JournalError
+from bktools.export.plan import BatchRequest
+from bktools.journal.journal import FILE, Journal
+from bktools.journal.marks import Mark, Marks, at_risk
+from bktools.journal.schema import MIGRATIONS
+from bktools.settings import load_settings
+
+COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
+ENTRY = "00000000-0000-4000-8000-000000000001"
+BODY = f'{{"accountingEntryIds": ["{ENTRY}"], "companyId": "{COMPANY}"}}'.encode()
+
+
+@pytest.fixture
+def settings(tmp_path):
+    return load_settings("https://books.example.com", env={}, data_dir=tmp_path / "data", marks_dir=tmp_path / "marks")
+
+
+@pytest.fixture
+def sent(settings):
+    """A journal with one batch that was accepted."""
+    with Journal(settings) as journal:
+        with journal.sending(COMPANY):
+            journal.claim([BatchRequest("a", COMPANY, [ENTRY], BODY)], "plan")
+            assert journal.begin("a") == BODY
+            journal.settle("a", "ACCEPTED", "job", job_id=ENTRY)
+        yield journal
+
+
+def test_a_mark_is_in_both_places(sent):
+    """Each step of a batch is a line in both places, private, with the request that was sent."""
+    files = [next(place.glob("*.marks")) for place in sent.marks.places]
+    assert [len(file.read_text().splitlines()) for file in files] == [2, 2]
+    assert files[0].read_bytes() == files[1].read_bytes()
+    if os.name == "posix":
+        assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+    assert [mark.state for mark in sent.marks.of_company(COMPANY)] == ["SENDING", "ACCEPTED"]
+    assert sent.problems() == []
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_one_place_makes_up_for_the_other(sent, place):
+    """What one place lost, or holds damaged, the other one still tells."""
+    file = next(sent.marks.places[place].glob("*.marks"))
+    data = bytearray(file.read_bytes())
+    data[40] ^= 1
+    file.write_bytes(data[:-10])
+    assert [mark.state for mark in sent.marks.of_company(COMPANY)] == ["SENDING", "ACCEPTED"]
+    file.unlink()
+    assert len(sent.marks.of_company(COMPANY)) == 2
+
+
+def test_a_line_that_was_cut_stays_by_itself(sent):
+    """After a kill in the middle of a line the next one is whole."""
+    for place in sent.marks.places:
+        file = next(place.glob("*.marks"))
+        file.write_bytes(file.read_bytes() + b"0123456789abcdef {")
+    mark = sent.marks.of_company(COMPANY)[-1]
+    sent.marks.write(mark.__class__(**{**mark.__dict__, "batch_id": "b"}), sent.about_me)
+    assert [mark.batch_id for mark in sent.marks.of_company(COMPANY)] == ["a", "a", "b"]
+
+
+def test_another_history_is_noticed(sent, settings):
+    """A copy that went on by itself has as many events, and another digest: it is refused."""
+    path = sent.path
+    sent.close()
+    with closing(sqlite3.connect(path)) as copy:
+        assert copy.execute("SELECT count(*) FROM chain").fetchone() == (3,)
+    path.unlink()
+    (settings.state_dir / "marks").rename(settings.state_dir / "aside")
+    (settings.state_dir / "locks").rename(settings.state_dir / "aside2")
+    with Journal(settings) as journal, journal.transaction() as connection:
+        # The same identity, as a copy has it.
+        connection.execute("UPDATE about SET value = ? WHERE name = 'id'", (sent.id,))
+    with Journal(settings) as journal:
+        journal.claim([BatchRequest("b", COMPANY, [ENTRY], BODY)], "plan")
+    with Journal(settings) as journal, pytest.raises(JournalError, match="is an old copy"):
+        journal.require_current()
+
+
+def test_only_what_may_have_been_booked_is_at_risk():
+    """After a restore a refused batch is no doubt; one whose answer never came is, with the request that was sent."""
+
+    def mark(batch: str, state: str, body: str = "") -> Mark:
+        return Mark(1, "d", batch, "plan", COMPANY, state, "", "2026-10-31", body)
+
+    marks = [
+        mark("refused", "SENDING", "x"),
+        mark("refused", "REJECTED"),
+        mark("lost", "SENDING", "y"),
+        mark("booked", "SENDING", "z"),
+        mark("booked", "ACCEPTED"),
+        mark("again", "SENDING", "1"),
+        mark("again", "PLANNED"),
+        mark("again", "SENDING", "2"),
+    ]
+    found = {item.batch_id: (item.state, item.body) for item in at_risk(marks)}
+    assert found == {"lost": ("SENDING", "y"), "booked": ("ACCEPTED", "z"), "again": ("SENDING", "2")}
+
+
+def test_a_journal_of_an_earlier_version_gets_checksums_and_an_identity(settings):
+    """What was sent before stays known, a copy is put aside, and marks are asked for from then on only."""
+    folder = settings.state_dir
+    folder.mkdir(parents=True)
+    with closing(sqlite3.connect(folder / FILE)) as old:
+        old.executescript(f"PRAGMA journal_mode = WAL; {MIGRATIONS[0]}; PRAGMA user_version = 1")
+        old.execute("INSERT INTO about VALUES ('environment', 'https://books.example.com:443')")
+        old.execute(
+            "INSERT INTO batches VALUES ('a', ?, 'PLANNED', 1, ?, 'x', 'plan', NULL, NULL, NULL, NULL, 't', NULL, NULL, NULL, "
+            "'t', 'me')",
+            (COMPANY, BODY),
+        )
+        old.execute("INSERT INTO batch_entries VALUES ('a', ?, 1)", (ENTRY,))
+        old.execute("UPDATE batches SET state = 'SENDING'")
+        old.execute("UPDATE batches SET state = 'ACCEPTED', job_id = 'j'")
+        old.commit()
+    with Journal(settings) as journal:
+        assert len(journal.id) == 32
+        assert [*journal.rows("PRAGMA checksum_verification")[0].values()] == ["1"]
+        assert journal.addresses() == ["https://books.example.com"]
+        journal.require_current()
+        assert "which is ACCEPTED" in journal.obstacle(BatchRequest("b", COMPANY, [ENTRY], BODY))
+    assert len(list(folder.glob("journal-before-*.sqlite"))) == 1
+
+
+def test_marks_name_the_folder_of_the_journal(sent, settings):
+    """Who finds the marks of a lost journal can read where it was and which service it was for."""
+    outer = Marks(settings.state_dir, settings.marks_dir, sent.id).places[1]
+    text = (outer / "about.json").read_text()
+    assert str(sent.path) in text
+    assert "https://books.example.com" in text

@@ -1,0 +1,229 @@
+"""Attacks on the promise that nothing is booked twice: kills, flipped bytes, cut files, copies put back.
+
+A program of its own: `python tests/submit/attacks.py --kills 1000 --flips 500 --truncations 200 --restores 200`. The
+service is another process on bare sockets, which accepts and then fails in most cases, and counts what it accepted. The
+last line of output is a JSON object with the figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import urllib.request
+import uuid
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+
+import pandas as pd
+
+import bktools
+from bktools.errors import BktoolsError
+from bktools.journal.journal import Journal
+from bktools.journal.restore import restore
+from bktools.service import service as service_module
+from bktools.service.transport import Limits
+
+HERE = Path(__file__).parent
+COMPANIES = 3
+BATCH = 2
+
+Files = dict[str, bytes]
+
+
+class World:
+    """An analyst's folder, the service that counts, and entries that nobody had before."""
+
+    def __init__(self, address: str, folder: Path, chance: random.Random) -> None:
+        self.address = address
+        self.chance = chance
+        self.figures: Counter[str] = Counter()
+        self._entries = 0
+        self.service = bktools.connect(
+            address, token="t", requests_per_minute=0, data_dir=folder / "data", marks_dir=folder / "marks"
+        )
+        with Journal(self.service.settings) as journal:
+            self.path = journal.path
+
+    def plan(self, batches: int) -> bktools.ExportPlan:
+        """Return a plan of new entries."""
+        numbers = range(self._entries, self._entries + COMPANIES * BATCH * batches)
+        self._entries = numbers.stop
+        frame = pd.DataFrame(
+            {
+                "id": [str(uuid.UUID(int=2**100 + number, version=4)) for number in numbers],
+                "company_id": [str(uuid.UUID(int=2**64 + number % COMPANIES, version=4)) for number in numbers],
+            }
+        )
+        return bktools.compose_export_jobs(frame, max_entries=BATCH)
+
+    def submit(self, plan: bktools.ExportPlan) -> str:
+        """Submit a plan, and return what was said; only an error of bktools may come back."""
+        try:
+            sent = bktools.submit_export_jobs(plan, apply=True, wait=0, progress=False, service=self.service)
+        except BktoolsError as error:
+            self.figures["refused"] += 1
+            return str(error)
+        except Exception as error:  # noqa: BLE001 - counted, and the run fails for it
+            self.figures["foreign errors"] += 1
+            return f"{type(error).__name__}: {error}"
+        return " ".join(sent["outcome"])
+
+    def accepted(self) -> dict[str, int]:
+        """Return how often the service booked each entry."""
+        with urllib.request.urlopen(f"{self.address}/accepted") as answer:
+            found: dict[str, int] = json.load(answer)
+        return found
+
+    def settle(self) -> None:
+        """Settle what is in doubt as the service has it, like a person who looked."""
+        accepted = self.accepted()
+        history = bktools.load_export_jobs(entries=True, service=self.service)
+        for batch_id, rows in history[history["state"] == "UNKNOWN"].groupby("batch_id"):
+            times = {accepted.get(entry, 0) for entry in rows["entry_id"]}
+            outcome = "accepted" if times == {1} else "released"
+            told = {"evidence": "the service's count", "by": "Ada"}
+            bktools.resolve_export_job(str(batch_id), outcome, service=self.service, **told)
+
+    def finish(self, plan: bktools.ExportPlan) -> None:
+        """Bring every entry of a plan to its one booking."""
+        for _ in range(200):
+            if set(self.submit(plan).split()) == {"ACCEPTED"}:
+                return
+            self.settle()
+        raise AssertionError("the plan does not end")
+
+    def files(self) -> Files:
+        """Return the journal's files as they are, while it is open: with the log beside it."""
+        return {suffix: self._beside(suffix).read_bytes() for suffix in ("", "-wal") if self._beside(suffix).exists()}
+
+    def put(self, files: Files) -> None:
+        """Put files in the place of the journal's, by hand."""
+        for suffix in ("", "-wal", "-shm"):
+            self._beside(suffix).unlink(missing_ok=True)
+        for suffix, data in files.items():
+            self._beside(suffix).write_bytes(data)
+
+    def _beside(self, suffix: str) -> Path:
+        return self.path.with_name(self.path.name + suffix)
+
+
+def flips(world: World, count: int) -> None:
+    """Flip a bit of the journal's file: the check finds it, and neither history nor sending is wrong."""
+    plan = world.plan(4)
+    world.finish(plan)
+    whole = world.files()
+    history = bktools.load_export_jobs(entries=True, service=world.service)
+    for _ in range(count):
+        place = world.chance.randrange(len(whole[""]))
+        flipped = bytearray(whole[""])
+        flipped[place] ^= 1 << world.chance.randrange(8)
+        world.put({"": bytes(flipped)})
+        world.figures["flips"] += 1
+        world.figures["flips found"] += _is_found(world)
+        try:
+            read = bktools.load_export_jobs(entries=True, service=world.service)
+            world.figures["wrong histories"] += not read.equals(history)
+        except BktoolsError:
+            pass
+        except Exception:  # noqa: BLE001 - counted, and the run fails for it
+            world.figures["foreign errors"] += 1
+        world.submit(plan)
+    world.put(whole)
+
+
+def _is_found(world: World) -> bool:
+    try:
+        with Journal(world.service.settings) as journal:
+            return bool(journal.problems())
+    except BktoolsError:
+        return True
+
+
+def truncations(world: World, count: int) -> None:
+    """Cut the journal's file or its log at any place: nothing is sent a second time."""
+    plan = world.plan(4)
+    bktools.load_export_jobs(service=world.service)
+    with Journal(world.service.settings):
+        # While it is open, the newest events are in the log alone.
+        world.finish(plan)
+        whole = world.files()
+    for _ in range(count):
+        which = world.chance.choice(list(whole))
+        cut = dict(whole)
+        cut[which] = whole[which][: world.chance.randrange(len(whole[which]))]
+        world.put(cut)
+        world.figures["truncations"] += 1
+        world.submit(plan)
+        world.put(whole)
+
+
+def restores(world: World, count: int) -> None:
+    """Put older copies back, by hand or by the command; what the messages say brings everything to one booking."""
+    copies: list[Files] = [world.files()]
+    done = 0
+    while done < count:
+        plan = world.plan(1)
+        world.submit(plan)
+        if world.chance.random() < 0.5:
+            world.settle()
+        for _ in range(world.chance.choice((0, 1, 2))):
+            world.put(world.chance.choice(copies[-6:]))
+            done += 1
+            world.figures["restores"] += 1
+            world.submit(plan)
+            # What the message says: go on with the copy that is there. What it lacks is in doubt then.
+            restore(world.service.settings, None, by="Ada")
+            world.submit(plan)
+        copies.append(world.files())
+        world.finish(plan)
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Run the attacks, print the figures, and fail where one of them is not as it must be."""
+    chance = random.Random(arguments.seed)
+    service_module._ONE_POST = Limits(connect=5.0, read=0.15, whole=5.0)
+    with ExitStack() as stack:
+        server = stack.enter_context(
+            subprocess.Popen(
+                [sys.executable, str(HERE / "raw_service.py"), str(arguments.seed)], stdout=subprocess.PIPE, text=True
+            )
+        )
+        stack.callback(server.kill)
+        assert server.stdout is not None
+        address = server.stdout.readline().strip()
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        os.environ |= {"BKTOOLS_CACHE_DIR": str(folder / "cache"), "BKTOOLS_CONFIG": str(folder / "config.toml")}
+        (folder / "config.toml").touch()
+        figures: Counter[str] = Counter()
+        for number, (attack, count) in enumerate(
+            ((flips, arguments.flips), (truncations, arguments.truncations), (restores, arguments.restores))
+        ):
+            world = World(address, folder / str(number), chance)
+            world._entries = number * 10**6
+            attack(world, count)
+            figures += world.figures
+        if arguments.kills:
+            program = [sys.executable, str(HERE / "kill_worker.py"), address, str(arguments.kills), str(arguments.seed)]
+            environment = os.environ | {"BKTOOLS_DATA_DIR": str(folder / "k"), "BKTOOLS_MARKS_DIR": str(folder / "m")}
+            killed = subprocess.run(program, capture_output=True, text=True, check=True, env=environment)
+            figures["kills"] = json.loads(killed.stdout)["kills"]
+        with urllib.request.urlopen(f"{address}/accepted") as answer:
+            accepted = json.load(answer)
+    report = {"foreign errors": 0, "wrong histories": 0, **figures}
+    report |= {"entries": len(accepted), "doubles": sum(times > 1 for times in accepted.values())}
+    print(json.dumps(report))
+    is_right = report["doubles"] == report["foreign errors"] == report["wrong histories"] == 0
+    return 0 if is_right and report.get("flips found", 0) == report.get("flips", 0) else 1
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name, default in (("kills", 1000), ("flips", 500), ("truncations", 200), ("restores", 200), ("seed", 1)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    sys.exit(main(parser.parse_args()))
