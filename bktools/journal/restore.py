@@ -113,29 +113,29 @@ def _copy(source: Path | None, path: Path, made: Path) -> None:
 
 def _checked(file: File, source: Path, settings: Settings, folder: Path) -> str:
     """Return the identity of the copy; a new one gets that of the marks."""
-    wanted = journal_beside(folder)
     damage = file.damage()
     if damage:
         raise StorageError(f"{source} is damaged: {damage[0]}; nothing was changed")
-    if not file.rows("SELECT 1 FROM batches LIMIT 1"):
-        # It knows of nothing that was sent: it is the journal that the marks tell of, begun anew.
-        told = told_outside(outer_folder(settings), settings.identity)
-        wanted = wanted or (None if told is None else str(told["journal"]))
-        if wanted is None and file.about("environment") is None:
-            raise JournalError(f"there is no journal {source}, and no marks of one: nothing was sent from here before")
-        wanted = wanted or file.id
-        with file.transaction() as connection:
-            connection.execute("UPDATE about SET value = ? WHERE name = 'id'", (wanted,))
-        return wanted
-    if folder == settings.state_dir and settings.identity not in file.addresses():
+    known = file.addresses()
+    if known and folder == settings.state_dir and settings.identity not in known:
         raise JournalError(
-            f"{source} is the journal of {', '.join(file.addresses())}, not of {settings.identity}: nothing was changed"
+            f"{source} is the journal of {', '.join(known)}, not of {settings.identity}: nothing was changed"
         )
-    if wanted not in {None, file.id}:
-        raise JournalError(
-            f"{source} is journal {file.id[:8]}, the one that was used here is {str(wanted)[:8]}: nothing was changed"
-        )
-    return file.id
+    wanted = journal_beside(folder)
+    if file.rows("SELECT 1 FROM batches LIMIT 1"):
+        if wanted not in {None, file.id}:
+            raise JournalError(
+                f"{source} is journal {file.id[:8]}, the one that was used here is {str(wanted)[:8]}: nothing was changed"
+            )
+        return file.id
+    # It knows of nothing that was sent: it is the journal that the marks tell of, begun anew.
+    told = told_outside(outer_folder(settings), settings.identity)
+    wanted = wanted or (None if told is None else str(told["journal"]))
+    if wanted is None and not known:
+        raise JournalError(f"there is no journal {source}, and no marks of one: nothing was sent from here before")
+    with file.transaction() as connection:
+        connection.execute("UPDATE about SET value = ? WHERE name = 'id'", (wanted or file.id,))
+    return wanted or file.id
 
 
 def _put_in_doubt(file: File, companies: dict[str, list[Mark]], by: str) -> None:

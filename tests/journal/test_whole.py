@@ -49,8 +49,7 @@ def test_a_flipped_bit_anywhere_is_found(settings):
         path.write_bytes(flipped)
         try:
             found += bool(problems(settings))
-        except BktoolsError as error:
-            assert "\n" not in str(error)
+        except BktoolsError:
             found += 1
     assert found == len(places)
 

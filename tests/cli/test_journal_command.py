@@ -1,0 +1,107 @@
+"""`bktools journal`: which journal it is, whether it is whole, and how another one belongs to it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import bktools
+from bktools.cli.app import app
+from bktools.cli.exits import Exit
+from bktools.errors import ArgumentError, JournalError, StorageError
+from bktools.journal.journal import Journal
+
+ENTRY = "123e4567-e89b-42d3-a456-426614174000"
+
+
+@pytest.fixture
+def run(sandbox, service, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BKTOOLS_BASE_URL", sandbox.server.base_url)
+    monkeypatch.setenv("BKTOOLS_TOKEN", sandbox.server.token)
+
+    def command(line: str) -> tuple[int, str]:
+        result = CliRunner().invoke(app, shlex.split(line))
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result.exit_code, result.output
+
+    return command
+
+
+@pytest.fixture
+def sent(sandbox, run):
+    """One batch that was accepted, sent to the sandbox as to any service."""
+    entries = pd.DataFrame({"id": [ENTRY], "company_id": [sandbox.server.company_id]})
+    with bktools.connect() as service:
+        bktools.submit_export_jobs(bktools.compose_export_jobs(entries), apply=True, service=service)
+        yield service
+
+
+def test_it_shows_which_journal_is_used(run, sent):
+    """Identity, file, address and the states of batches, without a request to the service."""
+    code, said = run("journal")
+    with Journal(sent.settings) as journal:
+        assert (code, journal.id in said, str(journal.path) in said) == (Exit.DONE, True, True)
+    assert re.search(r"address +http://localhost:\d+\n", said)
+    assert re.search(r"ACCEPTED +1\n", said)
+
+
+def test_a_whole_journal_is_said_to_be_whole(run, sent):
+    """The check counts the events it looked at, and ends with 0."""
+    code, said = run("journal verify")
+    assert (code, "is whole: 3 events" in said) == (Exit.DONE, True), said
+
+
+def test_a_journal_behind_its_marks_is_told_by_the_check(run, sent, tmp_path):
+    """An old copy ends with the journal's exit code and says what is missing."""
+    with Journal(sent.settings) as journal:
+        path = journal.path
+        journal.backup(tmp_path / "kept.sqlite")
+    other = "123e4567-e89b-42d3-a456-426614174001"
+    entries = pd.DataFrame(
+        {
+            "id": [other],
+            "company_id": [sent.settings.company or bktools.load_export_jobs(service=sent)["company_id"][0]],
+        }
+    )
+    bktools.submit_export_jobs(bktools.compose_export_jobs(entries), apply=True, wait=20, service=sent)
+    path.write_bytes((tmp_path / "kept.sqlite").read_bytes())
+    code, said = run("journal verify")
+    assert (code, "is an old copy: it lacks" in said) == (Exit.JOURNAL, True), said
+
+
+def test_there_must_be_something_to_restore(run):
+    """Without journal, backup and marks there is nothing to go on with, and nothing is made."""
+    with pytest.raises(StorageError, match=r"there is no backup missing\.sqlite"):
+        run("journal restore missing.sqlite --by Ada")
+    with pytest.raises(JournalError, match="no marks of one"):
+        run("journal restore --by Ada")
+
+
+def test_who_restores_or_says_something_is_named(run, sent):
+    """A change that a person answers for needs the person's name."""
+    with pytest.raises(ArgumentError, match="--by must name"):
+        run("journal restore")
+    with pytest.raises(ArgumentError, match="--by must name"):
+        run("journal addresses --same https://books.example.com")
+    with pytest.raises(ArgumentError, match="cannot be combined"):
+        run("journal addresses --same a --other b --by Ada")
+    with pytest.raises(JournalError, match="names 0 journals"):
+        run("journal addresses --same https://books.example.com --by Ada")
+
+
+def test_a_backup_of_another_journal_is_refused(run, sent, tmp_path):
+    """A file of another service, or of another journal, changes nothing."""
+    with bktools.connect("https://books.example.com", token="t") as other, Journal(other.settings) as journal:
+        journal.backup(tmp_path / "other.sqlite")
+    with pytest.raises(JournalError, match="is the journal of https://books.example.com"):
+        run("journal restore other.sqlite --by Ada")
+    (tmp_path / "broken.sqlite").write_bytes(b"no journal" * 500)
+    with pytest.raises(StorageError, match="damaged"):
+        run("journal restore broken.sqlite --by Ada")
+    assert run("journal verify")[0] == Exit.DONE
