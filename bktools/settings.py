@@ -315,7 +315,15 @@ def load_settings(
     if named is None:
         raise ConfigurationError(HOW_TO_CONFIGURE)
     own = _own_place(named, file, file_name)
-    foreign = _not_for(named, own | arguments, owner, _own_place(owner, file, file_name) | variables, variables)
+    is_owner = owner is not None and _is_same(
+        named, (arguments, own), owner, (variables, _own_place(owner, file, file_name))
+    )
+    foreign = {} if is_owner else {name: said for name, said in variables.items() if name in CONNECTION}
+    if owner is None and foreign and named[0] != SANDBOX:
+        raise ConfigurationError(
+            f"{next(iter(foreign.values()))[1]} does not say which environment it is for: set BKTOOLS_ENVIRONMENT or "
+            "BKTOOLS_BASE_URL as well"
+        )
     top = _place({name: file.get(name) for name in SETTINGS if name not in CONNECTION}, str(file_name))
     variables = {name: said for name, said in variables.items() if name not in foreign}
     places = (arguments, variables, own, top)
@@ -356,10 +364,8 @@ def _first(*candidates: Said) -> Said | None:
     return None
 
 
-def _own_place(named: Said | None, file: Mapping[str, Any], file_name: Path) -> Place:
+def _own_place(named: Said, file: Mapping[str, Any], file_name: Path) -> Place:
     """Return what an environment says by its name alone: its table of the file, or the address that it is."""
-    if named is None:
-        return {}
     if "://" in named[0]:
         return {"base_url": named}
     where = f"[{named[0]}] in {file_name}"
@@ -370,25 +376,12 @@ def _own_place(named: Said | None, file: Mapping[str, Any], file_name: Path) -> 
     return _place(table, where)
 
 
-def _not_for(named: Said, asked: Place, owner: Said | None, owned: Place, variables: Place) -> Place:
-    """Return the variables that are for another environment: of another name, or, for an address, of another one."""
-    of_connection = {name: said for name, said in variables.items() if name in CONNECTION}
-    if owner is None and of_connection and named[0] != SANDBOX:
-        raise ConfigurationError(
-            f"{next(iter(of_connection.values()))[1]} does not say which environment it is for: set "
-            "BKTOOLS_ENVIRONMENT or BKTOOLS_BASE_URL as well"
-        )
-    is_same = owner is not None and owner[0] == named[0]
-    if (
-        owner is not None
-        and not is_same
-        and "://" in owner[0] + named[0]
-        and "base_url" in asked
-        and "base_url" in owned
-    ):
-        one, other = (_url(f"base_url ({place['base_url'][1]})", place["base_url"][0]) for place in (asked, owned))
-        is_same = normalised(one) == normalised(other)
-    return {} if is_same else of_connection
+def _is_same(named: Said, asked: Iterable[Place], owner: Said, owned: Iterable[Place]) -> bool:
+    """Whether two environments are one: of one name, or, where one of them is an address, of one address."""
+    if owner[0] == named[0] or "://" not in owner[0] + named[0]:
+        return bool(owner[0] == named[0])
+    one, other = _one_address("base_url", named[0], asked), _one_address("base_url", owner[0], owned)
+    return one is not None and other is not None and normalised(one[0]) == normalised(other[0])
 
 
 def _one_address(name: str, environment: str, places: Iterable[Place]) -> Said | None:

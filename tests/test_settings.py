@@ -121,6 +121,7 @@ def test_variables_apply_under_any_spelling(asked, env, config):
             ("BKTOOLS_BASE_URL", "[production]"),
         ),
         (None, {}, {"BKTOOLS_ENVIRONMENT": PRODUCTION, "BKTOOLS_BASE_URL": URL}, ("BKTOOLS_BASE_URL", "BKTOOLS_ENV")),
+        (URL, {}, {"BKTOOLS_ENVIRONMENT": "production", "BKTOOLS_BASE_URL": URL}, ("BKTOOLS_BASE_URL", "[production]")),
         (
             None,
             {},
