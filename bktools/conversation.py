@@ -10,14 +10,15 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from bktools.errors import ArgumentError, ConfigurationError, StorageError
-from bktools.sandbox import Fault, Server
-from bktools.sandbox.server import DATABASE
-from bktools.sandbox.wal import is_open
 from bktools.service import Service
 from bktools.settings import SANDBOX, Overrides, Secret, Settings, load_settings
+
+# The sandbox brings the libraries of a server, so it is imported where one is started.
+if TYPE_CHECKING:
+    from bktools.sandbox import Fault, Server
 
 
 def connect(environment: str | None = None, **overrides: Unpack[Overrides]) -> Service:
@@ -61,6 +62,8 @@ def open_service(settings: Settings) -> Service:
     """Begin the conversation that settings describe; the sandbox is started when they name it."""
     if not settings.is_sandbox or settings.base_url is not None:
         return Service(settings)
+    from bktools.sandbox import Server
+
     server = Server(settings.state_dir).start()
     return Service(_at(server, settings), on_close=server.stop)
 
@@ -76,7 +79,7 @@ class SandboxOptions(TypedDict, total=False):
     requests_per_minute: int | None
     max_limit: int
     job_seconds: float
-    faults: Iterable[Fault]
+    faults: Iterable[Fault | str]
 
 
 class Sandbox:
@@ -88,7 +91,8 @@ class Sandbox:
         Where it keeps its state, its journal and its snapshots; a temporary folder, removed at the end, by default.
     **options
         Of the server: `seed`, `companies`, `categories`, `employees`, `latency` (seconds), `requests_per_minute`,
-        `max_limit` (rows a page), `job_seconds`, `faults`.
+        `max_limit` (rows a page), `job_seconds`, `faults` (as `bktools sandbox faults` lists them, such as
+        `["error:status=503"]`).
 
     Attributes
     ----------
@@ -114,11 +118,15 @@ class Sandbox:
         unknown = sorted(options.keys() - known.keys())
         if unknown:
             raise ArgumentError(unknown[0], f"is no option of the sandbox: there are {', '.join(known)}")
+        if folder is not None and not isinstance(folder, str | Path):
+            raise ArgumentError("folder", "must be a path", folder)
         self._folder = folder
         self._options = options
         self._stack = ExitStack()
 
     def __enter__(self) -> Service:
+        from bktools.sandbox import Server
+
         with ExitStack() as stack:
             if self._folder is None:
                 folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bktools-")))
@@ -158,6 +166,9 @@ def forget_sandbox(settings: Settings) -> None:
     """Remove the state of the sandbox that keeps it between runs, with its journal; a real one is never touched."""
     if not settings.is_sandbox:
         raise ConfigurationError(f"only the sandbox can be forgotten, not {settings.environment}")
+    from bktools.sandbox.server import DATABASE
+    from bktools.sandbox.wal import is_open
+
     if is_open(settings.state_dir / DATABASE):
         raise StorageError(
             f"the sandbox in {settings.state_dir} is running (bktools sandbox serve, or a notebook): stop it first, "

@@ -3,8 +3,10 @@
 Every setting is taken from the first of these that has it: an argument, an environment variable `BKTOOLS_<NAME>`, the
 table of the environment in the config file, the top level of the config file, the system keyring (secrets), a default.
 
-The variables that say where a service is and who asks belong to one environment, the one `BKTOOLS_ENVIRONMENT` or
-`BKTOOLS_BASE_URL` names: a token never goes to another one because somebody asked for another one.
+The settings of a connection (address, credentials, company) are used together or not at all: the variables belong to
+the environment that `BKTOOLS_ENVIRONMENT` names, or else `BKTOOLS_BASE_URL`, or else the config file, and to no other
+one. Two different addresses for one environment are an error, and a credential goes only to the address that stands
+where the credential stands: beside it, or in the table of the environment that it is set for.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import ipaddress
 import os
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -23,7 +25,7 @@ from urllib.parse import SplitResult, urlsplit
 import platformdirs
 
 from bktools import views
-from bktools.addresses import normalised
+from bktools.addresses import is_loopback, normalised
 from bktools.errors import ConfigurationError
 
 SANDBOX = "sandbox"
@@ -32,7 +34,7 @@ _NAME = re.compile(r"[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?")
 
 HOW_TO_CONFIGURE = (
     "no environment is configured: set BKTOOLS_ENVIRONMENT, or BKTOOLS_BASE_URL and BKTOOLS_TOKEN, or write "
-    f"{platformdirs.user_config_path('bktools') / 'config.toml'} (bktools config shows what is in force); "
+    f"{platformdirs.user_config_path('bktools') / 'config.toml'}; "
     'to try bktools without a service: connect("sandbox"), on the command line --sandbox'
 )
 
@@ -67,7 +69,9 @@ class Secret:
 
 def _text(name: str, value: object) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise ConfigurationError(f"{name} must be text, got {value!r}")
+        # A table may hold secrets.
+        got = "a table" if isinstance(value, Mapping) else repr(value)
+        raise ConfigurationError(f"{name} must be text, got {got}")
     return value.strip()
 
 
@@ -106,7 +110,7 @@ def _url(name: str, value: object) -> str:
         raise ConfigurationError(f"{name} must be an address such as https://api.example.com{got}")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ConfigurationError(f"{name} must be an address without user name, query or fragment")
-    if parts.scheme == "http" and parts.hostname not in {"localhost", "127.0.0.1", "::1"}:
+    if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
         raise ConfigurationError(f"{name} must begin with https:// (plain http is for loopback only), got {text!r}")
     return f"{parts.scheme}://{parts.netloc.lower()}{parts.path}"
 
@@ -260,6 +264,14 @@ class Overrides(TypedDict, total=False):
 
 SETTINGS = {item.name: item for item in fields(Settings) if "read" in item.metadata}
 SECRETS = tuple(name for name, item in SETTINGS.items() if item.metadata["read"] is _secret)
+CONNECTION = tuple(name for name, item in SETTINGS.items() if item.metadata["connection"])
+ADDRESSES = ("base_url", "balance_url")
+# Where a setting of a connection is used; the others at base_url.
+ADDRESS_OF = {"balance_url": "balance_url", "balance_token": "balance_url"}
+
+# A value, and the name of where it stands; and all that one place says.
+Said = tuple[Any, str]
+Place = dict[str, Said]
 
 
 def load_settings(
@@ -292,69 +304,108 @@ def load_settings(
     if unknown:
         raise ConfigurationError(f"no such setting: {', '.join(unknown)} (there are {', '.join(SETTINGS)})")
     file, file_name = _read_config(config_file, env)
-    given = {name: value for name, value in overrides.items() if value is not None}
-    environment, environment_source = _which_environment(environment, env, file, file_name, given)
-    if "://" in environment:
-        environment = _url("environment", environment)
-        given.setdefault("base_url", environment)
-    table = file.get(environment, {})
-    if not isinstance(table, dict):
-        raise ConfigurationError(f"[{environment}] in {file_name} must be a table")
-    _refuse_unknown(table, f"[{environment}] in {file_name}")
-    variables_apply = _variables_apply(environment, env)
-
-    values: dict[str, Any] = {}
-    sources = {"environment": environment_source}
-    for name, item in SETTINGS.items():
-        variable = f"BKTOOLS_{name.upper()}"
-        of_connection = item.metadata["connection"]
-        places = [(given.get(name), "argument")]
-        if variables_apply or not of_connection:
-            places.append((env.get(variable) or None, variable))
-        places.append((table.get(name), f"[{environment}] in {file_name}"))
-        if not of_connection:
-            places.append((file.get(name), str(file_name)))
-        if name in SECRETS and environment != SANDBOX:
-            places.append((_keyring_secret(environment, name, places), "system keyring"))
-        value, source = next(
-            (place for place in places if place[0] is not None), (_default(name, environment), "default")
-        )
-        values[name] = value if source == "default" else item.metadata["read"](f"{name} ({source})", value)
-        sources[name] = source if values[name] is not None else "not set"
-    if values["base_url"] is None and environment != SANDBOX:
-        raise ConfigurationError(
-            f"the environment {environment!r} has no base_url: set BKTOOLS_BASE_URL or base_url in [{environment}] of "
-            f"{file_name}"
-        )
-    return Settings(environment=environment, sources=sources, **values)
-
-
-def _which_environment(
-    asked: str | None, env: Mapping[str, str], file: Mapping[str, Any], file_name: Path, given: Mapping[str, Any]
-) -> tuple[str, str]:
-    places = [
-        (asked, "argument"),
-        (given.get("base_url"), "argument base_url"),
+    arguments = _place(overrides, "argument")
+    variables = _place({name: env.get(f"BKTOOLS_{name.upper()}") or None for name in SETTINGS})
+    owner = _first(
         (env.get("BKTOOLS_ENVIRONMENT"), "BKTOOLS_ENVIRONMENT"),
         (env.get("BKTOOLS_BASE_URL"), "BKTOOLS_BASE_URL"),
         (file.get("environment"), str(file_name)),
-    ]
-    for value, source in places:
+    )
+    named = _first((environment, "argument"), (overrides.get("base_url"), "argument base_url")) or owner
+    if named is None:
+        raise ConfigurationError(HOW_TO_CONFIGURE)
+    own = _own_place(named, file, file_name)
+    is_owner = owner is not None and _is_same(
+        named, (arguments, own), owner, (variables, _own_place(owner, file, file_name))
+    )
+    foreign = {} if is_owner else {name: said for name, said in variables.items() if name in CONNECTION}
+    if owner is None and foreign and named[0] != SANDBOX:
+        raise ConfigurationError(
+            f"{next(iter(foreign.values()))[1]} does not say which environment it is for: set BKTOOLS_ENVIRONMENT or "
+            "BKTOOLS_BASE_URL as well"
+        )
+    top = _place({name: file.get(name) for name in SETTINGS if name not in CONNECTION}, str(file_name))
+    variables = {name: said for name, said in variables.items() if name not in foreign}
+    places = (arguments, variables, own, top)
+    addresses = {name: _one_address(name, named[0], places) for name in ADDRESSES}
+    if named[0] != SANDBOX and addresses["base_url"] is None:
+        raise ConfigurationError(
+            f"the environment {named[0]!r} has no base_url: write it into [{named[0]}] of {file_name}, or set it as "
+            f"BKTOOLS_BASE_URL together with BKTOOLS_ENVIRONMENT={named[0]}"
+        )
+    values: dict[str, Any] = {}
+    sources = {"environment": named[1]}
+    for name, item in SETTINGS.items():
+        place = next((place for place in places if name in place), {})
+        said = place.get(name)
+        address = addresses[ADDRESS_OF.get(name, "base_url")]
+        if said and address and name in CONNECTION and place is not arguments:
+            _refuse_elsewhere(name, said, address, place | own)
+        if not said and address and name in SECRETS and named[0] != SANDBOX:
+            said = _keyring_secret(named[0], name, address[0], own)
+        value, source = said or (_default(name, named[0]), "default")
+        values[name] = item.metadata["read"](f"{name} ({source})", value) if said else value
+        unused = f"not set; {foreign[name][1]} is not for {named[0]}" if name in foreign else "not set"
+        sources[name] = unused if values[name] is None else source
+    return Settings(environment=named[0], sources=sources, **values)
+
+
+def _place(values: Mapping[str, Any], source: str = "") -> Place:
+    """Return each value that a place has, with its source; without one, the values are variables."""
+    return {name: (value, source or f"BKTOOLS_{name.upper()}") for name, value in values.items() if value is not None}
+
+
+def _first(*candidates: Said) -> Said | None:
+    """Return the first environment that is named; an address as the client takes it."""
+    for value, source in candidates:
         if value:
-            return _text(f"environment ({source})", value), source
-    raise ConfigurationError(HOW_TO_CONFIGURE)
+            name = f"environment ({source})"
+            return (_url if "://" in str(value) else _text)(name, value), source
+    return None
 
 
-def _variables_apply(environment: str, env: Mapping[str, str]) -> bool:
-    named = env.get("BKTOOLS_ENVIRONMENT")
-    if named:
-        return named == environment
-    if environment == SANDBOX:
-        return False
-    address = env.get("BKTOOLS_BASE_URL")
-    if "://" in environment and address:
-        return _url("BKTOOLS_BASE_URL", address) == environment
-    return True
+def _own_place(named: Said, file: Mapping[str, Any], file_name: Path) -> Place:
+    """Return what an environment says by its name alone: its table of the file, or the address that it is."""
+    if "://" in named[0]:
+        return {"base_url": named}
+    where = f"[{named[0]}] in {file_name}"
+    table = file.get(named[0], {})
+    if not isinstance(table, dict):
+        raise ConfigurationError(f"{where} must be a table")
+    _refuse_unknown(table, where)
+    return _place(table, where)
+
+
+def _is_same(named: Said, asked: Iterable[Place], owner: Said, owned: Iterable[Place]) -> bool:
+    """Whether two environments are one: of one name, or, where one of them is an address, of one address."""
+    if owner[0] == named[0] or "://" not in owner[0] + named[0]:
+        return bool(owner[0] == named[0])
+    one, other = _one_address("base_url", named[0], asked), _one_address("base_url", owner[0], owned)
+    return one is not None and other is not None and normalised(one[0]) == normalised(other[0])
+
+
+def _one_address(name: str, environment: str, places: Iterable[Place]) -> Said | None:
+    """Return the address that all places agree on, and the first that says it."""
+    said = [(_url(f"{name} ({place[name][1]})", place[name][0]), place[name][1]) for place in places if name in place]
+    for address, source in said:
+        if normalised(address) != normalised(said[0][0]):
+            raise ConfigurationError(
+                f"{name} of {environment!r} is {said[0][0]} ({said[0][1]}) and {address} ({source}): an environment has "
+                "one address, so remove one of them, or connect to the address itself, with its own token"
+            )
+        if environment == SANDBOX and not is_loopback(urlsplit(address).hostname or ""):
+            raise ConfigurationError(f"{name} of the sandbox must be on this machine, got {address} ({source})")
+    return said[0] if said else None
+
+
+def _refuse_elsewhere(name: str, said: Said, address: Said, known: Place) -> None:
+    """Refuse to use a value at an address that neither its own place nor the environment's table says."""
+    needed = ADDRESS_OF.get(name, "base_url")
+    if needed not in known:
+        raise ConfigurationError(
+            f"{name} ({said[1]}) does not say that it is for {address[0]} ({address[1]}): write {needed} beside {name}, "
+            f"or give {name} where {needed} is given"
+        )
 
 
 def _default(name: str, environment: str) -> Any:
@@ -382,27 +433,38 @@ def _read_config(config_file: Path | None, env: Mapping[str, str]) -> tuple[dict
         return {}, path
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigurationError(f"the config file {path} cannot be read: {error}") from error
-    _refuse_unknown({name: value for name, value in found.items() if not isinstance(value, dict)}, str(path))
+    settings = {name: value for name, value in found.items() if not isinstance(value, dict)}
+    _refuse_unknown(settings, str(path), "environment")
+    if any("://" in name for name in found):
+        raise ConfigurationError(
+            f"{path}: a table needs a name, such as [production]; write the address as its base_url"
+        )
+    misplaced = next((name for name in settings if name in CONNECTION), None)
+    if misplaced is not None:
+        raise ConfigurationError(
+            f"{path} has {misplaced!r} above its tables, where it belongs to no environment: put it into the table of "
+            "one, such as [production], below its base_url"
+        )
     return found, path
 
 
-def _refuse_unknown(table: Mapping[str, Any], where: str) -> None:
-    unknown = sorted(set(table) - set(SETTINGS) - {"environment"})
+def _refuse_unknown(table: Mapping[str, Any], where: str, *others: str) -> None:
+    unknown = sorted(set(table) - {*SETTINGS, *others})
     if unknown:
-        raise ConfigurationError(f"{where} has no setting {unknown[0]!r}; there are {', '.join(SETTINGS)}")
+        raise ConfigurationError(f"{where} has no setting {unknown[0]!r}; there are {', '.join((*others, *SETTINGS))}")
 
 
-def _keyring_secret(environment: str, name: str, places: list[tuple[Any, str]]) -> str | None:
-    if any(value is not None for value, _ in places):
-        return None
+def _keyring_secret(environment: str, name: str, address: str, own: Place) -> Said | None:
+    """Return a secret kept for an environment whose table says the address, or for the address itself."""
     try:
         import keyring
         from keyring.errors import KeyringError
     except ImportError:
         return None
+    is_in_table = "://" not in environment and ADDRESS_OF.get(name, "base_url") in own
     try:
-        found: str | None = keyring.get_password(f"bktools:{environment}", name)
+        found = keyring.get_password(f"bktools:{environment if is_in_table else normalised(address)}", name)
     except KeyringError:
         # No keyring service runs here (a server, a container): the same as no entry.
         return None
-    return found
+    return None if found is None else (found, "system keyring")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -10,7 +12,9 @@ import pytest
 
 import bktools
 from bktools.conversation import conversation, forget_sandbox
-from bktools.errors import ArgumentError, ConfigurationError, UnreachableError
+from bktools.errors import ArgumentError, ConfigurationError, ServerError, UnreachableError
+from bktools.service import Service
+from bktools.service.retry import RetryPolicy
 from bktools.settings import load_settings
 
 
@@ -44,6 +48,31 @@ def test_a_misspelt_option_is_refused_at_once():
         bktools.Sandbox(latencey=1)
     with pytest.raises(ConfigurationError, match=r"no such setting: tokn \(there are base_url, token"):
         bktools.connect("sandbox", tokn="t")
+
+
+def test_a_sandbox_with_faults_as_text():
+    """`Sandbox(faults=[...])` takes the command line's text; what is none, or no path, is refused in one line."""
+    with bktools.Sandbox(faults=["error:operation=get_employee,status=503"]) as service:
+        assert len(bktools.load_categories(service=service)) == 240
+        once = RetryPolicy(attempts=1)
+        with Service(service.settings, retry=once) as other, pytest.raises(ServerError) as caught:
+            other.get_employee("9b48711b-7e43-4f5c-8a36-341a5037711f")
+        assert caught.value.status == 503
+    with pytest.raises(ArgumentError, match="fault must be one of latency"), bktools.Sandbox(faults=["storm"]):
+        pass
+    with pytest.raises(ArgumentError, match="folder must be a path, got 5"):
+        bktools.Sandbox(5)
+
+
+def test_the_server_s_libraries_wait_for_a_sandbox():
+    """Neither loading nor connecting to a service imports what only a running sandbox needs."""
+    program = (
+        "import sys, bktools; bktools.load_categories, bktools.submit_export_jobs, bktools.close_month; "
+        "bktools.connect('https://books.example', token='t').close(); "
+        "print([name for name in sys.modules if name.split('.')[0] in {'starlette', 'uvicorn'}])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 def test_a_sandbox_in_a_folder_of_ones_own(tmp_path: Path):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import sys
+import types
 
 import pytest
 
@@ -56,19 +58,176 @@ def test_variables_alone_are_enough(tmp_path):
     assert (settings.base_url, settings.token, settings.identity) == (URL, Secret("secret"), URL)
 
 
+PRODUCTION = "https://books.example"
+LONE = {"BKTOOLS_TOKEN": "real", "BKTOOLS_COMPANY": "real-company", "BKTOOLS_CREDENTIAL_NAME": "real-name"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "env", "base_url"),
+    [
+        ("sandbox", LONE | {"BKTOOLS_BASE_URL": URL}, None),
+        ("sandbox", LONE, None),
+        ("production", LONE | {"BKTOOLS_ENVIRONMENT": "staging"}, PRODUCTION),
+        ("production", LONE, PRODUCTION),
+        ("production", LONE | {"BKTOOLS_BASE_URL": "https://staging.books.example"}, PRODUCTION),
+        ("staging", LONE | {"BKTOOLS_BASE_URL": PRODUCTION}, "https://staging.books.example"),
+        ("staging", LONE | {"BKTOOLS_ENVIRONMENT": PRODUCTION}, "https://staging.books.example"),
+        ("https://elsewhere.example", LONE | {"BKTOOLS_BASE_URL": URL}, "https://elsewhere.example"),
+        ("https://elsewhere.example", LONE | {"BKTOOLS_ENVIRONMENT": "staging"}, "https://elsewhere.example"),
+        ("https://elsewhere.example", LONE, "https://elsewhere.example"),
+    ],
+)
+def test_variables_stay_with_their_environment(asked, env, base_url, config):
+    """The variables are for one environment; another one that is asked for gets neither token nor company of theirs."""
+    settings = load_settings(asked, env=env, config_file=config)
+    assert settings.base_url == base_url
+    assert settings.token != Secret("real")
+    assert (settings.company, settings.credential_name) == (None, None)
+    assert settings.sources["company"] == f"not set; BKTOOLS_COMPANY is not for {asked}"
+
+
 @pytest.mark.parametrize(
     ("asked", "env"),
     [
-        ("sandbox", {"BKTOOLS_TOKEN": "real", "BKTOOLS_BASE_URL": URL}),
-        ("production", {"BKTOOLS_TOKEN": "real", "BKTOOLS_ENVIRONMENT": "staging"}),
-        ("https://elsewhere.example", {"BKTOOLS_TOKEN": "real", "BKTOOLS_BASE_URL": URL}),
+        (None, LONE),
+        ("staging", LONE),
+        (None, LONE | {"BKTOOLS_ENVIRONMENT": "staging"}),
+        (None, LONE | {"BKTOOLS_ENVIRONMENT": " staging "}),
+        ("staging", LONE | {"BKTOOLS_ENVIRONMENT": "https://staging.books.example:443"}),
+        ("staging", LONE | {"BKTOOLS_BASE_URL": " https://Staging.Books.example./ "}),
+        ("HTTPS://staging.books.example", LONE | {"BKTOOLS_BASE_URL": "https://staging.books.example/"}),
+        ("https://staging.books.example/", LONE | {"BKTOOLS_ENVIRONMENT": " https://STAGING.books.example "}),
+        ("https://staging.books.example:443", LONE),
     ],
 )
-def test_a_token_stays_with_its_environment(asked, env, config):
-    """A token of one environment is not taken when another one is asked for."""
+def test_variables_apply_under_any_spelling(asked, env, config):
+    """Where name or address is the same, in whatever spelling, the variables apply."""
     settings = load_settings(asked, env=env, config_file=config)
-    assert settings.token != Secret("real")
-    assert settings.base_url != URL
+    assert settings.identity == "https://staging.books.example"
+    assert (settings.token, settings.company) == (Secret("real"), "real-company")
+    assert settings.sources["token"] == "BKTOOLS_TOKEN"
+
+
+@pytest.mark.parametrize(
+    ("asked", "given", "env", "sources"),
+    [
+        ("production", {"base_url": URL}, {}, ("argument", r"\[production\] in")),
+        ("production", {"balance_url": URL}, {}, ("argument", r"\[production\] in")),
+        (PRODUCTION, {"base_url": URL}, {}, ("argument", "argument")),
+        (
+            None,
+            {},
+            {"BKTOOLS_ENVIRONMENT": "production", "BKTOOLS_BASE_URL": URL},
+            ("BKTOOLS_BASE_URL", "[production]"),
+        ),
+        (None, {}, {"BKTOOLS_ENVIRONMENT": PRODUCTION, "BKTOOLS_BASE_URL": URL}, ("BKTOOLS_BASE_URL", "BKTOOLS_ENV")),
+        (URL, {}, {"BKTOOLS_ENVIRONMENT": "production", "BKTOOLS_BASE_URL": URL}, ("BKTOOLS_BASE_URL", "[production]")),
+        (
+            None,
+            {},
+            {"BKTOOLS_ENVIRONMENT": "production", "BKTOOLS_BALANCE_URL": URL},
+            ("BKTOOLS_BALANCE", "[production]"),
+        ),
+    ],
+)
+def test_two_addresses_of_one_environment_are_refused(asked, given, env, sources, config):
+    """An environment with two addresses is an error that names both and where they stand."""
+    config.write_text(config.read_text().replace("[staging]", 'balance_url = "https://balance.example"\n[staging]'))
+    with pytest.raises(ConfigurationError, match=f"{sources[0]}.*{sources[1]}.*one address") as caught:
+        load_settings(asked, env=LONE | env, config_file=config, **given)
+    assert URL in str(caught.value)
+    assert "-token" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("asked", "given", "env", "table", "message"),
+    [
+        (
+            "live",
+            {"base_url": URL},
+            {},
+            'token = "t"',
+            r"token \(\[live\] in .* for https://books.example/api \(argument",
+        ),
+        ("live", {"base_url": URL}, {}, 'company = "c"', r"company \(\[live\] in .*write base_url beside company"),
+        (
+            "live",
+            {"base_url": URL},
+            LONE | {"BKTOOLS_ENVIRONMENT": "live"},
+            "",
+            r"token \(BKTOOLS_TOKEN\) does not say",
+        ),
+        (None, {}, {"BKTOOLS_ENVIRONMENT": "live", "BKTOOLS_BASE_URL": URL}, 'api_key = "k"', r"api_key \(\[live\]"),
+        (URL, {"balance_url": URL}, {"BKTOOLS_BASE_URL": URL, "BKTOOLS_BALANCE_TOKEN": "b"}, "", "write balance_url"),
+        ("live", {"balance_url": URL}, {}, 'base_url = "https://l.example"\nbalance_token = "b"', "write balance_url"),
+        (URL, {}, LONE, "", "BKTOOLS_TOKEN does not say which environment it is for"),
+    ],
+)
+def test_a_credential_goes_where_its_own_source_says(asked, given, env, table, message, tmp_path):
+    """A token or company whose own source names no address is not used at the address of another source."""
+    path = tmp_path / "live.toml"
+    path.write_text(f"[live]\n{table}\n")
+    with pytest.raises(ConfigurationError, match=message):
+        load_settings(asked, env=env, config_file=path, **given)
+
+
+def test_arguments_are_for_their_call(config):
+    """What a call gives is used in this call, at the address that is configured for its environment."""
+    env = {"BKTOOLS_BASE_URL": URL}
+    assert load_settings(env=env, config_file=config, token="own").token == Secret("own")
+    settings = load_settings("production", env=env, config_file=config, token="own", base_url=f"{PRODUCTION}:443/")
+    assert (settings.token, settings.identity) == (Secret("own"), PRODUCTION)
+
+
+def test_a_keyring_s_secret_stays_at_its_address(config, monkeypatch):
+    """A secret kept under a name goes to the address in the table of that name; elsewhere the address is its name."""
+    asked = []
+    fake = types.ModuleType("keyring")
+    fake.get_password = lambda service, name: asked.append((service, name)) or ("kept" if "live" in service else None)
+    errors = types.ModuleType("keyring.errors")
+    errors.KeyringError = RuntimeError
+    monkeypatch.setitem(sys.modules, "keyring", fake)
+    monkeypatch.setitem(sys.modules, "keyring.errors", errors)
+    assert load_settings("live", env={}, config_file=config, base_url="https://H.example:443/").token is None
+    assert asked == [("bktools:https://h.example", "token"), ("bktools:https://h.example", "api_key")]
+    config.write_text('[live]\nbase_url = "https://live.example"\n')
+    kept = load_settings("live", env={}, config_file=config, balance_url="https://other.example")
+    assert (kept.token, kept.sources["token"]) == (Secret("kept"), "system keyring")
+    assert kept.balance_token is None
+    assert asked[-1] == ("bktools:https://other.example", "balance_token")
+
+
+def test_a_name_without_an_address_is_refused(config):
+    """Variables that name an address are not taken for a name that nothing connects with it."""
+    with pytest.raises(
+        ConfigurationError, match=r"'test' has no base_url: write it into \[test\] of .*BKTOOLS_ENVIRONMENT=test"
+    ):
+        load_settings("test", env=LONE | {"BKTOOLS_BASE_URL": URL}, config_file=config)
+
+
+def test_the_sandbox_is_on_this_machine():
+    """A real service is not reached under the name of the sandbox."""
+    env = {"BKTOOLS_ENVIRONMENT": "sandbox", "BKTOOLS_BASE_URL": URL, "BKTOOLS_TOKEN": "real"}
+    with pytest.raises(
+        ConfigurationError, match=r"must be on this machine, got https://books.example/api \(BKTOOLS_BASE"
+    ):
+        load_settings(env=env)
+    local = load_settings(env=env | {"BKTOOLS_BASE_URL": "http://127.0.0.1:8765"})
+    assert (local.base_url, local.token) == ("http://127.0.0.1:8765", Secret("real"))
+
+
+@pytest.mark.parametrize(
+    "line", ['token = "secret-t"', 'company = "c"', f'base_url = "{URL}"', "api_key_everywhere = true"]
+)
+def test_connection_settings_stand_in_a_table(line, tmp_path):
+    """A setting of a connection above the tables is refused with its place, and not ignored."""
+    path = tmp_path / "top.toml"
+    path.write_text(f'environment = "production"\n{line}\n[production]\nbase_url = "{PRODUCTION}"\n')
+    with pytest.raises(
+        ConfigurationError, match=r"above its tables.*put it into the table of one.*\[production\]"
+    ) as told:
+        load_settings(env={}, config_file=path)
+    assert "secret-t" not in str(told.value)
 
 
 @pytest.mark.parametrize(
@@ -138,6 +297,15 @@ def test_unknown_names_in_the_file(tmp_path):
         load_settings("production", config_file=path, env={})
     path.write_text('environment = "sandbox"\n', encoding="utf-8-sig")
     assert load_settings(config_file=path, env={}).is_sandbox, "a mark at the beginning is none of the content"
+    path.write_text('[production]\nenvironment = "staging"\n')
+    with pytest.raises(ConfigurationError, match="no setting 'environment'"):
+        load_settings("production", config_file=path, env={})
+    path.write_text('["https://books.example"]\ntoken = "t"\n')
+    with pytest.raises(ConfigurationError, match=r"a table needs a name, such as \[production\]"):
+        load_settings("https://books.example", config_file=path, env={})
+    path.write_text('[environment]\ntoken = "very-secret"\n')
+    with pytest.raises(ConfigurationError, match=r"must be text, got a table$"):
+        load_settings(config_file=path, env={})
     path.write_text("environment = ")
     with pytest.raises(ConfigurationError, match="cannot be read"):
         load_settings(config_file=path, env={})
@@ -161,7 +329,7 @@ def test_secrets_do_not_show():
 
 def test_the_environment_s_identity_is_its_address():
     """The journal hangs on the address, so two names of one service share it."""
-    named = load_settings("production", env={"BKTOOLS_BASE_URL": URL}, config_file=None)
+    named = load_settings(env={"BKTOOLS_ENVIRONMENT": "production", "BKTOOLS_BASE_URL": URL}, config_file=None)
     assert (named.identity, named.folder_name) == (load_settings(URL).identity, load_settings(URL).folder_name)
 
 

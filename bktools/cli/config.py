@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from bktools.cli.options import Environment, Sandbox
+from bktools.cli.options import Environment, Sandbox, selected
 
 
 def config(environment: Environment = None, sandbox: Sandbox = False) -> None:
@@ -14,4 +14,4 @@ def config(environment: Environment = None, sandbox: Sandbox = False) -> None:
     """
     from bktools.settings import load_settings
 
-    typer.echo(load_settings("sandbox" if sandbox else environment))
+    typer.echo(load_settings(selected(environment, sandbox=sandbox)))

@@ -78,15 +78,20 @@ def conversation(
     """Hold the conversation that the options ask for; what must be known meanwhile is a line on standard error."""
     from bktools.conversation import connect
 
-    if sandbox and environment not in {None, "sandbox"}:
-        raise ArgumentError("--sandbox", f"cannot be combined with --environment {environment}")
     with (
         command({}),
         warnings.catch_warnings(),
-        connect("sandbox" if sandbox else environment, company=company, **overrides) as service,
+        connect(selected(environment, sandbox=sandbox), company=company, **overrides) as service,
     ):
         warnings.showwarning = lambda message, *_: typer.echo(f"bktools: {message}", err=True)
         yield service
+
+
+def selected(environment: str | None, *, sandbox: bool) -> str | None:
+    """Return the environment that the two options choose; None for the configured one."""
+    if sandbox and environment not in {None, "sandbox"}:
+        raise ArgumentError("--sandbox", f"cannot be combined with --environment {environment}")
+    return "sandbox" if sandbox else environment
 
 
 def same(environment: str | None, *, sandbox: bool) -> str:

@@ -55,7 +55,7 @@ def serve(
 
     Example: bktools sandbox serve --port 8765
     """
-    from bktools.sandbox import Server, parse_fault
+    from bktools.sandbox import Server
     from bktools.settings import load_settings
 
     server = Server(
@@ -68,7 +68,7 @@ def serve(
         latency=latency / 1000,
         requests_per_minute=requests_per_minute,
         max_limit=max_limit,
-        faults=[parse_fault(text) for text in fault or ()],
+        faults=fault or (),
         db=db,
         balance_port=balance_port,
     )

@@ -34,7 +34,7 @@ class PageRequest:
     sorting_keys : sequence of str
         Keys to sort by; which ones the service knows is not shown.
     sorting_order : sequence of str
-        One of `PAGE_ORDERS` a key.
+        One of `PAGE_ORDERS` for each key.
     """
 
     before: str | None = None
@@ -66,7 +66,7 @@ class PageRequest:
         for index, order in enumerate(self.sorting_order):
             if order not in PAGE_ORDERS:
                 raise ArgumentError(f"sorting_order[{index}]", f"must be one of {', '.join(PAGE_ORDERS)}", order)
-        if len(self.sorting_order) not in {0, len(self.sorting_keys)}:
+        if len(self.sorting_order) != len(self.sorting_keys):
             raise ArgumentError(
                 "sorting_order",
                 f"must have one entry per sorting key ({len(self.sorting_keys)}), has {len(self.sorting_order)}",

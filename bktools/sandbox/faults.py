@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import math
 import socket
 import struct
 import threading
@@ -79,16 +80,35 @@ class Fault:
     seconds: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
+        if not isinstance(self.kind, str) or self.kind not in KINDS:
             raise ArgumentError("fault", f"must be one of {', '.join(KINDS)}", self.kind)
+        for name in ("times", "skip", "every", "status"):
+            number = getattr(self, name)
+            if number is not None and (not isinstance(number, int) or isinstance(number, bool)):
+                raise ArgumentError(name, "must be a whole number", number)
+        check_seconds("seconds", self.seconds)
         if self.operation is not None and self.operation not in OPERATIONS:
             raise ArgumentError("operation", f"must be one of {', '.join(OPERATIONS)}", self.operation)
         if self.retry_after not in _RETRY_AFTER:
             raise ArgumentError("retry_after", f"must be one of {', '.join(_RETRY_AFTER)}", self.retry_after)
         if not 400 <= self.status <= 599:  # noqa: PLR2004 - the bounds of HTTP
             raise ArgumentError("status", "must be from 400 to 599", self.status)
-        if self.every < 1 or self.skip < 0 or self.seconds < 0 or (self.times is not None and self.times < 1):
-            raise ArgumentError("fault", "needs every and times from 1, skip and seconds from 0", self)
+        if self.every < 1 or self.skip < 0 or (self.times is not None and self.times < 1):
+            raise ArgumentError("fault", "needs every and times from 1, skip from 0", self)
+
+
+def check_seconds(name: str, value: object) -> None:
+    """Refuse what is no duration."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < math.inf:
+        raise ArgumentError(name, "must be a number of seconds from 0", value)
+
+
+def _fault(given: object) -> Fault:
+    if isinstance(given, str):
+        return parse_fault(given)
+    if not isinstance(given, Fault):
+        raise ArgumentError("faults", "must be faults, or their texts such as 'error:status=503'", given)
+    return given
 
 
 def parse_fault(text: str) -> Fault:
@@ -144,14 +164,16 @@ class _Active:
 class Faults:
     """The faults in force. Requests ask for theirs in the server's thread; others add and clear from any thread."""
 
-    def __init__(self, faults: Iterable[Fault] = ()) -> None:
+    def __init__(self, faults: Iterable[Fault | str] = ()) -> None:
         self._lock = threading.Lock()
-        self._active = [_Active(fault) for fault in faults]
+        given = faults if isinstance(faults, Iterable) and not isinstance(faults, str) else [faults]
+        self._active = [_Active(_fault(fault)) for fault in given]
 
-    def add(self, fault: Fault) -> None:
+    def add(self, fault: Fault | str) -> None:
         """Put a fault in force."""
+        active = _Active(_fault(fault))
         with self._lock:
-            self._active.append(_Active(fault))
+            self._active.append(active)
 
     def clear(self) -> None:
         """Take every fault out of force."""

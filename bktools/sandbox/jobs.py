@@ -44,8 +44,9 @@ class ExportJob(NamedTuple):
 def job_at(job: ExportJob, now: float) -> dict[str, Any]:
     """Return the job as the service shows it at a time (interface, section 2.5)."""
     starts_at = job.created_at + job.seconds * _PENDING_SHARE
-    started = job.outcome != "expired" and now >= starts_at
-    ended = now >= job.ends_at
+    started = job.outcome != "expired" and now > starts_at
+    # At its creation a job is pending, also where jobs take no time.
+    ended = now > job.ends_at
     status = "in_progress" if started else "pending"
     reason, reason_type = (None, None)
     if ended:

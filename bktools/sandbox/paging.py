@@ -130,7 +130,7 @@ def read_page_request(query: QueryParams, filters: tuple[str, ...] = ()) -> Page
     for order in orders:
         if order not in _ORDERS:
             raise invalid(f"sorting_order must be one of {', '.join(_ORDERS)}, got {order[:60]!r}")
-    if orders and len(orders) != len(keys):
+    if len(orders) != len(keys):
         raise invalid(f"sorting_order must have one entry per sorting key: {len(keys)} keys, {len(orders)} orders")
     return PageRequest(
         before=sent["before"][0] if "before" in sent else None,
@@ -145,9 +145,8 @@ def read_page_request(query: QueryParams, filters: tuple[str, ...] = ()) -> Page
 
 def read_order(request: PageRequest, sortable: Mapping[str, SortKey]) -> Order:
     """Return the order of the rows: the keys asked for, and last the position, which no two rows share."""
-    orders = request.sorting_order or ("ASC",) * len(request.sorting_keys)
     order: list[SortKey] = []
-    for name, direction in zip(request.sorting_keys, orders, strict=True):
+    for name, direction in zip(request.sorting_keys, request.sorting_order, strict=True):
         if name not in sortable:
             raise invalid(f"unknown sorting key {name[:60]!r}; known are {', '.join(sortable)}")
         if any(key.column == sortable[name].column for key in order):

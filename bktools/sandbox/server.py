@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import socket
 import threading
@@ -18,7 +19,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from bktools.errors import ArgumentError, StorageError
 from bktools.sandbox.app import Conduct, build_app
 from bktools.sandbox.auth import ALL_SCOPES, BALANCE_AUDIENCE, MAIN_AUDIENCE, issue_token
-from bktools.sandbox.faults import Fault, Faults
+from bktools.sandbox.faults import Fault, Faults, check_seconds
 from bktools.sandbox.jobs import OUTCOMES, job_at
 from bktools.sandbox.state import State
 from bktools.sandbox.store import Store, new_id
@@ -53,8 +54,8 @@ class Server:
         Most rows of a page; a request for more silently gets this many.
     job_seconds : float
         From the creation of an export job to its end.
-    faults : iterable of Fault
-        Faults in force from the start.
+    faults : iterable of Fault or str
+        Faults in force from the start, also as text such as "error:status=503" (see `parse_fault`).
     db : Path, optional
         Another file for the state than `folder / "service.sqlite"`.
     balance_port : int
@@ -100,23 +101,27 @@ class Server:
         requests_per_minute: int | None = None,
         max_limit: int = 100,
         job_seconds: float = 1.0,
-        faults: Iterable[Fault] = (),
+        faults: Iterable[Fault | str] = (),
         db: Path | str | None = None,
         balance_port: int = 0,
     ) -> None:
-        for name, value, smallest in (
-            ("port", port, 0),
-            ("companies", companies, 1),
-            ("categories", categories, 0),
-            ("employees", employees, 0),
-            ("latency", latency, 0),
-            ("max_limit", max_limit, 1),
-            ("job_seconds", job_seconds, 0),
-            ("balance_port", balance_port, 0),
-            ("requests_per_minute", 1 if requests_per_minute is None else requests_per_minute, 1),
+        for name, value, smallest, largest in (
+            ("port", port, 0, 65535),
+            ("seed", seed, -math.inf, math.inf),
+            ("companies", companies, 1, math.inf),
+            ("categories", categories, 0, math.inf),
+            ("employees", employees, 0, math.inf),
+            ("max_limit", max_limit, 1, math.inf),
+            ("balance_port", balance_port, 0, 65535),
+            ("requests_per_minute", 1 if requests_per_minute is None else requests_per_minute, 1, math.inf),
         ):
-            if value < smallest:
-                raise ArgumentError(name, f"must be at least {smallest}", value)
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise ArgumentError(name, "must be a whole number", value)
+            if not smallest <= value <= largest:
+                bounds = f"at least {smallest}" if largest == math.inf else f"from {smallest} to {largest}"
+                raise ArgumentError(name, f"must be {bounds}", value)
+        for name, seconds in (("latency", latency), ("job_seconds", job_seconds)):
+            check_seconds(name, seconds)
         self.file = Path(db) if db is not None else Path(folder) / DATABASE
         self._world = World(seed, companies, categories, employees)
         self._ports = (port, balance_port)
@@ -186,7 +191,7 @@ class Server:
 
     # What a test or a demonstration needs besides the interface
 
-    def inject(self, fault: Fault) -> None:
+    def inject(self, fault: Fault | str) -> None:
         """Put a fault in force from the next request on."""
         self._faults.add(fault)
 

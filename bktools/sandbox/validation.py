@@ -151,6 +151,11 @@ def read_object(name: str, sent: Sent) -> str:
     return sent.text
 
 
+def same_json(one: str | None, other: str | None) -> bool:
+    """Whether two objects, as they were sent, are the same but for spaces and the order of their fields."""
+    return one == other or (one is not None and other is not None and _DECODER.decode(one) == _DECODER.decode(other))
+
+
 def _shown(item: object) -> str:
     return item.text if isinstance(item, Number) else json.dumps(item)
 

@@ -29,6 +29,30 @@ def test_config_masks_secrets(run):
     assert said["api_key"] == "(not set)"
 
 
+def test_config_names_every_source(run):
+    """A value of a variable names the variable, also where the environment is an address; an unused one is named, too."""
+    address = "https://books.example"
+    done = run("config", BKTOOLS_ENVIRONMENT=f" {address.upper()}/ ", BKTOOLS_TOKEN="very-secret")
+    said = {line.split()[0]: line.split(maxsplit=1)[1] for line in done.stdout.splitlines()[1:]}
+    assert said["environment"] == said["base_url"] == f"{address}  (BKTOOLS_ENVIRONMENT)"
+    assert said["token"] == "set, not shown  (BKTOOLS_TOKEN)"
+    other = run("config", "-e", "https://other.example", BKTOOLS_ENVIRONMENT=address, BKTOOLS_COMPANY="c").stdout
+    assert "(not set; BKTOOLS_COMPANY is not for https://other.example)" in other
+    both = run("config", "--sandbox", "-e", address)
+    assert (both.returncode, both.stderr) == (
+        Exit.INPUT,
+        f"bktools: --sandbox cannot be combined with --environment {address}\n",
+    )
+
+
+def test_config_without_a_configuration_says_how(run):
+    """Unconfigured, `bktools config` says how to configure, and does not send the reader back to itself."""
+    done = run("config")
+    assert done.returncode == Exit.CONFIGURATION
+    assert re.fullmatch(r"bktools: no environment is configured: set .*config\.toml.*--sandbox\n", done.stderr)
+    assert "bktools config" not in done.stderr
+
+
 def test_accounts_create_import_list(run):
     """Accounts are created from a chart, those made elsewhere imported, and both listed."""
     Path("chart.csv").write_text("Account;Name\n0400;Bank\n", encoding="utf-8")

@@ -30,6 +30,7 @@ BAD_PAGES = [
     ({"limit": True}, "limit must be a whole number"),
     ({"sorting_keys": "name"}, "sorting_keys must be a list of texts"),
     ({"sorting_keys": ["name"], "sorting_order": ["ASC", "DESC"]}, "sorting_order must have one entry per sorting key"),
+    ({"sorting_keys": ["name"]}, r"sorting_order must have one entry per sorting key \(1\), has 0"),
     ({"sorting_order": ["ASC"]}, "sorting_order must have one entry per sorting key"),
     ({"sorting_keys": ["name"], "sorting_order": ["UP"]}, r"sorting_order\[0\] must be one of ASC"),
 ]

@@ -144,6 +144,61 @@ def test_configured_at_construction(tmp_path):
     assert 50 <= int(answers[-1].headers["Retry-After"]) <= 60
 
 
+def test_faults_as_text(tmp_path):
+    """A fault is taken as the command line's text, one or several, at construction and later."""
+    with Server(tmp_path, faults=["error:status=503,times=1"]) as server:
+        url, headers = f"{server.base_url}/v2/employees", {"Authorization": f"Bearer {server.token}"}
+        server.inject("error:status=502,skip=1,times=1")
+        assert [httpx.get(url, headers=headers).status_code for _ in range(3)] == [503, 502, 200]
+    with Server(tmp_path, faults="error:status=504") as server:
+        url = f"{server.base_url}/v2/employees"
+        assert httpx.get(url).status_code == 504
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"faults": ["storm"]}, "fault must be one of latency, rate_limited"),
+        ({"faults": [503]}, "faults must be faults, or their texts such as 'error:status=503', got 503"),
+        ({"faults": 503}, "faults must be faults"),
+        ({"faults": None}, "faults must be faults"),
+        ({"seed": "1"}, "seed must be a whole number, got '1'"),
+        ({"companies": 2.5}, "companies must be a whole number"),
+        ({"categories": None}, "categories must be a whole number"),
+        ({"categories": True}, "categories must be a whole number"),
+        ({"employees": -1}, "employees must be at least 0"),
+        ({"latency": "fast"}, "latency must be a number of seconds"),
+        ({"latency": float("nan")}, "latency must be a number of seconds"),
+        ({"job_seconds": float("inf")}, "job_seconds must be a number of seconds"),
+        ({"requests_per_minute": 0}, "requests_per_minute must be at least 1"),
+        ({"requests_per_minute": "60"}, "requests_per_minute must be a whole number"),
+        ({"port": 65536}, "port must be from 0 to 65535"),
+    ],
+)
+def test_options_of_a_wrong_type(options, said, tmp_path):
+    """An option of a wrong type or value is refused in one line before anything starts."""
+    with pytest.raises(ArgumentError, match=said) as caught:
+        Server(tmp_path, **options)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"kind": 3},
+        {"kind": ["error"]},
+        {"status": "503"},
+        {"times": 1.5},
+        {"skip": None, "seconds": None},
+        {"every": "2"},
+    ],
+)
+def test_fields_of_a_wrong_type(fields):
+    """A fault with a field of a wrong type is refused when it is made."""
+    with pytest.raises(ArgumentError, match="must be"):
+        Fault(**({"kind": "error"} | fields))
+
+
 def test_parse():
     """A line of text says the same as the fields."""
     text = "rate_limited:operation=search_categories,times=3,retry_after=date,seconds=0.5"

@@ -97,16 +97,30 @@ def test_account_is_created_matched_or_refused(server, client):
     created = client.post(ACCOUNTS, json=sent)
     assert created.status_code == 201
     assert sent.items() <= created.json()["data"].items()
-    for again in (sent, account(server), account(server, code=None), account(server, metadata={"other": 1})):
+    for again in (sent, sent | {"metadata": None}, dict(reversed(sent.items()))):
         matched = client.post(ACCOUNTS, json=again)
         assert matched.status_code == 200
         assert matched.json() == created.json()
-    for name, value in (("name", "büro"), ("code", "0400"), ("archived", True), ("taxCodeExternalId", "VSt7")):
+    others = [("name", "büro"), ("code", "0400"), ("archived", True), ("taxCodeExternalId", "VSt7")]
+    for name, value in (*others, ("code", None), ("taxCodeExternalId", None), ("metadata", {"other": 1})):
         refused = client.post(ACCOUNTS, json=sent | {name: value})
         assert refused.status_code == 409
         assert refused.json()["type"] == "ACCOUNT_ALREADY_EXISTS"
         assert refused.json()["message"].endswith(name)
     assert client.post(ACCOUNTS, json=sent).json() == created.json()
+
+
+def test_metadata_are_compared_as_json(server, client):
+    """Metadata in another order and with other spaces are the same; another number or a missing field is not."""
+
+    def status(metadata):
+        sent = f'{json.dumps(account(server, "compared"))[:-1]}, "metadata": {metadata}}}'
+        return client.post(ACCOUNTS, content=sent.encode(), headers={"Content-Type": "application/json"}).status_code
+
+    deep = "[" * 200 + "]" * 200
+    assert status(f'{{"a": 1, "b": {deep}}}') == 201
+    assert status(f'{{ "b":{deep},\n"a":1}}') == 200
+    assert [status(other) for other in (f'{{"a": 2, "b": {deep}}}', '{"a": 1}', "{}", "null")] == [409] * 4
 
 
 def test_external_id_to_the_letter(server, client):

@@ -156,7 +156,7 @@ def test_cursor_belongs_to_its_query(search, refusal):
     """A cursor is refused with other filters or sorting, when it was changed, and when nobody wrote it."""
     cursor = search(limit=5)["pagination"]["endCursor"]
     assert "another search" in refusal({"archived": False}, after=cursor)
-    assert "another search" in refusal(after=cursor, sorting_keys="name")
+    assert "another search" in refusal(after=cursor, sorting_keys="name", sorting_order="ASC")
     changed = ("B" if cursor[0] == "A" else "A") + cursor[1:]
     assert "no cursor" in refusal(after=changed)
     assert "no cursor" in refusal(before="AAAA====")
@@ -223,8 +223,9 @@ def test_a_cursor_outlives_the_server(tmp_path):
         ({"limit": -1}, "limit must be from 0"),
         ({"limit": 2**31}, "limit must be from 0 to 2147483647"),
         ({"offset": 2**63}, "offset must be from 0 to 9223372036854775807"),
-        ({"sorting_keys": "colour"}, "unknown sorting key 'colour'; known are id"),
-        ({"sorting_keys": ["name", "name"]}, "name was given twice"),
+        ({"sorting_keys": "colour", "sorting_order": "ASC"}, "unknown sorting key 'colour'; known are id"),
+        ({"sorting_keys": ["name", "name"], "sorting_order": ["ASC", "ASC"]}, "name was given twice"),
+        ({"sorting_keys": "name"}, "one entry per sorting key: 1 keys, 0 orders"),
         ({"sorting_order": "ASC"}, "one entry per sorting key: 0 keys, 1 orders"),
         ({"sorting_keys": ["name", "id"], "sorting_order": "ASC"}, "2 keys, 1 orders"),
         ({"sorting_keys": "name", "sorting_order": "asc"}, "sorting_order must be one of ASC"),

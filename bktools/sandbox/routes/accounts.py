@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from operator import eq
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -11,7 +12,16 @@ from bktools.sandbox.answers import Refusal, text_answer
 from bktools.sandbox.auth import Caller
 from bktools.sandbox.state import State
 from bktools.sandbox.store import new_id
-from bktools.sandbox.validation import Field, read_body, read_flag, read_object, read_text, read_uuid, text_of
+from bktools.sandbox.validation import (
+    Field,
+    read_body,
+    read_flag,
+    read_object,
+    read_text,
+    read_uuid,
+    same_json,
+    text_of,
+)
 from bktools.sandbox.world import Account
 
 FIELDS = {
@@ -24,11 +34,14 @@ FIELDS = {
     "taxCodeExternalId": Field(read_text),
 }
 
-# What must agree with the stored account for a repeat to count as the same account.
-_IDENTIFYING = {
+# Where each field of an account is stored; a repeat with all of them equal counts as the same account.
+_STORED = {
+    "archived": "archived",
+    "companyId": "company_id",
+    "externalId": "external_id",
     "name": "name",
     "code": "code",
-    "archived": "archived",
+    "metadata": "metadata",
     "taxCodeExternalId": "tax_code_external_id",
 }
 
@@ -37,21 +50,12 @@ async def create(request: Request, state: State, caller: Caller) -> Response:
     """Create an account: 201 when it is new, 200 when it is there as sent, 409 when it is there otherwise."""
     sent = await read_body(request, FIELDS)
     caller.check_company(sent["companyId"], known=state.store.company(sent["companyId"]) is not None)
-    account = Account(
-        id=new_id(),
-        company_id=sent["companyId"],
-        external_id=sent["externalId"],
-        name=sent["name"],
-        archived=sent["archived"],
-        code=sent["code"],
-        metadata=sent["metadata"],
-        tax_code_external_id=sent["taxCodeExternalId"],
-    )
+    account = Account(id=new_id(), **{attribute: sent[field] for field, attribute in _STORED.items()})
     stored, new = state.store.create_account(account)
     differing = [
         field
-        for field, attribute in _IDENTIFYING.items()
-        if sent[field] is not None and sent[field] != getattr(stored, attribute)
+        for field, attribute in _STORED.items()
+        if not (same_json if field == "metadata" else eq)(sent[field], getattr(stored, attribute))
     ]
     if differing:
         raise Refusal(
