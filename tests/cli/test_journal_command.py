@@ -99,7 +99,7 @@ def test_a_backup_of_another_journal_is_refused(run, sent, tmp_path):
     """A file of another service, or of another journal, changes nothing."""
     with bktools.connect("https://books.example.com", token="t") as other, Journal(other.settings) as journal:
         journal.backup(tmp_path / "other.sqlite")
-    with pytest.raises(JournalError, match="is the journal of https://books.example.com"):
+    with pytest.raises(JournalError, match=r"is the journal of https://books\.example\.com"):
         run("journal restore other.sqlite --by Ada")
     (tmp_path / "broken.sqlite").write_bytes(b"no journal" * 500)
     with pytest.raises(StorageError, match="damaged"):

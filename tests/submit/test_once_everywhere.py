@@ -276,7 +276,7 @@ with bktools.connect(sys.argv[1], token=sys.argv[2]) as service, Journal(service
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no signal that kills at once")
 @pytest.mark.parametrize("what", ["deleted", "cut", "emptied"])
 def test_a_lost_log_is_noticed(sandbox, connect, entries, folder, what):
-    """After a kill the newest events are in the log alone: without it, or with half of it, nothing is sent."""
+    """After a kill the newest events are in the log alone: without it, or with its first page alone, nothing is sent."""
     with connect() as service:
         bktools.load_export_jobs(service=service)
     program = [sys.executable, "-c", KILLED, sandbox.server.base_url, sandbox.server.token]
@@ -285,7 +285,7 @@ def test_a_lost_log_is_noticed(sandbox, connect, entries, folder, what):
     assert booked(sandbox) == {1}
     log = next(folder.glob("*/journal.sqlite-wal"))
     data = log.read_bytes()
-    log.unlink() if what == "deleted" else log.write_bytes(data[: len(data) // 2] if what == "cut" else b"")
+    log.unlink() if what == "deleted" else log.write_bytes(data[:5000] if what == "cut" else b"")
     with connect() as service, pytest.raises(JournalError, match="old copy: it lacks"):
         submitted(entries, service)
     assert booked(sandbox) == {1}
