@@ -15,8 +15,8 @@ from bktools.errors import (
     ConfigurationError,
     ExportAlreadyInProgressError,
     ExportRefusedError,
+    NotSentError,
     StatusError,
-    UnreachableError,
 )
 
 # Statuses of the 4xx class after which the request may have been taken all the same.
@@ -79,8 +79,8 @@ def of_error(error: BaseException) -> Outcome:
     """Return the outcome of a request that ended in an error."""
     line = " ".join(str(error).split())
     match error:
-        case UnreachableError() | ConfigurationError() | ArgumentError():
-            # The three that are raised before a connection stands.
+        case NotSentError() | ConfigurationError() | ArgumentError():
+            # These are raised before anything of the request is sent.
             return Outcome("PLANNED", line, is_hopeless=True)
         case ExportAlreadyInProgressError():
             # It may be somebody else's job: a reason to wait, never a proof of anything.
