@@ -39,6 +39,9 @@ from bktools.settings import Settings
 
 GZIP_WINDOW = 31  # zlib: expect a gzip header and checksum
 
+# The connection broke during the handshake, which is no fault of TLS.
+BROKEN_HANDSHAKE = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
+
 # With these a proxy says that it cannot reach the service.
 PROXY_CANNOT_REACH = {"502", "503", "504"}
 
@@ -216,7 +219,7 @@ class Transport:
         """Return the error for a request of which nothing was sent."""
         host, proxy = urlsplit(request.url).netloc, self._shown_proxy()
         through = f" through the proxy {proxy}" if proxy else ""
-        fault = _tls_fault(error)
+        fault = line.tls_error
         if isinstance(fault, ssl.SSLCertVerificationError):
             said, way_out = _CERTIFICATE_FAULTS.get(fault.verify_code, (f"is not accepted ({reason})", _TRUST))
             bundle = self._settings.ca_bundle
@@ -225,7 +228,7 @@ class Transport:
                 f"the certificate of {line.tls_host} {said} and is not trusted by {by}{through}: nothing was sent; "
                 f"{way_out}"
             )
-        if fault is not None:
+        if isinstance(fault, ssl.SSLError) and not isinstance(fault, BROKEN_HANDSHAKE):
             return CertificateError(
                 f"no TLS connection to {line.tls_host}{through} ({reason}): nothing was sent; {_ADDRESS}"
             )
@@ -270,13 +273,6 @@ def _certificates(ca_bundle: Path | None) -> ssl.SSLContext | None:
         return ssl.create_default_context(cafile=ca_bundle)
     except OSError as error:
         raise ConfigurationError(f"ca_bundle {ca_bundle} cannot be read: {error}") from error
-
-
-def _tls_fault(error: BaseException | None) -> ssl.SSLError | None:
-    """Return what TLS itself refused; a connection that broke during the handshake is no fault of TLS."""
-    while error is not None and not isinstance(error, ssl.SSLError):
-        error = error.__cause__
-    return None if isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError | ssl.SSLSyscallError) else error
 
 
 def _to_httpx(request: Request, limits: Limits, line: Line) -> httpx.Request:

@@ -29,6 +29,8 @@ class Line:
         Whether anything came in since the request began to leave.
     tls_host : str
         The host of the latest TLS handshake.
+    tls_error : BaseException, optional
+        Why it failed.
     """
 
     def __init__(self) -> None:
@@ -39,6 +41,7 @@ class Line:
         """Forget the request before."""
         self.is_sent = self.has_read = False
         self.tls_host = ""
+        self.tls_error: BaseException | None = None
 
     def trace(self, event: str, info: dict[str, Any]) -> None:
         """Note a step of the connection or of the request; called by httpx."""
@@ -51,6 +54,8 @@ class Line:
                 stream.read = self._noting(stream.read)
             case "start_tls.started":
                 self.tls_host = info["server_hostname"]
+            case "start_tls.failed":
+                self.tls_error = info["exception"].__cause__
             case "send_request_headers.started":
                 self.is_sent = self.is_sent or info["request"].method != b"CONNECT"
                 self.has_read = False
