@@ -14,7 +14,7 @@ from bktools.settings import Settings
 REMOVED = b"[credential]"
 
 # A shorter one is looked for only behind its scheme: as a word of its own it would be found in ordinary text.
-SHORTEST_CREDENTIAL = 6
+SHORTEST_CREDENTIAL = 8
 
 # No encoder of JSON or addresses has a reason to escape these.
 _NEVER_ESCAPED = re.compile(r"[A-Za-z0-9._~-]+")
@@ -86,20 +86,17 @@ def without_secrets(data: bytes, settings: Settings) -> bytes:
 def _forms(settings: Settings) -> tuple[tuple[bytes, re.Pattern[bytes]], ...]:
     """Return how each credential may look: text that is in every way of writing it, and the ways."""
     secrets = [item.reveal() for item in (settings.token, settings.api_key, settings.balance_token) if item]
-    pairs = [f"{secret}:" for secret in secrets]
-    if settings.proxy is not None:
+    if settings.proxy is not None and urlsplit(settings.proxy.reveal()).password:
         parts = urlsplit(settings.proxy.reveal())
-        name, password = unquote(parts.username or ""), unquote(parts.password or "")
-        secrets += [password] if password else []
-        pairs += [f"{name}:{password}"] if password else []
+        # As it is sent. People choose such a password, so alone it may be a word of any table.
+        secrets.append(f"{unquote(parts.username or '')}:{unquote(parts.password or '')}")
     found = []
     for text in secrets:
         is_long = len(text) >= SHORTEST_CREDENTIAL
         found.append((text, "") if is_long else (f"Bearer {text}", ""))
-    for text in pairs:
-        # As far as it is the same with and without the colon at its end; a short one behind its scheme.
-        encoded = _base64(text)[: (len(text) - 1) // 3 * 4]
-        found.append((encoded if len(text) > SHORTEST_CREDENTIAL else f"Basic {encoded}", "[A-Za-z0-9+/]{0,4}"))
+        # As far as it is the same with and without the colon that follows an API key.
+        encoded = _base64(text)[: len(text) // 3 * 4]
+        found.append((encoded if is_long else f"Basic {encoded}", "[A-Za-z0-9+/]{0,4}"))
     return tuple(
         (
             max(_NEVER_ESCAPED.findall(text), key=len, default="").encode(),
