@@ -96,7 +96,8 @@ def _forms(settings: Settings) -> tuple[tuple[bytes, re.Pattern[bytes]], ...]:
         found.append((text, "") if is_long else (f"Bearer {text}", ""))
         # As far as it is the same with and without the colon that follows an API key.
         encoded = _base64(text)[: len(text) // 3 * 4]
-        found.append((encoded if is_long else f"Basic {encoded}", "[A-Za-z0-9+/]{0,4}"))
+        if encoded:
+            found.append((encoded if is_long else f"Basic {encoded}", "[A-Za-z0-9+/]{0,4}"))
     return tuple(
         (
             max(_NEVER_ESCAPED.findall(text), key=len, default="").encode(),
