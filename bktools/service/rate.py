@@ -32,7 +32,7 @@ WINDOW = 60.0
 # A longer wait than any call makes (seconds): whoever is asked for it gets an error, the others ask for themselves.
 LONGEST_HOLD = 300.0
 
-# A wait of which a person is told.
+# Seconds of a wait that is logged.
 NOTICED = 5.0
 
 FOLDER = "rate"
@@ -101,6 +101,8 @@ class Rate:
                     status=429,
                     retry_after=held,
                 )
+            if wait >= NOTICED:
+                log.info("waiting %.0f s for room under %d requests a minute", wait, self._per_minute)
             self._sleep(wait)
 
     def hold(self, seconds: float) -> None:
@@ -210,8 +212,9 @@ class SharedWindow:
             if now - self._busy_since < PATIENCE:
                 return 0.0, RETRY
             return self._given_up("another process holds its lock")
-        except OSError as error:
-            return self._given_up(error.strerror or str(error))
+        except (OSError, NotImplementedError) as error:
+            # The second: a file system that has no locks.
+            return self._given_up(getattr(error, "strerror", None) or str(error))
 
     def _changed(self, change: Callable[[_Counted, float], tuple[float, float]]) -> tuple[float, float]:
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)

@@ -223,10 +223,10 @@ class Transport:
         if isinstance(fault, ssl.SSLCertVerificationError):
             said, way_out = _CERTIFICATE_FAULTS.get(fault.verify_code, (f"is not accepted ({reason})", _TRUST))
             bundle = self._settings.ca_bundle
+            seen = f" ({through.strip()})" if through else ""
             by = "this system" if bundle is None else f"ca_bundle ({bundle})"
             return CertificateError(
-                f"the certificate of {line.tls_host} {said} and is not trusted by {by}{through}: nothing was sent; "
-                f"{way_out}"
+                f"the certificate of {line.tls_host}{seen} {said} and is not trusted by {by}: nothing was sent; {way_out}"
             )
         if isinstance(fault, ssl.SSLError) and not isinstance(fault, BROKEN_HANDSHAKE):
             return CertificateError(

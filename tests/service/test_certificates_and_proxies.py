@@ -201,8 +201,18 @@ def test_whatever_a_proxy_does_before_it_connects_sent_nothing(serve, converse, 
 
 def test_a_certificate_behind_a_proxy_names_both(secure, converse, tunnel):
     """A proxy that looks into TLS has a certificate of its own: the message names proxy and host."""
-    with pytest.raises(CertificateError, match=f"localhost has an unknown issuer.*through the proxy {tunnel.url}"):
+    with pytest.raises(CertificateError, match=rf"localhost \(through the proxy {tunnel.url}\) has an unknown issuer"):
         converse(secure(), proxy=tunnel.url).search_categories(COMPANY)
+
+
+def test_a_proxy_behind_tls_is_trusted_as_the_service_is(secure, converse, trusted):
+    """The bundle holds for the proxy's own certificate too."""
+    proxy = secure(script=lambda _: answer(b"", 403))
+    with pytest.raises(CertificateError, match=rf"certificate of localhost \(through the proxy {proxy.url}\)"):
+        converse("https://books.example", proxy=proxy.url).search_categories(COMPANY)
+    assert proxy.asked == []
+    with pytest.raises(ProxyError, match="403"):
+        converse("https://books.example", proxy=proxy.url, ca_bundle=trusted).search_categories(COMPANY)
 
 
 def test_requests_go_through_a_proxy_and_end_in_time(secure, converse, trusted, tunnel):
