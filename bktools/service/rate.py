@@ -37,8 +37,9 @@ NOTICED = 5.0
 
 FOLDER = "rate"
 
-# How long another process may hold the file's lock, and how often it is tried (seconds).
+# How long another process may hold the file's lock before it is given up, and how often it is tried (seconds).
 PATIENCE = 5.0
+HOLD_PATIENCE = 0.3
 RETRY = 0.01
 
 LARGEST_FILE = 2**16
@@ -112,9 +113,9 @@ class Rate:
         if seconds >= NOTICED:
             log.warning("the service asked to wait %.0f s (Retry-After): every request waits", seconds)
         with self._lock:
-            self._held_until = max(self._held_until, self._clock() + seconds)
             if self._shared is not None:
                 self._shared.hold(seconds)
+            self._held_until = max(self._held_until, self._clock() + seconds)
 
     def _take(self, now: float) -> float:
         """Count a request and return 0, or return the seconds until there may be room for it."""
@@ -190,20 +191,22 @@ class SharedWindow:
         return self._change(counted)
 
     def hold(self, seconds: float) -> None:
-        """Let no process send for some seconds; where the file is busy, the others learn it by asking."""
+        """Let no process send for some seconds; where the file stays busy, the others learn it by asking."""
 
         def held(found: _Counted, now: float) -> tuple[float, float]:
             found.held = (now, seconds)
             return 0.0, 0.0
 
-        self._change(held)
+        self._change(held, patience=HOLD_PATIENCE)
 
-    def _change(self, change: Callable[[_Counted, float], tuple[float, float]]) -> tuple[float, float]:
+    def _change(
+        self, change: Callable[[_Counted, float], tuple[float, float]], *, patience: float = 0.0
+    ) -> tuple[float, float]:
         if not self._is_used:
             return 0.0, 0.0
         try:
             disk.private_folder(self._path.parent)
-            with self._file_lock.acquire(timeout=0):
+            with self._file_lock.acquire(timeout=patience, poll_interval=RETRY):
                 self._busy_since = None
                 return self._changed(change)
         except filelock.Timeout:
