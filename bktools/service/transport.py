@@ -154,7 +154,8 @@ class Transport:
                             status=response.status_code,
                             repeatable=True,
                         )
-                    body = _whole_body(response, limits)
+                    headers = {name.lower(): self._clean(value) for name, value in response.headers.items()}
+                    body = _whole_body(response, headers.get("content-encoding", ""), limits)
                 finally:
                     response.close()
             except (httpx.TransportError, OSError) as error:
@@ -165,7 +166,6 @@ class Transport:
                 raise ConnectionLostError(
                     f"the connection broke while the service answered ({reason}): the request may have arrived"
                 ) from None
-        headers = {name.lower(): self._clean(value) for name, value in response.headers.items()}
         return Answer(response.status_code, headers, without_secrets(body, self._settings))
 
     def refuse_closed(self) -> None:
@@ -286,16 +286,16 @@ def _to_httpx(request: Request, limits: Limits, line: Line) -> httpx.Request:
     return httpx.Request(request.method, url, headers=headers, content=request.body, extensions=extensions)
 
 
-def _whole_body(response: httpx.Response, limits: Limits) -> bytes:
+def _whole_body(response: httpx.Response, encoding: str, limits: Limits) -> bytes:
     """Read a body; length and chunk end are checked below, gzip's end and checksum here.
 
     A body that ends with its connection has neither: there the JSON has to be whole, which a part of an object never is.
     """
-    said = response.headers.get("content-encoding", "")
-    encodings = [name for name in (part.strip().lower() for part in said.split(",")) if name not in {"", "identity"}]
+    names = [name.strip().lower() for name in encoding.split(",")]
+    encodings = [name for name in names if name not in {"", "identity"}]
     if encodings not in ([], ["gzip"], ["x-gzip"]):
         raise UnreadableAnswerError(
-            f"the answer came in the encoding {said[:40]!r}, which was not asked for", status=response.status_code
+            f"the answer came in the encoding {encoding[:40]!r}, which was not asked for", status=response.status_code
         )
     assert isinstance(response.stream, httpx.SyncByteStream)
     pieces = _bounded(response.stream, limits.body, response.status_code)

@@ -86,6 +86,7 @@ ECHOES = {
     "plain string": lambda said: answer(f'"{said}"'.encode(), 403),
     "not JSON": lambda said: answer(f"<html>{said}</html>".encode(), 200, content_type=f"text/html; t={said}"),
     "wrong type": lambda said: answer(f'{{"data": [{{"id": "{said}"}}], "pagination": 1}}'.encode(), 200),
+    "encoding": lambda said: answer(b"{}", content_encoding=said),
     "no HTTP": lambda said: [f"{said}\r\n\r\n".encode(), Close()],
     "bad header": lambda said: [f"HTTP/1.1 200 OK\r\n{said} x\r\n\r\n".encode(), Close()],
 }
