@@ -13,7 +13,10 @@
     │   ├── JournalBusyError                  another process sends for this company
     │   └── InDoubtError                      an export whose outcome is unknown blocks the company
     └── ServiceError                          the conversation with the service failed
-        ├── UnreachableError (ConnectionError)     no connection stood: nothing was sent
+        ├── NotSentError (ConnectionError)         it ended before anything of the request was sent
+        │   ├── UnreachableError                       no connection stood: offline, or the service is down
+        │   ├── CertificateError                       a certificate is not trusted, or TLS failed
+        │   └── ProxyError                             the proxy refuses
         ├── ConnectionLostError (ConnectionError)  it broke after it stood: the request may have arrived
         ├── UnreadableAnswerError                  the answer is not whole, or not what the contract promises
         │   └── PagingError                        pages that do not lead through the table
@@ -146,8 +149,20 @@ class ServiceError(BktoolsError):
     """The conversation with the service failed."""
 
 
-class UnreachableError(ServiceError, ConnectionError):
-    """No connection stood, so nothing of the request was sent."""
+class NotSentError(ServiceError, ConnectionError):
+    """The conversation ended before anything of the request was sent."""
+
+
+class UnreachableError(NotSentError):
+    """No connection stood: this machine is offline, or the service is down. A cached copy may be used instead."""
+
+
+class CertificateError(NotSentError):
+    """The certificate of the service or of the proxy is not trusted, or no TLS connection could be agreed on."""
+
+
+class ProxyError(NotSentError):
+    """The proxy refuses to connect to the service, or is not an HTTP proxy."""
 
 
 class ConnectionLostError(ServiceError, ConnectionError):

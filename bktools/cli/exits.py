@@ -32,7 +32,7 @@ BY_ERROR: tuple[tuple[type[BaseException], Exit], ...] = (
     (errors.InputError, Exit.INPUT),
     (errors.PlanError, Exit.INPUT),
     (errors.SnapshotNotFoundError, Exit.INPUT),
-    (errors.UnreachableError, Exit.UNREACHABLE),
+    (errors.NotSentError, Exit.UNREACHABLE),
     (errors.ConnectionLostError, Exit.UNREACHABLE),
     (errors.AuthenticationError, Exit.REFUSED),
     (errors.ScopeError, Exit.REFUSED),

@@ -26,7 +26,8 @@ class PageRequest:
     Parameters
     ----------
     before, after : str, optional
-        Cursor of the row before or after which the page lies; exclude each other and `offset`.
+        Cursor of the row before or after which the page lies, as an earlier page gave it; exclude each other and
+        `offset`.
     offset : int, optional
         Rows to skip, 0 or more (int64).
     limit : int, optional
@@ -85,8 +86,10 @@ class PageRequest:
 
 
 def _check_cursor(argument: str, cursor: object) -> None:
-    if cursor is not None and not (isinstance(cursor, str) and CURSOR_PATTERN.match(cursor)):
-        raise ArgumentError(argument, "must be a cursor of an earlier answer (pattern ^[A-Z2-7=~]+$)", cursor)
+    # The interface gives a pattern for the cursors of requests and none for those of answers. What a page gave is sent
+    # back as it came, so what is refused is only what no service gives.
+    if cursor is not None and not (isinstance(cursor, str) and cursor and cursor.isprintable()):
+        raise ArgumentError(argument, "must be a cursor that an earlier page gave (startCursor or endCursor)", cursor)
 
 
 class CurrentRequestPagination(msgspec.Struct, frozen=True, rename="camel"):

@@ -32,7 +32,7 @@ BY_STATUS: dict[int, tuple[type[StatusError], str]] = {
     ),
     403: (ScopeError, "the credential may not do this: ask for the scope, or use another credential"),
     404: (NotFoundError, "there is no such thing, or the address is wrong (bktools config shows it)"),
-    429: (RateLimitedError, "too many requests: lower requests_per_minute"),
+    429: (RateLimitedError, "too many requests: lower requests_per_minute (BKTOOLS_REQUESTS_PER_MINUTE)"),
 }
 
 
@@ -51,9 +51,10 @@ def decoded(answer: Answer, decoder: msgspec.json.Decoder[Record], endpoint: End
             f"the answer to {endpoint.operation} is not what the interface promises: {error}", status=answer.status
         ) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        kind = answer.headers.get("content-type", "no content type")
+        kind = _one_line(answer.headers.get("content-type", "no content type"))
+        found = f"is not JSON ({_one_line(str(error))}; {kind})" if answer.body else f"has no body ({answer.status})"
         raise UnreadableAnswerError(
-            f"the answer to {endpoint.operation} is not JSON ({_one_line(str(error))}; {kind}): is the address right?",
+            f"the answer to {endpoint.operation} {found}: is the address right?",
             status=answer.status,
             repeatable=True,
         ) from error

@@ -1,15 +1,48 @@
-"""Keeping the client under the service's request rate, whichever of its threads asks."""
+"""Keeping under the service's request rate: the threads of a client, and the processes of one machine.
+
+What was sent is counted twice. In the process by a clock that only goes forward: whatever the file or the clock of the
+machine does, one process stays under the limit. And in a small file of the credential, for all processes.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import logging
+import math
+import os
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
 
+import filelock
+import msgspec
+
+from bktools import disk
+from bktools.errors import RateLimitedError
 from bktools.service.workers import pause
+from bktools.settings import Settings
+
+log = logging.getLogger("bktools")
 
 WINDOW = 60.0
+
+# A longer wait than any call makes (seconds): whoever is asked for it gets an error, the others ask for themselves.
+LONGEST_HOLD = 300.0
+
+# Seconds of a wait that is logged.
+NOTICED = 5.0
+
+FOLDER = "rate"
+
+# How long another process may hold the file's lock before it is given up, and how often it is tried (seconds).
+PATIENCE = 5.0
+HOLD_PATIENCE = 0.3
+RETRY = 0.01
+
+LARGEST_FILE = 2**16
 
 
 class Rate:
@@ -22,32 +55,207 @@ class Rate:
     ----------
     per_minute : int
         Requests in any 60 seconds; 0 for no limit.
+    shared : SharedWindow, optional
+        Counts the requests of other processes too.
     """
 
     def __init__(
         self,
         per_minute: int,
         *,
+        shared: SharedWindow | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = pause,
     ) -> None:
         self._per_minute = per_minute
+        self._shared = shared
         self._clock = clock
         self._sleep = sleep
         self._sent: deque[float] = deque()
+        self._held_until = -math.inf
         self._lock = threading.Lock()
 
-    def wait(self) -> None:
-        """Return when one more request may be sent, and count it."""
-        if not self._per_minute:
-            return
+    def wait(self, end: float | None = None) -> None:
+        """Return when one more request may be sent, and count it.
+
+        Parameters
+        ----------
+        end : float, optional
+            Until when the service may be waited for that asked to (in seconds of the clock).
+
+        Raises
+        ------
+        RateLimitedError
+            When the service asked to wait longer than that.
+        """
         while True:
             with self._lock:
                 now = self._clock()
-                while self._sent and self._sent[0] <= now - WINDOW:
-                    self._sent.popleft()
-                if len(self._sent) < self._per_minute:
-                    self._sent.append(now)
-                    return
-                wait = self._sent[0] + WINDOW - now
+                wait = self._take(now)
+                held = self._held_until - now
+            if not wait:
+                return
+            if held > 0 and end is not None and now + held > end:
+                raise RateLimitedError(
+                    f"the service asked for no request for {held:.0f} s more, longer than this call may take: nothing "
+                    "was sent; run again then",
+                    status=429,
+                    retry_after=held,
+                )
+            if wait >= NOTICED:
+                log.info("waiting %.0f s for room under %d requests a minute", wait, self._per_minute)
             self._sleep(wait)
+
+    def hold(self, seconds: float) -> None:
+        """Let nobody send for some seconds, because the service asked for it."""
+        if not 0 < seconds <= LONGEST_HOLD:
+            return
+        if seconds >= NOTICED:
+            log.warning("the service asked to wait %.0f s (Retry-After): every request waits", seconds)
+        with self._lock:
+            if self._shared is not None:
+                self._shared.hold(seconds)
+            self._held_until = max(self._held_until, self._clock() + seconds)
+
+    def _take(self, now: float) -> float:
+        """Count a request and return 0, or return the seconds until there may be room for it."""
+        if self._held_until > now:
+            return self._held_until - now
+        if not self._per_minute:
+            return 0.0
+        while self._sent and self._sent[0] <= now - WINDOW:
+            self._sent.popleft()
+        if len(self._sent) >= self._per_minute:
+            return self._sent[0] + WINDOW - now
+        held, wait = (0.0, 0.0) if self._shared is None else self._shared.take(self._per_minute)
+        if held:
+            self._held_until = now + held
+        elif not wait:
+            self._sent.append(now)
+        return held or wait
+
+
+class _Counted(msgspec.Struct):
+    """What the file holds.
+
+    Parameters
+    ----------
+    sent : list of (float, int)
+        Requests by the end of the sixtieth of the window in which they were sent (seconds since 1970), oldest first.
+    held : (float, float)
+        When the service asked to wait, and for how many seconds.
+    """
+
+    sent: list[tuple[float, Annotated[int, msgspec.Meta(ge=1)]]] = []
+    held: tuple[float, float] = (0.0, 0.0)
+
+
+class SharedWindow:
+    """The requests of one credential in the last minute, whichever process of this machine sent them.
+
+    A file that cannot be used is left alone from then on, with one line in the log: each process then counts for itself.
+    Its clock is the machine's, the only one that processes share. What it dates in the future is counted as of now, so a
+    clock that is put back holds nobody up longer than one window. A clock that is put forward empties it once.
+
+    Parameters
+    ----------
+    folder : Path
+        Where it is kept; made when it is missing, private.
+    name : str
+        Name of the file.
+    """
+
+    def __init__(self, folder: Path, name: str, *, clock: Callable[[], float] = time.time) -> None:
+        self._path = folder / f"{name}.json"
+        self._file_lock = filelock.FileLock(folder / f"{name}.lock", mode=disk.PRIVATE_FILE, thread_local=False)
+        self._clock = clock
+        self._is_used = True
+        self._busy_since: float | None = None
+
+    def take(self, limit: int) -> tuple[float, float]:
+        """Count one request and return zeros, or return for how many seconds the service is held, or is full."""
+
+        def counted(found: _Counted, now: float) -> tuple[float, float]:
+            asked_at, seconds = found.held
+            if 0 <= now - asked_at < min(seconds, LONGEST_HOLD):
+                return asked_at + min(seconds, LONGEST_HOLD) - now, 0.0
+            if sum(count for _, count in found.sent) >= limit:
+                return 0.0, found.sent[0][0] + WINDOW - now
+            part = _part_end(now)
+            if found.sent and found.sent[-1][0] == part:
+                found.sent[-1] = (part, found.sent[-1][1] + 1)
+            else:
+                found.sent.append((part, 1))
+            return 0.0, 0.0
+
+        return self._change(counted)
+
+    def hold(self, seconds: float) -> None:
+        """Let no process send for some seconds; where the file stays busy, the others learn it by asking."""
+
+        def held(found: _Counted, now: float) -> tuple[float, float]:
+            found.held = (now, seconds)
+            return 0.0, 0.0
+
+        self._change(held, patience=HOLD_PATIENCE)
+
+    def _change(
+        self, change: Callable[[_Counted, float], tuple[float, float]], *, patience: float = 0.0
+    ) -> tuple[float, float]:
+        if not self._is_used:
+            return 0.0, 0.0
+        try:
+            disk.private_folder(self._path.parent)
+            with self._file_lock.acquire(timeout=patience, poll_interval=RETRY):
+                self._busy_since = None
+                return self._changed(change)
+        except filelock.Timeout:
+            now = time.monotonic()
+            self._busy_since = self._busy_since or now
+            if now - self._busy_since < PATIENCE:
+                return 0.0, RETRY
+            return self._given_up("another process holds its lock")
+        except (OSError, NotImplementedError) as error:
+            # The second: a file system that has no locks.
+            return self._given_up(getattr(error, "strerror", None) or str(error))
+
+    def _changed(self, change: Callable[[_Counted, float], tuple[float, float]]) -> tuple[float, float]:
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+        with os.fdopen(os.open(self._path, flags, disk.PRIVATE_FILE), "r+b", buffering=0) as file:
+            try:
+                found = msgspec.json.decode(file.read(LARGEST_FILE) or b"{}", type=_Counted)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                # Killed while it wrote, or written by somebody else: counting begins anew.
+                found = _Counted()
+            now = self._clock()
+            last = _part_end(now)
+            found.sent = [(min(at, last), count) for at, count in found.sent if at + WINDOW > now]
+            answer = change(found, now)
+            file.seek(0)
+            file.truncate(file.write(msgspec.json.encode(found)))
+        return answer
+
+    def _given_up(self, reason: str) -> tuple[float, float]:
+        self._is_used = False
+        log.warning(
+            "requests are counted for this process alone (%s: %s): processes that share a token may exceed the rate "
+            "limit together",
+            self._path.parent,
+            reason,
+        )
+        return 0.0, 0.0
+
+
+def shared_window(settings: Settings) -> SharedWindow | None:
+    """Return the window of the credential of an environment; None where there is no limit, or nobody to share it."""
+    credential = settings.token or settings.api_key
+    if not settings.requests_per_minute or credential is None:
+        return None
+    # Services count by credential; of it, and of the address, the name holds a digest alone.
+    name = hashlib.sha256(f"rate\n{settings.identity}\n{credential.reveal()}".encode()).hexdigest()[:32]
+    return SharedWindow(settings.cache_dir / FOLDER, name)
+
+
+def _part_end(now: float) -> float:
+    part = WINDOW / 60
+    return (math.floor(now / part) + 1) * part

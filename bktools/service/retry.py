@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from bktools.errors import (
     ConnectionLostError,
+    RateLimitedError,
     ServiceError,
     StatusError,
     UnreachableError,
@@ -30,7 +31,8 @@ class RetryPolicy:
     Parameters
     ----------
     attempts : int
-        Requests at most, the first one included.
+        Requests at most, the first one included; one that the service asks to send later (429 with Retry-After) does
+        not count.
     shortest_pause, longest_pause : float
         Seconds; the pause is drawn between the shortest and a bound that doubles up to the longest.
     deadline : float
@@ -87,26 +89,30 @@ def repeated(send: Callable[[], Answer], policy: RetryPolicy, budget: Budget) ->
         The last failure, as it was.
     """
     end = time.monotonic() + policy.deadline
-    attempt = 1
+    attempt = waits = 1
     while True:
         try:
             answer = send()
         except ServiceError as error:
-            wait = _pause_after(error, attempt, policy)
-            is_last = attempt >= policy.attempts or time.monotonic() + wait > end
-            if not is_repeatable(error) or is_last or not budget.take():
+            wait = _pause_after(error, max(attempt, waits), policy)
+            if not is_repeatable(error) or time.monotonic() + wait > end:
                 raise
+            if isinstance(error, RateLimitedError) and error.retry_after is not None and policy.attempts > 1:
+                # The service is there and says when to come back: attempts and budget are for one that is not.
+                waits += 1
+            elif attempt >= policy.attempts or not (isinstance(error, RateLimitedError) or budget.take()):
+                raise
+            else:
+                attempt += 1
         else:
             budget.give_back()
             return answer
         # A pause that another thread can end: Ctrl-C must stop every worker within a second.
         pause(wait)
-        attempt += 1
 
 
 def _pause_after(error: ServiceError, attempt: int, policy: RetryPolicy) -> float:
-    asked = error.retry_after if isinstance(error, StatusError) else None
-    if asked is not None:
-        return max(asked, 0.0) + random.uniform(0, 0.1)  # noqa: S311 - spread, no secret
     bound = max(min(policy.longest_pause, policy.shortest_pause * 2**attempt), policy.shortest_pause)
-    return random.uniform(policy.shortest_pause, bound)  # noqa: S311
+    drawn = random.uniform(policy.shortest_pause, bound)  # noqa: S311 - spread, no secret
+    asked = error.retry_after if isinstance(error, StatusError) else None
+    return drawn if asked is None else max(asked + random.uniform(0, 0.1), drawn)  # noqa: S311

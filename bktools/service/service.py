@@ -18,7 +18,7 @@ from bktools.contract.endpoint import Endpoint
 from bktools.contract.paging import Page, PageRequest
 from bktools.errors import DuplicateAccountError, StatusError
 from bktools.service import answers, auth, decoders
-from bktools.service.rate import Rate
+from bktools.service.rate import Rate, shared_window
 from bktools.service.retry import Budget, RetryPolicy, repeated
 from bktools.service.transport import Answer, Limits, Request, Transport
 from bktools.settings import Settings
@@ -29,6 +29,9 @@ Record = TypeVar("Record")
 _ONE_POST = Limits(connect=10.0, read=300.0, whole=600.0)
 
 SHORTEST = 0.05
+
+# With these and a Retry-After, the service speaks of every request, not of one.
+BUSY = (429, 503)
 
 
 class Service:
@@ -69,7 +72,7 @@ class Service:
         self._limits = limits or Limits()
         self._on_close = on_close
         self._transport = Transport(settings)
-        self._rate = Rate(settings.requests_per_minute)
+        self._rate = Rate(settings.requests_per_minute, shared=shared_window(settings))
         self._budget = Budget()
 
     def search_categories(
@@ -181,7 +184,8 @@ class Service:
             tax_code_external_id=tax_code_external_id,
         )
         try:
-            answer = self._send(endpoint, body=msgspec.json.encode(body))
+            end = time.monotonic() + self._retry.deadline
+            answer = self._send(endpoint, body=msgspec.json.encode(body), end=end)
         except StatusError as error:
             if accounts.is_duplicate(error.status, f"{error.type} {error.detail}"):
                 raise DuplicateAccountError(
@@ -232,8 +236,8 @@ class Service:
         ------
         ExportRefusedError
             For one of the three documented reasons; nothing was created.
-        UnreachableError
-            When no connection stood; nothing was sent.
+        NotSentError
+            When no connection stood, a certificate is not trusted or the proxy refuses; nothing was sent.
         ArgumentError, ServiceError
             After any other `ServiceError` than these two the outcome is unknown.
         """
@@ -323,7 +327,7 @@ class Service:
         return self._ask(balance.GET_BALANCE, decoders.BALANCE)
 
     def close(self) -> None:
-        """End the conversation."""
+        """End the conversation; every operation after it is an `ArgumentError`, and sends nothing."""
         self._transport.close()
         on_close, self._on_close = self._on_close, None
         if on_close is not None:
@@ -357,13 +361,11 @@ class Service:
         limits: Limits | None = None,
         fresh: bool = False,
     ) -> Record:
-        bounds, end = limits or self._limits, time.monotonic() + self._retry.deadline
+        # What is left of the deadline bounds the repeats too. An export has none: it is sent once, however long it waits.
+        end = time.monotonic() + self._retry.deadline if endpoint.repeatable else None
 
         def once() -> Record:
-            # What is left of the deadline bounds the repeats too.
-            left = max(end - time.monotonic(), SHORTEST) if endpoint.repeatable else bounds.whole
-            within = replace(bounds, whole=min(bounds.whole, left))
-            answer = self._send(endpoint, path=path, query=query, body=body, limits=within, fresh=fresh)
+            answer = self._send(endpoint, path=path, query=query, body=body, limits=limits, fresh=fresh, end=end)
             return answers.decoded(answer, decoder, endpoint)
 
         return repeated(once, self._retry, self._budget) if endpoint.repeatable else once()
@@ -377,13 +379,21 @@ class Service:
         body: bytes | None = None,
         limits: Limits | None = None,
         fresh: bool = False,
+        end: float | None = None,
     ) -> Answer:
-        """Send once; an answer other than 2xx is raised."""
+        """Send once, before `end` (monotonic seconds); an answer other than 2xx is raised."""
+        self._transport.refuse_closed()
         places = {name: quote(value, safe="") for name, value in (path or {}).items()}
         url = auth.address(endpoint, self.settings) + endpoint.path.format_map(places)
         request = Request(endpoint.method, url, auth.authorization(endpoint, self.settings), query, body)
-        self._rate.wait()
-        answer = self._transport.send(request, limits or self._limits, fresh=fresh)
+        self._rate.wait(end)
+        bounds = limits or self._limits
+        if end is not None:
+            bounds = replace(bounds, whole=min(bounds.whole, max(end - time.monotonic(), SHORTEST)))
+        answer = self._transport.send(request, bounds, fresh=fresh)
         if not 200 <= answer.status < 300:  # noqa: PLR2004 - the class of success
-            raise answers.error_of(answer, endpoint)
+            error = answers.error_of(answer, endpoint)
+            if error.status in BUSY and error.retry_after is not None:
+                self._rate.hold(error.retry_after)
+            raise error
         return answer

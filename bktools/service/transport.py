@@ -17,19 +17,51 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Self
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 import httpx
+import truststore
 
-from bktools.errors import ConfigurationError, ConnectionLostError, UnreachableError, UnreadableAnswerError
+from bktools.errors import (
+    ArgumentError,
+    CertificateError,
+    ConfigurationError,
+    ConnectionLostError,
+    NotSentError,
+    ProxyError,
+    UnreachableError,
+    UnreadableAnswerError,
+)
+from bktools.service.auth import without_secrets
 from bktools.service.watch import Line, Watch
 from bktools.service.workers import pause
 from bktools.settings import Settings
 
 GZIP_WINDOW = 31  # zlib: expect a gzip header and checksum
 
-# Nothing of the request has left while one of these is raised.
-NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError, httpx.UnsupportedProtocol)
+# The connection broke during the handshake, which is no fault of TLS.
+BROKEN_HANDSHAKE = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
+
+# With these a proxy says that it cannot reach the service.
+PROXY_CANNOT_REACH = {"502", "503", "504"}
+
+LONGEST_REASON = 300
+
+_RENEW = "the service must renew it, or the clock of this machine is wrong"
+_ADDRESS = "is the address right (bktools config shows it)?"
+_TRUST = "if your network has an issuer of its own, name a file with its certificate as ca_bundle (BKTOOLS_CA_BUNDLE)"
+
+# What OpenSSL finds wrong with a certificate, by its number, and the way out.
+_CERTIFICATE_FAULTS = {
+    9: ("is not valid yet", _RENEW),
+    10: ("has expired", _RENEW),
+    18: ("is self-signed", _TRUST),
+    19: ("has an unknown issuer", _TRUST),
+    20: ("has an unknown issuer", _TRUST),
+    21: ("has an unknown issuer", _TRUST),
+    62: ("is for another name", _ADDRESS),
+    64: ("is for another address", _ADDRESS),
+}
 
 
 @dataclass(frozen=True)
@@ -87,10 +119,12 @@ class Transport:
         self._idle: list[_Connections] = []
         self._lock = threading.Lock()
         self._watch = Watch()
-        self._trust = _trust(settings.ca_bundle)
+        self._is_closed = False
+        # Read once here, so that a file that cannot be read is an error before anything else happens.
+        _certificates(settings.ca_bundle)
 
     def send(self, request: Request, limits: Limits, *, fresh: bool = False) -> Answer:
-        """Return the answer to one request, sent once.
+        """Return the answer to one request, sent once, without the credentials that it may hold.
 
         Parameters
         ----------
@@ -99,7 +133,9 @@ class Transport:
 
         Raises
         ------
-        UnreachableError
+        ArgumentError
+            After `close`; nothing was sent.
+        NotSentError
             When nothing was sent.
         ConnectionLostError, UnreadableAnswerError
             When the request may have arrived.
@@ -107,28 +143,40 @@ class Transport:
         pause(0)
         end = time.monotonic() + limits.whole
         with self._connections(fresh=fresh) as connections, self._watch.over(connections.line, end):
+            line = connections.line
+            line.begin()
             try:
-                response = connections.http.handle_request(_to_httpx(request, limits, connections.line))
+                response = connections.http.handle_request(_to_httpx(request, limits, line))
                 try:
-                    body = _whole_body(response, limits)
+                    if not line.has_read:
+                        raise UnreadableAnswerError(
+                            "an answer was there before the request was sent, so it answers another one",
+                            status=response.status_code,
+                            repeatable=True,
+                        )
+                    headers = {name.lower(): self._clean(value) for name, value in response.headers.items()}
+                    body = _whole_body(response, headers.get("content-encoding", ""), limits)
                 finally:
                     response.close()
-            except NOT_SENT as error:
-                host = httpx.URL(request.url).netloc.decode()
-                raise UnreachableError(f"no connection to {host} ({_reason(error)}): nothing was sent") from error
             except (httpx.TransportError, OSError) as error:
                 pause(0)
-                reason = _reason(error)
-                if time.monotonic() > end:
-                    reason = f"longer than {limits.whole:g} s"
+                reason = f"longer than {limits.whole:g} s" if time.monotonic() > end else self._reason(error)
+                if not line.is_sent:
+                    raise self._not_sent(request, line, error, reason) from None
                 raise ConnectionLostError(
                     f"the connection broke while the service answered ({reason}): the request may have arrived"
-                ) from error
-        return Answer(response.status_code, {name.lower(): value for name, value in response.headers.items()}, body)
+                ) from None
+        return Answer(response.status_code, headers, without_secrets(body, self._settings))
+
+    def refuse_closed(self) -> None:
+        """Raise when the conversation has ended."""
+        if self._is_closed:
+            raise ArgumentError("service", "is closed, nothing was sent: begin another conversation (bktools.connect)")
 
     def close(self) -> None:
-        """Close every connection."""
+        """Close every connection; those in use when they are given back."""
         with self._lock:
+            self._is_closed = True
             idle, self._idle = self._idle, []
         for connections in idle:
             connections.http.close()
@@ -144,30 +192,66 @@ class Transport:
     @contextmanager
     def _connections(self, *, fresh: bool) -> Iterator[_Connections]:
         with self._lock:
+            self.refuse_closed()
             found = self._idle.pop() if self._idle and not fresh else None
         found = found or self._open()
+        is_kept = False
         try:
             yield found
-        except BaseException as error:
             # After a failure between request and answer nobody knows what still comes in.
-            if fresh or not isinstance(error, UnreachableError):
+            with self._lock:
+                is_kept = not fresh and not self._is_closed
+                if is_kept:
+                    self._idle.append(found)
+        finally:
+            if not is_kept:
                 found.http.close()
-                raise
-            self._give_back(found)
-            raise
-        if fresh:
-            found.http.close()
-        else:
-            self._give_back(found)
-
-    def _give_back(self, connections: _Connections) -> None:
-        with self._lock:
-            self._idle.append(connections)
 
     def _open(self) -> _Connections:
-        proxy = self._settings.proxy
-        http = httpx.HTTPTransport(verify=self._trust, proxy=None if proxy is None else proxy.reveal())
-        return _Connections(http, Line())
+        trusted = _certificates(self._settings.ca_bundle) or truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        proxy = None
+        if self._settings.proxy is not None:
+            address = self._settings.proxy.reveal()
+            proxy = httpx.Proxy(address, ssl_context=trusted if address.startswith("https:") else None)
+        return _Connections(httpx.HTTPTransport(verify=trusted, proxy=proxy), Line())
+
+    def _not_sent(self, request: Request, line: Line, error: Exception, reason: str) -> NotSentError:
+        """Return the error for a request of which nothing was sent."""
+        host, proxy = urlsplit(request.url).netloc, self._shown_proxy()
+        through = f" through the proxy {proxy}" if proxy else ""
+        fault = line.tls_error
+        if isinstance(fault, ssl.SSLCertVerificationError):
+            said, way_out = _CERTIFICATE_FAULTS.get(fault.verify_code, (f"is not accepted ({reason})", _TRUST))
+            bundle = self._settings.ca_bundle
+            seen = f" ({through.strip()})" if through else ""
+            by = "this system" if bundle is None else f"ca_bundle ({bundle})"
+            return CertificateError(
+                f"the certificate of {line.tls_host}{seen} {said} and is not trusted by {by}: nothing was sent; {way_out}"
+            )
+        if isinstance(fault, ssl.SSLError) and not isinstance(fault, BROKEN_HANDSHAKE):
+            return CertificateError(
+                f"no TLS connection to {line.tls_host}{through} ({reason}): nothing was sent; {_ADDRESS}"
+            )
+        is_refused = isinstance(error, httpx.ProxyError) and reason.partition(" ")[0] not in PROXY_CANNOT_REACH
+        if is_refused or (proxy and isinstance(error, httpx.ProtocolError) and line.has_read):
+            return ProxyError(
+                f"the proxy {proxy} refuses to connect to {host} ({reason}): nothing was sent; is BKTOOLS_PROXY right, "
+                "with user name and password where it wants them?"
+            )
+        return UnreachableError(f"no connection to {host}{through} ({reason}): nothing was sent")
+
+    def _shown_proxy(self) -> str:
+        if self._settings.proxy is None:
+            return ""
+        parts = urlsplit(self._settings.proxy.reveal())
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+
+    def _reason(self, error: Exception) -> str:
+        said = "".join(char if char.isprintable() else " " for char in self._clean(str(error)))
+        return " ".join(said.split())[:LONGEST_REASON] or type(error).__name__
+
+    def _clean(self, text: str) -> str:
+        return without_secrets(text.encode(errors="replace"), self._settings).decode(errors="replace")
 
 
 @dataclass(frozen=True)
@@ -177,10 +261,14 @@ class _Connections:
 
 
 @functools.cache
-def _trust(ca_bundle: Path | None) -> ssl.SSLContext:
-    """Return whom to trust; reading the certificates takes longer than many a request, so it is done once."""
+def _certificates(ca_bundle: Path | None) -> ssl.SSLContext | None:
+    """Return what a file of certificates trusts, read once; None for the system's own certificates.
+
+    Those are read for each connection: a context of `truststore` locks itself while it shakes hands, so one that were
+    shared would let a slow host hold up every thread.
+    """
     if ca_bundle is None:
-        return httpx.create_ssl_context(trust_env=False)
+        return None
     try:
         return ssl.create_default_context(cafile=ca_bundle)
     except OSError as error:
@@ -198,27 +286,37 @@ def _to_httpx(request: Request, limits: Limits, line: Line) -> httpx.Request:
     return httpx.Request(request.method, url, headers=headers, content=request.body, extensions=extensions)
 
 
-def _whole_body(response: httpx.Response, limits: Limits) -> bytes:
-    """Read a body; length and chunk end are checked below, gzip's end and checksum here."""
-    encoding = response.headers.get("content-encoding", "identity").strip().lower()
-    if encoding not in {"identity", "gzip"}:
+def _whole_body(response: httpx.Response, encoding: str, limits: Limits) -> bytes:
+    """Read a body; length and chunk end are checked below, gzip's end and checksum here.
+
+    A body that ends with its connection has neither: there the JSON has to be whole, which a part of an object never is.
+    """
+    names = [name.strip().lower() for name in encoding.split(",")]
+    encodings = [name for name in names if name not in {"", "identity"}]
+    if encodings not in ([], ["gzip"], ["x-gzip"]):
         raise UnreadableAnswerError(
-            f"the answer came in the encoding {encoding!r}, which was not asked for", status=response.status_code
+            f"the answer came in the encoding {encoding[:40]!r}, which was not asked for", status=response.status_code
         )
     assert isinstance(response.stream, httpx.SyncByteStream)
-    pieces: Iterable[bytes] = response.stream
-    decoded = _gunzip(pieces, limits.body, response.status_code) if encoding == "gzip" else pieces
-    parts: list[bytes] = []
+    pieces = _bounded(response.stream, limits.body, response.status_code)
+    if encodings:
+        pieces = _bounded(_gunzip(pieces, limits.body, response.status_code), limits.body, response.status_code)
+    body = bytearray()
+    for piece in pieces:
+        # Not in a list: pieces of one byte would take fifty times their size.
+        body += piece
+    return bytes(body)
+
+
+def _bounded(pieces: Iterable[bytes], most: int, status: int) -> Iterator[bytes]:
     size = 0
-    for part in decoded:
-        size += len(part)
-        if size > limits.body:
+    for piece in pieces:
+        size += len(piece)
+        if size > most:
             raise UnreadableAnswerError(
-                f"the answer is larger than {limits.body // 2**20} MiB: ask for smaller pages",
-                status=response.status_code,
+                f"the answer is larger than {most // 2**20} MiB: ask for smaller pages", status=status
             )
-        parts.append(part)
-    return b"".join(parts)
+        yield piece
 
 
 def _gunzip(pieces: Iterable[bytes], most: int, status: int) -> Iterable[bytes]:
@@ -241,7 +339,3 @@ def _gunzip(pieces: Iterable[bytes], most: int, status: int) -> Iterable[bytes]:
             data = decoder.unconsumed_tail or decoder.unused_data
     if begun and not decoder.eof:
         raise broken
-
-
-def _reason(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__

@@ -10,7 +10,7 @@ import contextlib
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from bktools.service.workers import stop_of_this_thread
@@ -19,16 +19,54 @@ PERIOD = 0.2
 
 
 class Line:
-    """The sockets below one set of connections, as its trace tells them."""
+    """What the trace of one set of connections tells.
+
+    Attributes
+    ----------
+    is_sent : bool
+        Whether anything of the request may have left; an exchange with a proxy before it does not count.
+    has_read : bool
+        Whether anything came in since the request began to leave.
+    tls_host : str
+        The host of the latest TLS handshake.
+    tls_error : BaseException, optional
+        Why it failed.
+    """
 
     def __init__(self) -> None:
         self._sockets: list[socket.socket] = []
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget the request before."""
+        self.is_sent = self.has_read = False
+        self.tls_host = ""
+        self.tls_error: BaseException | None = None
 
     def trace(self, event: str, info: dict[str, Any]) -> None:
-        """Note what a new connection runs over."""
-        if event in {"connection.connect_tcp.complete", "connection.start_tls.complete"}:
-            # The newest alone is in use, but the one below TLS is the same connection.
-            self._sockets = [*self._sockets[-3:], info["return_value"].get_extra_info("socket")]
+        """Note a step of the connection or of the request; called by httpx."""
+        # Before its first part an event has the name of the layer: a connection, or the tunnel of a proxy.
+        match event.partition(".")[2]:
+            case "connect_tcp.complete" | "start_tls.complete":
+                stream = info["return_value"]
+                # The newest alone is in use, but the one below TLS is the same connection.
+                self._sockets = [*self._sockets[-3:], stream.get_extra_info("socket")]
+                stream.read = self._noting(stream.read)
+            case "start_tls.started":
+                self.tls_host = info["server_hostname"]
+            case "start_tls.failed":
+                self.tls_error = info["exception"].__cause__
+            case "send_request_headers.started":
+                self.is_sent = self.is_sent or info["request"].method != b"CONNECT"
+                self.has_read = False
+
+    def _noting(self, read: Callable[..., bytes]) -> Callable[..., bytes]:
+        def noted(*arguments: Any, **options: Any) -> bytes:
+            data = read(*arguments, **options)
+            self.has_read = self.has_read or bool(data)
+            return data
+
+        return noted
 
     def shut(self) -> None:
         """End whatever waits for these sockets."""

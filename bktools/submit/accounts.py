@@ -16,10 +16,10 @@ from bktools.errors import (
     ConfigurationError,
     DuplicateAccountError,
     InputError,
+    NotSentError,
     ScopeError,
     ServiceError,
     StatusError,
-    UnreachableError,
 )
 from bktools.frames.engine import in_pandas
 from bktools.frames.schema import KNOWN_STATES, TEXT, to_arrow, to_pandas
@@ -36,7 +36,7 @@ REPEATS = RetryPolicy(attempts=3)
 GROUP = 100
 
 # After these the next account would fare no better.
-HOPELESS = (UnreachableError, AuthenticationError, ScopeError, ConfigurationError)
+HOPELESS = (NotSentError, AuthenticationError, ScopeError, ConfigurationError)
 
 NEEDED = ("company_id", "external_id", "action", "name", "code", "archived", "tax_code_external_id")
 

@@ -15,8 +15,8 @@ from bktools.errors import (
     ConfigurationError,
     ExportAlreadyInProgressError,
     ExportRefusedError,
+    NotSentError,
     StatusError,
-    UnreachableError,
 )
 
 # Statuses of the 4xx class after which the request may have been taken all the same.
@@ -91,8 +91,8 @@ def of_error(error: BaseException, *, may_wait: bool) -> Outcome:
     """
     line = " ".join(str(error).split())
     match error:
-        case UnreachableError() | ConfigurationError() | ArgumentError():
-            # The three that are raised before a connection stands.
+        case NotSentError() | ConfigurationError() | ArgumentError():
+            # These are raised before anything of the request is sent.
             return Outcome("PLANNED", line, is_hopeless=True)
         case ExportAlreadyInProgressError():
             # A gateway may have repeated the request: then the job in progress is this one.

@@ -21,12 +21,12 @@ SHORT = Limits(connect=1.0, read=0.4, whole=0.8, body=2**20)
 
 
 @pytest.fixture
-def serve() -> Iterator[Callable[[Callable[[Asked], Iterable[Step]]], ScriptedServer]]:
+def serve() -> Iterator[Callable[..., ScriptedServer]]:
     """Start a server that answers by a script."""
     running: list[ScriptedServer] = []
 
-    def start(script: Callable[[Asked], Iterable[Step]]) -> ScriptedServer:
-        running.append(ScriptedServer(script))
+    def start(script: Callable[[Asked], Iterable[Step]], **options: Any) -> ScriptedServer:
+        running.append(ScriptedServer(script, **options))
         return running[-1]
 
     yield start
@@ -43,6 +43,7 @@ def converse(tmp_path: Path) -> Iterator[Callable[..., Service]]:
         url = server if isinstance(server, str) else server.url
         retry, limits = settings.pop("retry", QUICK), settings.pop("limits", SHORT)
         given = {"token": "the-token", "company": COMPANY, "cache_dir": tmp_path / "cache"} | settings
+        given |= {"data_dir": tmp_path / "data", "marks_dir": tmp_path / "marks"}
         begun.append(Service(load_settings(url, env={}, **given), retry=retry, limits=limits))
         return begun[-1]
 

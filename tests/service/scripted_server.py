@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
+import ssl
 import struct
 import threading
 import time
@@ -52,11 +53,13 @@ def answer(body: Any = b"", status: int = 200, **headers: str) -> list[Step]:
 class ScriptedServer:
     """Answers each request with the steps that the script gives for it: bytes, seconds to wait, an end."""
 
-    def __init__(self, script: Callable[[Asked], Iterable[Step]]) -> None:
+    def __init__(self, script: Callable[[Asked], Iterable[Step]], tls: ssl.SSLContext | None = None) -> None:
         self.script = script
+        self.tls = tls
         self.asked: list[Asked] = []
         self._socket = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        self.port = self._socket.getsockname()[1]
+        self.url = f"https://localhost:{self.port}" if tls else f"http://127.0.0.1:{self.port}"
         self._open: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -79,7 +82,11 @@ class ScriptedServer:
             threading.Thread(target=self._converse, args=(connection,), daemon=True).start()
 
     def _converse(self, connection: socket.socket) -> None:
-        with contextlib.suppress(OSError), connection, connection.makefile("rb") as stream:
+        with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
+            if self.tls:
+                connection = self.tls.wrap_socket(connection, server_side=True)
+            stack.enter_context(connection)
+            stream = stack.enter_context(connection.makefile("rb"))
             while (asked := _read(stream)) is not None:
                 self.asked.append(asked)
                 for step in self.script(asked):

@@ -304,6 +304,19 @@ BROKEN = {
     ),
     "HTML": lambda small: answer(b"<html>Please sign in</html>", content_type="text/html"),
     "no HTTP": lambda small: [b"SSH-2.0-OpenSSH_9.6\r\n", Close()],
+    "ten thousand headers": lambda small: [
+        b"HTTP/1.1 200 OK\r\n" + b"".join(b"X-%d: 1\r\n" % n for n in range(10_000)),
+        Close(),
+    ],
+    "a header of a megabyte": lambda small: [b"HTTP/1.1 200 OK\r\nX: " + b"x" * 2**20, Close()],
+    "endless interim answers": lambda small: [step for _ in range(60) for step in (b"HTTP/1.1 103 Soon\r\n\r\n", 0.05)],
+    "HTTP/1.0 cut short": lambda small: [
+        b"HTTP/1.0 200 OK\r\n\r\n" + json.dumps(small.page(_first())).encode()[:-2],
+        Close(),
+    ],
+    "204": lambda small: [b"HTTP/1.1 204 No Content\r\n\r\n"],
+    "205": lambda small: [b"HTTP/1.1 205 Reset Content\r\nContent-Length: 0\r\n\r\n"],
+    "two lengths": lambda small: [b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{} ", Close()],
     "slow headers": lambda small: [b"HTTP/1.1 200 OK\r\n", 1.5],
     "headers in drops": lambda small: [
         b"HTTP/1.1 200 OK\r\n",
@@ -345,11 +358,40 @@ def test_a_gzip_bomb_is_not_unpacked(serve, converse):
         load(serve, converse, lambda asked: server_says)
 
 
-def test_whole_gzip_counts(serve, converse):
+@pytest.mark.parametrize("encoding", ["gzip", "x-gzip", "GZIP", "identity, gzip", "gzip,"])
+def test_whole_gzip_counts(serve, converse, encoding):
     small = SmallService(ROWS)
 
     def script(asked):
-        return answer(gzip.compress(json.dumps(small.page(asked)).encode()), content_encoding="gzip")
+        return answer(gzip.compress(json.dumps(small.page(asked)).encode()), content_encoding=encoding)
+
+    assert load(serve, converse, script) == IDS
+
+
+@pytest.mark.parametrize("encoding", ["gzip, gzip", "br", "deflate", "gzip, br", "\u202e"])
+def test_an_encoding_that_was_not_asked_for(serve, converse, encoding):
+    with pytest.raises(UnreadableAnswerError, match="not asked for") as caught:
+        load(serve, converse, lambda asked: answer(b"{}", content_encoding=encoding.encode().decode("latin-1")))
+    assert str(caught.value).isprintable()
+
+
+def test_an_empty_encoding_is_none(serve, converse):
+    small = SmallService(ROWS)
+
+    def script(asked):
+        head, _, body = answer(small.page(asked))[0].partition(b"\r\n\r\n")
+        return [head + b"\r\nContent-Encoding: \r\n\r\n" + body]
+
+    assert load(serve, converse, script) == IDS
+
+
+def test_an_answer_that_nobody_asked_for_answers_nothing(serve, converse):
+    """A second answer on a kept connection is not taken for the answer to the next request."""
+    small = SmallService(ROWS)
+    wrong = answer({"data": [], "pagination": {"hasNextPage": False, "hasPreviousPage": False}})
+
+    def script(asked):
+        return [answer(small.page(asked))[0] + wrong[0]]
 
     assert load(serve, converse, script) == IDS
 

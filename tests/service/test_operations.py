@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 
+import pandas as pd
 import pytest
 from scripted_server import answer
+from small_service import COMPANY
 
 import bktools
 from bktools.errors import (
@@ -148,3 +152,62 @@ def test_the_conversation_ends_with_the_sandbox(tmp_path):
     gone = Service(service.settings, retry=RetryPolicy(attempts=1))
     with gone, warnings.catch_warnings(), pytest.raises(UnreachableError, match="nothing was sent"):
         gone.search_categories(company)
+
+
+CALLS = {
+    "search_categories": lambda service: service.search_categories(COMPANY),
+    "create_account": lambda service: service.create_account(COMPANY, "0400", "Bank"),
+    "create_export_job": lambda service: service.create_export_job([COMPANY], COMPANY),
+    "search_employees": lambda service: service.search_employees(),
+    "get_employee": lambda service: service.get_employee(COMPANY),
+    "get_balance": lambda service: service.get_balance(),
+}
+
+
+@pytest.mark.filterwarnings("ignore:the service has deprecated")
+@pytest.mark.parametrize("operation", CALLS)
+def test_a_closed_service_does_nothing(serve, converse, operation):
+    """Every operation says that the conversation has ended, and how to begin another; nothing is sent."""
+    server = serve(lambda _: answer({}))
+    service = converse(server, balance_url=server.url, balance_token="the-balance-token")
+    service.close()
+    service.close()
+    with pytest.raises(ArgumentError, match=r"service is closed, nothing was sent.*bktools\.connect"):
+        CALLS[operation](service)
+    assert server.asked == []
+
+
+def test_a_submission_over_a_closed_service_stays_planned(serve, converse):
+    """The journal knows that nothing was sent: the batch may be sent over another conversation."""
+    service = converse(serve(lambda _: answer({})))
+    service.close()
+    plan = bktools.compose_export_jobs(pd.DataFrame({"id": [COMPANY], "company_id": [COMPANY]}))
+    sent = bktools.submit_export_jobs(plan, apply=True, wait=0, service=service)
+    assert sent["outcome"].to_list() == ["PLANNED"]
+
+
+def test_closing_ends_what_is_under_way_and_keeps_nothing(serve, converse):
+    """A request under way while another thread closes gets its answer; its connection is not kept."""
+    server = serve(
+        lambda _: [0.2, *answer({"data": [], "pagination": {"hasNextPage": False, "hasPreviousPage": False}})]
+    )
+    service = converse(server)
+    with ThreadPoolExecutor(1) as pool:
+        page = pool.submit(service.search_categories, COMPANY)
+        while not server.asked:
+            time.sleep(0.001)
+        service.close()
+        assert page.result().data == []
+    assert service._transport._idle == []
+
+
+def test_a_cursor_goes_back_as_it_came(serve, converse):
+    """Whatever alphabet a service writes its cursors in, a page's cursor leads to the next page."""
+    cursor = "eyJpZCI6NywiYXQiOiIyMDI2In0-_a/b+c=="
+    envelope = {"hasNextPage": True, "hasPreviousPage": False, "endCursor": cursor, "startCursor": cursor}
+    server = serve(lambda _: answer({"data": [], "pagination": envelope}))
+    service = converse(server)
+    page = service.search_categories(COMPANY)
+    service.search_categories(COMPANY, after=page.pagination.end_cursor)
+    service.search_employees(before=page.pagination.start_cursor)
+    assert [asked.one("after") or asked.one("before") for asked in server.asked] == [None, cursor, cursor]

@@ -1,0 +1,241 @@
+"""Real TLS servers and real proxies: what is not trusted is never "offline", and nothing was sent to it."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import socket
+import ssl
+import threading
+import time
+
+import pandas as pd
+import pytest
+import trustme
+from scripted_server import Close, Reset, answer
+from small_service import COMPANY, SmallService, row
+
+import bktools
+from bktools.errors import CertificateError, ConnectionLostError, NotSentError, ProxyError, UnreachableError
+from bktools.service.retry import RetryPolicy
+from bktools.service.transport import Limits
+
+ROWS = [row(number) for number in range(5)]
+NOW = dt.datetime.now(dt.UTC)
+DAY = dt.timedelta(days=1)
+ENTRY = "123e4567-e89b-42d3-a456-426614174000"
+
+CERTIFICATES = {
+    "unknown issuer": (["localhost"], {}, "has an unknown issuer and is not trusted by this system.*BKTOOLS_CA_BUNDLE"),
+    "expired": (["localhost"], {"not_before": NOW - 9 * DAY, "not_after": NOW - DAY}, "has expired.*must renew"),
+    "not yet valid": (["localhost"], {"not_before": NOW + DAY, "not_after": NOW + 9 * DAY}, "is not valid yet.*clock"),
+    "other name": (["elsewhere.example"], {}, "is for another name.*is the address right"),
+}
+
+
+@pytest.fixture(scope="module")
+def issuer():
+    return trustme.CA()
+
+
+@pytest.fixture
+def trusted(issuer, tmp_path):
+    """A file with the issuer's certificate."""
+    path = tmp_path / "issuer.pem"
+    issuer.cert_pem.write_to_path(path)
+    return path
+
+
+@pytest.fixture
+def secure(serve, issuer):
+    """A function that starts a small service behind TLS, with a certificate of the issuer."""
+
+    def start(names=("localhost",), script=None, **options):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        issuer.issue_cert(*names, **options).configure_cert(context)
+        return serve(script or SmallService(ROWS), tls=context)
+
+    return start
+
+
+class Tunnel:
+    """A proxy that takes CONNECT and lends its line; `seen` is what it was told."""
+
+    def __init__(self):
+        self.seen = b""
+        self._open = [socket.create_server(("127.0.0.1", 0))]
+        self.url = f"http://127.0.0.1:{self._open[0].getsockname()[1]}"
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def stop(self):
+        """End every connection and take no new one."""
+        for item in self._open:
+            with contextlib.suppress(OSError):
+                item.shutdown(socket.SHUT_RDWR)
+            item.close()
+
+    def _serve(self):
+        with contextlib.suppress(OSError):
+            while True:
+                near = self._open[0].accept()[0]
+                head = b""
+                while b"\r\n\r\n" not in head:
+                    head += near.recv(4096)
+                self.seen += head
+                far = socket.create_connection(("127.0.0.1", int(head.split()[1].rpartition(b":")[2])))
+                self._open += [near, far]
+                near.sendall(b"HTTP/1.1 200 Connected\r\n\r\n")
+                for pair in ((near, far), (far, near)):
+                    threading.Thread(target=_pump, args=pair, daemon=True).start()
+
+
+def _pump(source, target):
+    with contextlib.suppress(OSError):
+        while piece := source.recv(65536):
+            target.sendall(piece)
+        target.shutdown(socket.SHUT_WR)
+
+
+@pytest.fixture
+def tunnel():
+    running = Tunnel()
+    yield running
+    running.stop()
+
+
+@pytest.mark.parametrize("kind", CERTIFICATES)
+def test_a_certificate_that_is_not_trusted_is_not_offline(secure, converse, trusted, monkeypatch, kind):
+    """A cached copy is no answer to it; the message names the host, the fault and the way out; nothing was sent."""
+    names, options, said = CERTIFICATES[kind]
+    good = secure()
+    assert len(bktools.load_categories(service=converse(good, ca_bundle=trusted))) == 5
+    if kind != "unknown issuer":
+        monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
+    bad = secure(names, **options)
+    good.tls, already = bad.tls, len(good.asked)
+    with pytest.raises(CertificateError, match=f"certificate of localhost {said}") as caught:
+        bktools.load_categories(max_age=0, service=converse(good))
+    assert not isinstance(caught.value, UnreachableError)
+    assert "nothing was sent" in str(caught.value)
+    assert len(good.asked) == already
+
+
+def test_a_self_signed_certificate_is_named_so(serve, converse, tmp_path, issuer):
+    """A server that shows a certificate that it signed by itself."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    own = tmp_path / "own.pem"
+    own.write_bytes(issuer.private_key_pem.bytes() + issuer.cert_pem.bytes())
+    context.load_cert_chain(own)
+    server = serve(SmallService(ROWS), tls=context)
+    with pytest.raises(CertificateError, match=r"is self-signed and is not trusted.*BKTOOLS_CA_BUNDLE"):
+        converse(server).search_categories(COMPANY)
+    assert server.asked == []
+
+
+def test_the_certificates_of_the_system_are_trusted(secure, converse, trusted, monkeypatch):
+    """Without a bundle, whatever the operating system trusts is trusted."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
+    assert len(converse(secure()).search_categories(COMPANY).data) == 5
+
+
+def test_a_bundle_takes_the_place_of_the_system(secure, converse, trusted, monkeypatch, tmp_path):
+    """A bundle with another issuer trusts nothing that the system does, and the message names the file."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
+    other = tmp_path / "other.pem"
+    trustme.CA().cert_pem.write_to_path(other)
+    with pytest.raises(CertificateError, match=r"is not trusted by ca_bundle \(.*other\.pem\)"):
+        converse(secure(), ca_bundle=other).search_categories(COMPANY)
+
+
+def test_a_host_without_tls_is_an_error_of_its_own(converse):
+    """Plain HTTP behind an https address cannot be agreed on: not offline, and not asked a second time."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        taken = []
+
+        def greet():
+            taken.append(listening.accept()[0])
+            taken[0].sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+        thread = threading.Thread(target=greet)
+        thread.start()
+        with pytest.raises(CertificateError, match="no TLS connection to localhost"):
+            converse(f"https://localhost:{listening.getsockname()[1]}").search_categories(COMPANY)
+        thread.join()
+        taken[0].close()
+
+
+def test_a_proxy_that_refuses(serve, converse):
+    """Its address is named without its password; it is asked once, and a cached copy does not take its place."""
+    proxy = serve(lambda _: answer(b"", 407, proxy_authenticate="Basic"))
+    address = f"http://jane:the-password@127.0.0.1:{proxy.port}"
+    service = converse("https://books.example", proxy=address)
+    with pytest.raises(ProxyError, match=rf"proxy http://127.0.0.1:{proxy.port} refuses to connect.*407") as caught:
+        service.search_categories(COMPANY)
+    assert "the-password" not in repr(caught.value)
+    assert "BKTOOLS_PROXY" in str(caught.value)
+    assert [(asked.method, asked.headers["host"]) for asked in proxy.asked] == [("CONNECT", "books.example:443")]
+    assert not isinstance(caught.value, UnreachableError)
+
+
+@pytest.mark.parametrize(
+    ("script", "kind"),
+    [
+        (lambda _: answer(b"", 403), ProxyError),
+        (lambda _: [b"SSH-2.0-OpenSSH_9.6\r\n", Close()], ProxyError),
+        (lambda _: answer(b"", 503), UnreachableError),
+        (lambda _: answer(b"", 504), UnreachableError),
+        (lambda _: [Close()], UnreachableError),
+        (lambda _: [Reset()], UnreachableError),
+        (lambda _: [1.0], UnreachableError),
+    ],
+    ids=["403", "no proxy", "503", "504", "closed", "reset", "silent"],
+)
+def test_whatever_a_proxy_does_before_it_connects_sent_nothing(serve, converse, script, kind):
+    """A refusal, or an end between this machine and the service; the message names the proxy either way."""
+    proxy = serve(script)
+    service = converse("https://books.example", proxy=proxy.url, retry=RetryPolicy(attempts=1))
+    with pytest.raises(NotSentError, match=f"proxy {proxy.url}.*nothing was sent") as caught:
+        service.search_categories(COMPANY)
+    assert type(caught.value) is kind
+
+
+def test_a_certificate_behind_a_proxy_names_both(secure, converse, tunnel):
+    """A proxy that looks into TLS has a certificate of its own: the message names proxy and host."""
+    with pytest.raises(CertificateError, match=rf"localhost \(through the proxy {tunnel.url}\) has an unknown issuer"):
+        converse(secure(), proxy=tunnel.url).search_categories(COMPANY)
+
+
+def test_a_proxy_behind_tls_is_trusted_as_the_service_is(secure, converse, trusted):
+    """The bundle holds for the proxy's own certificate too."""
+    proxy = secure(script=lambda _: answer(b"", 403))
+    with pytest.raises(CertificateError, match=rf"certificate of localhost \(through the proxy {proxy.url}\)"):
+        converse("https://books.example", proxy=proxy.url).search_categories(COMPANY)
+    assert proxy.asked == []
+    with pytest.raises(ProxyError, match="403"):
+        converse("https://books.example", proxy=proxy.url, ca_bundle=trusted).search_categories(COMPANY)
+
+
+def test_requests_go_through_a_proxy_and_end_in_time(secure, converse, trusted, tunnel):
+    """Through a tunnel rows come, the proxy never sees the credential, and drops do not outlast the deadline."""
+    assert len(converse(secure(), proxy=tunnel.url, ca_bundle=trusted).search_categories(COMPANY).data) == 5
+    assert b"the-token" not in tunnel.seen
+    drops = secure(script=lambda _: [b"HTTP/1.1 200 OK\r\n", *(step for _ in range(40) for step in (b"A: 1\r\n", 0.1))])
+    limits = Limits(connect=1.0, read=1.0, whole=0.5, body=2**20)
+    service = converse(drops, proxy=tunnel.url, ca_bundle=trusted, limits=limits, retry=RetryPolicy(attempts=1))
+    begin = time.monotonic()
+    with pytest.raises(ConnectionLostError, match="longer than"):
+        service.search_categories(COMPANY)
+    assert time.monotonic() - begin < 2
+
+
+@pytest.mark.parametrize("kind", ["certificate", "proxy"])
+def test_an_export_that_was_refused_before_it_was_sent_stays_planned(secure, serve, converse, kind):
+    """Provably not sent: the batch may be sent again, and the service never heard of it."""
+    server = secure(script=lambda _: answer({}, 500))
+    proxy = serve(lambda _: answer(b"", 403)) if kind == "proxy" else None
+    service = converse(server, proxy=proxy.url if proxy else None)
+    plan = bktools.compose_export_jobs(pd.DataFrame({"id": [ENTRY], "company_id": [COMPANY]}))
+    sent = bktools.submit_export_jobs(plan, apply=True, wait=0, service=service)
+    assert sent["outcome"].to_list() == ["PLANNED"]
+    assert kind in sent["message"][0]
+    assert server.asked == []

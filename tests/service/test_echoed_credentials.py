@@ -1,0 +1,150 @@
+"""A service that repeats what it was sent: no credential comes back out of it, in whatever way it is written."""
+
+from __future__ import annotations
+
+import base64
+import json
+import pickle
+import traceback
+from urllib.parse import quote, quote_plus
+
+import pandas as pd
+import pytest
+from scripted_server import Close, answer
+from small_service import COMPANY, row
+
+import bktools
+from bktools.errors import BktoolsError, StatusError, UnreadableAnswerError
+from bktools.service.auth import without_secrets
+from bktools.service.retry import RetryPolicy
+from bktools.settings import load_settings
+
+# With what encoders escape: a slash, a plus, an equals sign.
+TOKEN = "tok/en+of==the/books"
+API_KEY = "key/with+every==sign"
+PASSWORD = "pass/word+of=proxy"
+ENTRY = "123e4567-e89b-42d3-a456-426614174000"
+
+WAYS = {
+    "plain": str,
+    "header": lambda text: f"Authorization: Bearer {text}",
+    "address": lambda text: quote(text, safe=""),
+    "form": quote_plus,
+    "small letters": lambda text: quote(text, safe="").lower(),
+    "slashes": lambda text: text.replace("/", "\\/"),
+    "unicode": lambda text: "".join(char if char.isalnum() else f"\\u{ord(char):04X}" for char in text),
+    "HTML": lambda text: "".join(char if char.isalnum() else f"&#x{ord(char):x};" for char in text),
+    "Basic": lambda text: "Basic " + base64.b64encode(f"{text}:".encode()).decode(),
+    "base64": lambda text: base64.b64encode(text.encode()).decode(),
+    "Basic in JSON": lambda text: base64.b64encode(f"{text}:".encode()).decode().replace("=", "\\u003d"),
+}
+
+
+def leaks(text, *secrets):
+    """Return what of a credential is in a text: itself, or the most of its base64."""
+    forms = [form for secret in secrets for form in (secret, base64.b64encode(secret.encode()).decode()[:-4])]
+    return [form for form in forms if form in text or form in text.replace("\\/", "/")]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("secret", [TOKEN, API_KEY, f"jane:{PASSWORD}"], ids=["token", "key", "password"])
+def test_every_way_of_writing_a_credential(way, secret):
+    """The text around it stays as it was."""
+    settings = load_settings(
+        "https://books.example",
+        env={},
+        token=TOKEN,
+        api_key=API_KEY,
+        proxy=f"http://jane:{quote(PASSWORD, safe='')}@proxy.example:8080",
+    )
+    cleaned = without_secrets(f'{{"message":"before {WAYS[way](secret)} after"}}'.encode(), settings).decode()
+    assert "[credential]" in cleaned
+    message = json.loads(cleaned)["message"]
+    assert (message[:7], message[-6:]) == ("before ", " after")
+    assert len(message) < len("before Authorization: Bearer [credential] after") + 2
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("no: Bearer total", "no: [credential]"),
+        ("no: Basic dG90YWw6", "no: [credential]"),
+        ("no: Basic dG90YWw=", "no: [credential]="),
+        ("the total of Basic plans", "the total of Basic plans"),
+    ],
+)
+def test_a_credential_too_short_to_be_told_from_words(said, left):
+    """It is found behind its scheme alone; ordinary text keeps its letters."""
+    settings = load_settings("https://books.example", env={}, token="total")
+    assert without_secrets(said.encode(), settings).decode() == left
+
+
+ECHOES = {
+    "message": lambda said: answer(f'{{"type": "X", "message": "no: {said}"}}'.encode(), 400),
+    "type": lambda said: answer(f'{{"type": "{said}"}}'.encode(), 400),
+    "text": lambda said: answer(f"<html>{said}</html>".encode(), 500),
+    "plain string": lambda said: answer(f'"{said}"'.encode(), 403),
+    "not JSON": lambda said: answer(f"<html>{said}</html>".encode(), 200, content_type=f"text/html; t={said}"),
+    "wrong type": lambda said: answer(f'{{"data": [{{"id": "{said}"}}], "pagination": 1}}'.encode(), 200),
+    "encoding": lambda said: answer(b"{}", content_encoding=said),
+    "no HTTP": lambda said: [f"{said}\r\n\r\n".encode(), Close()],
+    "bad header": lambda said: [f"HTTP/1.1 200 OK\r\n{said} x\r\n\r\n".encode(), Close()],
+}
+
+
+@pytest.mark.parametrize("echo", ECHOES)
+@pytest.mark.parametrize("credential", ["token", "api_key"])
+def test_an_error_repeats_no_credential(serve, converse, echo, credential):
+    """Message, fields, body, repr, pickle and the printed traceback are free of what the service repeats."""
+    secret = {"token": TOKEN, "api_key": API_KEY}[credential]
+    server = serve(lambda asked: ECHOES[echo](asked.headers["authorization"]))
+    service = converse(server, **({"token": None} | {credential: secret}), retry=RetryPolicy(attempts=1))
+    with pytest.raises(BktoolsError) as caught:
+        service.search_categories(COMPANY)
+    error = caught.value
+    shown = [str(error), repr(error), repr(vars(error)), "".join(traceback.format_exception(error))]
+    shown.append(pickle.dumps(error).decode("latin-1"))
+    assert leaks("\n".join(shown), secret) == []
+    if isinstance(error, StatusError):
+        assert b"[credential]" in error.body
+
+
+def test_a_table_holds_no_credential(serve, converse, tmp_path):
+    """Neither does a row that the service made of it, nor the cached copy on the disk."""
+    page = {"data": [row(1, name=f"of {TOKEN}")], "pagination": {"hasNextPage": False, "hasPreviousPage": False}}
+    service = converse(serve(lambda _: answer(page)), token=TOKEN)
+    assert bktools.load_categories(service=service)["name"].to_list() == ["of [credential]"]
+
+
+@pytest.mark.parametrize("status", [201, 400, 500])
+def test_a_journal_keeps_no_credential(serve, converse, tmp_path, status):
+    """Not in the job, not in the message, not in any byte of its files."""
+
+    def script(asked):
+        said = asked.headers["authorization"]
+        job = {"id": ENTRY, "companyId": COMPANY, "numberOfItems": 1, "status": said, "failureReason": said}
+        job |= {"createdAt": said, "expiresIn": 1, "isInteractive": True, "vendorBasedBookkeeping": False}
+        return answer({"data": job} if status == 201 else {"type": "X", "message": said}, status)
+
+    service = converse(serve(script), token=TOKEN)
+    plan = bktools.compose_export_jobs(pd.DataFrame({"id": [ENTRY], "company_id": [COMPANY]}))
+    sent = bktools.submit_export_jobs(plan, apply=True, wait=0, service=service)
+    assert sent["outcome"].to_list() == [{201: "ACCEPTED", 400: "REJECTED", 500: "UNKNOWN"}[status]]
+    assert "[credential]" in sent["message"][0]
+    files = [path for path in (tmp_path / "data").rglob("*") if path.is_file()]
+    assert any(path.read_bytes().startswith(b"SQLite format 3") for path in files)
+    assert [path for path in files if leaks(path.read_bytes().decode("latin-1"), TOKEN)] == []
+
+
+def test_a_body_without_a_credential_is_not_touched():
+    """Bytes without a credential come back as the same object: nothing was copied."""
+    settings = load_settings("https://books.example", env={}, token=TOKEN)
+    data = json.dumps([row(number) for number in range(100)]).encode()
+    assert without_secrets(data, settings) is data
+
+
+def test_a_wrong_answer_names_what_is_wrong(serve, converse):
+    """What is cut out leaves a message that still says what happened."""
+    service = converse(serve(lambda asked: answer(asked.headers["authorization"].encode(), 200)), token=TOKEN)
+    with pytest.raises(UnreadableAnswerError, match="search_categories is not JSON"):
+        service.search_categories(COMPANY)
