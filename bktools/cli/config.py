@@ -12,6 +12,9 @@ def config(environment: Environment = None, sandbox: Sandbox = False) -> None:
 
     Example: BKTOOLS_ENVIRONMENT=staging bktools config
     """
+    from bktools.journal.journal import identity_of
     from bktools.settings import load_settings
 
-    typer.echo(load_settings(selected(environment, sandbox=sandbox)))
+    settings = load_settings(selected(environment, sandbox=sandbox))
+    typer.echo(settings)
+    typer.echo(f"  {'journal':<20} {identity_of(settings)}")

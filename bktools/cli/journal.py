@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bktools.cli.exits import Exit
-from bktools.cli.options import Environment, Sandbox, same
+from bktools.cli.options import Environment, Sandbox, same, selected
 from bktools.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def addresses(
 def _settings(environment: str | None, *, sandbox: bool) -> Settings:
     from bktools.settings import load_settings
 
-    return load_settings("sandbox" if sandbox else environment)
+    return load_settings(selected(environment, sandbox=sandbox))
 
 
 def _named(by: str | None) -> str:

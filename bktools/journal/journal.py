@@ -393,6 +393,15 @@ class Journal(File):
             )
 
 
+def identity_of(settings: Settings) -> str:
+    """Return the identity of the journal and its file as a line; none is made where there is none."""
+    path = folder_of(settings) / FILE
+    if not path.exists():
+        return f"none yet; it will be {path}"
+    with File(path) as file:
+        return f"{file.id}  ({path})"
+
+
 def refuse_second_copy(last: Path, path: Path, journal_id: str) -> None:
     """Refuse a copy of a journal while the one that sent last is still in another folder."""
     if last.is_file() and path != last and not (path.exists() and path.samefile(last)):
@@ -405,8 +414,8 @@ def refuse_second_copy(last: Path, path: Path, journal_id: str) -> None:
 
 
 def outer_folder(settings: Settings) -> Path:
-    """Return where marks are kept outside of the journal's folder; the sandbox's go with its data."""
-    return settings.data_dir / "sandbox-marks" if settings.is_sandbox else settings.marks_dir
+    """Return where marks are kept outside of the data folder; the sandbox's are forgotten with its data."""
+    return settings.state_dir / "outer-marks" if settings.is_sandbox else settings.marks_dir
 
 
 def _gives_way(row: Row, batch: Batch) -> bool:

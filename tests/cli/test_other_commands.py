@@ -10,7 +10,6 @@ import urllib.request
 from pathlib import Path
 
 from bktools.cli.exits import Exit
-from bktools.journal import batches as memory
 from bktools.journal.journal import Journal
 from bktools.settings import load_settings
 
@@ -85,7 +84,7 @@ def test_doubt_is_settled_by_following_the_message(run, service):
     settings = load_settings("sandbox")
     with Journal(settings) as journal:
         waiting = journal.rows("SELECT batch_id FROM batches WHERE state = 'PLANNED'")[0]["batch_id"]
-        memory.begin_sending(journal, waiting)
+        journal.begin(waiting)
     # The process that was sending is gone: its lock is free.
     blocked = run("month-end", "--sandbox", "--apply", "--max-entries", "150")
     assert blocked.returncode in {Exit.INCOMPLETE, Exit.DONE}

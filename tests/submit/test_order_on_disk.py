@@ -29,7 +29,7 @@ def created(raw, connection, request):
     shutil.which("strace") is None, reason="strace is not there; the test below shows the order without"
 )
 def test_each_request_follows_a_sync_of_the_journal(talking, tmp_path):
-    """In the system calls of a submission, between the last write to the journal and each connection lies a sync."""
+    """Between the last write to the journal, or to a mark, and each connection lies a sync of that file."""
     log = tmp_path / "calls"
     with talking(created) as (raw, _):
         watched = ["strace", "-f", "-y", "-s", "60", "-e", f"trace={CALLS}", "-o", str(log)]
@@ -41,6 +41,8 @@ def test_each_request_follows_a_sync_of_the_journal(talking, tmp_path):
         assert done.returncode == 0, done.stderr
         assert len(raw.requests) == 3
     is_synced = True
+    unsynced: set[str] = set()
+    marks = 0
     written = connections = requests = 0
     for line in log.read_text(errors="replace").splitlines():
         if re.search(r"pwrite64\(\d+<[^>]*journal\.sqlite-wal>", line):
@@ -48,9 +50,16 @@ def test_each_request_follows_a_sync_of_the_journal(talking, tmp_path):
             written += 1
         elif re.search(r"f(data)?sync\(\d+<[^>]*journal\.sqlite-wal>\) += 0", line) or "fsync resumed" in line:
             is_synced = True
+        elif mark := re.search(r"write\(\d+<([^>]*\.marks)>", line):
+            unsynced.add(mark[1])
+            marks += 1
+        elif mark := re.search(r"fsync\(\d+<([^>]*\.marks)>", line):
+            unsynced.discard(mark[1])
         elif "connect(" in line and "AF_INET" in line:
             connections += 1
             assert is_synced, line
+            # Two places, and a line in each for this batch.
+            assert (unsynced, marks) == (set(), 4 * connections - 2), line
         elif "POST /v3/export-jobs" in line:
             requests += 1
             assert is_synced, line
