@@ -16,7 +16,7 @@ from bktools.visible import visible, visible_line
         ("invoice\u202efdp.exe\u2066\u2069\u200f\u200e\u061c", r"invoice\u202efdp.exe\u2066\u2069\u200f\u200e\u061c"),
         ("over\rwritten\x08\x7f\x00", r"over\rwritten\x08\x7f\x00"),
         ("a\u2028b\u2029c\ud800", r"a\u2028b\u2029c\ud800"),
-        ("Größe, 東京, שלום, مرحبا, می\u200cخواهم, 👨\u200d👩\u200d👧, e\u0301, a\u00a0b", None),
+        ("Größe, 東京, שלום, سلام, می\u200cشود, 👨\u200d👩\u200d👧, e\u0301, a\u00a0b", None),
         ("two lines\n\tand a tab", None),
     ],
 )

@@ -12,6 +12,8 @@ from bktools.inputs.table import Score
 
 DELIMITERS = (",", ";", "\t", "|")
 
+MOST_COLUMNS = 16_384
+
 _SAMPLE_BYTES = 1 << 16
 _SAMPLE_ROWS = 50
 
@@ -43,7 +45,8 @@ def read_head(text: bytes, score: Score, *, delimiter: str | None, prefer: str, 
     """
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii()):
         raise ArgumentError(name_of("delimiter"), "must be one character such as ; or a tab", delimiter)
-    sample = text[:_SAMPLE_BYTES].decode(errors="ignore")
+    # To the end of its line: headings that were cut would be other headings.
+    sample = text[: text.find(b"\n", _SAMPLE_BYTES) + 1 or len(text)].decode(errors="ignore")
     first = sample.split("\n", 1)[0].strip('\r" ').casefold()
     # Excel's own line: it says the delimiter and is no row.
     skip = 1 if len(first) == len("sep=;") and first.startswith("sep=") else 0
@@ -55,7 +58,14 @@ def read_head(text: bytes, score: Score, *, delimiter: str | None, prefer: str, 
     ]
     if not heads:
         raise InputError("the file has no rows", source=source)
-    return max(heads, key=lambda pair: pair[0])[1]
+    head = max(heads, key=lambda pair: pair[0])[1]
+    if len(head.cells) > MOST_COLUMNS:
+        raise InputError(
+            f"{len(head.cells):,} headings: a table has at most {MOST_COLUMNS:,} columns, as in a spreadsheet",
+            source=source,
+            line=head.line,
+        )
+    return head
 
 
 class _Row(NamedTuple):
