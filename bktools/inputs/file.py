@@ -105,18 +105,19 @@ def _bytes(path: Path, suffix: str, source: str, longest_line: int) -> bytes:
         raise InputError("is a directory, not a file", source=source)
     if path.exists() and suffix not in _SUFFIXES:
         raise InputError(f"has none of the suffixes {' '.join(_SUFFIXES)}: {_WAY_OUT}", source=source)
+    # A pipe would be waited for until somebody writes to it, and cannot be looked through first.
+    if path.exists() and not path.is_file():
+        raise InputError("is a device or a pipe, not a file: save it first", source=source)
     try:
-        # A pipe would be waited for until somebody writes to it, and cannot be looked through first.
-        if path.exists() and not path.is_file():
-            raise InputError("is a device or a pipe, not a file: save it first", source=source)
-        with path.open("rb") as file:
-            _refuse_large(file, longest_line, source)
-            data = file.read()
+        file = path.open("rb")
     except FileNotFoundError:
         raise InputError("there is no such file", source=source) from None
     except (OSError, ValueError) as error:
         # A path with a NUL byte is a ValueError.
         raise InputError(f"cannot be read ({getattr(error, 'strerror', None) or error})", source=source) from None
+    with file:
+        _refuse_large(file, longest_line, source)
+        data = file.read()
     if not data or data.isspace():
         raise InputError("the file is empty", source=source)
     return data

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from bktools.caller import name_of
+from bktools.caller import name_of, setting
 from bktools.errors import ArgumentError, InputError
 from bktools.inputs.table import Score
 
@@ -53,19 +54,24 @@ def read_head(text: bytes, score: Score, *, delimiter: str | None, prefer: str, 
     if skip and delimiter is None and first[-1] in DELIMITERS:
         delimiter = first[-1]
     candidates = [delimiter] if delimiter else sorted(DELIMITERS, key=lambda one: one != prefer)
-    heads = [
-        (_quality(rows, score), _head(rows, score, one)) for one in candidates if (rows := _rows(sample, one, skip))
-    ]
-    if not heads:
+    found = {one: rows for one in candidates if (rows := _rows(sample, one, skip))}
+    if not found:
         raise InputError("the file has no rows", source=source)
-    head = max(heads, key=lambda pair: pair[0])[1]
-    if len(head.cells) > MOST_COLUMNS:
-        raise InputError(
-            f"{len(head.cells):,} headings: a table has at most {MOST_COLUMNS:,} columns, as in a spreadsheet",
-            source=source,
-            line=head.line,
-        )
-    return head
+    _refuse_wide(found, source)
+    heads = [(_quality(rows, score), _head(rows, score, one)) for one, rows in found.items()]
+    return max(heads, key=lambda pair: pair[0])[1]
+
+
+def _refuse_wide(found: Mapping[str, Sequence[_Row]], source: str) -> None:
+    for delimiter, rows in found.items():
+        widest = max(rows, key=lambda row: len(row.cells))
+        if len(widest.cells) > MOST_COLUMNS:
+            raise InputError(
+                f"{len(widest.cells):,} cells: a table has at most {MOST_COLUMNS:,} columns, as in a spreadsheet; if"
+                f" {delimiter!r} does not stand between cells, set {setting('delimiter')}",
+                source=source,
+                line=widest.line,
+            )
 
 
 class _Row(NamedTuple):
