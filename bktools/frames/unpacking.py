@@ -151,11 +151,16 @@ def _parquet_table(data: bytes, kind: str, source: str, *, nested: bool) -> tupl
             f"unpacks to far more than its {len(data):,} bytes, too much for a {kind}: write it anew from its source",
             source=source,
         )
-    columns = [
-        column if column.type == field.type else column.cast(field.type)
-        for column, field in zip(table.columns, schema, strict=True)
-    ]
-    return pa.table(columns, schema=schema), [field.name for field in whole if field not in list(schema)]
+    columns = [_as_declared(column, field.type) for column, field in zip(table.columns, schema, strict=True)]
+    return pa.table(columns, names=schema.names), [field.name for field in whole if field not in list(schema)]
+
+
+def _as_declared(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """Return a column without the dictionary it was read with; text that would be a view is text."""
+    if column.type == kind:
+        return column
+    plain = column.cast(column.type.value_type)
+    return plain if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind) else plain.cast(kind)
 
 
 def _chunks(metadata: pq.FileMetaData) -> list[pq.ColumnChunkMetaData]:

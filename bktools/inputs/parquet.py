@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from decimal import Decimal
 
 import numpy as np
@@ -25,6 +24,7 @@ def read_parquet(data: bytes, source: str) -> Table:
         When the file is damaged, or unpacks to more than it may.
     """
     table, left_out = parquet_table(data, source=source)
+    table = pa.table([_plain(column) for column in table.columns], names=table.column_names)
     texts = {place: _as_text(column) for place, column in enumerate(table.columns)}
     read = [place for place, text in texts.items() if text is not None]
     left_out += [name for place, name in enumerate(table.column_names) if place not in read]
@@ -61,17 +61,17 @@ def _no_numbers(column: pa.ChunkedArray) -> list[tuple[int, str]]:
     return [(int(row), str(column[row].as_py())) for row in wrong]
 
 
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    try:
+        return schema.plain_column(column)
+    except pa.ArrowException:
+        # A decimal of more digits than engines know has a form as text all the same.
+        return column
+
+
 def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     """Return a column as text, None for one that has no form as text."""
     kind = column.type
-    if isinstance(kind, pa.UuidType):
-        # A scalar's own value: its bytes, in the order that a UUID is written.
-        plain = [str(uuid.UUID(bytes=value)) if value else "" for value in _storage(column).to_pylist()]
-        return pa.chunked_array([pa.array(plain, schema.TEXT)])
-    if isinstance(kind, pa.BaseExtensionType):
-        return _as_text(_storage(column))
-    if pa.types.is_dictionary(kind):
-        return _as_text(column.cast(kind.value_type))
     if any(is_kind(kind) for is_kind in _BYTES):
         return None
     try:
@@ -82,7 +82,3 @@ def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
         plain = [f"{Decimal(number):f}" if "e" in number.lower() else number for number in text.to_pylist()]
         text = pa.chunked_array([pa.array(plain, schema.TEXT)])
     return text
-
-
-def _storage(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
