@@ -136,10 +136,12 @@ def test_a_pipe_is_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize("redirected", ["> out", ">> out", "| cat > out"])
 def test_standard_output_is_written_to(redirected: str, tmp_path: Path):
     """A table on /dev/stdout stands where the output goes, between what is printed before and after it."""
+    # By a link: if this fails, the link is what is replaced.
+    _link(tmp_path / "table.csv", "/dev/stdout")
     (tmp_path / "out").write_bytes(b"")
     program = (
         "import bktools, pandas, sys; print('before'); "
-        "bktools.to_csv(pandas.DataFrame({'code': [1]}), '/dev/stdout', 'machine'); print('after')"
+        "bktools.to_csv(pandas.DataFrame({'code': [1]}), 'table.csv', 'machine'); print('after')"
     )
     subprocess.run(["sh", "-c", f'"$0" -c "$1" {redirected}', sys.executable, program], cwd=tmp_path, check=True)
     assert (tmp_path / "out").read_bytes() == b"before\ncode\n1\nafter\n"
@@ -148,9 +150,11 @@ def test_standard_output_is_written_to(redirected: str, tmp_path: Path):
 def test_a_device_stays_a_device(tmp_path: Path):
     """A device takes the bytes; a full one is an error of one line. Nothing is made beside it."""
     devices = {path.name for path in Path("/dev").iterdir()}
-    bktools.to_csv(CHART, "/dev/null")
-    bktools.to_excel(CHART, _link(tmp_path / "null.xlsx", "/dev/null"))
-    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+    for write, name in ((bktools.to_csv, "null.csv"), (bktools.to_excel, "null.xlsx")):
+        link = _link(tmp_path / name, "/dev/null")
+        write(CHART, link)
+        assert link.is_symlink()
+        assert stat.S_ISCHR(link.stat().st_mode)
     with pytest.raises(StorageError, match="No space left on device"):
         bktools.to_csv(CHART, _link(tmp_path / "full.csv", "/dev/full"))
     assert {path.name for path in Path("/dev").iterdir()} == devices

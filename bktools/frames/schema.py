@@ -211,7 +211,7 @@ def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if isinstance(kind, pa.UuidType):
         texts = [None if value is None else str(uuid.UUID(bytes=value)) for value in _storage(column).to_pylist()]
         return pa.chunked_array([pa.array(texts, TEXT)])
-    if isinstance(kind, pa.BaseExtensionType):
+    if isinstance(kind, pa.JsonType):
         return plain_column(_storage(column))
     if types.is_run_end_encoded(kind):
         chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]

@@ -152,7 +152,10 @@ def _parquet_table(data: bytes, kind: str, source: str, *, nested: bool) -> tupl
             source=source,
         )
     columns = [_as_declared(column, field.type) for column, field in zip(table.columns, schema, strict=True)]
-    return pa.table(columns, names=schema.names), [field.name for field in whole if field not in list(schema)]
+    read = pa.table(columns, names=schema.names)
+    # Bytes that are no text would be met somewhere else.
+    read.validate(full=True)
+    return read, [field.name for field in whole if field not in list(schema)]
 
 
 def _as_declared(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
