@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import secrets
+import shutil
+import stat
+import sys
+import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +25,9 @@ PRIVATE_FOLDER = 0o700
 
 TEMPORARY = "tmp-"
 DAMAGED = "damaged-"
+
+# Seconds that somebody has to begin to read a named pipe.
+READER_AWAITED = 30.0
 
 
 def temporary(folder: Path) -> Path:
@@ -77,11 +86,12 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object], *, priva
     Parameters
     ----------
     path : path
-        The file; one that is there is replaced.
+        The file. One that is there is replaced and keeps its permissions; behind a link, the file that it leads to. A
+        device, a pipe and this process's own output are written to.
     write : callable
         Is given the open file.
     private : bool
-        Whether its owner alone can read it; else whoever may read the files that its owner makes.
+        Whether its owner alone can read a new file; else whoever may read the files that its owner makes.
 
     Raises
     ------
@@ -90,8 +100,68 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object], *, priva
     """
     path = Path(path)
     with storage_errors(path):
-        _replace(path, write, private=private)
+        try:
+            found = path.stat()
+        except FileNotFoundError:
+            found = None
+        if found is not None and (_standard(found) is not None or not stat.S_ISREG(found.st_mode)):
+            _write_special(path, found, write)
+        else:
+            mode = stat.S_IMODE(found.st_mode) if found else None
+            _replace(Path(os.path.realpath(path)), write, private=private, mode=mode)
     return path
+
+
+def is_standard_output(path: str | Path) -> bool:
+    """Return whether a path is where this process's standard output goes, such as /dev/stdout."""
+    try:
+        return _standard(Path(path).stat()) == 1
+    except OSError:
+        return False
+
+
+def _standard(found: os.stat_result) -> int | None:
+    """Return which of the process's own outputs a file is, None for another file."""
+    for handle in (1, 2):
+        try:
+            if os.path.samestat(found, os.fstat(handle)):
+                return handle
+        except OSError:
+            # A process may have been started without it.
+            continue
+    return None
+
+
+def _write_special(path: Path, found: os.stat_result, write: Callable[[IO[bytes]], object]) -> None:
+    """Write to what cannot be replaced; nothing goes there before all of the content is made."""
+    with tempfile.TemporaryFile() as whole:
+        write(whole)
+        whole.seek(0)
+        with os.fdopen(_opened(path, found), "wb") as target:
+            shutil.copyfileobj(whole, target)
+
+
+def _opened(path: Path, found: os.stat_result) -> int:
+    handle = _standard(found)
+    if handle is not None:
+        # The same place in the file as what is printed: opened anew, it would be written from its beginning.
+        sys.stdout.flush()
+        return os.dup(handle)
+    if not stat.S_ISFIFO(found.st_mode):
+        return os.open(path, os.O_WRONLY)
+    end = time.monotonic() + READER_AWAITED
+    while True:
+        try:
+            pipe = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            if time.monotonic() > end:
+                raise StorageError(f"nobody has read the pipe {path} for {READER_AWAITED:.0f} seconds") from None
+            time.sleep(0.05)
+        else:
+            os.set_blocking(pipe, True)
+            return pipe
 
 
 @contextmanager
@@ -105,9 +175,13 @@ def storage_errors(path: Path) -> Iterator[None]:
         raise StorageError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
-def _replace(path: Path, write: Callable[[IO[bytes]], object], *, private: bool = True) -> None:
+def _replace(
+    path: Path, write: Callable[[IO[bytes]], object], *, private: bool = True, mode: int | None = None
+) -> None:
     with beside(path) as new:
         with exclusive(new, PRIVATE_FILE if private else SHARED_FILE) as file:
+            if mode is not None:
+                new.chmod(mode)
             write(file)
             to_disk(file)
         new.replace(path)

@@ -42,9 +42,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from bktools.visible import visible_line
+
 
 class BktoolsError(Exception):
     """The root: catch this to catch everything that bktools raises on purpose."""
+
+    def __str__(self) -> str:
+        # Names and answers from outside are in messages, and messages go to terminals.
+        return visible_line(super().__str__())
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The arguments of `__init__` are not kept, what it made of them is: message and fields go to the other process.

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from bktools.caller import is_command
+from bktools.visible import visible
 
 
 class Bar(Protocol):
@@ -70,7 +71,7 @@ def note(text: str, *, shown: bool | None = None) -> None:
     """
     if shown or (shown is None and (_somebody_looks() or is_command())):
         # A notebook shows standard error as if something had gone wrong.
-        print(text, file=sys.stdout if in_notebook() else sys.stderr)
+        print(visible(text), file=sys.stdout if in_notebook() else sys.stderr)
 
 
 def in_notebook() -> bool:

@@ -11,6 +11,8 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any
 
+from bktools.visible import visible
+
 SHOWN_ROWS = 20
 LONGEST_CELL = 200
 
@@ -20,7 +22,7 @@ _NEXT = "border-left:3px solid #56B4E9;padding:2px 0 2px 8px;margin:6px 0"
 
 def short(value: Any) -> str:
     """Return a value as one line that is not too long."""
-    line = "" if value is None else " ".join(str(value).split())
+    line = "" if value is None else visible(" ".join(str(value).split()))
     return line if len(line) <= LONGEST_CELL else f"{line[: LONGEST_CELL - 1]}…"
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -92,3 +94,72 @@ def test_every_file_is_on_the_disk_with_its_name(
     files = list(tmp_path.iterdir())
     assert synced[-2 * len(files) :] == [False, True] * len(files)
     assert {_mode(path) for path in files} == {0o600}
+
+
+def test_an_existing_file_keeps_its_mode(tmp_path: Path):
+    """Whoever may read a file that is replaced may read the new one, private or not; a new file is private."""
+    path = tmp_path / "table.csv"
+    path.write_bytes(b"old")
+    path.chmod(0o640)
+    disk.write_whole(path, lambda file: file.write(b"new"))
+    assert (path.read_bytes(), _mode(path)) == (b"new", 0o640)
+
+
+def test_a_link_stays_and_its_file_is_replaced(tmp_path: Path):
+    """What a link leads to is replaced as a whole, in its own folder, also where it is not there yet."""
+    shelf = tmp_path / "shelf"
+    shelf.mkdir()
+    (shelf / "table.csv").write_bytes(b"old")
+    (shelf / "table.csv").chmod(0o644)
+    for target, mode in (("table.csv", 0o644), ("new.csv", 0o600)):
+        link = tmp_path / f"link to {target}"
+        link.symlink_to(Path("shelf", target))
+        disk.write_whole(link, lambda file: file.write(b"new"))
+        assert link.is_symlink()
+        assert ((shelf / target).read_bytes(), _mode(shelf / target)) == (b"new", mode)
+    assert sorted(path.name for path in shelf.iterdir()) == ["new.csv", "table.csv"]
+
+
+def test_a_pipe_is_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A named pipe stays one; its reader gets the whole table, and without a reader the wait ends in an error."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
+        bktools.to_csv(CHART, pipe, "machine")
+        assert reader.communicate()[0] == b"external_id,code,name,archived\n0400,0400,Bank,false\n"
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    monkeypatch.setattr(disk, "READER_AWAITED", 0.1)
+    with pytest.raises(StorageError, match="nobody has read the pipe"):
+        bktools.to_csv(CHART, pipe)
+
+
+@pytest.mark.parametrize("redirected", ["> out", ">> out", "| cat > out"])
+def test_standard_output_is_written_to(redirected: str, tmp_path: Path):
+    """A table on /dev/stdout stands where the output goes, between what is printed before and after it."""
+    # By a link: if this fails, the link is what is replaced.
+    _link(tmp_path / "table.csv", "/dev/stdout")
+    (tmp_path / "out").write_bytes(b"")
+    program = (
+        "import bktools, pandas, sys; print('before'); "
+        "bktools.to_csv(pandas.DataFrame({'code': [1]}), 'table.csv', 'machine'); print('after')"
+    )
+    subprocess.run(["sh", "-c", f'"$0" -c "$1" {redirected}', sys.executable, program], cwd=tmp_path, check=True)
+    assert (tmp_path / "out").read_bytes() == b"before\ncode\n1\nafter\n"
+
+
+def test_a_device_stays_a_device(tmp_path: Path):
+    """A device takes the bytes; a full one is an error of one line. Nothing is made beside it."""
+    devices = {path.name for path in Path("/dev").iterdir()}
+    for write, name in ((bktools.to_csv, "null.csv"), (bktools.to_excel, "null.xlsx")):
+        link = _link(tmp_path / name, "/dev/null")
+        write(CHART, link)
+        assert link.is_symlink()
+        assert stat.S_ISCHR(link.stat().st_mode)
+    with pytest.raises(StorageError, match="No space left on device"):
+        bktools.to_csv(CHART, _link(tmp_path / "full.csv", "/dev/full"))
+    assert {path.name for path in Path("/dev").iterdir()} == devices
+
+
+def _link(link: Path, target: str) -> Path:
+    link.symlink_to(target)
+    return link

@@ -23,6 +23,7 @@ FLOORS = {
     "errors": 0,
     "addresses": 0,
     "caller": 0,
+    "visible": 0,
     "settings": 0,
     "disk": 0,
     "progress": 0,
@@ -47,7 +48,7 @@ FLOORS = {
 }
 
 # `settings` reads `errors`, `addresses` and `views`, `progress` reads `caller`; these import nothing of bktools.
-GROUND = {"errors", "addresses", "views", "caller"}
+GROUND = {"errors", "addresses", "views", "caller", "visible"}
 
 ONLY_IN = {
     "httpx": ("service/",),

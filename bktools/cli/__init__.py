@@ -9,14 +9,15 @@ def main() -> None:
     """Run a command; what went wrong is one line on standard error and an exit code of `bktools.cli.exits`."""
     from bktools.cli.app import app
     from bktools.cli.exits import Exit, exit_of
-    from bktools.cli.output import tell_failed_output
+    from bktools.cli.output import guard_output
     from bktools.errors import BktoolsError
 
-    tell_failed_output()
+    guard_output()
     # Taken anywhere on the line, as the error that makes somebody want it is met at its end.
     arguments = [argument for argument in sys.argv[1:] if argument != "--verbose"]
     try:
-        app(arguments)
+        # Text keeps its escape sequences until they are shown: Typer would take them out where no terminal is.
+        app(arguments, color=True)
     except BktoolsError as error:
         if len(arguments) < len(sys.argv) - 1:
             raise

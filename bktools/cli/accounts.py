@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bktools.caller import command
+from bktools.cli.exits import Exit
 from bktools.cli.loading import Csv, Profile
 from bktools.cli.options import (
     READS_FILE,
@@ -28,6 +29,7 @@ from bktools.cli.options import (
     same,
 )
 from bktools.cli.options import columns as to_columns
+from bktools.cli.output import tell
 from bktools.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -46,6 +48,9 @@ NEXT = {
     "EXISTS": "in the service, which does not say what they are: export the list of accounts there (the sandbox's: "
     "bktools sandbox sample-data FOLDER), then bktools accounts import FILE{environment}",
 }
+
+# Outcomes of accounts that were to be created and are not known to exist.
+OPEN = ("REJECTED", "UNKNOWN")
 
 
 def _states() -> Iterable[str]:
@@ -110,6 +115,8 @@ def create(
     hand_over(_urgent_first(made, "outcome"), ["external_id", "name", "outcome", "message"], csv, profile)
     typer.echo(counts(made["outcome"]) or "0 accounts")
     _say_next(made["outcome"], same(environment, sandbox=sandbox))
+    if made["outcome"].isin(OPEN).any():
+        raise typer.Exit(Exit.INCOMPLETE)
 
 
 def _urgent_first(accounts: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -123,7 +130,7 @@ def _say_next(states: pd.Series, environment: str) -> None:
     found = states.value_counts()
     for state, advice in NEXT.items():
         if state in found.index:
-            typer.echo(f"{found[state]:,} {state}: {advice.format(environment=environment)}", err=True)
+            tell(f"{found[state]:,} {state}: {advice.format(environment=environment)}")
 
 
 @app.command("import")

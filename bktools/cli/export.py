@@ -30,6 +30,7 @@ from bktools.cli.options import (
     same,
 )
 from bktools.cli.options import columns as to_columns
+from bktools.cli.output import tell
 from bktools.errors import PlanError
 
 if TYPE_CHECKING:
@@ -213,7 +214,7 @@ def history(
     hand_over(found, COLUMNS["entries" if entries else "events" if events else "batches"], csv, profile, most=100_000)
     for question in questions:
         # Beside the rows that a program reads, not among them.
-        typer.echo(f"\nin doubt: {question}", err=True)
+        tell(f"\nin doubt: {question}")
 
 
 @app.command("resolve")

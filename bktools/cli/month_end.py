@@ -54,7 +54,7 @@ def month_end(
     out: Annotated[Path | None, typer.Option("--out", help="Folder to write; month-end-YYYY-MM by default.")] = None,
     month: Annotated[
         str | None,
-        typer.Option("--month", help="The month closed, as 2026-10; the last one of the entries by default."),
+        typer.Option("--month", help="The month to close, as 2026-10. Default: the last full month that has entries."),
     ] = None,
     company: Company = None,
     environment: Environment = None,
@@ -103,20 +103,21 @@ def month_end(
         note = " (embedded service: not real books)" if service.settings.is_sandbox else ""
         typer.echo(f"Month-end of company {known} · {service.settings.environment}{note}\n")
         read_chart, read_entries = files.read(service, known)
-        close = close_month(
-            read_chart,
-            read_entries,
-            month=month,
-            company=known,
-            folder=out,
-            apply=apply,
-            max_entries=max_entries,
-            wait=wait,
-            others_export=others_export,
-            profile=profile,
-            seen=_said(),
-            service=service,
-        )
+        with command({"month": "--month"}):
+            close = close_month(
+                read_chart,
+                read_entries,
+                month=month,
+                company=known,
+                folder=out,
+                apply=apply,
+                max_entries=max_entries,
+                wait=wait,
+                others_export=others_export,
+                profile=profile,
+                seen=_said(),
+                service=service,
+            )
     _say_not_done(close)
     typer.echo(f"\nWritten to {close.folder}/")
     if close.kept is not None:
@@ -165,6 +166,7 @@ def _said() -> Callable[[str, Any], None]:
             _say("", f"{currency} {amount:,}")
 
     steps: dict[str, Callable[[Any], None]] = {
+        "month": lambda chosen: _say("month", chosen),
         "categories": lambda frame: _say("categories", f"{len(frame)} rows"),
         "employees": lambda frame: _say("employees", f"{len(frame)} rows"),
         "reconciled": lambda found: _say("reconcile", _verbs(found.actions)),

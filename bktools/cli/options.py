@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bktools.caller import command
+from bktools.cli.output import tell
 from bktools.errors import ArgumentError, InputError
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def conversation(
         warnings.catch_warnings(),
         connect(selected(environment, sandbox=sandbox), company=company, **overrides) as service,
     ):
-        warnings.showwarning = lambda message, *_: typer.echo(f"bktools: {message}", err=True)
+        warnings.showwarning = lambda message, *_: tell(f"bktools: {message}")
         yield service
 
 

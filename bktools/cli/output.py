@@ -1,4 +1,4 @@
-"""Standard output that takes any text, and whose failures are one line."""
+"""Where commands write: standard output takes any text and its failures are one line; nothing steers the terminal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import os
 import sys
 from typing import Any
 
+import typer
+
 from bktools.errors import StorageError
+from bktools.visible import visible
 
 
 class _Told(io.BufferedIOBase):
@@ -39,15 +42,27 @@ class _Told(io.BufferedIOBase):
         return len(data)
 
 
-def tell_failed_output() -> None:
-    """From here on, standard output escapes what its encoding lacks, and a full disk is a `StorageError`."""
-    if not isinstance(sys.stdout, io.TextIOWrapper):
+class _Visible(io.TextIOWrapper):
+    """Text whose control characters and direction marks are written out."""
+
+    def write(self, text: str) -> int:
+        super().write(visible(text))
+        return len(text)
+
+
+def tell(text: str) -> None:
+    """Write a line on standard error, where bars are drawn too, so that only the text itself is made visible."""
+    typer.echo(visible(text), err=True)
+
+
+def guard_output() -> None:
+    """From here on, standard output shows control characters, escapes what its encoding lacks, and tells a full disk."""
+    out = sys.stdout
+    if not isinstance(out, io.TextIOWrapper):
         return
-    sys.stdout.reconfigure(errors="backslashreplace")
     # A terminal is never full, and some are more than a file.
-    if not sys.stdout.isatty():
-        out = sys.stdout
-        sys.stdout = io.TextIOWrapper(
-            _Told(out.fileno()), out.encoding, out.errors,
-            line_buffering=out.line_buffering, write_through=out.write_through,
-        )  # fmt: skip
+    target: Any = out.buffer if out.isatty() else _Told(out.fileno())
+    sys.stdout = _Visible(
+        target, out.encoding, "backslashreplace",
+        line_buffering=out.line_buffering, write_through=out.write_through,
+    )  # fmt: skip

@@ -14,6 +14,9 @@ from unicodedata import category, east_asian_width
 
 import typer
 
+from bktools.disk import is_standard_output
+from bktools.visible import visible
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -26,8 +29,8 @@ SHOWN_OF_A_UUID = 8
 LEAST_WIDTH = 20
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-# Line ends would make two rows of one, and escapes would reach the terminal.
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+# Line ends and tabs would make two rows or cells of one.
+_BREAKS = re.compile(r"[\t\n\v\f\r\x85\u2028\u2029]+")
 _WITHOUT_WIDTH = {"Mn", "Me", "Cf"}
 
 
@@ -51,7 +54,7 @@ def hand_over(
         show(frame[columns], most=most, whole="--csv FILE")
     else:
         to_csv(frame, csv, profile)
-        typer.echo(f"{counted(len(frame), 'row')} written to {csv}")
+        typer.echo(f"{counted(len(frame), 'row')} written to {csv}", err=is_standard_output(csv))
 
 
 def show(frame: pd.DataFrame, *, most: int = 50, whole: str = "| cat") -> None:
@@ -130,7 +133,7 @@ def _text(value: Any, thousands: str) -> str:
         return f"{value:%Y-%m-%dT%H:%M:%S}Z"
     if isinstance(value, Decimal | int) and not isinstance(value, bool):
         return f"{value:{thousands}}"
-    return _CONTROL.sub(" ", str(value))
+    return visible(_BREAKS.sub(" ", str(value)))
 
 
 def _is_number(column: pd.Series) -> bool:

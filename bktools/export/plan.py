@@ -24,6 +24,7 @@ from bktools.errors import InputError, PlanError
 from bktools.export.rows import whole
 from bktools.frames.delimited import tables_to_csv
 from bktools.frames.schema import to_pandas
+from bktools.visible import visible
 
 # Of a sum of decimals.
 DIGITS = 38
@@ -234,7 +235,7 @@ class ExportPlan:
         lines += [f"  not ready: {count:>6,} {reason}: {message}" for count, reason, message in self._reasons()]
         lines += [f"  not checked: {phrase}" for phrase in self.unchecked]
         lines += [f"  next: {step}" for step in self._next_steps()]
-        return "\n".join(lines)
+        return visible("\n".join(lines))
 
     def _repr_html_(self) -> str:
         rows = self.batches.head(views.SHOWN_ROWS).astype("object").itertuples(index=False)

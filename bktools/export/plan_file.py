@@ -25,9 +25,11 @@ from bktools.export.batches import BATCHES
 from bktools.export.plan import SENT, ExportOptions, ExportPlan, totals_of
 from bktools.export.rows import compact, whole
 from bktools.frames.schema import TEXT, to_arrow, to_pandas
+from bktools.frames.unpacking import MIB, UNPACKED, archive_size, parquet_table
 
 VERSION = 2
 HEAD = "plan.json"
+LARGEST_HEAD = 64 * MIB
 FRAMES = ("batches", "entries", "not_ready")
 TEXTS = (TEXT, pa.dictionary(pa.int32(), TEXT))
 
@@ -118,9 +120,8 @@ def read_plan(path: Path) -> PlanFile:
         When the file is no plan, or not what was written: nothing of it may be sent.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
-            head = json.loads(archive.read(HEAD))
-            members = {name: archive.read(name) for name in (f"{frame}.parquet" for frame in FRAMES)}
+        members = _members(path)
+        head = json.loads(members.pop(HEAD))
     except FileNotFoundError:
         raise PlanError(f"there is no plan {path}: bktools export compose writes one") from None
     except OSError as error:
@@ -131,13 +132,25 @@ def read_plan(path: Path) -> PlanFile:
         raise PlanError(f"the plan {path} was written by another version of bktools: compose it again")
     try:
         _refuse_changed(head, members, path)
-        plan = _plan(head, {name: pq.read_table(pa.BufferReader(members[f"{name}.parquet"])) for name in FRAMES})
+        plan = _plan(head, {name: _frame(members[f"{name}.parquet"]) for name in FRAMES})
         plan.verify()
         return PlanFile(plan, *(str(head[name]) for name in ("made_for", "made_by", "made_at")))
     except PlanError:
         raise
     except DAMAGE as error:
         raise PlanError(f"the plan {path} is not what was written ({error}): compose it again") from error
+
+
+def _members(path: Path) -> dict[str, bytes]:
+    """Return what is in the archive; nothing is unpacked before it is known how large all of it is."""
+    if path.stat().st_size > UNPACKED:
+        raise ValueError("it is too large")
+    data = path.read_bytes()
+    archive_size(data, kind="plan")
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        if archive.getinfo(HEAD).file_size > LARGEST_HEAD:
+            raise ValueError(f"its {HEAD} is too large")
+        return {name: archive.read(name) for name in (HEAD, *(f"{frame}.parquet" for frame in FRAMES))}
 
 
 def _refuse_changed(head: dict[str, Any], members: Mapping[str, bytes], path: Path) -> None:
@@ -174,6 +187,11 @@ def _plan(head: dict[str, Any], frames: dict[str, pa.Table]) -> ExportPlan:
         provenance=provenance,
         journal=str(head["journal"]),
     )
+
+
+def _frame(data: bytes) -> pa.Table:
+    table, _ = parquet_table(data, kind="plan", nested=True)
+    return table
 
 
 def _parquet(table: pa.Table) -> bytes:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from bktools.contract.rules import UUID_PATTERN
 from bktools.errors import InputError
 from bktools.frames.engine import collect, lazy_frames
-from bktools.frames.schema import TEXT, to_arrow
+from bktools.frames.schema import TEXT, plain, to_arrow
 from bktools.inputs import cells, headings
 from bktools.inputs.columns import Vocabulary
 from bktools.inputs.file import read_table
@@ -26,6 +26,10 @@ SHOWN = 3
 MASKS = (pd.Series, np.ndarray, list, tuple, pa.BooleanArray, pd.api.extensions.ExtensionArray)
 
 FLAGS = ("approved", "archived")
+# Types of IDs that are made text: bytes that are no text, and lists, are refused.
+NO_IDS = (
+    pa.types.is_null, pa.types.is_nested, pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary,
+)  # fmt: skip
 IDS = ("id", "company_id", "category_id", "employee_id", "account_id", "entry_id", "state")
 KINDS = "a filtered frame of the entries, a mask with a value a row, entry IDs, or a file with them"
 
@@ -49,6 +53,7 @@ def arrow_of(frame: Any, name: str) -> pa.Table:
 
 def typed(table: pa.Table, name: str) -> pa.Table:
     """Return a table whose IDs are text, whose flags are flags, and whose types every engine and `take` know."""
+    table = plain(table, f"the {name}")
     for place, field in enumerate(table.schema):
         column = table.column(place)
         wanted = _wanted(field, is_empty=not len(table))
@@ -56,9 +61,12 @@ def typed(table: pa.Table, name: str) -> pa.Table:
             continue
         if field.name in FLAGS and not (pa.types.is_null(field.type) or not len(table)):
             raise InputError(f"the column {field.name} of the {name} holds {field.type}, it must be True or False")
-        if isinstance(field.type, pa.UuidType):
-            column = pa.array([None if value is None else str(value) for value in column.to_pylist()], wanted)
-        table = table.set_column(place, field.name, pc.cast(column, wanted))
+        try:
+            table = table.set_column(place, field.name, pc.cast(column, wanted))
+        except pa.ArrowException:
+            raise InputError(
+                f"the column {field.name} of the {name} holds {field.type}, it must be text: convert it first"
+            ) from None
     return table
 
 
@@ -67,12 +75,8 @@ def _wanted(field: pa.Field, *, is_empty: bool) -> pa.DataType | None:
     kind = field.type
     if field.name in FLAGS:
         return None if pa.types.is_boolean(kind) else pa.bool_()
-    if isinstance(kind, pa.UuidType) or pa.types.is_string_view(kind):
-        return TEXT
-    if field.name in IDS and (is_empty or pa.types.is_null(kind)):
+    if field.name in IDS and (is_empty or any(is_kind(kind) for is_kind in NO_IDS)):
         return None if pa.types.is_large_string(kind) else TEXT
-    if pa.types.is_decimal32(kind) or pa.types.is_decimal64(kind):
-        return pa.decimal128(38, kind.scale)
     return None
 
 

@@ -90,7 +90,8 @@ def to_csv(frame: pd.DataFrame, path: str | Path, profile: str = "excel", *, pro
     frame : DataFrame
         Any frame; it is not changed, its index is not written.
     path : path
-        File to write; one that is there is replaced. Readable by you alone.
+        File to write. A new one is readable by you alone; one that is there is replaced and keeps its permissions. A
+        device or a pipe is written to.
     profile : str
         "excel": UTF-8 with BOM, comma, CRLF. "excel-eu": semicolon and decimal comma. In both, text and headings that a
         spreadsheet would take for a formula are led by an apostrophe, and codes such as 0400 are written as ="0400".

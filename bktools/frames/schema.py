@@ -6,8 +6,9 @@ dates without a time zone, money exact decimals. A null is a null.
 
 from __future__ import annotations
 
+import uuid
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -154,7 +155,8 @@ def to_arrow(frame: pd.DataFrame | pa.Table, name: str = "the frame") -> pa.Tabl
     Raises
     ------
     InputError
-        When it is no such frame, two columns have one name, or a column holds values of several types.
+        When it is no such frame, two columns have one name, or a column holds values of several types or of one that
+        no engine knows.
     """
     if not isinstance(frame, pd.DataFrame | pa.Table):
         raise InputError(f"{name} must be a pandas DataFrame or an Arrow table, is a {type(frame).__name__}")
@@ -163,9 +165,9 @@ def to_arrow(frame: pd.DataFrame | pa.Table, name: str = "the frame") -> pa.Tabl
     if count > 1:
         raise InputError(f"{count} columns of {name} are named {heading!r}: rename or drop all but one")
     if isinstance(frame, pa.Table):
-        return frame
+        return plain(frame, name)
     try:
-        return pa.Table.from_pandas(frame, preserve_index=False)
+        return plain(pa.Table.from_pandas(frame, preserve_index=False), name)
     except _NO_COLUMN:
         for heading, column in frame.items():
             _refuse_mixed(str(heading), column, name)
@@ -181,6 +183,60 @@ def _refuse_mixed(heading: str, column: pd.Series, name: str) -> None:
             f"the column {heading} of {name} holds values of mixed or unknown types ({why}): give it one type, such as "
             "text"
         ) from None
+
+
+def plain(table: pa.Table, name: str) -> pa.Table:
+    """Return a table without types that some engine does not know: the values are the same, UUIDs are text.
+
+    Raises
+    ------
+    InputError
+        When a column is of a type that has no plain one, or a decimal has more than 38 digits.
+    """
+    for place, field in enumerate(table.schema):
+        try:
+            column = plain_column(table.column(place))
+        except pa.ArrowException:
+            raise InputError(
+                f"the column {field.name} of {name} holds {field.type}, which is not known here: drop it, or make it text"
+            ) from None
+        if column.type != field.type:
+            table = table.set_column(place, field.name, column)
+    return table
+
+
+def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column as one of a type that every engine knows; raises as Arrow does where there is none."""
+    kind, types = column.type, pa.types
+    if isinstance(kind, pa.UuidType):
+        texts = [None if value is None else str(uuid.UUID(bytes=value)) for value in _storage(column).to_pylist()]
+        return pa.chunked_array([pa.array(texts, TEXT)])
+    if isinstance(kind, pa.JsonType):
+        return plain_column(_storage(column))
+    if types.is_run_end_encoded(kind):
+        chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]
+        return plain_column(pa.chunked_array(chunks, kind.value_type))
+    if types.is_dictionary(kind) and not (types.is_string(kind.value_type) or types.is_large_string(kind.value_type)):
+        chunks = [chunk.dictionary.take(chunk.indices) for chunk in column.chunks]
+        return plain_column(pa.chunked_array(chunks, kind.value_type))
+    if types.is_union(kind):
+        raise pa.ArrowTypeError(str(kind))
+    return next((column.cast(wanted(kind)) for is_kind, wanted in _PLAINER if is_kind(kind)), column)
+
+
+# Types that some engine does not know, and those that take their values.
+_PLAINER: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType], pa.DataType]], ...] = (
+    (pa.types.is_string_view, lambda _: TEXT),
+    (pa.types.is_binary_view, lambda _: pa.large_binary()),
+    (pa.types.is_float16, lambda _: pa.float32()),
+    (pa.types.is_decimal32, lambda kind: pa.decimal128(38, kind.scale)),
+    (pa.types.is_decimal64, lambda kind: pa.decimal128(38, kind.scale)),
+    (pa.types.is_decimal256, lambda kind: pa.decimal128(38, kind.scale)),
+)
+
+
+def _storage(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
 
 
 def are_days(times: pa.ChunkedArray) -> bool:

@@ -115,8 +115,17 @@ def uuids(table: Table, place: int, *, required: bool) -> pa.ChunkedArray:
     return pc.ascii_lower(column)
 
 
+def refuse_broken(table: Table, places: Collection[int]) -> None:
+    """Raise an error when a cell of one of the columns has an error in place of a value, or a formula without one."""
+    broken = [cell for cell in table.broken if cell.place in places]
+    if broken:
+        many = f" ({len(broken)} such cells)" if len(broken) > 1 else ""
+        raise InputError(f"{broken[0].why}{many}", source=table.source, line=broken[0].line)
+
+
 def without_blank_rows(table: Table, places: Collection[int]) -> Table:
-    """Return the rows in which at least one of the columns holds something."""
+    """Return the rows in which at least one of the columns holds something; none of their cells is broken."""
+    refuse_broken(table, places)
     empty = np.logical_and.reduce([blank(table.columns[place]) for place in places])
     if empty.all():
         raise InputError("no row below the headings holds anything", source=table.source, line=table.heading_line)

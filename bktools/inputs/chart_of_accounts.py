@@ -83,6 +83,7 @@ def read_chart_of_accounts(
     vocabulary = Vocabulary(headings.CHART, columns)
     table = read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
     places = vocabulary.assign(table.headings, table.source, required=("code", "name"))
+    cells.refuse_broken(table, places.values())
     notes: list[str] = []
     table = _accounts_only(table, places, notes)
     places = account_fields.without_rates(table, places, notes, said="tax_code_external_id" in vocabulary.chosen)

@@ -178,11 +178,10 @@ def read_exactly(text: bytes, head: Head, source: str) -> Body:
                 lines.append(line)
             line = reader.line_num + 1
     except csv.Error as error:
-        raise InputError(
-            f"a quoted cell that starts here is not closed properly ({error}); double the quotes inside it",
-            source=source,
-            line=line,
-        ) from None
+        why = f"a quoted cell that starts here is not closed properly ({error}); double the quotes inside it"
+        if "field limit" in str(error):
+            why = f"a cell has more than {csv.field_size_limit():,} characters: is a quote before it not closed?"
+        raise InputError(why, source=source, line=line) from None
     return Body(
         [pa.chunked_array([pa.array(column, type=pa.large_string())]) for column in columns],
         np.array(lines, dtype=np.int64),

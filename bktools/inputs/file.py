@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
-from os import PathLike
+from io import BufferedReader
+from os import SEEK_END, PathLike
 from pathlib import Path
 
 from bktools.caller import name_of
@@ -26,6 +27,10 @@ _MAGIC = {
     b"\x1f\x8b": "gzip archive",
 }
 _OPTIONS = {"text": ("delimiter", "encoding"), "workbook": ("sheet",), "Parquet": ()}
+# Of a file; a spreadsheet holds 32,767 characters in a cell and 16,384 columns.
+LARGEST = 2 << 30
+LONGEST_LINE = 16 << 20
+_PIECE = 1 << 20
 _WAY_OUT = "save it as CSV (UTF-8), XLSX or Parquet"
 
 
@@ -36,6 +41,7 @@ def read_table(
     delimiter: str | None = None,
     encoding: str | None = None,
     sheet: str | int | None = None,
+    longest_line: int = LONGEST_LINE,
 ) -> Table:
     """Return the cells of a CSV, TSV, Excel or Parquet file as text; what the file is made of is seen in its bytes.
 
@@ -49,6 +55,8 @@ def read_table(
         Of a text; found where they are not given.
     sheet : str or int, optional
         Of a workbook; the one with most known headings where it is not given.
+    longest_line : int
+        Bytes of a line of a text at most; a file is read into memory only when none is longer.
 
     Raises
     ------
@@ -59,8 +67,8 @@ def read_table(
     """
     source = str(path)
     suffix = Path(path).suffix.casefold()
-    data = _bytes(Path(path), suffix, source)
-    kind = next((kind for magic, kind in _MAGIC.items() if data.startswith(magic)), "text")
+    data = _bytes(Path(path), suffix, source, longest_line)
+    kind = _kind(data)
     if kind not in _SUFFIXES.values():
         raise InputError(f"is a {kind}, not a table: {_WAY_OUT}", source=source)
     _refuse_options_of_another_kind(kind, source, {"delimiter": delimiter, "encoding": encoding, "sheet": sheet})
@@ -88,18 +96,58 @@ def _refuse_options_of_another_kind(kind: str, source: str, options: Mapping[str
             raise ArgumentError(name_of(argument), f"does not apply to {source}, a {kind} file by its content", value)
 
 
-def _bytes(path: Path, suffix: str, source: str) -> bytes:
+def _kind(data: bytes) -> str:
+    return next((kind for magic, kind in _MAGIC.items() if data.startswith(magic)), "text")
+
+
+def _bytes(path: Path, suffix: str, source: str, longest_line: int) -> bytes:
     if path.is_dir():
         raise InputError("is a directory, not a file", source=source)
     if path.exists() and suffix not in _SUFFIXES:
         raise InputError(f"has none of the suffixes {' '.join(_SUFFIXES)}: {_WAY_OUT}", source=source)
+    # A pipe would be waited for until somebody writes to it, and cannot be looked through first.
+    if path.exists() and not path.is_file():
+        raise InputError("is a device or a pipe, not a file: save it first", source=source)
     try:
-        data = path.read_bytes()
+        file = path.open("rb")
     except FileNotFoundError:
         raise InputError("there is no such file", source=source) from None
     except (OSError, ValueError) as error:
         # A path with a NUL byte is a ValueError.
         raise InputError(f"cannot be read ({getattr(error, 'strerror', None) or error})", source=source) from None
+    with file:
+        _refuse_large(file, longest_line, source)
+        data = file.read()
     if not data or data.isspace():
         raise InputError("the file is empty", source=source)
     return data
+
+
+def _refuse_large(file: BufferedReader, longest_line: int, source: str) -> None:
+    """Raise an error for a file that would not be read as a table, before it is in memory; go back to its beginning."""
+    size = file.seek(0, SEEK_END)
+    if size > LARGEST:
+        raise InputError(
+            f"has {size >> 20:,} MB, {LARGEST >> 20:,} MB can be read: split it, by month or company", source=source
+        )
+    file.seek(0)
+    begin = at = 0
+    line = 1
+    piece = file.read(_PIECE)
+    if _kind(piece) == "text":
+        while piece:
+            first = piece.find(b"\n")
+            # Lines within a piece are shorter than it.
+            if (len(piece) if first < 0 else first) + at - begin > longest_line:
+                raise InputError(
+                    f"the line has more than {longest_line >> 20:,} MB: this is no table, or its lines end in a way that"
+                    " is not known here",
+                    source=source,
+                    line=line,
+                )
+            if first >= 0:
+                begin = at + piece.rfind(b"\n") + 1
+                line += piece.count(b"\n")
+            at += len(piece)
+            piece = file.read(_PIECE)
+    file.seek(0)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from bktools.caller import name_of
+from bktools.caller import name_of, setting
 from bktools.errors import ArgumentError, InputError
 from bktools.inputs.table import Score
 
 DELIMITERS = (",", ";", "\t", "|")
+
+MOST_COLUMNS = 16_384
 
 _SAMPLE_BYTES = 1 << 16
 _SAMPLE_ROWS = 50
@@ -43,19 +46,32 @@ def read_head(text: bytes, score: Score, *, delimiter: str | None, prefer: str, 
     """
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii()):
         raise ArgumentError(name_of("delimiter"), "must be one character such as ; or a tab", delimiter)
-    sample = text[:_SAMPLE_BYTES].decode(errors="ignore")
+    # To the end of its line: headings that were cut would be other headings.
+    sample = text[: text.find(b"\n", _SAMPLE_BYTES) + 1 or len(text)].decode(errors="ignore")
     first = sample.split("\n", 1)[0].strip('\r" ').casefold()
     # Excel's own line: it says the delimiter and is no row.
     skip = 1 if len(first) == len("sep=;") and first.startswith("sep=") else 0
     if skip and delimiter is None and first[-1] in DELIMITERS:
         delimiter = first[-1]
     candidates = [delimiter] if delimiter else sorted(DELIMITERS, key=lambda one: one != prefer)
-    heads = [
-        (_quality(rows, score), _head(rows, score, one)) for one in candidates if (rows := _rows(sample, one, skip))
-    ]
-    if not heads:
+    found = {one: rows for one in candidates if (rows := _rows(sample, one, skip))}
+    if not found:
         raise InputError("the file has no rows", source=source)
+    _refuse_wide(found, source)
+    heads = [(_quality(rows, score), _head(rows, score, one)) for one, rows in found.items()]
     return max(heads, key=lambda pair: pair[0])[1]
+
+
+def _refuse_wide(found: Mapping[str, Sequence[_Row]], source: str) -> None:
+    for delimiter, rows in found.items():
+        widest = max(rows, key=lambda row: len(row.cells))
+        if len(widest.cells) > MOST_COLUMNS:
+            raise InputError(
+                f"{len(widest.cells):,} cells: a table has at most {MOST_COLUMNS:,} columns, as in a spreadsheet; if"
+                f" {delimiter!r} does not stand between cells, set {setting('delimiter')}",
+                source=source,
+                line=widest.line,
+            )
 
 
 class _Row(NamedTuple):

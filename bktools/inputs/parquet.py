@@ -7,11 +7,12 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from bktools.errors import InputError
 from bktools.frames import schema
-from bktools.inputs.table import Table
+from bktools.frames.unpacking import parquet_table
+from bktools.inputs.table import Broken, Table
+
+_BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary)
 
 
 def read_parquet(data: bytes, source: str) -> Table:
@@ -20,25 +21,31 @@ def read_parquet(data: bytes, source: str) -> Table:
     Raises
     ------
     InputError
-        When the file is damaged.
+        When the file is damaged, or unpacks to more than it may.
     """
-    try:
-        table = pq.read_table(pa.BufferReader(data))
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"is no Parquet file that can be read ({str(error).splitlines()[0]})", source=source) from None
-    left_out = [
-        field.name for field in table.schema if pa.types.is_nested(field.type) or pa.types.is_binary(field.type)
-    ]
-    table = table.drop_columns(left_out)
+    table, left_out = parquet_table(data, source=source)
+    table = pa.table([_plain(column) for column in table.columns], names=table.column_names)
+    texts = {place: _as_text(column) for place, column in enumerate(table.columns)}
+    read = [place for place, text in texts.items() if text is not None]
+    left_out += [name for place, name in enumerate(table.column_names) if place not in read]
+    columns = [table.column(place) for place in read]
+    # Lines as if the headings stood above the rows, as in every other kind of file.
+    lines = np.arange(2, table.num_rows + 2, dtype=np.int64)
     return Table(
         source=source,
-        headings=tuple(table.column_names),
-        columns=[_as_text(column) for column in table.columns],
-        # Lines as if the headings stood above the rows, as in every other kind of file.
-        lines=np.arange(2, table.num_rows + 2, dtype=np.int64),
+        headings=tuple(table.column_names[place] for place in read),
+        columns=[text for text in texts.values() if text is not None],
+        lines=lines,
         heading_line=1,
-        numeric=frozenset(place for place, column in enumerate(table.columns) if _is_number(column.type)),
+        numeric=frozenset(place for place, column in enumerate(columns) if _is_number(column.type)),
         notes=(f"columns that are no text are not read: {', '.join(left_out)}",) if left_out else (),
+        broken=tuple(
+            Broken(
+                place, int(lines[row]), f"{table.column_names[read[place]]!r} holds {value}: write a null or a number"
+            )
+            for place, column in enumerate(columns)
+            for row, value in _no_numbers(column)
+        ),
     )
 
 
@@ -46,12 +53,32 @@ def _is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
-def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    text = pc.cast(column, schema.TEXT)
-    if pa.types.is_floating(column.type):
-        text = pc.if_else(pc.is_nan(column), pa.scalar(None, schema.TEXT), text)
-    text = pc.fill_null(text, "")
-    if _is_number(column.type) and pc.any(pc.match_substring(text, "e", ignore_case=True)).as_py():
+def _no_numbers(column: pa.ChunkedArray) -> list[tuple[int, str]]:
+    """Return where NaN and infinity are; a null is neither."""
+    if not pa.types.is_floating(column.type):
+        return []
+    wrong = np.flatnonzero(pc.fill_null(pc.invert(pc.is_finite(column)), False).to_numpy())
+    return [(int(row), str(column[row].as_py())) for row in wrong]
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    try:
+        return schema.plain_column(column)
+    except pa.ArrowException:
+        # A decimal of more digits than engines know has a form as text all the same.
+        return column
+
+
+def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Return a column as text, None for one that has no form as text."""
+    kind = column.type
+    if any(is_kind(kind) for is_kind in _BYTES):
+        return None
+    try:
+        text = pc.fill_null(pc.cast(column, schema.TEXT), "")
+    except pa.ArrowException:
+        return None
+    if _is_number(kind) and pc.any(pc.match_substring(text, "e", ignore_case=True)).as_py():
         plain = [f"{Decimal(number):f}" if "e" in number.lower() else number for number in text.to_pylist()]
         text = pa.chunked_array([pa.array(plain, schema.TEXT)])
     return text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,14 @@ import pyarrow as pa
 
 # How many cells of a row are known headings.
 Score = Callable[[Sequence[str]], int]
+
+
+class Broken(NamedTuple):
+    """A cell without a value: its column, the line it is on, and what is wrong, with the way out."""
+
+    place: int
+    line: int
+    why: str
 
 
 @dataclass(frozen=True)
@@ -38,6 +46,8 @@ class Table:
         What a person should know.
     sha256 : str
         Of the file's bytes.
+    broken : tuple of Broken
+        Cells below the headings that hold no value though something was meant to be there.
     """
 
     source: str
@@ -51,6 +61,7 @@ class Table:
     numeric: frozenset[int] = frozenset()
     notes: tuple[str, ...] = ()
     sha256: str = ""
+    broken: tuple[Broken, ...] = ()
 
     def rows(self, kept: npt.NDArray[np.bool_]) -> Table:
         """Return the table with those rows alone."""

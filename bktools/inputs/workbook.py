@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import io
+import json
+import pickle
+import subprocess
+import sys
 from collections.abc import Sequence
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import python_calamine as calamine
 
 from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
-from bktools.inputs.table import Score, Table
+from bktools.frames.unpacking import MIB, archive_size
+from bktools.inputs import workbook_process
+from bktools.inputs.table import Broken, Score, Table
+
+# What the other process may take: this much, and more by what the workbook unpacks to.
+MEMORY, MEMORY_PER_BYTE = 512 * MIB, 16
+SECONDS, SECONDS_PER_BYTE = 20.0, 1 / MIB
 
 _SAMPLE_ROWS = 50
+_ZIP = b"PK"
+_UNSEEN = "cells with an error such as #DIV/0! look empty in workbooks of this kind: where amounts are missing, save it as XLSX"
+_FAILURES = {
+    "locked": "the workbook is locked with a password: save it without",
+    "damaged": "is no workbook that can be read ({why}); save it again as XLSX",
+    "too large": "takes more memory or time to read than a workbook of its size should: delete what lies far below and to"
+    " the right of the table, or save the table as CSV (UTF-8)",
+}
 
 
 def read_workbook(data: bytes, score: Score, *, sheet: str | int | None, source: str) -> Table:
@@ -24,28 +41,26 @@ def read_workbook(data: bytes, score: Score, *, sheet: str | int | None, source:
     Raises
     ------
     InputError
-        When the workbook cannot be read, is locked, or has no such sheet or no cells.
+        When the workbook cannot be read, unpacks to more than it may, is locked, or has no such sheet or no cells.
     """
-    try:
-        book = calamine.load_workbook(io.BytesIO(data))
-        names = _names(book, sheet, source)
-        sheets = {name: book.get_sheet_by_name(name).to_python(skip_empty_area=False) for name in names}
-    except calamine.PasswordError:
-        raise InputError("the workbook is locked with a password: save it without", source=source) from None
-    except calamine.CalamineError as error:
-        raise InputError(f"is no workbook that can be read ({error}); save it again as XLSX", source=source) from None
+    if isinstance(sheet, bool) or not isinstance(sheet, str | int | None):
+        raise ArgumentError("sheet", "must be the name of a sheet, or its position from 0", sheet)
+    book = _parsed(data, sheet, source)
+    _refuse_missing(book["names"], sheet, source)
+    sheets: dict[str, list[list[Any]]] = book["sheets"]
     heads = {
         name: _head([[_text(cell) for cell in row] for row in rows[:_SAMPLE_ROWS]], score)
         for name, rows in sheets.items()
     }
-    name = max(names, key=lambda one: heads[one][0])
+    name = max(sheets, key=lambda one: heads[one][0])
     points, at = heads[name]
     if points < 0:
         raise InputError("the workbook has no cells", source=source)
     below = [(line, row) for line, row in enumerate(sheets[name][at + 1 :], at + 2) if any(cell != "" for cell in row)]
-    others = [other for other in book.sheet_names if other != name]
+    others = [other for other in book["names"] if other != name]
     headings = tuple(_text(cell) for cell in sheets[name][at])
     columns = [pa.array([_text(row[place]) for _, row in below], schema.TEXT) for place in range(len(headings))]
+    notes = [f"read the sheet {name!r}; not read: {', '.join(map(repr, others))}"] * bool(others)
     return Table(
         source=source,
         headings=headings,
@@ -54,28 +69,61 @@ def read_workbook(data: bytes, score: Score, *, sheet: str | int | None, source:
         heading_line=at + 1,
         sheet=name,
         numeric=_numeric([row for _, row in below]),
-        notes=(f"read the sheet {name!r}; not read: {', '.join(map(repr, others))}",) if others else (),
+        notes=(*notes, *([_UNSEEN] if book["broken"] is None else [])),
+        broken=tuple(
+            Broken(place, row + 1, f"the cell {_reference(row, place)} of the sheet {name!r} holds {what}")
+            for row, place, what in (book["broken"] or {}).get(name, ())
+            if row > at
+        ),
     )
 
 
-def _names(book: calamine.CalamineWorkbook, sheet: str | int | None, source: str) -> list[str]:
-    names = book.sheet_names
-    if isinstance(sheet, bool) or not isinstance(sheet, str | int | None):
-        raise ArgumentError("sheet", "must be the name of a sheet, or its position from 0", sheet)
-    if isinstance(sheet, int):
-        if not 0 <= sheet < len(names):
-            raise InputError(f"there is no sheet {sheet}, positions are 0 to {len(names) - 1}", source=source)
-        return [names[sheet]]
-    if sheet is not None:
-        if sheet not in names:
-            raise InputError(f"there is no sheet {sheet!r}; found: {', '.join(map(repr, names))}", source=source)
-        return [sheet]
-    visible = [
-        one.name
-        for one in book.sheets_metadata
-        if one.visible == calamine.SheetVisibleEnum.Visible and one.typ == calamine.SheetTypeEnum.WorkSheet
-    ]
-    return visible or names
+def _parsed(data: bytes, sheet: str | int | None, source: str) -> dict[str, Any]:
+    """Return what the other process read: cells that lie far apart, and worse, end that process and not this one."""
+    size = archive_size(data, kind="workbook", source=source) if data.startswith(_ZIP) else len(data)
+    request = json.dumps({"sheet": sheet, "memory": MEMORY + MEMORY_PER_BYTE * size}).encode()
+    try:
+        # By its path, so that nothing is found by the folder that this runs in, or imported beside the parser.
+        done = subprocess.run(  # noqa: S603 - a file of ours
+            [sys.executable, "-P", workbook_process.__file__],
+            input=request + b"\n" + data,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=SECONDS + SECONDS_PER_BYTE * size,
+            check=True,
+        )
+        book: dict[str, Any] = _Plain(io.BytesIO(done.stdout)).load()
+    except (subprocess.SubprocessError, MemoryError, EOFError, pickle.UnpicklingError):
+        book = {"failure": "too large"}
+    except OSError as error:
+        raise InputError(f"no other process can be started to read it ({error})", source=source) from None
+    if "failure" in book:
+        raise InputError(_FAILURES[book["failure"]].format(why=book.get("why")), source=source)
+    return book
+
+
+class _Plain(pickle.Unpickler):
+    """Text, numbers, flags and lists of them; nothing that would run when it is read."""
+
+    def find_class(self, module_name: str, global_name: str) -> Any:
+        raise pickle.UnpicklingError(f"{module_name}.{global_name} is no cell")
+
+
+def _refuse_missing(names: Sequence[str], sheet: str | int | None, source: str) -> None:
+    if isinstance(sheet, int) and not 0 <= sheet < len(names):
+        raise InputError(f"there is no sheet {sheet}, positions are 0 to {len(names) - 1}", source=source)
+    if isinstance(sheet, str) and sheet not in names:
+        raise InputError(f"there is no sheet {sheet!r}; found: {', '.join(map(repr, names))}", source=source)
+
+
+def _reference(row: int, place: int) -> str:
+    """Return where a cell is as spreadsheets name it, from positions that count from 0."""
+    letters = ""
+    column = place + 1
+    while column:
+        column, letter = divmod(column - 1, 26)
+        letters = chr(ord("A") + letter) + letters
+    return f"{letters}{row + 1}"
 
 
 def _head(rows: list[list[str]], score: Score) -> tuple[int, int]:
@@ -96,9 +144,7 @@ def _text(cell: object) -> str:
     if isinstance(cell, float):
         # Fifteen digits are what Excel keeps and shows: a sum stored as 0.30000000000000004 is 0.3 there.
         return str(int(cell)) if cell.is_integer() else _without_exponent(f"{cell:.15g}")
-    if isinstance(cell, dt.datetime) and cell.time() == dt.time():
-        return cell.date().isoformat()
-    return cell.isoformat() if isinstance(cell, dt.date | dt.time) else str(cell)
+    return str(cell)
 
 
 def _without_exponent(number: str) -> str:

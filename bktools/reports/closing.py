@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
+from bktools.caller import name_of, setting
 from bktools.contract import rules
 from bktools.conversation import conversation
 from bktools.errors import ArgumentError, InputError
@@ -26,6 +27,10 @@ from bktools.submit import create_accounts, submit_export_jobs
 from bktools.tables.load import load_categories, load_employees
 
 Result = TypeVar("Result")
+
+# Of the entries of the month that has most: a month with fewer is not the one to close, such as one mistyped date.
+LEAST_SHARE = 0.05
+SHOWN_MONTHS = 3
 
 MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])\Z")
 
@@ -54,7 +59,8 @@ def close_month(
     entries : DataFrame
         As `read_entries` returns it; those dated after the month wait for the next close.
     month : str, optional
-        As 2026-10; the last one of the entries by default.
+        As 2026-10. By default the last month that has ended and has entries, where a month with less than a twentieth
+        of the busiest month's entries does not count; the current month where none has ended. Never one in the future.
     company : str, optional
         UUID of the company; the configured one by default.
     folder : str or Path, optional
@@ -72,8 +78,8 @@ def close_month(
     profile : str
         Of the CSV files, see `to_csv`.
     seen : callable, optional
-        Called with the name and the result of each step as it ends: categories, employees, reconciled, created,
-        remaining, plan, jobs.
+        Called with the name and the result of each step as it ends: month (a sentence, where it was chosen by
+        default), categories, employees, reconciled, created, remaining, plan, jobs.
     service : Service, optional
         By default the one the configuration describes.
 
@@ -108,13 +114,15 @@ def close_month(
     service = conversation(service)
     company = _company(company, service)
     profile_named(profile)
-    period = _month_of(entries) if month is None else _month(month)
+    period = _month_of(entries, begun_at) if month is None else _month(month)
     in_period = _up_to(entries, period)
     # Everything that can be wrong with arguments and folders is found before anything is sent.
     target = Path(folder or f"month-end-{period}")
     check_target(target)
 
     steps = _Steps(seen)
+    if month is None and seen is not None:
+        seen("month", _chosen(entries, period))
     categories = steps.run("categories", lambda: load_categories(company, refresh=True, service=service))
     employees = steps.run("employees", lambda: load_employees(company, refresh=True, service=service))
     known = load_accounts(company, service=service)
@@ -192,10 +200,31 @@ def _month(month: str) -> str:
     return month
 
 
-def _month_of(entries: pd.DataFrame) -> str:
+def _month_of(entries: pd.DataFrame, today: dt.datetime) -> str:
+    """Return the month to close: no single entry decides it, and no date that has not come yet."""
     if "date" not in entries.columns or entries["date"].isna().all():
-        raise ArgumentError("month", "must be given: the entries have no dates")
-    return f"{_dates(entries).max():%Y-%m}"
+        raise ArgumentError(name_of("month"), "must be given: the entries have no dates")
+    counts = _months(entries).value_counts()
+    current = f"{today:%Y-%m}"
+    past = counts[counts.index <= current]
+    if past.empty:
+        first = counts.index.min()
+        raise ArgumentError(
+            name_of("month"), f"must be given: no entry is dated in {current} or before, the first month is {first}"
+        )
+    ended = past[past.index < current]
+    likely = past if ended.empty else ended
+    return str(likely.index[likely >= likely.max() * LEAST_SHARE].max())
+
+
+def _chosen(entries: pd.DataFrame, period: str) -> str:
+    """Return which month was chosen, and which entries lie outside of it."""
+    counts = _months(entries).value_counts().sort_index()
+    others = [f"{count:,} of {month}" for month, count in counts[counts.index != period].items()]
+    more = f" and {len(others) - SHOWN_MONTHS} more months" if len(others) > SHOWN_MONTHS else ""
+    # The last ones first: those after the month wait, and one far away is a mistyped date.
+    outside = f"; other entries: {', '.join(others[: -SHOWN_MONTHS - 1 : -1])}{more}" if others else ""
+    return f"{period}, by the dates of the entries{outside} (another: {setting('month', 'YYYY-MM')})"
 
 
 def _up_to(entries: pd.DataFrame, period: str) -> pd.Series:
@@ -204,6 +233,11 @@ def _up_to(entries: pd.DataFrame, period: str) -> pd.Series:
         return entries["id"].notna()
     later: pd.Series = _dates(entries).dt.strftime("%Y-%m") > period
     return ~later
+
+
+def _months(entries: pd.DataFrame) -> pd.Series:
+    months: pd.Series = _dates(entries).dropna().dt.strftime("%Y-%m")
+    return months
 
 
 def _dates(entries: pd.DataFrame) -> pd.Series:

@@ -47,7 +47,8 @@ def to_excel(
         One frame, or frames by the name of their sheet (31 characters at most); they are not changed, their indexes are
         not written.
     path : path
-        File to write, ending in .xlsx; one that is there is replaced. Readable by you alone.
+        File to write, ending in .xlsx. A new one is readable by you alone; one that is there is replaced and keeps its
+        permissions.
     progress : bool, optional
         A bar; by default where somebody can see it.
 

@@ -28,6 +28,7 @@ from bktools.reconcile import Reconciliation
 from bktools.reports.coverage import plot_coverage
 from bktools.reports.excel import too_large, write_workbook
 from bktools.reports.export_value import plot_ageing
+from bktools.visible import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,7 +105,7 @@ class Close:
             lines.append("  nothing was written to the service: with apply=True it is")
         if self.folder is not None:
             lines.append(f"  written to {self.folder}")
-        return "\n".join(lines)
+        return visible("\n".join(lines))
 
 
 REPORTS: dict[str, Callable[[Close], pd.DataFrame]] = {

@@ -6,6 +6,7 @@ import pandas as pd
 
 from bktools import views
 from bktools.errors import InputError
+from bktools.visible import visible
 
 # What an outcome means, and what to do about it; None when there is nothing to do.
 MEANINGS: dict[str, tuple[str, str | None]] = {
@@ -86,7 +87,8 @@ class Outcomes:
 
     def __repr__(self) -> str:
         lines = [f"{count:,} {name}{f': {meaning}' if meaning else ''}" for count, name, meaning in self._counts()]
-        return "\n".join([*(lines or ["nothing to do: no outcomes"]), *(f"  next: {step}" for step in self.next_steps)])
+        shown = [*(lines or ["nothing to do: no outcomes"]), *(f"  next: {step}" for step in self.next_steps)]
+        return visible("\n".join(shown))
 
     def _repr_html_(self) -> str:
         counts = self._counts()

@@ -8,6 +8,7 @@ import pandas as pd
 from terminal import in_terminal
 
 from bktools.cli.exits import Exit
+from bktools.sandbox import Fault, Server
 
 
 def test_what_needs_a_person_comes_first(run):
@@ -52,3 +53,31 @@ def test_all_or_those_in_a_state(run):
     refused = run("accounts", "list", "--sandbox", "--state", "NEW")
     assert (refused.returncode, refused.stdout) == (Exit.INPUT, "")
     assert refused.stderr.startswith("bktools: --state must be one of SENDING, CREATED, ")
+
+
+def test_accounts_that_were_refused_are_no_success(run, tmp_path):
+    """What was asked was not done, so the exit code says it; run again without the fault, it is."""
+    Path("chart.csv").write_text("Konto;Name\n990001;First\n990002;Second\n", encoding="utf-8")
+    command = ("accounts", "create", "--chart", "chart.csv")
+    with Server(tmp_path / "server", faults=[Fault("error", "create_account", status=422, times=2)]) as server:
+        variables = {
+            "BKTOOLS_BASE_URL": server.base_url,
+            "BKTOOLS_TOKEN": server.token,
+            "BKTOOLS_COMPANY": server.company_id,
+        }
+        assert run(*command, **variables).returncode == Exit.DONE
+        refused = run(*command, "--apply", **variables)
+        assert refused.stdout.endswith("2 REJECTED\n")
+        assert "2 REJECTED: refused: correct the chart" in refused.stderr
+        assert refused.returncode == Exit.INCOMPLETE
+        made = run(*command, "--apply", **variables)
+        assert (made.stdout.splitlines()[-1], made.returncode) == ("2 CREATED", Exit.DONE)
+
+
+def test_a_table_may_be_standard_output(run):
+    """The table alone is on /dev/stdout, and what is said of it beside it."""
+    Path("table.csv").symlink_to("/dev/stdout")
+    made = run("categories", "--sandbox", "--csv", "table.csv", "--profile", "machine")
+    assert made.stdout.startswith("id,company_id,")
+    assert made.stdout.count("\n") == 241
+    assert "240 rows written to table.csv" in made.stderr

@@ -43,7 +43,7 @@ def test_a_program_gets_all_of_it():
 
 
 def test_a_cell_never_makes_a_row(monkeypatch, capsys):
-    """Line ends and escapes in a cell are spaces, null is empty, times are ISO, and thousands are for eyes alone."""
+    """Line ends in a cell are spaces, escapes are written out, null is empty, times are ISO, and thousands are for eyes alone."""
     from bktools.cli.tables import show
 
     frame = pd.DataFrame(
@@ -55,14 +55,14 @@ def test_a_cell_never_makes_a_row(monkeypatch, capsys):
     )
     show(frame)
     assert capsys.readouterr().out == (
-        "name\tentries\tat\ntwo lines and  [31mred\t1234567\t2026-10-31T12:00:00Z\n\t1\t\n"
+        "name\tentries\tat\ntwo lines and \\x1b[31mred\t1234567\t2026-10-31T12:00:00Z\n\t1\t\n"
     )
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "53")
     show(frame)
     assert capsys.readouterr().out.splitlines() == [
         "name                    entries  at",
-        "two lines and  [31m…  1,234,567  2026-10-31T12:00:00Z",
+        "two lines and \\x1b[…  1,234,567  2026-10-31T12:00:00Z",
         "                              1",
         "cut: name (all of it: | cat)",
     ]

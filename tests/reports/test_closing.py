@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import pandas as pd
 import pytest
 
 import bktools
 from bktools.errors import ArgumentError, InputError
+from bktools.reports.closing import _month_of
 
 
 @pytest.fixture
@@ -21,7 +24,8 @@ def test_a_month_is_closed_once(sandbox, service, given, tmp_path):
     planned = bktools.close_month(
         *given, folder=tmp_path / "october", seen=lambda step, _: steps.append(step), service=service
     )
-    assert steps == list(planned.times) == [
+    assert steps[0] == "month"
+    assert steps[1:] == list(planned.times) == [
         "categories", "employees", "reconciled", "created", "remaining", "plan", "jobs",
     ]  # fmt: skip
     assert sandbox.server.export_jobs() == []
@@ -71,3 +75,47 @@ def test_entries_without_dates_need_a_month(service, given, tmp_path):
         chart, entries.assign(date=pd.NaT), month="2026-10", folder=tmp_path / "undated", service=service
     )
     assert (closed.left_out, len(closed.plan.entries) + len(closed.plan.not_ready)) == (0, len(entries))
+
+
+def test_a_mistyped_date_names_no_month(service, given, tmp_path):
+    """One entry of 2062 waits for its month; the month that was chosen and what lies outside of it are told."""
+    chart, entries = given
+    entries.loc[entries.index[0], "date"] = pd.Timestamp(2062, 3, 1)
+    told = {}
+    closed = bktools.close_month(
+        chart,
+        entries,
+        folder=tmp_path / "close",
+        seen=lambda step, result: told.update({step: result}),
+        service=service,
+    )
+    assert (closed.period, closed.left_out) == ("2026-10", 1)
+    assert told["month"] == (
+        "2026-10, by the dates of the entries; other entries: 1 of 2062-03 (another: month='YYYY-MM')"
+    )
+
+
+TODAY = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
+
+
+@pytest.mark.parametrize(
+    ("counts", "month"),
+    [
+        ({"2026-09": 40, "2026-10": 300, "2062-03": 1}, "2026-10"),
+        ({"2026-10": 300, "2026-11": 120}, "2026-10"),
+        ({"2026-08": 300, "2026-10": 1}, "2026-08"),
+        ({"1999-01": 1, "2025-12": 5000, "2026-10": 400}, "2026-10"),
+        ({"2026-09": 1, "2026-10": 1}, "2026-10"),
+        ({"2026-11": 3, "2026-12": 9}, "2026-11"),
+    ],
+)
+def test_the_default_month(counts, month):
+    """The last month that has ended and holds more than a stray entry; the current one where none has ended."""
+    dates = [pd.Timestamp(f"{one}-15") for one, count in counts.items() for _ in range(count)]
+    assert _month_of(pd.DataFrame({"date": dates}), TODAY) == month
+
+
+def test_a_month_in_the_future_is_never_chosen():
+    """Where all entries are of the future, or of none, the month must be given."""
+    with pytest.raises(ArgumentError, match="no entry is dated in 2026-11 or before, the first month is 2026-12"):
+        _month_of(pd.DataFrame({"date": [pd.Timestamp(2026, 12, 1)]}), TODAY)

@@ -1,0 +1,257 @@
+"""What a file may unpack to, checked before it is unpacked: by what is in it, not by what it says of itself."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+import zlib
+from itertools import pairwise
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from bktools.errors import InputError
+
+MIB = 1 << 20
+
+# An archive: bytes of all its members together, and their number.
+UNPACKED = 1024 * MIB
+MEMBERS = 10_000
+
+# A Parquet file: bytes of its table. Columns that repeat a value shrink to next to nothing, IDs and names do not.
+ALWAYS = 256 * MIB
+PER_BYTE = 64
+
+_PIECE = 1 << 16
+_WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96": 12, "BYTE_ARRAY": 8}
+_REPEATING = (
+    pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view,
+    pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view,
+)  # fmt: skip
+
+# What reading a damaged archive or header raises.
+_DAMAGE = (
+    zipfile.BadZipFile, zlib.error, struct.error, EOFError, LookupError, NotImplementedError, OSError, OverflowError,
+    RecursionError, ValueError,
+)  # fmt: skip
+
+
+def archive_size(data: bytes, *, kind: str, source: str = "", most: int = UNPACKED) -> int:
+    """Return how many bytes a zip archive unpacks to. Each member is unpacked a piece at a time, and no piece is kept.
+
+    Parameters
+    ----------
+    data : bytes
+        The archive.
+    kind : str
+        What it should be, for the error: "workbook".
+    source : str
+        The file, for the error.
+    most : int
+        Bytes of all members together.
+
+    Raises
+    ------
+    InputError
+        When it unpacks to more, its members overlap or are not of the size they say, or it is damaged.
+    """
+    try:
+        return _archive_size(data, kind, source, most)
+    except InputError:
+        raise
+    except _DAMAGE as error:
+        raise InputError(f"is no {kind} that can be read ({error})", source=source) from None
+
+
+def _archive_size(data: bytes, kind: str, source: str, most: int) -> int:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = sorted(archive.infolist(), key=lambda member: member.header_offset)
+    if len(members) > MEMBERS:
+        raise InputError(f"holds {len(members):,} files, a {kind} has at most {MEMBERS:,}", source=source)
+    if any(one.header_offset + one.compress_size > other.header_offset for one, other in pairwise(members)):
+        raise zipfile.BadZipFile("its files overlap")
+    left = most if sum(member.file_size for member in members) <= most else -1
+    for member in members:
+        if left >= 0:
+            size = _size(data, member, left)
+            if size <= left and size != member.file_size:
+                raise zipfile.BadZipFile(f"{member.filename} has another size than it says")
+            left -= size
+    if left < 0:
+        raise InputError(
+            f"unpacks to more than {most // MIB:,} MB, too much for a {kind}: split it, by month or company",
+            source=source,
+        )
+    return most - left
+
+
+def _size(data: bytes, member: zipfile.ZipInfo, most: int) -> int:
+    """Return to how many bytes a member unpacks; counting ends when they are more than allowed."""
+    name, extra = struct.unpack_from("<HH", data, member.header_offset + 26)
+    begin = member.header_offset + 30 + name + extra
+    end = begin + member.compress_size
+    if end > len(data):
+        raise zipfile.BadZipFile(f"{member.filename} is cut off")
+    if member.compress_type == zipfile.ZIP_STORED:
+        return member.compress_size
+    if member.compress_type != zipfile.ZIP_DEFLATED:
+        raise zipfile.BadZipFile(f"{member.filename} is compressed in another way than workbooks are")
+    inflate, size = zlib.decompressobj(-zlib.MAX_WBITS), 0
+    for at in range(begin, end, _PIECE):
+        piece = data[at : min(at + _PIECE, end)]
+        while piece and size <= most:
+            size += len(inflate.decompress(piece, MIB))
+            piece = inflate.unconsumed_tail
+    return size
+
+
+def parquet_table(
+    data: bytes, *, kind: str = "Parquet file", source: str = "", nested: bool = False
+) -> tuple[pa.Table, list[str]]:
+    """Return the table of a Parquet file that unpacks to no more than it may, and the columns that were not read.
+
+    Parameters
+    ----------
+    data : bytes
+        The file.
+    kind, source : str
+        For the error: what it should be, and the file.
+    nested : bool
+        Whether columns of lists, structs and maps are read too.
+
+    Raises
+    ------
+    InputError
+        When it unpacks to more than 256 MB and 64 times its own size, or is damaged.
+    """
+    try:
+        return _parquet_table(data, kind, source, nested=nested)
+    except InputError:
+        raise
+    except (pa.ArrowException, *_DAMAGE) as error:
+        why = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InputError(f"is no {kind} that can be read ({why})", source=source) from None
+
+
+def _parquet_table(data: bytes, kind: str, source: str, *, nested: bool) -> tuple[pa.Table, list[str]]:
+    file = pq.ParquetFile(pa.BufferReader(data))
+    left = ALWAYS + PER_BYTE * len(data) - max(_values_size(file.metadata), _pages_size(data, file.metadata))
+    whole = file.schema_arrow
+    schema = pa.schema([field for field in whole if nested or not pa.types.is_nested(field.type)])
+    if left >= 0:
+        # Texts are kept once each until it is known how long all of them are.
+        repeating = [field.name for field in schema if any(is_kind(field.type) for is_kind in _REPEATING)]
+        file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=repeating)
+        table = file.read(columns=None if len(schema) == len(whole) else schema.names)
+        left -= sum(map(_text_size, table.columns))
+    if left < 0:
+        raise InputError(
+            f"unpacks to far more than its {len(data):,} bytes, too much for a {kind}: write it anew from its source",
+            source=source,
+        )
+    columns = [_as_declared(column, field.type) for column, field in zip(table.columns, schema, strict=True)]
+    read = pa.table(columns, names=schema.names)
+    # Bytes that are no text would be met somewhere else.
+    read.validate(full=True)
+    return read, [field.name for field in whole if field not in list(schema)]
+
+
+def _as_declared(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """Return a column without the dictionary it was read with; text that would be a view is text."""
+    if column.type == kind:
+        return column
+    plain = column.cast(column.type.value_type)
+    return plain if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind) else plain.cast(kind)
+
+
+def _chunks(metadata: pq.FileMetaData) -> list[pq.ColumnChunkMetaData]:
+    groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
+    return [group.column(at) for group in groups for at in range(group.num_columns)]
+
+
+def _values_size(metadata: pq.FileMetaData) -> int:
+    """Return how many bytes the values take as columns, texts aside."""
+    leaves = [metadata.schema.column(at) for at in range(metadata.num_columns)]
+    widths = [_WIDTHS.get(leaf.physical_type, leaf.length) for leaf in leaves]
+    groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
+    return sum(
+        width * max(group.column(at).num_values, group.num_rows) for group in groups for at, width in enumerate(widths)
+    )
+
+
+def _pages_size(data: bytes, metadata: pq.FileMetaData) -> int:
+    """Return to how many bytes the pages unpack, by their own headers, which the decompressor goes by."""
+    total, stream = 0, io.BytesIO(data)
+    for chunk in _chunks(metadata):
+        starts = [chunk.data_page_offset, chunk.dictionary_page_offset if chunk.has_dictionary_page else None]
+        at = min(start for start in starts if start)
+        end = at + chunk.total_compressed_size
+        while at < end:
+            stream.seek(at)
+            header = _struct(stream)
+            if min(header[_PACKED], header[_WHOLE]) < 0:
+                raise ValueError("a page has a size below zero")
+            total += header[_WHOLE]
+            at = stream.tell() + header[_PACKED]
+    return total
+
+
+def _text_size(column: pa.ChunkedArray) -> int:
+    if not pa.types.is_dictionary(column.type):
+        return 0
+    return sum(
+        pc.sum(pc.take(pc.cast(pc.binary_length(chunk.dictionary), pa.int64()), chunk.indices)).as_py() or 0
+        for chunk in column.chunks
+    ) + 8 * len(column)
+
+
+# A page's header is a struct of Thrift's compact protocol: numbers of its fields, and kinds of values.
+_WHOLE, _PACKED = 2, 3
+_FLAGS, _INTEGERS, _INT32, _DOUBLE, _BYTES, _LISTS, _MAP, _STRUCT = (1, 2), (4, 5, 6), 5, 7, 8, (9, 10), 11, 12
+
+
+def _struct(stream: io.BytesIO) -> dict[int, int]:
+    """Return the 32-bit integers of a struct by the numbers of their fields."""
+    found: dict[int, int] = {}
+    field = 0
+    while head := stream.read(1)[0]:
+        field = field + (head >> 4) if head >> 4 else _integer(stream)
+        kind = head & 15
+        # A flag of a struct is in its kind.
+        value = None if kind in _FLAGS else _value(stream, kind)
+        if kind == _INT32 and value is not None:
+            found[field] = value
+    return found
+
+
+def _value(stream: io.BytesIO, kind: int) -> int | None:
+    if kind in _INTEGERS:
+        return _integer(stream)
+    if kind == _STRUCT:
+        _struct(stream)
+    elif kind in _LISTS:
+        head = stream.read(1)[0]
+        for _ in range(head >> 4 if head >> 4 < 15 else _length(stream)):  # noqa: PLR2004 - more than fit in four bits
+            _value(stream, head & 15)
+    elif kind == _MAP:
+        raise ValueError("a page has a header of another kind")
+    else:
+        stream.seek(_length(stream) if kind == _BYTES else 8 if kind == _DOUBLE else 1, io.SEEK_CUR)
+    return None
+
+
+def _length(stream: io.BytesIO) -> int:
+    shift = number = 0
+    while True:
+        byte = stream.read(1)[0]
+        number |= (byte & 127) << shift
+        shift += 7
+        if byte < 128 or shift > 63:  # noqa: PLR2004 - seven bits a byte, 64 of a number
+            return number
+
+
+def _integer(stream: io.BytesIO) -> int:
+    number = _length(stream)
+    return (number >> 1) ^ -(number & 1)

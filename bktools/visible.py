@@ -1,0 +1,25 @@
+"""Text from outside as it may be shown: what would steer a terminal or turn the reading order is written out."""
+
+from __future__ import annotations
+
+import re
+
+# Control characters but tab and line end (C0, DEL, C1), the other line ends of Unicode, marks and overrides of the reading
+# direction, and halves of characters. Letters of every script, and what joins them, stay.
+_STEERING = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
+_IN_LINES = re.compile(f"[{_STEERING}]")
+_IN_ONE_LINE = re.compile(rf"[\t\n{_STEERING}]")
+
+
+def visible(text: str) -> str:
+    r"""Return text with control characters and direction marks as escapes, such as \x1b; lines and tabs stay."""
+    return _IN_LINES.sub(_escape, text)
+
+
+def visible_line(text: str) -> str:
+    """Return text as one line: as `visible`, with line ends and tabs escaped too."""
+    return _IN_ONE_LINE.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape", "backslashreplace").decode()

@@ -1,0 +1,111 @@
+"""Cells that hold an error in place of a value never become an empty amount."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import subprocess
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import xlsxwriter
+
+import bktools
+from bktools.errors import InputError
+
+ENTRY = "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
+COMPANY = "6fa459ea-ee8a-4ca4-894e-db77e160355e"
+ERRORS = ["#DIV/0!", "#REF!", "#N/A", "#VALUE!", "#NAME?", "#NUM!", "#NULL!"]
+SAVE = "open the workbook in a spreadsheet and save it"
+
+
+@pytest.fixture
+def book(tmp_path):
+    """Write entries of which the second one's amount, or its note, is a formula with a value as it was saved."""
+
+    def book(formula, value, column="amount"):
+        path = tmp_path / "entries.xlsx"
+        with xlsxwriter.Workbook(path) as made:
+            sheet = made.add_worksheet("Buchungen")
+            sheet.write_row(0, 0, ["Title"])
+            sheet.write_row(2, 0, ["id", "company_id", "amount", "currency", "my note"])
+            for line in (3, 4):
+                sheet.write_row(line, 0, [ENTRY, COMPANY, 12.5, "EUR", "x"])
+            sheet.write_formula(4, {"amount": 2, "my note": 4}[column], formula, None, value)
+        return path
+
+    return book
+
+
+@pytest.mark.parametrize("error", ERRORS)
+def test_an_error_in_a_workbook_is_named(book, error):
+    """The sheet, the cell and the line of an error are told, and how to correct it; a column that is not read may hold one."""
+    with pytest.raises(InputError) as caught:
+        bktools.read_entries(book("=1/0", error))
+    assert str(caught.value).endswith(
+        f"entries.xlsx, line 5: the cell C5 of the sheet 'Buchungen' holds the error {error}: correct its formula and save"
+        " the workbook"
+    )
+    assert len(bktools.read_entries(book("=1/0", error, "my note"))) == 2
+
+
+def test_a_formula_without_a_value_is_named(book):
+    """A program that writes formulas and does not compute them leaves cells that look filled and are empty."""
+    with pytest.raises(
+        InputError, match=rf"cell C5 of the sheet 'Buchungen' holds a formula whose value was not .*{SAVE}"
+    ):
+        bktools.read_entries(book("=1+1", ""))
+    assert bktools.read_entries(book("=1+1", 2))["amount"].astype(str).tolist() == ["12.5", "2.0"]
+
+
+@pytest.mark.skipif(shutil.which("soffice") is None, reason="LibreOffice is not on this machine")
+def test_an_error_in_an_open_document_is_named(book, tmp_path):
+    """LibreOffice's own files say of errors that they are text."""
+    path = book("=1/0", "#DIV/0!")
+    command = ["soffice", f"-env:UserInstallation={(tmp_path / 'profile').as_uri()}", "--headless"]
+    for form in ("ods", "xls"):
+        subprocess.run(
+            [*command, "--convert-to", form, "--outdir", tmp_path, path], check=True, capture_output=True, timeout=100
+        )
+    with pytest.raises(InputError, match=r"line 5: the cell C5 of the sheet 'Buchungen' holds the error #DIV/0!"):
+        bktools.read_entries(tmp_path / "entries.ods")
+    notes = bktools.read_entries(tmp_path / "entries.xls").attrs["bktools"]["notes"]
+    assert any(note.startswith("cells with an error such as #DIV/0! look empty") for note in notes)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_a_number_that_is_none_is_named(tmp_path, value):
+    """NaN and infinity in a Parquet file are no amounts; a null is an empty one."""
+    path = tmp_path / "entries.parquet"
+    table = {"id": [ENTRY] * 3, "company_id": [COMPANY] * 3, "amount": [1.5, None, value], "currency": ["EUR"] * 3}
+    pq.write_table(pa.table(table), path)
+    with pytest.raises(InputError, match=rf"line 4: 'amount' holds {value}: write a null or a number"):
+        bktools.read_entries(path)
+    pq.write_table(pa.table(table | {"amount": [1.5, None, 2.0], "my note": [value] * 3}), path)
+    assert bktools.read_entries(path)["amount"].isna().tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("text", [*ERRORS, "NaN", "inf", "Infinity"])
+def test_an_error_in_a_text_file_is_named(write, text):
+    """A file that a spreadsheet saved as CSV holds errors as text."""
+    path = write(f"id,company_id,amount\n{ENTRY},{COMPANY},1.5\n{ENTRY},{COMPANY},{text}\n")
+    with pytest.raises(InputError, match="line 3: 'amount' must hold amounts"):
+        bktools.read_entries(path)
+
+
+def test_a_broken_chart_is_named(tmp_path):
+    """The readers of charts, accounts and selections tell broken cells too."""
+    path = tmp_path / "chart.xlsx"
+    with xlsxwriter.Workbook(path) as made:
+        sheet = made.add_worksheet("A")
+        sheet.write_row(0, 0, ["id", "code", "name"])
+        sheet.write_row(1, 0, [ENTRY, "0400", "Bank"])
+        sheet.write_formula(2, 0, "=NA()", None, "#N/A")
+        sheet.write_formula(2, 1, "=NA()", None, "#N/A")
+    entries = pd.DataFrame({"id": [ENTRY], "company_id": [COMPANY]})
+    with pytest.raises(InputError, match=r"line 3: the cell A3 .* #N/A: .* \(2 such cells\)"):
+        bktools.read_chart_of_accounts(path)
+    with pytest.raises(InputError, match="line 3: the cell A3 of the sheet 'A' holds the error #N/A"):
+        bktools.compose_export_jobs(entries, selection=path)

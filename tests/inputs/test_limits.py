@@ -1,0 +1,279 @@
+"""Files made to take the machine down: each is refused in one line, soon, and in little memory."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+import time
+import zipfile
+import zlib
+from functools import cache
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import xlsxwriter
+
+from bktools.errors import InputError
+from bktools.export import plan_file
+from bktools.frames.unpacking import archive_size
+from bktools.inputs.chart_of_accounts import read_chart_of_accounts
+from bktools.inputs.file import read_table
+
+MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+
+
+def _xlsx(path, cells, shared=""):
+    """Write a workbook with these cells in place of its own."""
+    made = io.BytesIO()
+    with xlsxwriter.Workbook(made) as book:
+        book.add_worksheet("A").write_string(0, 0, "Code")
+    with zipfile.ZipFile(made) as parts, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in parts.namelist():
+            content = parts.read(name).decode()
+            if name == "xl/worksheets/sheet1.xml":
+                content = re.sub("<sheetData>.*</sheetData>", lambda _: f"<sheetData>{cells}</sheetData>", content)
+            if name == "xl/sharedStrings.xml" and shared:
+                content = f'<sst xmlns="{MAIN}">{shared}</sst>'
+            archive.writestr(name, content)
+    return path
+
+
+def _row(number, *cells):
+    return f'<row r="{number}">{"".join(cells)}</row>'
+
+
+def _text(reference, text):
+    return f'<c r="{reference}" t="inlineStr"><is><t>{text}</t></is></c>'
+
+
+HEAD = _row(1, _text("A1", "Code"), _text("B1", "Name"))
+
+
+def _zeros(size):
+    """Return a deflate stream of zeros without making them, a block at a time."""
+    deflate = zlib.compressobj(9, zlib.DEFLATED, -15)
+    block = deflate.compress(bytes(1 << 24)) + deflate.flush(zlib.Z_FULL_FLUSH)
+    return block * (size >> 24) + deflate.flush()
+
+
+def _archive(path, members, declared=None):
+    """Write a zip archive of deflate streams that says of each member what it is told to."""
+    file, entries = io.BytesIO(), b""
+    for name, (packed, size) in members.items():
+        sizes = struct.pack("<III", 0, len(packed), declared if declared is not None else size)
+        entries += (
+            b"PK\x01\x02"
+            + struct.pack("<6H", 20, 20, 0, 8, 0, 33)
+            + sizes
+            + struct.pack("<5HII", len(name), 0, 0, 0, 0, 0, file.tell())
+            + name.encode()
+        )
+        file.write(b"PK\x03\x04" + struct.pack("<5H", 20, 0, 8, 0, 33) + sizes + struct.pack("<HH", len(name), 0))
+        file.write(name.encode() + packed)
+    end = struct.pack("<4HIIH", 0, 0, len(members), len(members), len(entries), file.tell(), 0)
+    file.write(entries + b"PK\x05\x06" + end)
+    path.write_bytes(file.getvalue())
+    return path
+
+
+def _plan(path, frame=b"", head="{}"):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("plan.json", head)
+        for name in ("batches", "entries", "not_ready"):
+            archive.writestr(f"{name}.parquet", frame)
+    return path
+
+
+def _parquet(column, groups=1, rows=1_000_000, **options):
+    file = io.BytesIO()
+    table = pa.table({"code": column})
+    with pq.ParquetWriter(file, table.schema, compression="zstd", **options) as writer:
+        for _ in range(groups):
+            writer.write_table(table, row_group_size=rows)
+    return file.getvalue()
+
+
+def _repeated_text(size, rows):
+    """A column that says one long text again and again."""
+    return pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), rows), pa.array(["x" * size]))
+
+
+def _sparse(path, size, begin=b"", end=b""):
+    with path.open("wb") as file:
+        file.write(begin)
+        file.truncate(size)
+        file.seek(0, io.SEEK_END)
+        file.write(end)
+    return path
+
+
+@cache
+def _numbers():
+    return _parquet(pa.repeat(pa.scalar(7, pa.int64()), 1_000_000), 40)
+
+
+def _lying_page():
+    """Return a file with pages of 288 MB whose footer tells of a thousand rows."""
+    rows = 36_000_000
+    column = pa.repeat(pa.scalar(0, pa.int64()), rows)
+    file = _parquet(column, rows=rows, use_dictionary=False, data_page_size=1 << 30, write_page_index=False)
+    at = len(file) - 8 - struct.unpack("<I", file[-8:-4])[0]
+    footer = file[at:-8]
+    for number, said in ((rows, 1000), *((size, 8000) for size in range(8 * rows, 8 * rows + 200))):
+        long, short = _varint(number), _varint(said)
+        # As many bytes as before, the last ones of them zeros.
+        padded = bytes(byte | 128 for byte in short) + b"\x80" * (len(long) - len(short) - 1) + b"\x00"
+        footer = footer.replace(long, padded)
+    lying = file[:at] + footer + file[-8:]
+    assert pq.ParquetFile(io.BytesIO(lying)).metadata.num_rows == 1000
+    return lying
+
+
+def _varint(number):
+    number, plain = number << 1, bytearray()
+    while number > 127:
+        plain.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*plain, number])
+
+
+def _true_head(frame):
+    """Return a plan's head that says of its members what they are."""
+    digest = hashlib.sha256(frame).hexdigest()
+    head = {"version": 1, "sha256": {f"{name}.parquet": digest for name in ("batches", "entries", "not_ready")}}
+    return json.dumps({**head, "digest": plan_file._digest(head)})
+
+
+FAR = _row(1_048_576, '<c r="XFD1048576"><v>1</v></c>')
+LARGE = {"xl/workbook.xml": (_zeros(6 << 30), (6 << 30) % (1 << 32))}
+REPEATED = "".join(_row(line, f'<c r="A{line}" t="s"><v>0</v></c>') for line in range(2, 20_000))
+
+HOSTILE = {
+    "far cell.xlsx": (lambda path: _xlsx(path, HEAD + FAR), "takes more memory or time to read"),
+    "far corners.xlsx": (
+        lambda path: _xlsx(path, HEAD + _row(60_000, '<c r="XFD60000"><v>1</v></c>')),
+        "takes more memory or time to read",
+    ),
+    "out of range.xlsx": (
+        lambda path: _xlsx(path, HEAD + _row(2, '<c r="ZZZZ99999999"><v>1</v></c>')),
+        "takes more memory or time to read",
+    ),
+    "repeated text.xlsx": (
+        lambda path: _xlsx(path, HEAD + REPEATED, f"<si><t>{'x' * (1 << 20)}</t></si>"),
+        "takes more memory or time to read",
+    ),
+    "declared.xlsx": (lambda path: _archive(path, LARGE, 0xF0000000), "unpacks to more than 1,024 MB"),
+    "lying.xlsx": (lambda path: _archive(path, LARGE, 100), "unpacks to more than 1,024 MB"),
+    "numbers.parquet": (lambda path: path.write_bytes(_numbers()), "unpacks to far more than its"),
+    "text.parquet": (
+        lambda path: path.write_bytes(_parquet(_repeated_text(1 << 20, 4000))),
+        "unpacks to far more than its",
+    ),
+    "page.parquet": (lambda path: path.write_bytes(_lying_page()), "unpacks to far more than its"),
+    "plan.bkplan": (lambda path: _plan(path, _numbers(), _true_head(_numbers())), "unpacks to far more than its"),
+    "head.bkplan": (lambda path: _plan(path, head=" " * (65 << 20)), "its plan.json is too large"),
+    "archive.bkplan": (lambda path: _archive(path, LARGE, 100), "unpacks to more than 1,024 MB"),
+    "one line.csv": (lambda path: _sparse(path, 2 << 30, b"Code;Name\n"), "line 2: the line has more than 16 MB"),
+    "long.csv": (lambda path: _sparse(path, 3 << 30, b"Code;Name\n"), "has 3,072 MB, 2,048 MB can be read"),
+}
+
+
+READ = """
+import json, resource, sys, time
+from pathlib import Path
+from bktools.errors import BktoolsError
+from bktools.export.plan_file import read_plan
+from bktools.inputs.chart_of_accounts import read_chart_of_accounts
+
+for name in sys.argv[1:]:
+    begin = time.perf_counter()
+    try:
+        (read_plan if name.endswith("plan") else read_chart_of_accounts)(Path(name))
+        said = "read"
+    except BktoolsError as error:
+        said = str(error)
+    most = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    print(json.dumps([Path(name).name, said, round(time.perf_counter() - begin, 2), most >> 10]), flush=True)
+"""
+
+
+def test_bombs_are_refused_in_little_memory(tmp_path):
+    """Every hostile file is one line that says what is wrong; no process takes a gigabyte, whatever a file unpacks to."""
+    paths = []
+    for name, (make, _) in HOSTILE.items():
+        make(tmp_path / name)
+        paths.append(tmp_path / name)
+    done = subprocess.run([sys.executable, "-c", READ, *paths], capture_output=True, text=True, check=True)
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    for name, said, seconds, megabytes in told:
+        print(f"{name}: {seconds} s, {megabytes} MB: {said}")
+    assert [name for name, *_ in told] == list(HOSTILE)
+    for name, said, _, megabytes in told:
+        assert "\n" not in said
+        assert re.search(HOSTILE[name][1], said), (name, said)
+        assert megabytes < 1000, name
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda file: [file.writestr(f"{at}.xml", "") for at in range(10_001)], "holds 10,001 files"),
+        (lambda file: file.writestr("a.xml", bytes(1000)), "unpacks to more than 0 MB"),
+        (lambda file: file.writestr("a.xml", "x", zipfile.ZIP_BZIP2), "compressed in another way"),
+    ],
+)
+def test_an_archive_is_looked_through_first(make, message):
+    """Number of members, their size and how they are packed have limits."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        make(archive)
+    with pytest.raises(InputError, match=message):
+        archive_size(data.getvalue(), kind="workbook", most=999)
+
+
+def test_members_do_not_overlap(tmp_path):
+    """One stream that several members share unpacks once a member."""
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a", bytes(1000))
+        archive.filelist.append(archive.filelist[0])
+    with pytest.raises(InputError, match="its files overlap"):
+        archive_size((tmp_path / "a.zip").read_bytes(), kind="workbook")
+
+
+def test_a_line_and_a_heading_row_have_limits(tmp_path):
+    """A line that is too long is named before the file is read, and so is a row of a million headings."""
+    path = tmp_path / "chart.csv"
+    path.write_text("Code;Name\n1;" + "x" * 3_000_000 + "\n2;y\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"line 2: the line has more than 2 MB"):
+        read_table(path, len, longest_line=2 << 20)
+    with pytest.raises(InputError, match="line 2: a cell has more than 131,072 characters"):
+        read_table(path, len)
+    path.write_text(";".join(map(str, range(1_000_000))) + "\n1;2\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"line 1: 1,000,000 cells: a table has at most 16,384 columns"):
+        read_chart_of_accounts(path)
+    headings = ["Code", "Name", *(f"a heading that is long {at}" for at in range(10_000))]
+    path.write_text(";".join(headings) + "\n1;x" + ";" * 10_000 + "\n", encoding="utf-8")
+    assert read_chart_of_accounts(path)["name"].tolist() == ["x"]
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    """A named pipe that nobody writes to is refused at once."""
+    os.mkfifo(tmp_path / "chart.csv")
+    with pytest.raises(InputError, match="is a device or a pipe, not a file"):
+        read_chart_of_accounts(tmp_path / "chart.csv")
+
+
+def test_an_ordinary_workbook_pays_little(tmp_path):
+    """A small workbook is read in its own process, which is told in seconds."""
+    path = _xlsx(tmp_path / "chart.xlsx", HEAD + _row(2, _text("A2", "0400"), _text("B2", "Bank")))
+    begin = time.perf_counter()
+    for _ in range(3):
+        assert read_chart_of_accounts(path)["code"].tolist() == ["0400"]
+    print(f"a small workbook: {(time.perf_counter() - begin) / 3:.3f} s")

@@ -1,0 +1,105 @@
+"""Parquet files and frames with columns of any type are read right, or refused in one line."""
+
+from __future__ import annotations
+
+import datetime as dt
+import uuid
+from decimal import Decimal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import bktools
+from bktools.errors import InputError
+
+IDS = [str(uuid.UUID(int=number << 64 | 0x4000_8000_0000_0000_0000)) for number in range(1, 4)]
+COMPANY = "6fa459ea-ee8a-4ca4-894e-db77e160355e"
+NATIVE = pa.ExtensionArray.from_storage(pa.uuid(), pa.array([uuid.UUID(one).bytes for one in IDS], pa.binary(16)))
+COMPANIES = pa.ExtensionArray.from_storage(pa.uuid(), pa.array([uuid.UUID(COMPANY).bytes] * 3, pa.binary(16)))
+BASE = {"id": pa.array(IDS), "company_id": pa.array([COMPANY] * 3)}
+MOMENT = dt.datetime(2026, 10, 31, 23, 30, tzinfo=dt.UTC)
+
+READ = {
+    "uuid": {"id": NATIVE, "company_id": COMPANIES},
+    "dictionary": {name: column.dictionary_encode() for name, column in BASE.items()},
+    "view": {name: column.cast(pa.string_view()) for name, column in BASE.items()},
+    "large": {name: column.cast(pa.large_string()) for name, column in BASE.items()},
+}
+BESIDE = {
+    "large_binary": pa.array([b"\xff", None, b"a"], pa.large_binary()),
+    "binary_view": pa.array([b"\xff", None, b"a"], pa.binary_view()),
+    "fixed": pa.array([b"\xff\xfe", None, b"ab"], pa.binary(2)),
+    "list": pa.array([[1], None, []]),
+    "struct": pa.array([{"a": 1}, None, {"a": None}]),
+    "map": pa.array([[("a", 1)], None, []], pa.map_(pa.string(), pa.int64())),
+    "json": pa.ExtensionArray.from_storage(pa.json_(pa.string()), pa.array(["{}", None, "1"])),
+    "half": pa.array([1.5, None, 2], pa.float16()),
+    "duration": pa.array([1, None, 2], pa.duration("s")),
+    "wide": pa.array([Decimal("1" * 60), None, Decimal(1)], pa.decimal256(70, 2)),
+    "null": pa.nulls(3),
+}
+
+
+@pytest.mark.parametrize("kind", READ)
+def test_ids_of_every_type_are_read(tmp_path, kind):
+    """A UUID is the same whether it is text, a dictionary, a view or the format's own type; in files and in frames."""
+    table = pa.table(READ[kind])
+    pq.write_table(table, tmp_path / "entries.parquet")
+    assert bktools.read_entries(tmp_path / "entries.parquet")["id"].tolist() == IDS
+    assert bktools.compose_export_jobs(table).entries["id"].tolist() == IDS
+
+
+@pytest.mark.parametrize("store_schema", [True, False], ids=["Arrow", "plain"])
+def test_another_writer_s_uuids_are_read(tmp_path, store_schema):
+    """The format's own UUID is known without Arrow's schema, as other programs write it."""
+    with pq.ParquetWriter(tmp_path / "a.parquet", pa.table(READ["uuid"]).schema, store_schema=store_schema) as writer:
+        writer.write_table(pa.table(READ["uuid"]))
+    assert bktools.read_entries(tmp_path / "a.parquet")["company_id"].tolist() == [COMPANY] * 3
+
+
+@pytest.mark.parametrize("kind", BESIDE)
+def test_columns_of_every_type_may_stand_beside(tmp_path, kind):
+    """A column that is not read is no obstacle, in a file, a frame of entries, and a chart."""
+    table = pa.table({**BASE, "beside": BESIDE[kind]})
+    pq.write_table(table, tmp_path / "entries.parquet")
+    assert bktools.read_entries(tmp_path / "entries.parquet")["id"].tolist() == IDS
+    if kind != "wide":
+        assert bktools.compose_export_jobs(table).entries["id"].tolist() == IDS
+
+
+def test_times_keep_their_calendar_day(tmp_path):
+    """A time with a zone is the day that its zone shows."""
+    for zone, day in (("UTC", 31), ("Europe/Berlin", 1), ("America/New_York", 31)):
+        pq.write_table(
+            pa.table({**BASE, "date": pa.array([MOMENT] * 3, pa.timestamp("us", zone))}), tmp_path / "a.parquet"
+        )
+        assert set(bktools.read_entries(tmp_path / "a.parquet")["date"].dt.day) == {day}
+
+
+REFUSED = {
+    "bytes": pa.array([uuid.UUID(one).bytes for one in IDS], pa.binary(16)),
+    "lists": pa.array([[one] for one in IDS]),
+    "structs": pa.array([{"a": one} for one in IDS]),
+    "union": pa.UnionArray.from_sparse(pa.array([0] * 3, pa.int8()), [pa.array(IDS)]),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_is_no_text_is_refused(tmp_path, kind):
+    """IDs that are no text are one line that names the column, in frames and in files."""
+    table = pa.table({**BASE, "id": REFUSED[kind]})
+    with pytest.raises(InputError, match="the column id of the entries holds"):
+        bktools.compose_export_jobs(table)
+    if kind != "union":
+        pq.write_table(table, tmp_path / "a.parquet")
+        with pytest.raises(InputError, match="no column is the id"):
+            bktools.read_entries(tmp_path / "a.parquet")
+
+
+def test_runs_and_wide_decimals_of_frames():
+    """Runs are rows; more digits than can be added exactly are refused by name."""
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([3], pa.int32()), pa.array([COMPANY]))
+    assert len(bktools.compose_export_jobs(pa.table({**BASE, "company_id": runs})).entries) == 3
+    with pytest.raises(InputError, match=r"the column beside of the entries holds decimal256\(70, 2\)"):
+        bktools.compose_export_jobs(pa.table({**BASE, "beside": BESIDE["wide"]}))
