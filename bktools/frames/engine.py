@@ -56,7 +56,7 @@ def scannable(frame: Any, name: str = "frame", columns: Collection[str] | None =
     Examples
     --------
     >>> import pandas as pd
-    >>> with engine(accounts=scannable(pd.DataFrame({"code": ["0400", None]}))) as connection:
+    >>> with engine("example", accounts=scannable(pd.DataFrame({"code": ["0400", None]}))) as connection:
     ...     connection.execute("SELECT code FROM accounts WHERE code IS NOT NULL").fetchall()
     [('0400',)]
     """
@@ -78,11 +78,13 @@ def scannable(frame: Any, name: str = "frame", columns: Collection[str] | None =
 
 
 @contextlib.contextmanager
-def engine(**frames: Scannable) -> Iterator[duckdb.DuckDBPyConnection]:
+def engine(task: str, /, **frames: Scannable) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open DuckDB over frames, each a view of the name it is given by; closed at the end of the block.
 
     Parameters
     ----------
+    task : str
+        What the block does, for the error: "reconcile_accounts".
     **frames : pyarrow.Table or pyarrow.dataset.Dataset
         As `scannable` returns them.
 
@@ -94,7 +96,7 @@ def engine(**frames: Scannable) -> Iterator[duckdb.DuckDBPyConnection]:
     # What does not fit in memory goes to a folder of its own, which nobody else can read.
     with (
         tempfile.TemporaryDirectory(prefix="bktools-") as folder,
-        engine_errors(", ".join(frames)),
+        engine_errors(task),
         duckdb.connect(":memory:", config={"temp_directory": folder, **SETTINGS}) as connection,
     ):
         # DuckDB draws a bar into the terminal or notebook of whoever imported it when a query takes two seconds.
@@ -105,19 +107,19 @@ def engine(**frames: Scannable) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 @contextlib.contextmanager
-def engine_errors(names: str) -> Iterator[None]:
-    """Raise what DuckDB says of memory and disk as an error of bktools, in one line; `names` are the frames."""
+def engine_errors(task: str) -> Iterator[None]:
+    """Raise what DuckDB says of memory and disk as an error of bktools, in one line."""
     try:
         yield
     except duckdb.OutOfMemoryException as error:
         raise OutOfMemoryError(
-            f"not enough memory for {names} ({_first_line(error)}): close other programs and notebooks, or hand over "
-            "fewer rows, such as one company at a time; nothing was changed"
+            f"{task} needs more memory than there is ({_first_line(error)}): close other programs and notebooks, or "
+            "hand over fewer rows, such as one company at a time; nothing was changed"
         ) from None
     except duckdb.IOException as error:
         raise StorageError(
-            f"the disk failed while {names} were read ({_first_line(error)}): free some space in "
-            f"{tempfile.gettempdir()} and run it again; nothing was changed"
+            f"{task} could not use the disk ({_first_line(error)}): free some space in {tempfile.gettempdir()} and run "
+            "it again; nothing was changed"
         ) from None
 
 

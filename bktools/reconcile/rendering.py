@@ -8,7 +8,7 @@ import pandas as pd
 
 from bktools import views
 from bktools.figures import axes_for
-from bktools.reconcile.findings import SEVERITIES
+from bktools.reconcile.checks import SEVERITIES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,6 +18,16 @@ LOOKS = {"error": ("#D55E00", ""), "warning": ("#E69F00", "//"), "info": ("#56B4
 # Named by text and shape, not by colour, so that it reads in light and dark.
 WORDS = {"action: none": "with nothing to do"}
 MARKS = {"error": "✖", "warning": "▲", "info": "●"}
+
+
+def summarised(findings: pd.DataFrame, actions: pd.DataFrame) -> pd.DataFrame:
+    """Return how many findings each check has, the most severe first, and how many accounts each verb."""
+    checks = findings.groupby(["check", "severity"]).size().rename("count").reset_index()
+    verbs = actions.groupby("action").size().rename("count").reset_index()
+    verbs = pd.DataFrame({"check": "action: " + verbs["action"], "severity": "", "count": verbs["count"]})
+    rows = pd.concat([checks, verbs]).astype({"check": "str", "severity": "str", "count": "int64"})
+    rank = rows["severity"].map({name: place for place, name in enumerate((*SEVERITIES, ""))})
+    return rows.assign(rank=rank).sort_values(["rank", "check"], ignore_index=True)[["check", "severity", "count"]]
 
 
 def text(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame) -> str:

@@ -1,0 +1,353 @@
+"""The tables that the checks look at, each one query over the frames.
+
+`accounts` has a row for each account that something is to be said about, `coverage` one for each category. Accounts are
+matched on external ID within a company, to the letter, and on nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+
+import duckdb
+import pyarrow as pa
+
+from bktools.contract.accounts import LONGEST_TEXT
+from bktools.frames.engine import Scannable, engine
+from bktools.frames.schema import KNOWN_STATES
+from bktools.reconcile import inputs
+from bktools.reconcile.checks import findings
+from bktools.reconcile.verbs import THE_SAME, decided
+
+# What a spreadsheet or a person may add to a text without anybody seeing it. Spelled out: RE2's \s is ASCII alone.
+BLANKS = "[ \t\n\x0b\x0c\r\u0085\u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]+"
+
+# Words of the queries below, of the checks and of the verbs.
+MACROS = f"""
+CREATE MACRO is_empty(value) AS coalesce(value = '', true);
+CREATE MACRO is_long(value) AS coalesce(length(value) > {LONGEST_TEXT}, false);
+CREATE MACRO is_known(state) AS state IN {KNOWN_STATES};
+CREATE MACRO without_blanks(value) AS lower(regexp_replace(value, '{BLANKS}', '', 'g'));
+CREATE MACRO without_zeros(value) AS ltrim(value, '0');
+CREATE MACRO shown(value) AS coalesce('"' || value || '"', 'nothing');
+CREATE MACRO counted(number, noun) AS format('{{:,}} {{}}{{}}', number, noun, if(number = 1, '', 's'));
+CREATE MACRO named(code, external_id, name) AS concat_ws(' ', coalesce(code, external_id), name);
+"""
+
+# A company's ID is long and on every row: rows are joined on its number. The same UUID in capitals is the same company.
+# Rows of a chart without a company are of the only one there is.
+COMPANIES = """
+CREATE TABLE companies AS
+SELECT spelling, company_id, dense_rank() OVER (ORDER BY company_id) AS company
+FROM (
+    SELECT spelling, coalesce(lower(spelling), min(lower(spelling)) OVER ()) AS company_id
+    FROM (
+        SELECT company_id AS spelling FROM given_chart
+        UNION SELECT company_id FROM given_accounts
+        UNION SELECT company_id FROM given_categories
+    )
+);
+"""
+
+VIEWS = """
+CREATE VIEW chart AS
+SELECT given.* EXCLUDE company_id, company, companies.company_id
+FROM given_chart AS given JOIN companies ON given.company_id IS NOT DISTINCT FROM spelling;
+
+CREATE VIEW known AS
+SELECT given.* EXCLUDE company_id, company, companies.company_id
+FROM given_accounts AS given JOIN companies ON given.company_id = spelling
+WHERE is_known(state);
+
+CREATE VIEW categories AS
+SELECT given.* EXCLUDE company_id, company, companies.company_id
+FROM given_categories AS given JOIN companies ON given.company_id = spelling;
+
+CREATE VIEW unused_accounts AS
+SELECT company_id, external_id, id AS account_id, code, name
+FROM known
+SEMI JOIN (SELECT DISTINCT company FROM categories) AS asked ON known.company = asked.company
+ANTI JOIN categories ON known.company = categories.company AND known.id = categories.account_id
+WHERE id IS NOT NULL AND archived IS NOT true;
+"""
+
+CHARTS = """
+CREATE TABLE charts AS
+SELECT
+    company,
+    company_id,
+    NULL AS external_id,
+    NULL AS account_id,
+    NULL AS category_id,
+    min(length(code)) FILTER (regexp_full_match(code, '[0-9]+')) AS shortest,
+    max(length(code)) FILTER (regexp_full_match(code, '[0-9]+')) AS longest,
+    bool_or(code LIKE '0%') FILTER (regexp_full_match(code, '[0-9]+')) AS has_zeros
+FROM chart
+GROUP BY ALL;
+"""
+
+# External IDs that one side has several times, with how many rows each side has. Hashes are counted first: they are
+# a third of the work, and what shares one is few.
+DOUBLED = """
+CREATE TABLE doubled AS
+WITH
+    keys AS (
+        SELECT 'chart' AS side, company, external_id FROM chart WHERE NOT is_empty(external_id)
+        UNION ALL
+        SELECT 'service' AS side, company, external_id FROM known WHERE NOT is_empty(external_id)
+    ),
+    suspects AS (
+        SELECT hash(company, external_id) AS digest
+        FROM keys
+        GROUP BY side, digest
+        HAVING count(*) > 1
+    )
+SELECT
+    company,
+    external_id,
+    count(*) FILTER (side = 'chart') AS chart_rows,
+    count(*) FILTER (side = 'service') AS service_rows
+FROM keys
+SEMI JOIN suspects ON hash(company, external_id) = digest
+GROUP BY company, external_id
+HAVING chart_rows > 1 OR service_rows > 1;
+"""
+
+# A difference counts where both sides were given the column and the service's side is known.
+DIFFERENCES: Mapping[str, tuple[str, str]] = {
+    # The service always has a name and a flag, so a missing one is unknown, not different.
+    "name_differs": ("name", "service.name IS NOT NULL"),
+    "archived_differs": ("archived", "service.archived IS NOT NULL"),
+    # These may be missing in the service. A list that was imported may have no column for what the service has.
+    "code_differs": ("code", "(told OR service.code IS NOT NULL)"),
+    "tax_code_differs": ("tax_code_external_id", "(told OR service.tax_code_external_id IS NOT NULL)"),
+}
+
+PAIRS = """
+CREATE VIEW pairs AS
+SELECT
+    coalesce(erp.company, service.company) AS company,
+    coalesce(erp.external_id, service.external_id) AS external_id,
+    erp.company IS NOT NULL AS in_chart,
+    service.company IS NOT NULL AS in_service,
+    erp.name AS erp_name,
+    erp.code AS erp_code,
+    erp.archived AS erp_archived,
+    erp.tax_code_external_id AS erp_tax,
+    service.id AS account_id,
+    service.name,
+    service.code,
+    service.archived,
+    service.tax_code_external_id AS tax,
+    service.id IS NOT NULL AND service.state <> 'IMPORTED' AS told,
+    {differences},
+    coalesce(
+        NOT in_chart OR NOT in_service OR erp_name IS NULL OR account_id IS NULL OR {flags}
+        OR is_long(erp.external_id) OR is_long(erp_name) OR is_long(erp_code),
+        false
+    ) AS is_remarkable
+FROM (FROM chart WHERE NOT is_empty(external_id)) AS erp
+FULL JOIN (FROM known WHERE NOT is_empty(external_id)) AS service
+    ON erp.company = service.company AND erp.external_id = service.external_id;
+"""
+
+# The pairs that something is to be said about: among a million accounts, a few. What an account on one side alone is
+# like on the other side is the first such external ID. What is ambiguous has no values.
+ACCOUNTS = f"""
+CREATE TABLE accounts AS
+WITH
+    remarkable AS (
+        SELECT *, 1 AS chart_rows, 1 AS service_rows FROM pairs ANTI JOIN doubled USING (company, external_id)
+        WHERE is_remarkable
+        UNION ALL BY NAME
+        SELECT *, chart_rows > 0 AS in_chart, service_rows > 0 AS in_service FROM doubled
+    ),
+    sided AS (
+        SELECT
+            remarkable.*,
+            ids.company_id,
+            charts.company IS NOT NULL AS is_charted,
+            in_chart AND NOT in_service AS is_new,
+            in_service AND NOT in_chart AND is_charted AS is_gone,
+            chart_rows <= 1 AND service_rows <= 1 AS is_single
+        FROM remarkable
+        JOIN (SELECT DISTINCT company, company_id FROM companies) AS ids USING (company)
+        LEFT JOIN charts USING (company)
+    ),
+    likened AS (
+        SELECT
+            *,
+            CASE
+                WHEN is_new THEN min(external_id) FILTER (is_gone) OVER without_blanks
+                WHEN is_gone THEN min(external_id) FILTER (is_new) OVER without_blanks
+            END AS looks_like,
+            CASE
+                WHEN is_new THEN min(external_id) FILTER (is_gone) OVER without_zeros
+                WHEN is_gone THEN min(external_id) FILTER (is_new) OVER without_zeros
+            END AS zeros_like
+        FROM sided
+        WINDOW
+            without_blanks AS (PARTITION BY company, without_blanks(external_id)),
+            without_zeros AS (PARTITION BY company, without_zeros(external_id))
+    )
+SELECT
+    *,
+    NULL AS category_id,
+    named(erp_code, external_id, erp_name) AS erp_account,
+    named(code, external_id, name) AS service_account,
+    {decided(1)} AS action,
+    {decided(2)} AS why
+FROM likened;
+"""
+
+COVERAGE = """
+CREATE TABLE coverage AS
+WITH
+    named_accounts AS (
+        SELECT
+            company,
+            id AS account_id,
+            min(external_id) AS external_id,
+            min(name) AS account_name,
+            min(code) AS account_code,
+            bool_or(archived) AS is_archived
+        FROM known
+        SEMI JOIN categories ON known.company = categories.company AND known.id = categories.account_id
+        GROUP BY ALL
+    ),
+    taxes AS (
+        SELECT company, external_id, min(tax_code_external_id) AS erp_tax
+        FROM chart
+        SEMI JOIN named_accounts USING (company, external_id)
+        WHERE NOT is_empty(external_id)
+        GROUP BY ALL
+        HAVING count(*) = 1
+    )
+SELECT
+    categories.id AS category_id,
+    company,
+    categories.company_id,
+    categories.name,
+    categories.archived,
+    account_id,
+    external_id,
+    account_name,
+    tax_code_id,
+    CASE
+        WHEN is_empty(account_id) THEN 'no_account'
+        WHEN external_id IS NULL THEN 'unknown_account'
+        WHEN is_archived THEN 'archived_account'
+        WHEN is_gone OR action = 'archive' THEN 'to_be_archived_account'
+        ELSE 'covered'
+    END AS state,
+    action AS account_action,
+    erp_tax,
+    min(erp_tax) OVER (PARTITION BY company, tax_code_id) AS first_tax,
+    max(erp_tax) OVER (PARTITION BY company, tax_code_id) AS last_tax,
+    count(*) OVER (PARTITION BY company, categories.name) AS of_this_name,
+    named(account_code, external_id, account_name) AS account,
+    concat('category ', coalesce(categories.name, category_id)) AS category
+FROM categories
+LEFT JOIN named_accounts USING (company, account_id)
+LEFT JOIN taxes USING (company, external_id)
+LEFT JOIN (SELECT company, external_id, is_gone, action FROM accounts) AS judged USING (company, external_id);
+"""
+
+# What a few checks look at beside accounts and coverage.
+SUBJECTS = """
+CREATE VIEW unidentified_chart AS
+SELECT company_id, external_id, NULL AS account_id, NULL AS category_id, named(code, 'an account', name) AS account
+FROM chart WHERE is_empty(external_id);
+
+CREATE VIEW unidentified_accounts AS
+SELECT company_id, external_id, NULL AS account_id, NULL AS category_id, named(code, 'an account', name) AS account
+FROM known WHERE is_empty(external_id);
+
+CREATE VIEW unused AS
+SELECT company_id, NULL AS external_id, NULL AS account_id, NULL AS category_id, count(*) AS rows
+FROM unused_accounts GROUP BY company_id;
+
+CREATE VIEW uncharted AS
+SELECT company_id, NULL AS external_id, NULL AS account_id, NULL AS category_id, count(*) AS rows
+FROM accounts WHERE NOT is_charted GROUP BY company_id;
+"""
+
+ACTIONS = f"""
+SELECT
+    company_id, external_id, account_id, action, why,
+    if(in_chart, erp_name, name) AS name,
+    if(in_chart, erp_code, code) AS code,
+    if(in_chart, erp_archived, archived) AS archived,
+    if(in_chart, erp_tax, tax) AS tax_code_external_id
+FROM accounts
+UNION ALL
+SELECT company_id, external_id, account_id, 'none', '{THE_SAME}', erp_name, erp_code, erp_archived, erp_tax
+FROM pairs
+ANTI JOIN doubled USING (company, external_id)
+JOIN (SELECT DISTINCT company, company_id FROM companies) USING (company)
+WHERE NOT is_remarkable
+UNION ALL
+SELECT company_id, external_id, NULL, 'none', 'the external ID is empty', name, code, archived, tax_code_external_id
+FROM chart
+WHERE is_empty(external_id)
+ORDER BY company_id, external_id NULLS FIRST, code NULLS FIRST, name NULLS FIRST
+"""
+
+RESULTS: Mapping[str, str] = {
+    "findings": findings(),
+    "coverage": """
+        SELECT category_id, company_id, name, archived, account_id, external_id, account_name, tax_code_id, state
+        FROM coverage
+        ORDER BY company_id, name NULLS FIRST, category_id
+    """,
+    "actions": ACTIONS,
+    "unused_accounts": "FROM unused_accounts ORDER BY ALL NULLS FIRST",
+}
+
+
+def results(frames: Mapping[str, Scannable], *names: str) -> list[pa.Table]:
+    """Return the named tables of RESULTS, for frames as `inputs.read` returns them."""
+    with engine("reconcile_accounts", **{f"{noun}_frame": frame for noun, frame in frames.items()}) as connection:
+        connection.execute(MACROS)
+        for noun, frame in frames.items():
+            columns = ", ".join(_column(name, frame.schema) for name in inputs.USED[noun])
+            connection.execute(f"CREATE VIEW given_{noun} AS SELECT {columns} FROM {noun}_frame")
+        _check_gaps(connection)
+        connection.execute(COMPANIES)
+        _check_companies(connection)
+        connection.execute(VIEWS + CHARTS + DOUBLED + _pairs(frames) + ACCOUNTS + COVERAGE + SUBJECTS)
+        return [connection.sql(RESULTS[name]).to_arrow_table() for name in names]
+
+
+def _column(name: str, columns: pa.Schema) -> str:
+    kind = "BOOLEAN" if name == "archived" else "VARCHAR"
+    return f"CAST({name if name in columns.names else 'NULL'} AS {kind}) AS {name}"
+
+
+def _check_gaps(connection: duckdb.DuckDBPyConnection) -> None:
+    counts = [
+        f"SELECT '{noun}', '{name}', count(*) - count({name}) FROM given_{noun}"
+        for noun, names in inputs.FILLED.items()
+        for name in names
+    ]
+    rows = connection.execute(" UNION ALL ".join(counts)).fetchall()
+    inputs.check_gaps({(noun, name): count for noun, name, count in rows})
+
+
+def _check_companies(connection: duckdb.DuckDBPyConnection) -> None:
+    query = "SELECT count(*) - count(spelling), count(DISTINCT lower(spelling)) FROM companies"
+    nameless, companies = connection.execute(query).fetchall()[0]
+    if nameless:
+        inputs.check_companies(companies)
+
+
+def _pairs(frames: Mapping[str, Scannable]) -> str:
+    """Return PAIRS, comparing what both sides were given."""
+    both = set(frames["chart"].schema.names) & set(frames["accounts"].schema.names)
+    differences = [
+        f"in_chart AND in_service AND {known} AND erp.{field} IS DISTINCT FROM service.{field} AS {flag}"
+        if field in both
+        else f"false AS {flag}"
+        for flag, (field, known) in DIFFERENCES.items()
+    ]
+    return PAIRS.format(differences=", ".join(differences), flags=" OR ".join(DIFFERENCES))
