@@ -3,28 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 
 from bktools.contract.accounts import LONGEST_TEXT
 from bktools.reconcile.text import quoted, sql
 
 # error: an export under it will fail, or money could be misbooked. warning: a person should act. info: good to know.
 SEVERITIES = ("error", "warning", "info")
-
-FINDING_COLUMNS = (
-    "check",
-    "severity",
-    "action",
-    "company_id",
-    "external_id",
-    "account_id",
-    "category_id",
-    "field",
-    "erp_value",
-    "service_value",
-    "message",
-)
-
 
 @dataclasses.dataclass(frozen=True)
 class Check:
@@ -339,17 +323,8 @@ CHECKS: tuple[Check, ...] = (
 )
 
 
-def findings(checks: Sequence[Check] = CHECKS) -> str:
-    """Return the query of all findings, most severe first, in an order that depends on nothing but their content."""
-    order = ("company_id", "external_id", "category_id", "account_id", "field", "erp_value", "message")
-    return f"""
-        SELECT {", ".join(f'"{name}"' for name in FINDING_COLUMNS)}
-        FROM ({" UNION ALL ".join(map(_found, checks))})
-        ORDER BY list_position({list(SEVERITIES)}, severity), "check", {", ".join(f"{name} NULLS FIRST" for name in order)}
-    """
-
-
 def _found(check: Check) -> str:
+    """Return the query of the rows that break a check."""
     columns = {
         "check": quoted(check.name),
         "severity": sql(check.severity),
@@ -358,8 +333,20 @@ def _found(check: Check) -> str:
         "field": sql(check.field),
         "erp_value": sql(check.erp_value),
         "service_value": sql(check.service_value),
-        # One line, whatever line breaks the names have.
-        "message": rf"regexp_replace({sql(check.message)}, '[\r\n\t]+', ' ', 'g')",
+        "message": sql(check.message),
     }
-    listed = ", ".join(f'{expression} AS "{name}"' for name, expression in columns.items())
+    listed = ", ".join(f'{value} AS "{name}"' for name, value in columns.items())
     return f"SELECT {listed} FROM {check.table} WHERE {check.where}"
+
+
+FOUND = " UNION ALL ".join(map(_found, CHECKS))
+
+# Most severe first, in an order that depends on nothing but their content. One line each, whatever line breaks the
+# names have.
+FINDINGS = f"""
+SELECT * EXCLUDE message, regexp_replace(message, '[\\r\\n\\t]+', ' ', 'g') AS message
+FROM ({FOUND})
+ORDER BY
+    list_position({list(SEVERITIES)}, severity), "check", company_id, external_id NULLS FIRST, category_id NULLS FIRST,
+    account_id NULLS FIRST, field NULLS FIRST, erp_value NULLS FIRST, message
+"""

@@ -3,20 +3,72 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
+from bktools.frames.engine import Scannable
 from bktools.frames.schema import to_pandas
-from bktools.reconcile import inputs, tables
+from bktools.reconcile import cluster, inputs, tables
 from bktools.reconcile.reconciliation import Reconciliation
 
 
 def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconciliation:
-    frames = inputs.read({"chart": chart, "accounts": accounts, "categories": categories})
+    """Compare the ERP's chart of accounts with the accounts and categories of the service.
+
+    The ERP is the source of truth. Accounts are matched on external ID within a company, to the letter, never on name
+    or code.
+
+    Parameters
+    ----------
+    chart : DataFrame
+        Chart of accounts: external_id, code, name, archived; optional tax_code_external_id and company_id. Rows
+        without a company are of the one company that the other frames are of.
+    accounts : DataFrame
+        Accounts known here: company_id, external_id, state; optional id, name, code, archived, tax_code_external_id.
+    categories : DataFrame
+        Categories: id, company_id, name, archived; optional account_id, tax_code_id.
+
+    Each is a pandas, pyarrow, Polars, DuckDB or PySpark frame, or the path of a Parquet file. None is changed.
+
+    Returns
+    -------
+    Reconciliation
+        With pandas DataFrames. With PySpark frames that have not run, where one of PySpark was given: workers run the
+        same queries, a company at a time.
+
+    Raises
+    ------
+    ArgumentError
+        When a frame is of another kind, or the chart does not say its company and there is not exactly one.
+    InputError
+        When a required column is missing, of the wrong type or has gaps, or a file cannot be read.
+    OutOfMemoryError, StorageError
+        When the frames need more memory, or more room on disk, than there is.
+
+    Notes
+    -----
+    The interface, sections 2.1 and 2.4. It can only create accounts; the other verbs are for a person to do.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> company = "123e4567-e89b-42d3-a456-426614174000"
+    >>> chart = pd.DataFrame({"external_id": ["1200"], "code": ["1200"], "name": ["Bank"], "archived": [False]})
+    >>> accounts = pd.DataFrame({"company_id": [], "external_id": [], "state": []}, dtype="str")
+    >>> categories = pd.DataFrame({"id": ["c1"], "company_id": [company], "name": ["Fees"], "archived": [False]})
+    >>> result = reconcile_accounts(chart, accounts, categories)
+    >>> result.findings["message"].tolist()[1]
+    '1200 Bank is in the chart and not in the service: create it (bktools accounts create)'
+    """
+    given = {"chart": chart, "accounts": accounts, "categories": categories}
+    if any(cluster.is_spark(frame) for frame in given.values()):
+        return cluster.reconcile(given)
+    frames = inputs.read(given)
     findings, coverage = tables.results(frames, "findings", "coverage")
-    return Reconciliation(to_pandas(findings), to_pandas(coverage), functools.partial(_later, frames))
+    return Reconciliation(to_pandas(findings), to_pandas(coverage), functools.partial(_listed, frames))
 
 
-def _later(frames, name) -> pd.DataFrame:
+def _listed(frames: Mapping[str, Scannable], name: str) -> pd.DataFrame:
     return to_pandas(*tables.results(frames, name))

@@ -81,7 +81,7 @@ class Reconciliation:
 
         Verbs have check "action: create" and so on, and no severity.
         """
-        return rendering.summarised(in_pandas(self.findings), in_pandas(self.actions))
+        return rendering.summarised(in_pandas(self._listed("summary")))
 
     @functools.cached_property
     def suggestions(self) -> pd.DataFrame:
@@ -124,7 +124,7 @@ class Reconciliation:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the tables for pickle and copy, those listed when asked among them: the frames stay in their process."""
-        listed = {name: getattr(self, name) for name in ("actions", "unused_accounts")}
+        listed = {name: getattr(self, name) for name in ("actions", "unused_accounts", "summary")}
         return self.__dict__ | listed | {"_listed": None}
 
     def __repr__(self) -> str:

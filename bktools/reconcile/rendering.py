@@ -20,12 +20,9 @@ WORDS = {"action: none": "with nothing to do"}
 MARKS = {"error": "✖", "warning": "▲", "info": "●"}
 
 
-def summarised(findings: pd.DataFrame, actions: pd.DataFrame) -> pd.DataFrame:
-    """Return how many findings each check has, the most severe first, and how many accounts each verb."""
-    checks = findings.groupby(["check", "severity"]).size().rename("count").reset_index()
-    verbs = actions.groupby("action").size().rename("count").reset_index()
-    verbs = pd.DataFrame({"check": "action: " + verbs["action"], "severity": "", "count": verbs["count"]})
-    rows = pd.concat([checks, verbs]).astype({"check": "str", "severity": "str", "count": "int64"})
+def summarised(counts: pd.DataFrame) -> pd.DataFrame:
+    """Return counts of each check and verb, which may be of one company each, as counts of all; most severe first."""
+    rows = counts.groupby(["severity", "check"], as_index=False)["count"].sum()
     rank = rows["severity"].map({name: place for place, name in enumerate((*SEVERITIES, ""))})
     return rows.assign(rank=rank).sort_values(["rank", "check"], ignore_index=True)[["check", "severity", "count"]]
 

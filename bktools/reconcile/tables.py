@@ -16,7 +16,7 @@ from bktools.contract.accounts import LONGEST_TEXT
 from bktools.frames.engine import Scannable, engine
 from bktools.frames.schema import KNOWN_STATES
 from bktools.reconcile import inputs
-from bktools.reconcile.checks import findings
+from bktools.reconcile.checks import FINDINGS, FOUND
 from bktools.reconcile.verbs import THE_SAME, decided
 
 # What a spreadsheet or a person may add to a text without anybody seeing it. Spelled out: RE2's \s is ASCII alone.
@@ -26,6 +26,7 @@ BLANKS = "[ \t\n\x0b\x0c\r\u0085\u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205
 MACROS = f"""
 CREATE MACRO is_empty(value) AS coalesce(value = '', true);
 CREATE MACRO is_long(value) AS coalesce(length(value) > {LONGEST_TEXT}, false);
+CREATE MACRO is_number(value) AS value <> '' AND value NOT GLOB '*[!0-9]*';
 CREATE MACRO is_known(state) AS state IN {KNOWN_STATES};
 CREATE MACRO without_blanks(value) AS lower(regexp_replace(value, '{BLANKS}', '', 'g'));
 CREATE MACRO without_zeros(value) AS ltrim(value, '0');
@@ -79,38 +80,32 @@ SELECT
     NULL AS external_id,
     NULL AS account_id,
     NULL AS category_id,
-    min(length(code)) FILTER (regexp_full_match(code, '[0-9]+')) AS shortest,
-    max(length(code)) FILTER (regexp_full_match(code, '[0-9]+')) AS longest,
-    bool_or(code LIKE '0%') FILTER (regexp_full_match(code, '[0-9]+')) AS has_zeros
+    min(length(code)) FILTER (is_number(code)) AS shortest,
+    max(length(code)) FILTER (is_number(code)) AS longest,
+    bool_or(code LIKE '0%') FILTER (is_number(code)) AS has_zeros
 FROM chart
 GROUP BY ALL;
 """
 
-# External IDs that one side has several times, with how many rows each side has. Hashes are counted first: they are
-# a third of the work, and what shares one is few.
+# External IDs that one side has several times, with how many rows each side has.
 DOUBLED = """
 CREATE TABLE doubled AS
 WITH
-    keys AS (
-        SELECT 'chart' AS side, company, external_id FROM chart WHERE NOT is_empty(external_id)
-        UNION ALL
-        SELECT 'service' AS side, company, external_id FROM known WHERE NOT is_empty(external_id)
+    chart_keys AS (SELECT company, external_id FROM chart WHERE NOT is_empty(external_id)),
+    known_keys AS (SELECT company, external_id FROM known WHERE NOT is_empty(external_id)),
+    several AS (
+        FROM chart_keys GROUP BY ALL HAVING count(*) > 1
+        UNION
+        FROM known_keys GROUP BY ALL HAVING count(*) > 1
     ),
-    suspects AS (
-        SELECT hash(company, external_id) AS digest
-        FROM keys
-        GROUP BY side, digest
-        HAVING count(*) > 1
+    counted AS (
+        SELECT *, 1 AS chart_rows, 0 AS service_rows FROM chart_keys SEMI JOIN several USING (company, external_id)
+        UNION ALL
+        SELECT *, 0, 1 FROM known_keys SEMI JOIN several USING (company, external_id)
     )
-SELECT
-    company,
-    external_id,
-    count(*) FILTER (side = 'chart') AS chart_rows,
-    count(*) FILTER (side = 'service') AS service_rows
-FROM keys
-SEMI JOIN suspects ON hash(company, external_id) = digest
-GROUP BY company, external_id
-HAVING chart_rows > 1 OR service_rows > 1;
+SELECT company, external_id, sum(chart_rows) AS chart_rows, sum(service_rows) AS service_rows
+FROM counted
+GROUP BY ALL;
 """
 
 # A difference counts where both sides were given the column and the service's side is known.
@@ -290,17 +285,26 @@ UNION ALL
 SELECT company_id, external_id, NULL, 'none', 'the external ID is empty', name, code, archived, tax_code_external_id
 FROM chart
 WHERE is_empty(external_id)
-ORDER BY company_id, external_id NULLS FIRST, code NULLS FIRST, name NULLS FIRST
+"""
+
+SUMMARY = f"""
+SELECT "check", severity, count(*) AS count FROM ({FOUND}) GROUP BY ALL
+UNION ALL
+SELECT concat('action: ', action), '', count(*) FROM ({ACTIONS}) GROUP BY ALL
 """
 
 RESULTS: Mapping[str, str] = {
-    "findings": findings(),
+    "findings": FINDINGS,
+    "summary": SUMMARY,
     "coverage": """
         SELECT category_id, company_id, name, archived, account_id, external_id, account_name, tax_code_id, state
         FROM coverage
         ORDER BY company_id, name NULLS FIRST, category_id
     """,
-    "actions": ACTIONS,
+    "actions": f"""
+        FROM ({ACTIONS})
+        ORDER BY company_id, external_id NULLS FIRST, code NULLS FIRST, name NULLS FIRST
+    """,
     "unused_accounts": "FROM unused_accounts ORDER BY ALL NULLS FIRST",
 }
 
@@ -316,7 +320,13 @@ def results(frames: Mapping[str, Scannable], *names: str) -> list[pa.Table]:
         connection.execute(COMPANIES)
         _check_companies(connection)
         connection.execute(VIEWS + CHARTS + DOUBLED + _pairs(frames) + ACCOUNTS + COVERAGE + SUBJECTS)
-        return [connection.sql(RESULTS[name]).to_arrow_table() for name in names]
+        return [_kept(connection, name) for name in names]
+
+
+def _kept(connection: duckdb.DuckDBPyConnection, name: str) -> pa.Table:
+    # A relation is planned twice, for its columns and for its rows; a table is planned once.
+    connection.execute(f"CREATE TABLE result_{name} AS {RESULTS[name]}")
+    return connection.table(f"result_{name}").to_arrow_table()
 
 
 def _column(name: str, columns: pa.Schema) -> str:

@@ -1,7 +1,9 @@
 """The engines that a reconciliation runs on, each with how frames come in and rows come out."""
 
 import importlib.util
+import os
 import shutil
+import sys
 
 import duckdb
 import pyarrow as pa
@@ -69,6 +71,8 @@ class PySpark:
         """Return Arrow tables, by noun, as frames of the engine."""
         from pyspark.sql import SparkSession
 
+        # Workers are started with the first python3 on the path otherwise, which may not have bktools.
+        os.environ["PYSPARK_PYTHON"] = sys.executable
         settings = {
             "spark.ui.enabled": "false",
             "spark.sql.shuffle.partitions": "1",
