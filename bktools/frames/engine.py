@@ -6,7 +6,7 @@ import contextlib
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import duckdb
 import narwhals as nw
@@ -18,7 +18,7 @@ from bktools.errors import ArgumentError, InputError, OutOfMemoryError, StorageE
 from bktools.frames import schema
 from bktools.frames.schema import to_pandas
 
-Scannable = pa.Table | ds.Dataset
+Scannable: TypeAlias = pa.Table | ds.Dataset
 
 SUPPORTED = "a pandas, pyarrow, Polars or DuckDB frame, or the path of a Parquet file"
 

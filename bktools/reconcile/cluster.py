@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.frames.engine import scannable
 from bktools.reconcile import inputs, tables
 from bktools.reconcile.reconciliation import Reconciliation
 
@@ -81,7 +80,7 @@ def _only_company(rows: Any) -> str | None:
     inputs.check_gaps({(noun, name): row[name] for noun, row in seen.items() for name in inputs.FILLED[noun]})
     if "chart" not in seen or not seen["chart"]["company_id"]:
         return None
-    companies = {company for row in seen.values() for company in row[-1]}
+    companies: set[str] = {company for row in seen.values() for company in row[-1]}
     inputs.check_companies(len(companies))
     return companies.pop()
 

@@ -78,14 +78,8 @@ def check_companies(companies: int) -> None:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    return (
-        pa.types.is_string(kind)
-        or pa.types.is_large_string(kind)
-        or pa.types.is_string_view(kind)
-        or kind.equals(pa.uuid())
-    )
+    value = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return value in (pa.string(), pa.large_string(), pa.string_view(), pa.uuid())
 
 
 def _words(kind: pa.DataType) -> str:

@@ -24,7 +24,8 @@ def summarised(counts: pd.DataFrame) -> pd.DataFrame:
     """Return counts of each check and verb, which may be of one company each, as counts of all; most severe first."""
     rows = counts.groupby(["severity", "check"], as_index=False)["count"].sum()
     rank = rows["severity"].map({name: place for place, name in enumerate((*SEVERITIES, ""))})
-    return rows.assign(rank=rank).sort_values(["rank", "check"], ignore_index=True)[["check", "severity", "count"]]
+    ranked: pd.DataFrame = rows.assign(rank=rank).sort_values(["rank", "check"], ignore_index=True)
+    return ranked[["check", "severity", "count"]]
 
 
 def text(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame) -> str:

@@ -6,8 +6,7 @@ matched on external ID within a company, to the letter, and on nothing else.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import duckdb
 import pyarrow as pa
@@ -27,7 +26,6 @@ MACROS = f"""
 CREATE MACRO is_empty(value) AS coalesce(value = '', true);
 CREATE MACRO is_long(value) AS coalesce(length(value) > {LONGEST_TEXT}, false);
 CREATE MACRO is_number(value) AS value <> '' AND value NOT GLOB '*[!0-9]*';
-CREATE MACRO is_known(state) AS state IN {KNOWN_STATES};
 CREATE MACRO without_blanks(value) AS lower(regexp_replace(value, '{BLANKS}', '', 'g'));
 CREATE MACRO without_zeros(value) AS ltrim(value, '0');
 CREATE MACRO shown(value) AS coalesce('"' || value || '"', 'nothing');
@@ -38,7 +36,7 @@ CREATE MACRO named(code, external_id, name) AS concat_ws(' ', coalesce(code, ext
 # A company's ID is long and on every row: rows are joined on its number. The same UUID in capitals is the same company.
 # Rows of a chart without a company are of the only one there is.
 COMPANIES = """
-CREATE TABLE companies AS
+CREATE TABLE spellings AS
 SELECT spelling, company_id, dense_rank() OVER (ORDER BY company_id) AS company
 FROM (
     SELECT spelling, coalesce(lower(spelling), min(lower(spelling)) OVER ()) AS company_id
@@ -48,21 +46,22 @@ FROM (
         UNION SELECT company_id FROM given_categories
     )
 );
+CREATE VIEW companies AS SELECT DISTINCT company, company_id FROM spellings;
 """
 
-VIEWS = """
+VIEWS = f"""
 CREATE VIEW chart AS
-SELECT given.* EXCLUDE company_id, company, companies.company_id
-FROM given_chart AS given JOIN companies ON given.company_id IS NOT DISTINCT FROM spelling;
+SELECT given.* REPLACE (spellings.company_id AS company_id), company
+FROM given_chart AS given JOIN spellings ON given.company_id IS NOT DISTINCT FROM spelling;
 
 CREATE VIEW known AS
-SELECT given.* EXCLUDE company_id, company, companies.company_id
-FROM given_accounts AS given JOIN companies ON given.company_id = spelling
-WHERE is_known(state);
+SELECT given.* REPLACE (spellings.company_id AS company_id), company
+FROM given_accounts AS given JOIN spellings ON given.company_id = spelling
+WHERE state IN {KNOWN_STATES};
 
 CREATE VIEW categories AS
-SELECT given.* EXCLUDE company_id, company, companies.company_id
-FROM given_categories AS given JOIN companies ON given.company_id = spelling;
+SELECT given.* REPLACE (spellings.company_id AS company_id), company
+FROM given_categories AS given JOIN spellings ON given.company_id = spelling;
 
 CREATE VIEW unused_accounts AS
 SELECT company_id, external_id, id AS account_id, code, name
@@ -75,11 +74,7 @@ WHERE id IS NOT NULL AND archived IS NOT true;
 CHARTS = """
 CREATE TABLE charts AS
 SELECT
-    company,
-    company_id,
-    NULL AS external_id,
-    NULL AS account_id,
-    NULL AS category_id,
+    company, company_id,
     min(length(code)) FILTER (is_number(code)) AS shortest,
     max(length(code)) FILTER (is_number(code)) AS longest,
     bool_or(code LIKE '0%') FILTER (is_number(code)) AS has_zeros
@@ -123,17 +118,9 @@ CREATE VIEW pairs AS
 SELECT
     coalesce(erp.company, service.company) AS company,
     coalesce(erp.external_id, service.external_id) AS external_id,
-    erp.company IS NOT NULL AS in_chart,
-    service.company IS NOT NULL AS in_service,
-    erp.name AS erp_name,
-    erp.code AS erp_code,
-    erp.archived AS erp_archived,
-    erp.tax_code_external_id AS erp_tax,
-    service.id AS account_id,
-    service.name,
-    service.code,
-    service.archived,
-    service.tax_code_external_id AS tax,
+    erp.company IS NOT NULL AS in_chart, service.company IS NOT NULL AS in_service,
+    erp.name AS erp_name, erp.code AS erp_code, erp.archived AS erp_archived, erp.tax_code_external_id AS erp_tax,
+    service.id AS account_id, service.name, service.code, service.archived, service.tax_code_external_id AS tax,
     service.id IS NOT NULL AND service.state <> 'IMPORTED' AS told,
     {differences},
     coalesce(
@@ -160,14 +147,12 @@ WITH
     sided AS (
         SELECT
             remarkable.*,
-            ids.company_id,
+            companies.company_id,
             charts.company IS NOT NULL AS is_charted,
             in_chart AND NOT in_service AS is_new,
             in_service AND NOT in_chart AND is_charted AS is_gone,
             chart_rows <= 1 AND service_rows <= 1 AS is_single
-        FROM remarkable
-        JOIN (SELECT DISTINCT company, company_id FROM companies) AS ids USING (company)
-        LEFT JOIN charts USING (company)
+        FROM remarkable JOIN companies USING (company) LEFT JOIN charts USING (company)
     ),
     likened AS (
         SELECT
@@ -187,9 +172,9 @@ WITH
     )
 SELECT
     *,
-    NULL AS category_id,
     named(erp_code, external_id, erp_name) AS erp_account,
     named(code, external_id, name) AS service_account,
+    coalesce(looks_like, zeros_like) AS twin,
     {decided(1)} AS action,
     {decided(2)} AS why
 FROM likened;
@@ -200,34 +185,22 @@ CREATE TABLE coverage AS
 WITH
     named_accounts AS (
         SELECT
-            company,
-            id AS account_id,
-            min(external_id) AS external_id,
-            min(name) AS account_name,
-            min(code) AS account_code,
-            bool_or(archived) AS is_archived
+            company, id AS account_id, min(external_id) AS external_id, min(name) AS account_name,
+            min(code) AS account_code, bool_or(archived) AS is_archived
         FROM known
         SEMI JOIN categories ON known.company = categories.company AND known.id = categories.account_id
         GROUP BY ALL
     ),
     taxes AS (
         SELECT company, external_id, min(tax_code_external_id) AS erp_tax
-        FROM chart
-        SEMI JOIN named_accounts USING (company, external_id)
+        FROM chart SEMI JOIN named_accounts USING (company, external_id)
         WHERE NOT is_empty(external_id)
         GROUP BY ALL
         HAVING count(*) = 1
     )
 SELECT
-    categories.id AS category_id,
-    company,
-    categories.company_id,
-    categories.name,
-    categories.archived,
-    account_id,
-    external_id,
-    account_name,
-    tax_code_id,
+    categories.id AS category_id, company, categories.company_id, categories.name, categories.archived,
+    account_id, external_id, account_name, tax_code_id,
     CASE
         WHEN is_empty(account_id) THEN 'no_account'
         WHEN external_id IS NULL THEN 'unknown_account'
@@ -251,19 +224,19 @@ LEFT JOIN (SELECT company, external_id, is_gone, action FROM accounts) AS judged
 # What a few checks look at beside accounts and coverage.
 SUBJECTS = """
 CREATE VIEW unidentified_chart AS
-SELECT company_id, external_id, NULL AS account_id, NULL AS category_id, named(code, 'an account', name) AS account
+SELECT company_id, external_id, named(code, 'an account', name) AS account
 FROM chart WHERE is_empty(external_id);
 
 CREATE VIEW unidentified_accounts AS
-SELECT company_id, external_id, NULL AS account_id, NULL AS category_id, named(code, 'an account', name) AS account
+SELECT company_id, external_id, named(code, 'an account', name) AS account
 FROM known WHERE is_empty(external_id);
 
 CREATE VIEW unused AS
-SELECT company_id, NULL AS external_id, NULL AS account_id, NULL AS category_id, count(*) AS rows
+SELECT company_id, count(*) AS rows
 FROM unused_accounts GROUP BY company_id;
 
 CREATE VIEW uncharted AS
-SELECT company_id, NULL AS external_id, NULL AS account_id, NULL AS category_id, count(*) AS rows
+SELECT company_id, count(*) AS rows
 FROM accounts WHERE NOT is_charted GROUP BY company_id;
 """
 
@@ -279,7 +252,7 @@ UNION ALL
 SELECT company_id, external_id, account_id, 'none', '{THE_SAME}', erp_name, erp_code, erp_archived, erp_tax
 FROM pairs
 ANTI JOIN doubled USING (company, external_id)
-JOIN (SELECT DISTINCT company, company_id FROM companies) USING (company)
+JOIN companies USING (company)
 WHERE NOT is_remarkable
 UNION ALL
 SELECT company_id, external_id, NULL, 'none', 'the external ID is empty', name, code, archived, tax_code_external_id
@@ -345,7 +318,7 @@ def _check_gaps(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _check_companies(connection: duckdb.DuckDBPyConnection) -> None:
-    query = "SELECT count(*) - count(spelling), count(DISTINCT lower(spelling)) FROM companies"
+    query = "SELECT count(*) - count(spelling), count(DISTINCT lower(spelling)) FROM spellings"
     nameless, companies = connection.execute(query).fetchall()[0]
     if nameless:
         inputs.check_companies(companies)
