@@ -205,7 +205,7 @@ CHECKS: tuple[Check, ...] = (
         "codes of the chart have {shortest} to {longest} digits and none starts with 0: if the ERP has some "
         "that do, read the chart's file as text",
         where="shortest < longest AND NOT has_zeros",
-        table="charts",
+        table="digits",
         field="code",
     ),
     Check(

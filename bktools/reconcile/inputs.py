@@ -73,7 +73,7 @@ def check_companies(companies: int) -> None:
     if companies != 1:
         seen = f"{companies} companies" if companies else "no company"
         raise ArgumentError(
-            "chart", f"does not say its company, and the frames are of {seen}: give the chart a column company_id"
+            "chart", f"does not say its company, and accounts and categories are of {seen}: give a column company_id"
         )
 
 

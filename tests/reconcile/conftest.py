@@ -12,3 +12,9 @@ def engine(request, tmp_path):
 def any_engine(request, tmp_path):
     """Give any engine; Spark takes many seconds for one reconciliation."""
     return PySpark() if request.param == "pyspark" else in_process(request.param, tmp_path)
+
+
+@pytest.fixture(params=[PYSPARK])
+def spark():
+    """Give Spark alone."""
+    return PySpark()

@@ -88,8 +88,7 @@ def in_pandas():
 class PySpark:
     """Frames of a local Spark session."""
 
-    def frames(self, tables):
-        """Return Arrow tables, by noun, as frames of the engine."""
+    def __init__(self):
         from pyspark.sql import SparkSession
 
         # Workers are started with the first python3 on the path otherwise, which may not have bktools.
@@ -100,25 +99,35 @@ class PySpark:
             "spark.default.parallelism": "1",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
-            # A few rows run once: compiling and replanning a query takes longer than running it.
+            # A few rows run once: compiling a query takes longer than running it.
             "spark.sql.codegen.wholeStage": "false",
             "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         }
-        session = SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
-        return {noun: session.createDataFrame(table).coalesce(1) for noun, table in tables.items()}
+        self._session = SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
+
+    def frame(self, table):
+        """Return an Arrow table as a frame of the engine."""
+        return self._session.createDataFrame(table).coalesce(1)
+
+    def frames(self, tables):
+        """Return Arrow tables, by noun, as frames of the engine."""
+        return {noun: self.frame(table) for noun, table in tables.items()}
 
     def rows(self, frame):
         """Return the rows of a frame as tuples."""
         return [tuple(row) for row in frame.collect()]
 
+    def jobs(self):
+        """Return how many jobs have run."""
+        return len(self._session.sparkContext.statusTracker().getJobIdsForGroup())
 
-PYSPARK = pytest.param(
-    "pyspark",
-    marks=[
-        pytest.mark.skipif(importlib.util.find_spec("pyspark") is None, reason="pyspark comes with bktools[spark]"),
-        pytest.mark.skipif(shutil.which("java") is None, reason="PySpark needs Java 17 or newer on the path"),
-        # pyspark says so of itself when it is handed Arrow tables.
-        pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
-        pytest.mark.xdist_group("pyspark"),
-    ],
+
+NEEDS_SPARK = (
+    pytest.mark.skipif(importlib.util.find_spec("pyspark") is None, reason="pyspark comes with bktools[spark]"),
+    pytest.mark.skipif(shutil.which("java") is None, reason="PySpark needs Java 17 or newer on the path"),
+    # pyspark says so of itself when it is handed Arrow tables.
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+    pytest.mark.xdist_group("pyspark"),
 )
+
+PYSPARK = pytest.param("pyspark", marks=NEEDS_SPARK)
