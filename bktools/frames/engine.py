@@ -74,6 +74,8 @@ def scannable(frame: Any, name: str = "frame", columns: Collection[str] | None =
         if not hasattr(native, "__arrow_c_stream__") or isinstance(native, pd.Series):
             raise ArgumentError(name, f"must be {SUPPORTED}, is a {type(native).__name__}")
         native = pa.table(native)
+    if isinstance(native, pa.Table) and columns is not None:
+        native = native.select([place for place, name in enumerate(native.column_names) if name in columns])
     return schema.to_arrow(native, name)
 
 
