@@ -8,13 +8,7 @@ def engine(request, tmp_path):
     return in_process(request.param, tmp_path)
 
 
-@pytest.fixture(params=[*IN_PROCESS, PYSPARK])
-def any_engine(request, tmp_path):
-    """Give any engine; Spark takes many seconds for one reconciliation."""
-    return PySpark() if request.param == "pyspark" else in_process(request.param, tmp_path)
-
-
 @pytest.fixture(params=[PYSPARK])
 def spark():
-    """Give Spark alone."""
+    """Give Spark, which takes many seconds for one reconciliation."""
     return PySpark()

@@ -128,6 +128,8 @@ NEEDS_SPARK = (
     # pyspark says so of itself when it is handed Arrow tables.
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
     pytest.mark.xdist_group("pyspark"),
+    # Java and the workers start in it.
+    pytest.mark.timeout(300),
 )
 
 PYSPARK = pytest.param("pyspark", marks=NEEDS_SPARK)

@@ -36,16 +36,32 @@ def compared(engine, rows):
     return result, found
 
 
-def test_every_engine_finds_what_plain_python_finds(any_engine):
+def test_every_engine_finds_what_plain_python_finds(engine):
     """Findings, actions and coverage of a world with everything wrong are the same on every engine, to the letter."""
     rows = merged(range(12), 12)
     for noun, more in world.plain().items():
         rows[noun] += [{**row, "tax_code_id": "tax-1"} if noun == "categories" else row for row in more]
-    result, found = compared(any_engine, rows)
+    result, found = compared(engine, rows)
     assert {row[0] for row in found} == {check.name for check in CHECKS}, "the world shows every check"
     summary = {row[:2]: row[2] for row in in_pandas().rows(result.summary)}
     counted = Counter((row[0], row[1]) for row in found)
     assert {key: count for key, count in summary.items() if key[1]} == counted
+
+
+def test_a_cluster_finds_what_plain_python_finds(spark):
+    """Workers that have a company each give the same rows; findings take at most six jobs, and counts one frame."""
+    rows = world.seeded(2, 40)
+    before = spark.jobs()
+    result = reconcile_accounts(**spark.frames(world.tables(rows)))
+    findings, actions, coverage = reference.reconcile(**rows)
+    found = spark.rows(result.findings)
+    assert spark.jobs() - before <= 6
+    assert reference.in_order(row[:-1] for row in found) == reference.in_order(findings)
+    assert len({row[3] for row in found}) == 3, "of three companies"
+    assert reference.in_order(spark.rows(result.actions)) == reference.in_order(actions)
+    assert reference.in_order(spark.rows(result.coverage)) == reference.in_order(coverage)
+    counted = Counter((row[0], row[1]) for row in found)
+    assert {row[:2]: row[2] for row in in_pandas().rows(result.summary) if row[1]} == counted
 
 
 def test_findings_come_most_severe_first(engine):
