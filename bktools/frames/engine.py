@@ -94,6 +94,8 @@ def engine(task: str, /, **frames: Scannable) -> Iterator[duckdb.DuckDBPyConnect
     ------
     OutOfMemoryError, StorageError
         When a query in the block needs more memory, or more room on disk, than there is.
+    InputError
+        When a file turns out to be damaged.
     """
     # What does not fit in memory goes to a folder of its own, which nobody else can read.
     with (
@@ -110,7 +112,7 @@ def engine(task: str, /, **frames: Scannable) -> Iterator[duckdb.DuckDBPyConnect
 
 @contextlib.contextmanager
 def engine_errors(task: str) -> Iterator[None]:
-    """Raise what DuckDB says of memory and disk as an error of bktools, in one line."""
+    """Raise what DuckDB says of memory, disk and files as an error of bktools, in one line."""
     try:
         yield
     except duckdb.OutOfMemoryException as error:
@@ -122,6 +124,13 @@ def engine_errors(task: str) -> Iterator[None]:
         raise StorageError(
             f"{task} could not use the disk ({_first_line(error)}): free some space in {tempfile.gettempdir()} and run "
             "it again; nothing was changed"
+        ) from None
+    except duckdb.InvalidInputException as error:
+        # What Arrow says of a file, while DuckDB reads it.
+        if "reading the stream" not in str(error):
+            raise
+        raise InputError(
+            f"{task} could not read what it was given ({_first_line(error)}): write the file again; nothing was changed"
         ) from None
 
 

@@ -1,5 +1,6 @@
 """Frames of several engines are reconciled together; on a cluster, the cluster does the work."""
 
+import pyarrow.parquet as pq
 import pytest
 import reconcile_reference as reference
 import reconcile_world as world
@@ -62,3 +63,19 @@ def test_a_file_that_is_no_parquet_is_one_line(tmp_path):
         with pytest.raises(InputError, match=f"^chart {path}: cannot be read as Parquet") as caught:
             reconcile_accounts(**given | {"chart": path})
         assert "\n" not in str(caught.value)
+
+
+def test_a_damaged_file_is_one_line(tmp_path):
+    """Damage that shows only while rows are read is an error that names the frame."""
+    tables = world.tables(world.plain())
+    path = tmp_path / "chart.parquet"
+    pq.write_table(tables["chart"], path)
+    data = bytearray(path.read_bytes())
+    place = data.index(b"Machines")
+    data[place - 20 : place] = bytes(20)
+    path.write_bytes(data)
+    with pytest.raises(
+        InputError, match=r"^reconcile_accounts could not read .*chart_frame.*: write the file"
+    ) as caught:
+        reconcile_accounts(path, tables["accounts"], tables["categories"])
+    assert "\n" not in str(caught.value)
