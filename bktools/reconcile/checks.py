@@ -144,7 +144,7 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "external_id_duplicate",
         "error",
-        "{service_rows} accounts known here have the external ID {shown(external_id)}: import them anew, each once",
+        "{service_rows} accounts known here have the external ID {shown(external_id)}: import the account list again, with each external ID once",
         where="service_rows > 1",
         field="external_id",
     ),
@@ -158,7 +158,7 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "external_id_empty",
         "error",
-        "{account}, known here, has no external ID and cannot be matched: import it with one",
+        "{account} of the accounts known here has no external ID and cannot be matched: import it with one",
         table="unidentified_accounts",
         field="external_id",
     ),
@@ -280,7 +280,7 @@ CHECKS: tuple[Check, ...] = (
         "category_tax_code_ambiguous",
         WARNING,
         "{category} is on {account}, which has {shown(erp_tax)} in the ERP; its tax code is used for "
-        "{shown(first_tax)} and {shown(last_tax)} there: check which one it is",
+        "{shown(first_tax)} and {shown(last_tax)} there: check which one is right",
         where="erp_tax IS NOT NULL AND tax_code_id IS NOT NULL AND first_tax <> last_tax",
         table="coverage",
         field="tax_code_id",

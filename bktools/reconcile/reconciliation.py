@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class Reconciliation:
     """What a reconciliation found.
 
-    Frames are pandas DataFrames where pandas or pyarrow was given, else lazy frames of the engine that was given, which
-    run when they are collected there.
+    Frames are pandas DataFrames. Where PySpark frames were given they are PySpark frames, which run when they are
+    collected and are in no order; `summary` and `suggestions` are DataFrames there, too.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Reconciliation:
         """Accounts whose name is like that of a category without one; never applied by themselves.
 
         Columns: category_id, company_id, name, external_id, account_name, score (0 to 100); up to three per category,
-        the best first. Frames of another engine are collected for it.
+        the best first. Frames of PySpark are collected for it.
         """
         return suggest(in_pandas(self.coverage), in_pandas(self.actions))
 
@@ -129,12 +129,12 @@ class Reconciliation:
 
     def __repr__(self) -> str:
         if not self._is_collected:
-            return rendering.not_collected(type(self.findings))
+            return rendering.not_collected()
         return rendering.text(self.findings, self.coverage, self.summary)
 
     def _repr_html_(self) -> str:
         if not self._is_collected:
-            return views.heading(rendering.not_collected(type(self.findings)))
+            return views.heading(rendering.not_collected())
         return rendering.html(self.findings, self.coverage, self.summary)
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -58,12 +58,11 @@ def _by_check(findings: pd.DataFrame) -> list[tuple[str, str, int, str]]:
     return [(str(severity), str(check), int(size), str(first)) for severity, check, size, first in found.to_numpy()]
 
 
-def not_collected(frame: type[Any]) -> str:
-    """Return what is to be said of a reconciliation that has not run."""
-    engine = frame.__module__.split(".", maxsplit=1)[0].lstrip("_")
+def not_collected() -> str:
+    """Return the text of a reconciliation that has not run."""
     return (
-        f"Reconciliation on {engine}, not run yet: .findings, .actions, .coverage and .summary are {engine} frames, "
-        "collect them there"
+        "Reconciliation on PySpark, not run yet: .findings, .coverage, .actions and .unused_accounts are PySpark frames, "
+        "to be written or collected there; .summary runs it and counts"
     )
 
 
