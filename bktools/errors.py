@@ -7,6 +7,7 @@
     ├── ArgumentError (ValueError)            an argument breaks a rule of the contract; nothing was sent
     ├── InputError (ValueError)               a file or frame cannot be read as it is
     ├── StorageError (OSError)                the disk does not take or give back what it should
+    ├── OutOfMemoryError (RuntimeError)       the tables are larger than the memory of this machine
     ├── SnapshotNotFoundError (LookupError)   no snapshot answers the question
     ├── PlanError (ValueError)                a plan is not what it was when it was made
     ├── JournalError (RuntimeError)           the durable memory refuses
@@ -114,6 +115,10 @@ class InputError(BktoolsError, ValueError):
 
 class StorageError(BktoolsError, OSError):
     """A file of bktools' own could not be written, or does not hold what was written."""
+
+
+class OutOfMemoryError(BktoolsError, RuntimeError):
+    """The tables are larger than the memory of this machine; nothing was changed."""
 
 
 class SnapshotNotFoundError(BktoolsError, LookupError):

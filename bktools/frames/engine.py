@@ -1,157 +1,173 @@
-"""The engine that joins frames: DuckDB for pandas and Arrow in memory, the caller's own engine for lazy frames.
-
-What is joined is written once, on narwhals' lazy frames. Frames in memory go through Arrow to a fresh DuckDB
-connection; Polars, DuckDB, Dask and PySpark frames stay where they are and nothing of them is collected here.
-"""
+"""The query engine: DuckDB in memory, over frames of any kind where they lie."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import contextlib
+import tempfile
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import duckdb
 import narwhals as nw
 import pandas as pd
 import pyarrow as pa
+import pyarrow.dataset as ds
 
-from bktools.errors import ArgumentError
-from bktools.frames.schema import to_arrow, to_pandas
+from bktools.errors import ArgumentError, InputError, OutOfMemoryError, StorageError
+from bktools.frames import schema
+from bktools.frames.schema import to_pandas
 
-Lazy = nw.LazyFrame[Any]
+Scannable: TypeAlias = pa.Table | ds.Dataset
 
-IN_MEMORY = (pd.DataFrame, pa.Table)
-SUPPORTED = "pandas, pyarrow, Polars, DuckDB, Dask or PySpark"
+SUPPORTED = "a pandas, pyarrow, Polars or DuckDB frame, or the path of a Parquet file"
+
+# large_string becomes pandas `str` three times faster than string does.
+SETTINGS: Mapping[str, Any] = {"arrow_large_buffer_size": True}
 
 
-def lazy_frames(*frames: Any) -> tuple[Any, ...]:
-    """Return frames as lazy frames of one engine, so that they can be joined.
+def scannable(frame: Any, name: str = "frame", columns: Collection[str] | None = None) -> Scannable:
+    """Return a frame as Arrow, which DuckDB scans where it lies.
+
+    Text of pandas, Arrow and Polars is not copied. A Parquet file is read while it is scanned. Lazy frames of Polars
+    and relations of DuckDB are run once.
 
     Parameters
     ----------
-    *frames : DataFrame, pyarrow.Table, or a Polars, DuckDB, Dask or PySpark frame, or None
-        pandas and Arrow frames go to a fresh in-process DuckDB connection, or to the engine of the lazy frames beside
-        them where that can take rows (Polars, Dask, PySpark). None stays None.
+    frame : DataFrame, pyarrow.Table, Polars frame, DuckDB relation, str or path
+        Not changed; an index is left out. Text is the path of a Parquet file, or of a folder of them.
+    name : str
+        What the frame is, for the error: "entries".
+    columns : collection of str, optional
+        The columns to keep, where the frame has them; all by default. Other columns are neither copied nor run.
 
     Returns
     -------
-    tuple of narwhals.LazyFrame or None
-        In the order given.
+    pyarrow.Table or pyarrow.dataset.Dataset
+        A dataset for a path.
 
     Raises
     ------
     ArgumentError
-        When a value is no frame, or the frames are of engines that cannot be joined.
+        When it is no such frame.
     InputError
-        When a column of a frame in memory holds values of several types, or two have one name.
+        When two columns have one name, a column holds values of several types, or the file cannot be read.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> (accounts,) = lazy_frames(pd.DataFrame({"code": ["0400", None]}))
-    >>> collect(accounts.filter(nw.col("code").is_null())).num_rows
-    1
+    >>> with engine("example", accounts=scannable(pd.DataFrame({"code": ["0400", None]}))) as connection:
+    ...     connection.execute("SELECT code FROM accounts WHERE code IS NOT NULL").fetchall()
+    [('0400',)]
     """
-    opened = [None if frame is None else _opened(frame, number) for number, frame in enumerate(frames)]
-    native = [frame for frame in opened if isinstance(frame, nw.LazyFrame)]
-    if not native:
-        lift = _duckdb_lift()
-    else:
-        _refuse_mixture(native)
-        lift = _lift_beside(native[0])
-    return tuple(lift(frame) if isinstance(frame, pa.Table) else frame for frame in opened)
+    native = frame.to_native() if hasattr(frame, "to_native") else frame
+    if isinstance(native, str | Path):
+        return _parquet(native, name)
+    if hasattr(native, "collect_schema"):
+        native = native.lazy().select(_wanted(native.collect_schema().names(), columns)).collect()
+    elif isinstance(native, duckdb.DuckDBPyRelation):
+        with engine_errors(name):
+            native = native.select(*map(duckdb.ColumnExpression, _wanted(native.columns, columns))).to_arrow_table()
+    elif isinstance(native, pd.DataFrame) and columns is not None:
+        native = native.loc[:, native.columns.isin(list(columns))]
+    if not isinstance(native, pd.DataFrame | pa.Table):
+        if not hasattr(native, "__arrow_c_stream__") or isinstance(native, pd.Series):
+            raise ArgumentError(name, f"must be {SUPPORTED}, is a {type(native).__name__}")
+        native = pa.table(native)
+    if isinstance(native, pa.Table) and columns is not None:
+        native = native.select([place for place, name in enumerate(native.column_names) if name in columns])
+    return schema.to_arrow(native, name)
 
 
-def in_memory(*frames: Any) -> bool:
-    """Return whether all frames (None aside) are pandas or Arrow, so that results may be collected."""
-    return all(frame is None or isinstance(nw.to_native(frame, pass_through=True), IN_MEMORY) for frame in frames)
+@contextlib.contextmanager
+def engine(task: str, /, **frames: Scannable) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open DuckDB over frames, each a view of the name it is given by; closed at the end of the block.
+
+    Parameters
+    ----------
+    task : str
+        What the block does, for the error: "reconcile_accounts".
+    **frames : pyarrow.Table or pyarrow.dataset.Dataset
+        As `scannable` returns them.
+
+    Raises
+    ------
+    OutOfMemoryError, StorageError
+        When a query in the block needs more memory, or more room on disk, than there is.
+    InputError
+        When a file turns out to be damaged.
+    """
+    # What does not fit in memory goes to a folder of its own, which nobody else can read.
+    with (
+        tempfile.TemporaryDirectory(prefix="bktools-") as folder,
+        engine_errors(task),
+        duckdb.connect(":memory:", config={"temp_directory": folder, **SETTINGS}) as connection,
+    ):
+        # DuckDB draws a bar into the terminal or notebook of whoever imported it when a query takes two seconds.
+        connection.execute("SET enable_progress_bar = false")
+        for name, frame in frames.items():
+            connection.register(name, frame)
+        yield connection
 
 
-def collect(frame: Lazy) -> pa.Table:
+@contextlib.contextmanager
+def engine_errors(task: str) -> Iterator[None]:
+    """Raise what DuckDB says of memory, disk and files as an error of bktools, in one line."""
+    try:
+        yield
+    except duckdb.OutOfMemoryException as error:
+        raise OutOfMemoryError(
+            f"{task} needs more memory than there is ({_first_line(error)}): close other programs and notebooks, or "
+            "hand over fewer rows, such as one company at a time; nothing was changed"
+        ) from None
+    except duckdb.IOException as error:
+        raise StorageError(
+            f"{task} could not use the disk ({_first_line(error)}): free some space in {tempfile.gettempdir()} and run "
+            "it again; nothing was changed"
+        ) from None
+    except duckdb.InvalidInputException as error:
+        # What Arrow says of a file, while DuckDB reads it.
+        if "reading the stream" not in str(error):
+            raise
+        raise InputError(
+            f"{task} could not read what it was given ({_first_line(error)}): write the file again; nothing was changed"
+        ) from None
+
+
+def in_pandas(frame: Any) -> pd.DataFrame:
+    """Return a frame of any kind as a DataFrame; a lazy one is run."""
+    if isinstance(frame, pd.DataFrame):
+        return frame
+    # PySpark
+    table = frame.toArrow() if hasattr(frame, "toArrow") else scannable(frame)
+    return to_pandas(table if isinstance(table, pa.Table) else table.to_table())
+
+
+# `export` composes on narwhals until it, too, is one query: these two go with it.
+def lazy_frames(*frames: Any) -> tuple[Any, ...]:
+    """Return frames as lazy frames of one DuckDB connection, None as None."""
+    connection = duckdb.connect(":memory:", config=dict(SETTINGS))
+    connection.execute("SET enable_progress_bar = false")
+    tables = [None if frame is None else scannable(frame, f"frame {place}") for place, frame in enumerate(frames, 1)]
+    return tuple(None if table is None else nw.from_native(connection.from_arrow(table)) for table in tables)
+
+
+def collect(frame: nw.LazyFrame[Any]) -> pa.Table:
     """Run a lazy frame and return its rows as an Arrow table."""
     table: pa.Table = frame.collect(backend="pyarrow").to_native()
     return table
 
 
-def in_pandas(frame: Any) -> pd.DataFrame:
-    """Return a frame of any engine as a DataFrame; one of another engine than pandas is collected."""
-    return frame if isinstance(frame, pd.DataFrame) else to_pandas(collect(*lazy_frames(frame)))
+def _wanted(has: Collection[str], columns: Collection[str] | None) -> list[str]:
+    return [name for name in has if columns is None or name in columns]
 
 
-def kept(frame: Lazy) -> Lazy:
-    """Run a lazy frame on DuckDB once and return its rows as a frame of the same connection.
-
-    DuckDB would run a relation again for every query that stands on it.
-    """
-    rows: Lazy = nw.from_native(frame.to_native().materialize())
-    return rows
-
-
-def exploded(frame: Lazy, column: str) -> Lazy:
-    """Return a row for each value of a column of lists, none of which is null or empty."""
-    if not frame.implementation.is_duckdb():
-        return frame.explode(column)
-    # narwhals plans the frame twice on DuckDB, for the rows that have nothing to explode.
-    rest, each = (
-        duckdb.StarExpression(exclude=[column]),
-        duckdb.FunctionExpression("unnest", duckdb.ColumnExpression(column)),
-    )
-    rows: Lazy = nw.from_native(frame.to_native().select(rest, each.alias(column)))
-    return rows
-
-
-def _opened(frame: Any, number: int) -> pa.Table | Lazy:
-    """Return an Arrow table for what is in memory, a narwhals frame for what is lazy (or Polars)."""
-    native = nw.to_native(frame, pass_through=True)
-    if isinstance(native, IN_MEMORY):
-        return to_arrow(native, f"frame {number + 1}")
+def _parquet(path: str | Path, name: str) -> ds.Dataset:
     try:
-        opened = nw.from_native(native)
-    except TypeError:
-        raise ArgumentError("frame", f"must be a {SUPPORTED} frame, is a {type(native).__name__}") from None
-    if isinstance(opened, nw.DataFrame):
-        return opened.lazy() if opened.implementation.is_polars() else opened.to_arrow()
-    return opened
+        return ds.dataset(path, format="parquet")
+    except (OSError, pa.ArrowInvalid) as error:
+        raise InputError(f"cannot be read as Parquet ({_first_line(error)})", source=f"{name} {path}") from None
 
 
-def _duckdb_lift() -> Callable[[pa.Table], Lazy]:
-    connection = duckdb.connect(":memory:")
-    # large_string becomes pandas `str` three times faster than string does.
-    connection.execute("SET arrow_large_buffer_size = true")
-    # DuckDB draws a bar into the terminal or notebook of whoever imported it when a query takes two seconds.
-    connection.execute("SET enable_progress_bar = false")
-    return lambda table: nw.from_native(connection.from_arrow(table))
-
-
-def _refuse_mixture(native: list[Lazy]) -> None:
-    engines = sorted({str(frame.implementation) for frame in native})
-    if len(engines) > 1:
-        raise ArgumentError("frames", f"must be of one engine, are of {' and '.join(engines)}: convert all but one")
-    if native[0].implementation.is_duckdb():
-        first = native[0].to_native().set_alias("first")
-        try:
-            for other in native[1:]:
-                first.cross(other.to_native().set_alias("other"))
-        except duckdb.InvalidInputException:
-            raise ArgumentError("frames", "must be DuckDB relations of one connection: make them on the same") from None
-
-
-def _lift_beside(frame: Lazy) -> Callable[[pa.Table], Lazy]:
-    """Return what brings an Arrow table to the engine of a lazy frame."""
-    engine, native = frame.implementation, frame.to_native()
-    if engine.is_polars():
-        return lambda table: nw.from_arrow(table, backend="polars").lazy()
-    if engine.is_dask():
-        dask = nw.get_native_namespace(frame)
-        return lambda table: nw.from_native(
-            dask.from_pandas(table.to_pandas(types_mapper=pd.ArrowDtype), npartitions=1)
-        )
-    if engine.is_pyspark():
-        return lambda table: nw.from_native(native.sparkSession.createDataFrame(table))
-
-    def refuse(_: pa.Table) -> Lazy:
-        raise ArgumentError(
-            "frames",
-            f"of pandas or Arrow do not follow to {engine}: make them frames of {engine} first, or the others pandas",
-        )
-
-    return refuse
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]

@@ -1,50 +1,316 @@
-"""The checks that a reconciliation runs. A new one is a function that returns what breaks it, and its line here."""
+"""The checks of a reconciliation. To add a check, add one entry to CHECKS."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
 
-import narwhals as nw
+from bktools.contract.accounts import LONGEST_TEXT
+from bktools.reconcile.text import quoted, sql
 
-from bktools.frames.engine import Lazy
-from bktools.reconcile import account_checks, category_checks, identity_checks
-from bktools.reconcile.findings import Breach, Look, Tables, found, none_found, ordered
+# error: an export under it will fail, or money could be misbooked. warning: a person should act. info: good to know.
+SEVERITIES = ("error", "warning", "info")
 
-CHECKS: tuple[Callable[[Tables], list[Breach]], ...] = (
-    account_checks.missing_in_service,
-    account_checks.missing_in_erp,
-    account_checks.name_differs,
-    account_checks.code_differs,
-    account_checks.tax_code_differs,
-    account_checks.archived_differs,
-    identity_checks.external_id_duplicate,
-    identity_checks.external_id_empty,
-    identity_checks.external_id_too_long,
-    identity_checks.external_id_looks_alike,
-    identity_checks.name_missing,
-    identity_checks.name_too_long,
-    identity_checks.code_too_long,
-    identity_checks.leading_zeros_lost,
-    identity_checks.code_lengths_mixed,
-    account_checks.account_id_unknown,
-    account_checks.account_unused,
-    account_checks.company_without_chart,
-    category_checks.category_without_account,
-    category_checks.category_on_unknown_account,
-    category_checks.category_on_archived_account,
-    category_checks.category_on_account_to_be_archived,
-    category_checks.archived_category_on_active_account,
-    category_checks.category_name_duplicate,
-    category_checks.category_without_tax_code,
-    category_checks.category_tax_code_ambiguous,
+
+@dataclasses.dataclass(frozen=True)
+class Check:
+    """One check: the rows that break it, and what a finding says of each.
+
+    Parameters
+    ----------
+    name : str
+        Name of the check; several entries may share one.
+    severity : str
+        One of SEVERITIES.
+    message : str
+        One line for an analyst: what is the case, and what to do.
+    where : str
+        SQL condition of the rows that break the check.
+    table : str
+        The table of `tables.py` whose rows are looked at.
+    action : str
+        What makes the service as the chart is: create, update, archive, unarchive or none.
+    field, erp_value, service_value : str, optional
+        The field that differs, and the value on each side.
+
+    Every text but `name`, `table` and `where` may hold SQL in braces: `"{erp_account} has no name in the chart"`.
+    """
+
+    name: str
+    severity: str
+    message: str
+    where: str = "true"
+    table: str = "accounts"
+    action: str = "none"
+    field: str | None = None
+    erp_value: str | None = None
+    service_value: str | None = None
+
+
+def _differs(name: str, words: str, field: str, erp: str, service: str, severity: str = "warning") -> Check:
+    """Return the check of a field that both sides have with two values."""
+    return Check(
+        name,
+        severity,
+        f"{{erp_account}} has the {words} {{shown({erp})}} in the chart and {{shown({service})}} in the "
+        "service: update it in the service",
+        where=name,
+        action="update",
+        field=field,
+        erp_value=f"{{{erp}}}",
+        service_value=f"{{{service}}}",
+    )
+
+
+def _too_long(name: str, words: str, field: str, column: str) -> Check:
+    """Return the check of a text that is longer than the service takes."""
+    return Check(
+        name,
+        "error",
+        f"the {words} of {{left(erp_account, 60)}}… has {{length({column})}} characters and the service takes "
+        f"{LONGEST_TEXT}: shorten it in the ERP",
+        where=f"in_chart AND is_long({column})",
+        field=field,
+        erp_value=f"{{{column}}}",
+    )
+
+
+# What an archived category lacks is good to know and no more: nothing new is coded with it.
+ERROR, WARNING = "{if(archived, 'info', 'error')}", "{if(archived, 'info', 'warning')}"
+
+
+def _uncovered(name: str, state: str, message: str, action: str = "none") -> Check:
+    """Return the check of categories of a state: every entry under them fails in the export."""
+    where = f"state = '{state}'"
+    return Check(name, ERROR, message, where, "coverage", action, field="account_id", service_value="{account_id}")
+
+
+READ_AS_TEXT = "which differ only in leading zeros: read the chart's file as text before anything is created"
+MAKE_THEM_SAME = "which differ only in case or white space: make them the same before anything is created"
+
+CHECKS: tuple[Check, ...] = (
+    Check(
+        "missing_in_service",
+        "warning",
+        "{erp_account} is in the chart and not in the service: create it (bktools accounts create)",
+        where="action = 'create'",
+        action="create",
+    ),
+    Check(
+        "missing_in_erp",
+        "info",
+        "{service_account} is in the service and not in the chart: it is archived already, nothing to do",
+        where="is_gone AND archived",
+        action="{action}",
+    ),
+    Check(
+        "missing_in_erp",
+        "warning",
+        "{service_account} is in the service and not in the chart: archive it in the service, or bring it back "
+        "in the ERP",
+        where="is_gone AND archived IS NOT true AND twin IS NULL",
+        action="{action}",
+    ),
+    Check(
+        "missing_in_erp",
+        "warning",
+        "{service_account} is in the service and not in the chart, which has {shown(twin)}: leave it "
+        "as it is until that is settled",
+        where="is_gone AND archived IS NOT true AND twin IS NOT NULL",
+        action="{action}",
+    ),
+    _differs("name_differs", "name", "name", "erp_name", "name"),
+    _differs("code_differs", "code", "code", "erp_code", "code"),
+    # An error, because tax would be booked wrongly.
+    _differs("tax_code_differs", "tax code", "tax_code_external_id", "erp_tax", "tax", "error"),
+    Check(
+        "archived_differs",
+        "warning",
+        "{erp_account} is {if(erp_archived, 'archived', 'active')} in the chart and "
+        "{if(archived, 'archived', 'active')} in the service: {if(erp_archived, 'archive', 'unarchive')} it in the "
+        "service",
+        where="archived_differs",
+        action="{action}",
+        field="archived",
+        erp_value="{erp_archived::VARCHAR}",
+        service_value="{archived::VARCHAR}",
+    ),
+    Check(
+        "external_id_duplicate",
+        "error",
+        "{chart_rows} rows of the chart have the external ID {shown(external_id)}: leave one of them in the chart",
+        where="chart_rows > 1",
+        field="external_id",
+    ),
+    Check(
+        "external_id_duplicate",
+        "error",
+        "{service_rows} accounts known here have the external ID {shown(external_id)}: import the account list again, with each external ID once",
+        where="service_rows > 1",
+        field="external_id",
+    ),
+    Check(
+        "external_id_empty",
+        "error",
+        "{account} of the chart has no external ID and cannot be matched: give it one in the ERP",
+        table="unidentified_chart",
+        field="external_id",
+    ),
+    Check(
+        "external_id_empty",
+        "error",
+        "{account} of the accounts known here has no external ID and cannot be matched: import it with one",
+        table="unidentified_accounts",
+        field="external_id",
+    ),
+    _too_long("external_id_too_long", "external ID", "external_id", "external_id"),
+    Check(
+        "external_id_looks_alike",
+        "error",
+        "the chart has the external ID {shown(external_id)} and the service {shown(looks_like)}, " + MAKE_THEM_SAME,
+        where="is_new AND looks_like IS NOT NULL",
+        field="external_id",
+        erp_value="{external_id}",
+        service_value="{looks_like}",
+    ),
+    Check(
+        "name_missing",
+        "error",
+        "{erp_account} has no name in the chart: give it one in the ERP",
+        where="is_single AND in_chart AND erp_name IS NULL",
+        field="name",
+    ),
+    _too_long("name_too_long", "name", "name", "erp_name"),
+    _too_long("code_too_long", "code", "code", "erp_code"),
+    Check(
+        "leading_zeros_lost",
+        "error",
+        "the chart has the external ID {shown(external_id)} and the service {shown(zeros_like)}, " + READ_AS_TEXT,
+        where="is_new AND zeros_like IS NOT NULL",
+        field="external_id",
+        erp_value="{external_id}",
+        service_value="{zeros_like}",
+    ),
+    Check(
+        "leading_zeros_lost",
+        "error",
+        "the chart has the code {shown(erp_code)} and the service {shown(code)}, " + READ_AS_TEXT,
+        where="code_differs AND without_zeros(erp_code) = without_zeros(code)",
+        field="code",
+        erp_value="{erp_code}",
+        service_value="{code}",
+    ),
+    Check(
+        "code_lengths_mixed",
+        "info",
+        "codes of the chart have {shortest} to {longest} digits and none starts with 0: if the ERP has some "
+        "that do, read the chart's file as text",
+        where="shortest < longest AND NOT has_zeros",
+        table="digits",
+        field="code",
+    ),
+    Check(
+        "account_id_unknown",
+        "warning",
+        "{named(coalesce(code, erp_code), external_id, coalesce(name, erp_name))} exists in the service and "
+        "its ID is unknown here: import it (bktools accounts import FILE)",
+        where="is_single AND in_service AND account_id IS NULL",
+        field="id",
+    ),
+    Check(
+        "account_unused",
+        "info",
+        "company {company_id} has {counted(rows, 'active account')} that no category uses: .unused_accounts lists them",
+        table="unused",
+    ),
+    Check(
+        "company_without_chart",
+        "warning",
+        "the chart has no account of company {company_id}, so its accounts known here ({rows}) were not "
+        "compared: give its chart, or leave the company out",
+        table="uncharted",
+    ),
+    _uncovered("category_without_account", "no_account", "{category} has no account: give it one in the service"),
+    _uncovered(
+        "category_on_unknown_account",
+        "unknown_account",
+        "{category} is on account {account_id}, which is not known here: create the chart's accounts first, import it "
+        "(bktools accounts import FILE), or give the category another account",
+    ),
+    _uncovered(
+        "category_on_archived_account",
+        "archived_account",
+        "{category} is on {account}, which is archived in the service: give it another account",
+    ),
+    _uncovered(
+        "category_on_account_to_be_archived",
+        "to_be_archived_account",
+        "{category} is on {account}, which the ERP has archived or no longer has: give it another account before the "
+        "next export",
+        action="{account_action}",
+    ),
+    Check(
+        "archived_category_on_active_account",
+        "info",
+        "{category} is archived and its account {account} is active",
+        where="archived AND state = 'covered'",
+        table="coverage",
+    ),
+    Check(
+        "category_name_duplicate",
+        WARNING,
+        "{category} is one of {of_this_name} categories of the company with this name: rename it, so that "
+        "people can tell them apart",
+        where="name IS NOT NULL AND of_this_name > 1",
+        table="coverage",
+        field="name",
+        service_value="{name}",
+    ),
+    Check(
+        "category_without_tax_code",
+        # Many categories rightly have none of their own.
+        "info",
+        "{category} has no tax code and its account {account} has {shown(erp_tax)} in the ERP: give it the tax "
+        "code, if it should have one",
+        where="erp_tax IS NOT NULL AND tax_code_id IS NULL",
+        table="coverage",
+        field="tax_code_id",
+        erp_value="{erp_tax}",
+    ),
+    Check(
+        "category_tax_code_ambiguous",
+        WARNING,
+        "{category} is on {account}, which has {shown(erp_tax)} in the ERP; its tax code is used for "
+        "{shown(first_tax)} and {shown(last_tax)} there: check which one is right",
+        where="erp_tax IS NOT NULL AND tax_code_id IS NOT NULL AND first_tax <> last_tax",
+        table="coverage",
+        field="tax_code_id",
+        erp_value="{erp_tax}",
+        service_value="{tax_code_id}",
+    ),
 )
 
 
-def run(tables: Tables, look: Look) -> Lazy:
-    """Return the findings of all checks as one query, in their order."""
-    of_table: dict[int, list[Breach]] = {}
-    for check in CHECKS:
-        for breach in check(tables):
-            of_table.setdefault(id(breach.table), []).append(breach)
-    frames = [frame for breaches in of_table.values() for frame in found(breaches, look)]
-    return ordered(nw.concat(frames or [none_found(tables.pairs)]))
+SAID = ("severity", "action", "field", "erp_value", "service_value", "message")
+# Of these, those that the check's table has.
+IDS = "COLUMNS('^(company|external|account|category)_id$')"
+
+
+def _found(check: Check) -> str:
+    """Return the query of the rows that break a check."""
+    said = [f"{sql(getattr(check, name))} AS {name}" for name in SAID]
+    return f'FROM {check.table} SELECT {quoted(check.name)} AS "check", {", ".join(said)}, {IDS} WHERE {check.where}'
+
+
+FOUND = " UNION ALL BY NAME ".join(map(_found, CHECKS))
+
+# Most severe first, in an order that depends on nothing but their content. One line each, whatever line breaks the
+# names have.
+FINDINGS = f"""
+SELECT
+    "check", severity, action, company_id, external_id, account_id, category_id, field, erp_value, service_value,
+    regexp_replace(message, '[\\r\\n\\t]+', ' ', 'g') AS message
+FROM ({FOUND})
+ORDER BY
+    list_position({list(SEVERITIES)}, severity), "check", company_id, external_id NULLS FIRST, category_id NULLS FIRST,
+    account_id NULLS FIRST, field NULLS FIRST, erp_value NULLS FIRST, message
+"""

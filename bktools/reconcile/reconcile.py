@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Mapping
 from typing import Any
 
-import narwhals as nw
 import pandas as pd
 
-from bktools.frames.engine import Lazy, collect
+from bktools.frames.engine import Scannable
 from bktools.frames.schema import to_pandas
-from bktools.reconcile import checks, given
-from bktools.reconcile.actions import actions, judged
-from bktools.reconcile.coverage import COVERAGE_COLUMNS, cover
-from bktools.reconcile.findings import Tables
-from bktools.reconcile.pairs import pair
+from bktools.reconcile import cluster, inputs, tables
 from bktools.reconcile.reconciliation import Reconciliation
 
 
@@ -31,21 +28,24 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
     accounts : DataFrame
         Accounts known here: company_id, external_id, state; optional id, name, code, archived, tax_code_external_id.
     categories : DataFrame
-        Categories: id, company_id, category_group_id, name, archived; optional account_id, tax_code_id.
+        Categories: id, company_id, name, archived; optional account_id, tax_code_id.
 
-    Each is a pandas, pyarrow, Polars, DuckDB or PySpark frame. It is never changed.
+    Each is a pandas, pyarrow, Polars, DuckDB or PySpark frame, or the path of a Parquet file. None is changed.
 
     Returns
     -------
     Reconciliation
-        pandas DataFrames for pandas and pyarrow; for the others native lazy frames of their engine, not collected.
+        With pandas DataFrames. With PySpark frames that have not run, where one of PySpark was given: workers run the
+        same queries, a company at a time.
 
     Raises
     ------
     ArgumentError
-        When the chart has no company and there is not exactly one, or the frames' engines cannot be joined.
+        When a frame is of another kind, or the chart does not say its company and there is not exactly one.
     InputError
-        When a required column is missing, of the wrong type or has gaps.
+        When a required column is missing, of the wrong type or has gaps, or a file cannot be read.
+    OutOfMemoryError, StorageError
+        When the frames need more memory, or more room on disk, than there is.
 
     Notes
     -----
@@ -57,26 +57,18 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
     >>> company = "123e4567-e89b-42d3-a456-426614174000"
     >>> chart = pd.DataFrame({"external_id": ["1200"], "code": ["1200"], "name": ["Bank"], "archived": [False]})
     >>> accounts = pd.DataFrame({"company_id": [], "external_id": [], "state": []}, dtype="str")
-    >>> categories = pd.DataFrame(
-    ...     {"id": ["c1"], "company_id": [company], "category_group_id": ["g1"], "name": ["Fees"], "archived": [False]}
-    ... )
+    >>> categories = pd.DataFrame({"id": ["c1"], "company_id": [company], "name": ["Fees"], "archived": [False]})
     >>> result = reconcile_accounts(chart, accounts, categories)
     >>> result.findings["message"].tolist()[1]
     '1200 Bank is in the chart and not in the service: create it (bktools accounts create)'
     """
-    frames = given.read(chart, accounts, categories)
-    pairs = pair(frames)
-    said = frames.keep(judged(pairs.remarkable()))
-    coverage = frames.keep(cover(frames, said))
-    tables = Tables(frames.chart, frames.accounts, frames.categories, frames.charts, said, coverage)
-    found = checks.run(tables, frames.look)
-    give = _collected if frames.own else nw.to_native
-    return Reconciliation(
-        findings=give(found),
-        coverage=give(coverage.select(COVERAGE_COLUMNS).sort("company_id", "name", "category_id")),
-        _list_actions=lambda: give(actions(pairs, said, frames.chart)),
-    )
+    given = {"chart": chart, "accounts": accounts, "categories": categories}
+    if any(cluster.is_spark(frame) for frame in given.values()):
+        return cluster.reconcile(given)
+    frames = inputs.read(given)
+    findings, coverage = tables.results(frames, "findings", "coverage")
+    return Reconciliation(to_pandas(findings), to_pandas(coverage), functools.partial(_listed, frames))
 
 
-def _collected(frame: Lazy) -> pd.DataFrame:
-    return to_pandas(collect(frame))
+def _listed(frames: Mapping[str, Scannable], name: str) -> pd.DataFrame:
+    return to_pandas(*tables.results(frames, name))

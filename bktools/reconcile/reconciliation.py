@@ -12,10 +12,8 @@ import pandas as pd
 
 from bktools import views
 from bktools.frames.delimited import tables_to_csv
-from bktools.frames.engine import collect, in_pandas, lazy_frames
-from bktools.frames.schema import to_pandas
+from bktools.frames.engine import in_pandas
 from bktools.reconcile import rendering
-from bktools.reconcile.findings import summarised
 from bktools.reconcile.suggestions import suggest
 
 if TYPE_CHECKING:
@@ -26,8 +24,8 @@ if TYPE_CHECKING:
 class Reconciliation:
     """What a reconciliation found.
 
-    Frames are pandas DataFrames where pandas or pyarrow was given, else lazy frames of the engine that was given, which
-    run when they are collected there.
+    Frames are pandas DataFrames. Where PySpark frames were given they are PySpark frames, which run when they are
+    collected and are in no order; `summary` and `suggestions` are DataFrames there, too.
 
     Parameters
     ----------
@@ -57,8 +55,8 @@ class Reconciliation:
 
     findings: Any
     coverage: Any
-    # Asked once, when `actions` are, and then let go: it holds a connection with the whole chart.
-    _list_actions: Callable[[], Any]
+    # Gives the table of a name; for what is listed when first asked.
+    _listed: Callable[[str], Any]
 
     @functools.cached_property
     def actions(self) -> Any:
@@ -67,25 +65,30 @@ class Reconciliation:
 
         Listed when first asked: it is the one table as long as the chart.
         """  # noqa: D205 - the columns take two lines
-        listed = self._list_actions()
-        del self.__dict__["_list_actions"]
-        return listed
+        return self._listed("actions")
 
     @functools.cached_property
-    def summary(self) -> Any:
+    def unused_accounts(self) -> Any:
+        """Active accounts that no category uses: company_id, external_id, account_id, code, name.
+
+        Listed when first asked. Companies without any category are left out: theirs were not given.
+        """
+        return self._listed("unused_accounts")
+
+    @functools.cached_property
+    def summary(self) -> pd.DataFrame:
         """How many findings each check has, by severity, and how many accounts each verb: check, severity, count.
 
         Verbs have check "action: create" and so on, and no severity.
         """
-        counted = summarised(*lazy_frames(self.findings, self.actions))
-        return to_pandas(collect(counted)) if self._is_collected else counted.to_native()
+        return rendering.summarised(in_pandas(self._listed("summary")))
 
     @functools.cached_property
     def suggestions(self) -> pd.DataFrame:
         """Accounts whose name is like that of a category without one; never applied by themselves.
 
         Columns: category_id, company_id, name, external_id, account_name, score (0 to 100); up to three per category,
-        the best first. Frames of another engine are collected for it.
+        the best first. Frames of PySpark are collected for it.
         """
         return suggest(in_pandas(self.coverage), in_pandas(self.actions))
 
@@ -120,18 +123,18 @@ class Reconciliation:
         return tables_to_csv({name: in_pandas(frame) for name, frame in tables.items()}, folder, profile)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the tables for pickle and copy, the actions among them: what would list them stays in its process."""
-        actions = self.actions
-        return self.__dict__ | {"actions": actions}
+        """Return the tables for pickle and copy, those listed when asked among them: the frames stay in their process."""
+        listed = {name: getattr(self, name) for name in ("actions", "unused_accounts", "summary")}
+        return self.__dict__ | listed | {"_listed": None}
 
     def __repr__(self) -> str:
         if not self._is_collected:
-            return rendering.not_collected(type(self.findings))
+            return rendering.not_collected()
         return rendering.text(self.findings, self.coverage, self.summary)
 
     def _repr_html_(self) -> str:
         if not self._is_collected:
-            return views.heading(rendering.not_collected(type(self.findings)))
+            return views.heading(rendering.not_collected())
         return rendering.html(self.findings, self.coverage, self.summary)
 
     @property

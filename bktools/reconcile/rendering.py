@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from bktools import views
 from bktools.figures import axes_for
-from bktools.reconcile.findings import SEVERITIES
+from bktools.reconcile.checks import SEVERITIES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,6 +18,14 @@ LOOKS = {"error": ("#D55E00", ""), "warning": ("#E69F00", "//"), "info": ("#56B4
 # Named by text and shape, not by colour, so that it reads in light and dark.
 WORDS = {"action: none": "with nothing to do"}
 MARKS = {"error": "✖", "warning": "▲", "info": "●"}
+
+
+def summarised(counts: pd.DataFrame) -> pd.DataFrame:
+    """Return counts of each check and verb, which may be of one company each, as counts of all; most severe first."""
+    rows = counts.groupby(["severity", "check"], as_index=False)["count"].sum()
+    rank = rows["severity"].map({name: place for place, name in enumerate((*SEVERITIES, ""))})
+    ranked: pd.DataFrame = rows.assign(rank=rank).sort_values(["rank", "check"], ignore_index=True)
+    return ranked[["check", "severity", "count"]]
 
 
 def text(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame) -> str:
@@ -50,12 +58,11 @@ def _by_check(findings: pd.DataFrame) -> list[tuple[str, str, int, str]]:
     return [(str(severity), str(check), int(size), str(first)) for severity, check, size, first in found.to_numpy()]
 
 
-def not_collected(frame: type[Any]) -> str:
-    """Return what is to be said of a reconciliation that has not run."""
-    engine = frame.__module__.split(".", maxsplit=1)[0].lstrip("_")
+def not_collected() -> str:
+    """Return the text of a reconciliation that has not run."""
     return (
-        f"Reconciliation on {engine}, not run yet: .findings, .actions, .coverage and .summary are {engine} frames, "
-        "collect them there"
+        "Reconciliation on PySpark, not run yet: .findings, .coverage, .actions and .unused_accounts are PySpark frames, "
+        "to be written or collected there; .summary runs it and counts"
     )
 
 

@@ -1,104 +1,113 @@
 import duckdb
 import narwhals as nw
 import pandas as pd
+import polars as pl
 import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 import pytest
 
-from bktools.errors import ArgumentError, InputError
-from bktools.frames.engine import collect, exploded, in_memory, in_pandas, kept, lazy_frames
+from bktools.errors import ArgumentError, InputError, OutOfMemoryError
+from bktools.frames.engine import engine, in_pandas, scannable
 
-CODES = pa.table({"code": pa.array(["0400", None, "1200 "], pa.large_string())})
-
-
-def test_frames_in_memory_are_joined_by_duckdb_with_nulls_as_nulls():
-    """A missing text of pandas is null, equal to nothing and different from nothing, as in Arrow."""
-    left, right = lazy_frames(CODES.to_pandas(), CODES)
-    assert left.implementation.is_duckdb()
-    joined = collect(left.join(right, on="code")).column("code").to_pylist()
-    assert sorted(joined) == ["0400", "1200 "]
-    assert collect(left.filter(nw.col("code") != "0400")).num_rows == 1
-
-
-def test_none_stays_none():
-    """A frame that was not given stays out."""
-    frame, nothing = lazy_frames(CODES, None)
-    assert nothing is None
-    assert collect(frame).num_rows == 3
-    assert lazy_frames(None) == (None,)
+CODES = pa.table(
+    {"code": pa.array(["0400", None, "1200 of more than twelve letters"], pa.large_string()), "more": [1, 2, 3]}
+)
+KINDS = {
+    "pandas": lambda _: CODES.to_pandas(),
+    "arrow": lambda _: CODES,
+    "polars": lambda _: pl.from_arrow(CODES),
+    "lazy polars": lambda _: pl.from_arrow(CODES).lazy(),
+    "duckdb": lambda _: duckdb.connect(":memory:").from_arrow(CODES),
+    "narwhals": lambda _: nw.from_native(CODES),
+    "lazy narwhals": lambda _: nw.from_native(pl.from_arrow(CODES)).lazy(),
+    "parquet": lambda path: path,
+    "text": str,
+}
 
 
-def test_text_comes_back_as_large_string():
-    """Text is collected in the type that becomes pandas text fastest."""
-    assert collect(*lazy_frames(CODES)).schema.field("code").type == pa.large_string()
+@pytest.fixture
+def path(tmp_path):
+    pq.write_table(CODES, tmp_path / "codes.parquet")
+    return tmp_path / "codes.parquet"
 
 
-def test_duckdb_relation_stays_in_its_connection():
-    """A relation is not copied: the rows are those of its connection."""
-    connection = duckdb.connect(":memory:")
-    connection.execute("CREATE TABLE chart AS SELECT '0400' AS code")
-    (chart,) = lazy_frames(connection.table("chart"))
-    connection.execute("INSERT INTO chart VALUES ('1200')")
-    assert collect(chart).num_rows == 2
+@pytest.mark.parametrize("kind", KINDS)
+def test_frames_of_every_kind_are_scanned_with_nulls_as_nulls(kind, path):
+    """Any frame gives the same rows; a missing text is null, equal to nothing and different from nothing."""
+    with engine("test", codes=scannable(KINDS[kind](path), "codes")) as connection:
+        assert connection.execute("SELECT code, more FROM codes ORDER BY more").fetchall() == [
+            ("0400", 1), (None, 2), ("1200 of more than twelve letters", 3),
+        ]  # fmt: skip
+        assert connection.execute("SELECT count(*) FROM codes WHERE code <> '0400'").fetchall() == [(1,)]
 
 
-def test_relations_of_two_connections_are_refused():
-    """What cannot be joined is said before anything runs."""
-    frames = [duckdb.connect(":memory:").sql("SELECT 1 AS code") for _ in range(2)]
-    with pytest.raises(ArgumentError, match="one connection"):
-        lazy_frames(*frames)
+@pytest.mark.parametrize("kind", KINDS)
+def test_other_columns_are_left_out(kind, path):
+    """Of the columns that are asked for those that are there are kept; a file is read when it is scanned."""
+    found = scannable(KINDS[kind](path), "codes", ("code", "none"))
+    if isinstance(found, ds.Dataset):
+        assert kind in ("parquet", "text")
+    else:
+        assert found.column_names == ["code"]
 
 
-def test_pandas_beside_a_relation_is_refused():
-    """A connection is the caller's: nothing is put into it."""
-    with pytest.raises(ArgumentError, match="do not follow to"):
-        lazy_frames(duckdb.connect(":memory:").sql("SELECT 1 AS code"), CODES)
+@pytest.mark.parametrize("kind", ["pandas", "arrow", "polars"])
+def test_text_is_not_copied(kind, path):
+    """The engine scans the very bytes that the caller's frame has."""
+    frame = KINDS[kind](path)
+    before = frame.to_arrow(compat_level=pl.CompatLevel.newest()) if kind == "polars" else pa.table(frame)
+    assert _places(scannable(frame).column("code")) == _places(before.column("code"))
 
 
-def test_what_is_no_frame_is_refused():
-    """A list of rows is no frame."""
-    with pytest.raises(ArgumentError, match=r"frame must be a .* frame, is a list"):
-        lazy_frames([1, 2])
+def _places(column):
+    """Return where the bytes of a column are, those of short text and null flags left out."""
+    return [chunk.buffers()[-1].address for chunk in column.chunks]
+
+
+@pytest.mark.parametrize("wrong", [[1, 2], None, pd.Series(["0400"]), {"code": ["0400"]}])
+def test_what_is_no_frame_is_refused(wrong):
+    """The argument, what it must be, and what it is."""
+    with pytest.raises(ArgumentError, match=r"^chart must be a pandas, pyarrow, .* Parquet file, is a \w+$"):
+        scannable(wrong, "chart")
 
 
 def test_column_of_mixed_types_is_refused():
-    """A column of numbers and text has lost leading zeros somewhere; it is named."""
-    with pytest.raises(InputError, match="the column code of frame 2 holds values of mixed or unknown types"):
-        lazy_frames(CODES, pd.DataFrame({"code": ["0400", 400]}))
+    """A column of numbers and text has lost leading zeros somewhere; it is named. One that is not used may hold both."""
+    mixed = pd.DataFrame({"code": ["0400", 400], "name": ["a", "b"]})
+    with pytest.raises(InputError, match="the column code of chart holds values of mixed or unknown types"):
+        scannable(mixed, "chart")
+    assert scannable(mixed, "chart", ["name"]).column_names == ["name"]
 
 
-def test_in_memory_tells_what_may_be_collected():
-    """Frames of pandas and Arrow are in memory; a relation is not."""
-    assert in_memory(CODES, CODES.to_pandas(), None)
-    assert not in_memory(CODES, duckdb.connect(":memory:").sql("SELECT 1"))
+def test_relation_that_fails_is_an_error_of_bktools():
+    """What the caller's own connection cannot hold is one line, too."""
+    connection = duckdb.connect(":memory:", config={"memory_limit": "10MB", "max_temp_directory_size": "0B"})
+    rows = connection.sql("SELECT range::VARCHAR || repeat('x', 50) AS code FROM range(1000000) ORDER BY code")
+    with pytest.raises(OutOfMemoryError, match=r"^chart needs more memory than there is") as caught:
+        scannable(rows, "chart")
+    assert "\n" not in str(caught.value)
+
+
+def test_text_comes_back_as_large_string():
+    """Text comes back in the type that becomes pandas text fastest."""
+    with engine("test", codes=CODES) as connection:
+        assert connection.sql("SELECT code FROM codes").to_arrow_table().schema.field("code").type == pa.large_string()
+
+
+def test_nothing_is_drawn_into_the_terminal_and_nothing_left_on_the_disk(tmp_path, monkeypatch):
+    """The engine keeps silent, however long a query takes, and its folder goes with it."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with engine("test", codes=CODES) as connection:
+        assert connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() == [(False,)]
+        (folder,) = tmp_path.iterdir()
+        assert folder.stat().st_mode & 0o777 == 0o700
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_frames_of_any_engine_in_pandas():
     """A relation is collected with the types that frames have here; a DataFrame is itself."""
     frame = in_pandas(duckdb.connect(":memory:").from_arrow(CODES))
     assert frame["code"].dtype == "str"
-    assert frame["code"].fillna("").to_list() == ["0400", "", "1200 "]
+    assert frame["code"].fillna("").to_list()[:2] == ["0400", ""]
     assert in_pandas(frame) is frame
-
-
-def test_kept_rows_do_not_change():
-    """A frame that was kept has run: what happens to its source later is not seen."""
-    connection = duckdb.connect(":memory:")
-    connection.execute("CREATE TABLE chart AS SELECT '0400' AS code")
-    (chart,) = lazy_frames(connection.table("chart"))
-    rows = kept(chart)
-    connection.execute("INSERT INTO chart VALUES ('1200')")
-    assert collect(rows).num_rows == 1
-    assert collect(chart).num_rows == 2
-
-
-def test_nothing_is_drawn_into_the_terminal():
-    """The engine keeps silent, however long a query takes."""
-    (frame,) = lazy_frames(CODES)
-    assert frame.to_native().query("_", "SELECT current_setting('enable_progress_bar')").fetchall() == [(False,)]
-
-
-def test_lists_are_exploded():
-    """A row with two values in a list becomes two rows, with the other columns as they were."""
-    (frame,) = lazy_frames(pa.table({"id": ["a", "b"], "hits": ["0 1", "2"]}))
-    rows = exploded(frame.with_columns(nw.col("hits").str.split(" ")), "hits")
-    assert sorted((row["id"], row["hits"]) for row in collect(rows).to_pylist()) == [("a", "0"), ("a", "1"), ("b", "2")]

@@ -1,14 +1,14 @@
 import pytest
-from reconcile_engines import IN_PROCESS, PYSPARK
+from reconcile_engines import IN_PROCESS, PYSPARK, PySpark, in_process
 
 
-@pytest.fixture(params=IN_PROCESS, ids=["pandas", "duckdb", "polars"])
-def engine(request):
+@pytest.fixture(params=IN_PROCESS)
+def engine(request, tmp_path):
     """Give an engine that answers within a second."""
-    return request.param()
+    return in_process(request.param, tmp_path)
 
 
-@pytest.fixture(params=[*IN_PROCESS, PYSPARK], ids=["pandas", "duckdb", "polars", "pyspark"])
-def any_engine(request):
-    """Give any engine; Spark takes many seconds for one reconciliation."""
-    return request.param()
+@pytest.fixture(params=[PYSPARK])
+def spark():
+    """Give Spark, which takes many seconds for one reconciliation."""
+    return PySpark()

@@ -1,10 +1,15 @@
 """The engines that a reconciliation runs on, each with how frames come in and rows come out."""
 
 import importlib.util
+import itertools
+import os
 import shutil
+import sys
 
 import duckdb
+import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from bktools.frames import schema
@@ -23,85 +28,108 @@ def arrow(noun, rows):
     return pa.Table.from_pylist(rows, schema=kinds)
 
 
-class Pandas:
-    """Frames in memory, collected by the reconciliation."""
+class InProcess:
+    """Frames that DuckDB reads in this process; the results are DataFrames whatever was given."""
+
+    def __init__(self, frame):
+        self.frame = frame
 
     def frames(self, tables):
         """Return Arrow tables, by noun, as frames of the engine."""
-        return {noun: schema.to_pandas(table) for noun, table in tables.items()}
+        return {noun: self.frame(table) for noun, table in tables.items()}
 
     def rows(self, frame):
         """Return the rows of a frame as tuples."""
+        assert isinstance(frame, pd.DataFrame)
         return [tuple(row.values()) for row in schema.to_arrow(frame).to_pylist()]
 
 
-class Polars:
-    """Lazy frames of Polars."""
-
-    def frames(self, tables):
-        """Return Arrow tables, by noun, as frames of the engine."""
-        import polars as pl
-
-        return {noun: pl.from_arrow(table).lazy() for noun, table in tables.items()}
-
-    def rows(self, frame):
-        """Return the rows of a frame as tuples."""
-        return frame.collect().rows()
+def relation(table):
+    """Return a relation of a connection of its own."""
+    return duckdb.connect(":memory:").from_arrow(table)
 
 
-class DuckDB:
-    """Relations of one connection."""
+def polars(table):
+    return pytest.importorskip("polars", reason="polars comes with bktools[bench]").from_arrow(table)
 
-    def frames(self, tables):
-        """Return Arrow tables, by noun, as frames of the engine."""
-        connection = duckdb.connect(":memory:")
-        return {noun: connection.from_arrow(table) for noun, table in tables.items()}
 
-    def rows(self, frame):
-        """Return the rows of a frame as tuples."""
-        return frame.fetchall()
+def parquet(folder):
+    """Return what makes tables into paths of files in a folder."""
+    numbers = itertools.count()
+
+    def written(table):
+        path = folder / f"{next(numbers)}.parquet"
+        pq.write_table(table, path)
+        return path
+
+    return written
+
+
+IN_PROCESS = {
+    "pandas": schema.to_pandas,
+    "arrow": lambda table: table,
+    "duckdb": relation,
+    "polars": polars,
+    "lazy-polars": lambda table: polars(table).lazy(),
+    "parquet": None,
+}
+
+
+def in_process(name, folder):
+    """Return the engine of a name of IN_PROCESS."""
+    return InProcess(IN_PROCESS[name] or parquet(folder))
+
+
+def in_pandas():
+    """Return the engine of pandas."""
+    return InProcess(schema.to_pandas)
 
 
 class PySpark:
     """Frames of a local Spark session."""
 
-    def frames(self, tables):
-        """Return Arrow tables, by noun, as frames of the engine."""
+    def __init__(self):
         from pyspark.sql import SparkSession
 
+        # Workers are started with the first python3 on the path otherwise, which may not have bktools.
+        os.environ["PYSPARK_PYTHON"] = sys.executable
         settings = {
             "spark.ui.enabled": "false",
             "spark.sql.shuffle.partitions": "1",
             "spark.default.parallelism": "1",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
-            # A few rows run once: compiling and replanning a query takes longer than running it.
+            # A few rows run once: compiling a query takes longer than running it.
             "spark.sql.codegen.wholeStage": "false",
             "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-            "spark.sql.adaptive.enabled": "false",
         }
-        session = SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
-        return {noun: session.createDataFrame(table).coalesce(1) for noun, table in tables.items()}
+        self._session = SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
+
+    def frame(self, table):
+        """Return an Arrow table as a frame of the engine."""
+        return self._session.createDataFrame(table).coalesce(1)
+
+    def frames(self, tables):
+        """Return Arrow tables, by noun, as frames of the engine."""
+        return {noun: self.frame(table) for noun, table in tables.items()}
 
     def rows(self, frame):
         """Return the rows of a frame as tuples."""
         return [tuple(row) for row in frame.collect()]
 
+    def jobs(self):
+        """Return how many jobs have run."""
+        return len(self._session.sparkContext.statusTracker().getJobIdsForGroup())
 
-def _needs(engine, module, extra):
-    missing = importlib.util.find_spec(module) is None
-    return pytest.param(engine, marks=pytest.mark.skipif(missing, reason=f"{module} comes with bktools[{extra}]"))
 
-
-IN_PROCESS = [Pandas, DuckDB, _needs(Polars, "polars", "bench")]
-
-PYSPARK = pytest.param(
-    PySpark,
-    marks=[
-        pytest.mark.skipif(importlib.util.find_spec("pyspark") is None, reason="pyspark comes with bktools[spark]"),
-        pytest.mark.skipif(shutil.which("java") is None, reason="PySpark needs Java 17 or newer on the path"),
-        # pyspark says so of itself when it is handed Arrow tables.
-        pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
-        pytest.mark.xdist_group("pyspark"),
-    ],
+NEEDS_SPARK = (
+    pytest.mark.skipif(importlib.util.find_spec("pyspark") is None, reason="pyspark comes with bktools[spark]"),
+    pytest.mark.skipif(shutil.which("java") is None, reason="PySpark needs Java 17 or newer on the path"),
+    # pyspark says so of itself when it is handed Arrow tables.
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+    pytest.mark.xdist_group("pyspark"),
+    # Java and the workers start in it.
+    pytest.mark.timeout(300),
 )
+
+PYSPARK = pytest.param("pyspark", marks=NEEDS_SPARK)

@@ -95,14 +95,22 @@ def reconcile(chart, accounts, categories):
             find("code_lengths_mixed", "info", "none", {"company_id": company}, field="code")
     for company in {row["company_id"] for row in known if row["external_id"]} - charted:
         find("company_without_chart", "warning", "none", {"company_id": company})
-    used = {(row["company_id"], row["account_id"]) for row in categories}
-    companies = {row["company_id"] for row in categories}
-    for row in known:
-        judged = row["id"] is not None and not row["archived"] and row["company_id"] in companies
-        if judged and (row["company_id"], row["id"]) not in used:
-            find("account_unused", "info", "none", row, external_id=row["external_id"], account_id=row["id"])
+    for company in {company for company, *_ in unused(accounts, categories)}:
+        find("account_unused", "info", "none", {"company_id": company})
     coverage = _cover(find, chart_by, known, categories, verbs, goners)
     return found, actions, coverage
+
+
+def unused(accounts, categories):
+    """Return active accounts that no category uses, as tuples, of the companies that have a category."""
+    used = {(row["company_id"], row["account_id"]) for row in categories}
+    companies = {row["company_id"] for row in categories}
+    return [
+        (row["company_id"], row["external_id"], row["id"], row["code"], row["name"])
+        for row in accounts
+        if row["state"] in KNOWN and row["id"] is not None and not row["archived"]
+        if row["company_id"] in companies and (row["company_id"], row["id"]) not in used
+    ]
 
 
 def _by_key(rows):

@@ -4,10 +4,10 @@ import reconcile_reference as reference
 import reconcile_world as world
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from reconcile_engines import Pandas
+from reconcile_engines import in_pandas
 
 from bktools.reconcile import CHECKS, reconcile_accounts
-from bktools.reconcile.findings import FINDING_COLUMNS, SEVERITIES
+from bktools.reconcile.checks import SEVERITIES
 
 
 def merged(seeds, size):
@@ -31,27 +31,44 @@ def compared(engine, rows):
     assert reference.in_order(row[:-1] for row in found) == reference.in_order(findings)
     assert reference.in_order(engine.rows(result.actions)) == reference.in_order(actions)
     assert reference.in_order(engine.rows(result.coverage)) == reference.in_order(coverage)
+    unused = reference.unused(rows["accounts"], rows["categories"])
+    assert reference.in_order(engine.rows(result.unused_accounts)) == reference.in_order(unused)
     return result, found
 
 
-def test_every_engine_finds_what_plain_python_finds(any_engine):
+def test_every_engine_finds_what_plain_python_finds(engine):
     """Findings, actions and coverage of a world with everything wrong are the same on every engine, to the letter."""
     rows = merged(range(12), 12)
     for noun, more in world.plain().items():
         rows[noun] += [{**row, "tax_code_id": "tax-1"} if noun == "categories" else row for row in more]
-    result, found = compared(any_engine, rows)
-    assert {row[0] for row in found} == {check.__name__ for check in CHECKS}, "the world shows every check"
-    summary = {row[:2]: row[2] for row in any_engine.rows(result.summary)}
+    result, found = compared(engine, rows)
+    assert {row[0] for row in found} == {check.name for check in CHECKS}, "the world shows every check"
+    summary = {row[:2]: row[2] for row in in_pandas().rows(result.summary)}
     counted = Counter((row[0], row[1]) for row in found)
     assert {key: count for key, count in summary.items() if key[1]} == counted
+
+
+def test_a_cluster_finds_what_plain_python_finds(spark):
+    """Workers that have a company each give the same rows; findings take at most six jobs, and counts one frame."""
+    rows = world.seeded(2, 40)
+    before = spark.jobs()
+    result = reconcile_accounts(**spark.frames(world.tables(rows)))
+    findings, actions, coverage = reference.reconcile(**rows)
+    found = spark.rows(result.findings)
+    assert spark.jobs() - before <= 6
+    assert reference.in_order(row[:-1] for row in found) == reference.in_order(findings)
+    assert len({row[3] for row in found}) == 3, "of three companies"
+    assert reference.in_order(spark.rows(result.actions)) == reference.in_order(actions)
+    assert reference.in_order(spark.rows(result.coverage)) == reference.in_order(coverage)
+    counted = Counter((row[0], row[1]) for row in found)
+    assert {row[:2]: row[2] for row in in_pandas().rows(result.summary) if row[1]} == counted
 
 
 def test_findings_come_most_severe_first(engine):
     """Findings are ordered by severity, check, company, external ID and category, wherever they are collected."""
     rows = merged(range(3), 12)
-    found = engine.rows(reconcile_accounts(**engine.frames(world.tables(rows))).findings)
-    at = {name: place for place, name in enumerate(FINDING_COLUMNS)}
-    keys = [(SEVERITIES.index(row[at["severity"]]), row[at["check"]], row[at["company_id"]]) for row in found]
+    found = reconcile_accounts(**engine.frames(world.tables(rows))).findings
+    keys = [(SEVERITIES.index(row.severity), row.check, row.company_id) for row in found.itertuples()]
     assert len(keys) > 50
     assert keys == sorted(keys)
 
@@ -61,7 +78,7 @@ def test_findings_come_most_severe_first(engine):
 def test_any_world_is_reconciled_as_plain_python_does(data):
     """Whatever chart, accounts and categories hold, the query and the loop over rows agree."""
     sizes = [data.draw(st.integers(0, 12)) for _ in range(3)]
-    compared(Pandas(), world.world(lambda options: data.draw(st.sampled_from(options)), *sizes))
+    compared(in_pandas(), world.world(lambda options: data.draw(st.sampled_from(options)), *sizes))
 
 
 def test_messages_are_one_line_and_name_the_thing():
@@ -69,7 +86,7 @@ def test_messages_are_one_line_and_name_the_thing():
     rows = merged(range(2), 10)
     for row in rows["chart"]:
         row["name"] = "Bank\r\nof\tall"
-    found = Pandas().rows(reconcile_accounts(**Pandas().frames(world.tables(rows))).findings)
+    found = in_pandas().rows(reconcile_accounts(**in_pandas().frames(world.tables(rows))).findings)
     messages = [row[-1] for row in found]
     assert any("Bank of all" in message for message in messages)
     assert all(message and len(message.splitlines()) == 1 and "{}" not in message for message in messages)

@@ -1,67 +1,81 @@
-"""Frames of several engines: what is in memory follows the lazy ones, and what cannot be joined is refused."""
+"""Frames of several engines are reconciled together; on a cluster, the cluster does the work."""
 
-import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 import reconcile_reference as reference
 import reconcile_world as world
-from reconcile_engines import PYSPARK, DuckDB, Pandas
+from reconcile_engines import in_pandas, relation
 
-from bktools.errors import ArgumentError
+from bktools.errors import ArgumentError, InputError
 from bktools.reconcile import reconcile_accounts
 
 
-@pytest.mark.parametrize("lazy", ["chart", "accounts", "categories"])
-def test_pandas_follows_lazy_frames(lazy, engine):
-    """Frames of pandas beside one of Polars give frames of Polars, with the same findings; DuckDB refuses them."""
-    if isinstance(engine, DuckDB):
-        with pytest.raises(ArgumentError, match="of pandas or Arrow do not follow to duckdb"):
-            reconcile_accounts(**mixed(engine, lazy, world.seeded(3, 12)))
-        return
-    _follows(lazy, engine)
-
-
-# One of the three: Spark takes half a minute for each.
-@pytest.mark.parametrize("any_engine", [PYSPARK], ids=["pyspark"], indirect=True)
-def test_pandas_follows_spark(any_engine):
-    """Frames of pandas beside one of PySpark give frames of PySpark, with the same findings."""
-    _follows("categories", any_engine)
-
-
-def _follows(lazy, engine):
+@pytest.mark.parametrize("other", ["chart", "accounts", "categories"])
+def test_frames_of_several_engines_give_the_same_findings(other, engine):
+    """A frame of pandas beside one of another engine, and relations of two connections, are reconciled as one world."""
     rows = world.seeded(3, 12)
-    given = mixed(engine, lazy, rows)
+    tables = world.tables(rows)
+    given = in_pandas().frames(tables) | {other: engine.frame(tables[other])}
+    if other == "chart":
+        given["accounts"] = relation(tables["accounts"])
     result = reconcile_accounts(**given)
-    assert type(result.findings) is type(given[lazy])
     findings, _, _ = reference.reconcile(**rows)
-    found = engine.rows(result.findings)
+    found = in_pandas().rows(result.findings)
     assert len(found) > 10
     assert reference.in_order(row[:-1] for row in found) == reference.in_order(findings)
 
 
-def mixed(engine, lazy, rows):
-    """Return pandas frames, one of them of the engine."""
+def test_pandas_follows_a_cluster(spark):
+    """A chart of Spark beside frames of pandas is reconciled on Spark, and runs when it is collected.
+
+    The chart does not say its company, so it is of the only one. What is wrong with a frame is one line at once.
+    """
+    rows = world.plain()
+    rows["chart"][0] |= {"name": "Machines and more"}
     tables = world.tables(rows)
-    return Pandas().frames(tables) | {lazy: engine.frames(tables)[lazy]}
+    chart = spark.frame(tables["chart"].drop_columns("company_id"))
+    given = in_pandas().frames(tables) | {"chart": chart}
+    result = reconcile_accounts(**given)
+    assert "not run yet" in repr(result)
+    assert "not run yet" in result._repr_html_()
+    assert [(row[0], row[3]) for row in spark.rows(result.findings)] == [("name_differs", "company-z")]
+    with pytest.raises(InputError, match=r"^chart: needs the column archived$"):
+        reconcile_accounts(**given | {"chart": chart.drop("archived")})
+    categories = given["categories"]
+    with pytest.raises(ArgumentError, match="categories are of 2 companies"):
+        reconcile_accounts(**given | {"categories": categories.assign(company_id=["company-z", "company-y"])})
+    with pytest.raises(InputError, match=r"^categories: column archived is empty in 2 rows: fill it$"):
+        reconcile_accounts(**given | {"categories": categories.assign(archived=None)})
 
 
-def test_frames_of_two_lazy_engines_are_refused():
-    """Polars beside DuckDB would have to be collected by somebody: by the caller, who is told so."""
-    polars = pytest.importorskip("polars", reason="polars comes with bktools[bench]")
-    given = DuckDB().frames(world.tables(world.plain()))
-    given["chart"] = polars.from_arrow(world.tables(world.plain())["chart"]).lazy()
-    with pytest.raises(ArgumentError, match=r"^frames must be of one engine, are of .*: convert all but one$"):
-        reconcile_accounts(**given)
+def test_frames_of_other_libraries_are_refused_with_those_that_are_taken():
+    """What is no frame is named with its argument."""
+    given = in_pandas().frames(world.tables(world.plain()))
+    with pytest.raises(ArgumentError, match=r"^chart must be a pandas, pyarrow, Polars .*, is a list$"):
+        reconcile_accounts(**given | {"chart": [1, 2]})
 
 
-def test_dask_is_refused_with_the_way_out():
-    """Dask cannot do what is needed; compute() can be handed over."""
-    dask = pytest.importorskip("dask.dataframe", reason="dask is not part of any extra")
-    given = {
-        noun: dask.from_pandas(frame, npartitions=1)
-        for noun, frame in Pandas().frames(world.tables(world.plain())).items()
-    }
-    with pytest.raises(ArgumentError, match=r"of Dask cannot be .*: hand over their compute\(\)$"):
-        reconcile_accounts(**given)
-    assert isinstance(
-        reconcile_accounts(**{noun: frame.compute() for noun, frame in given.items()}).findings, pd.DataFrame
-    )
+def test_a_file_that_is_no_parquet_is_one_line(tmp_path):
+    """The file and the argument are named."""
+    (tmp_path / "chart.parquet").write_text("no")
+    given = in_pandas().frames(world.tables(world.plain()))
+    for path in (tmp_path / "chart.parquet", str(tmp_path / "missing.parquet")):
+        with pytest.raises(InputError, match=f"^chart {path}: cannot be read as Parquet") as caught:
+            reconcile_accounts(**given | {"chart": path})
+        assert "\n" not in str(caught.value)
+
+
+def test_a_damaged_file_is_one_line(tmp_path):
+    """Damage that shows only while rows are read is an error that names the frame."""
+    tables = world.tables(world.plain())
+    path = tmp_path / "chart.parquet"
+    pq.write_table(tables["chart"], path)
+    data = bytearray(path.read_bytes())
+    place = data.index(b"Machines")
+    data[place - 20 : place] = bytes(20)
+    path.write_bytes(data)
+    with pytest.raises(
+        InputError, match=r"^reconcile_accounts could not read .*chart_frame.*: write the file"
+    ) as caught:
+        reconcile_accounts(path, tables["accounts"], tables["categories"])
+    assert "\n" not in str(caught.value)

@@ -1,8 +1,10 @@
 import pandas as pd
+import pyarrow as pa
 import pytest
 import reconcile_world as world
 
-from bktools.errors import ArgumentError, InputError
+from bktools.errors import ArgumentError, BktoolsError, InputError, OutOfMemoryError, StorageError
+from bktools.frames import engine as engine_room
 from bktools.frames import schema
 from bktools.reconcile import reconcile_accounts
 
@@ -228,11 +230,7 @@ def test_missing_column_is_named(noun, engine):
     """A required column that is missing is named with its frame, on every engine."""
     given = engine.frames(world.tables(world.plain()))
     column = "state" if noun == "accounts" else "archived"
-    given[noun] = schema.to_pandas(world.tables(world.plain())[noun]).drop(columns=column)
-    if type(engine).__name__ == "DuckDB":
-        given = {name: schema.to_pandas(table) for name, table in world.tables(world.plain()).items()} | {
-            noun: given[noun]
-        }
+    given[noun] = engine.frame(world.tables(world.plain())[noun].drop_columns(column))
     with pytest.raises(InputError, match=f"^{noun}: needs the column {column}$"):
         reconcile_accounts(**given)
 
@@ -240,8 +238,8 @@ def test_missing_column_is_named(noun, engine):
 @pytest.mark.parametrize(
     ("noun", "column", "value", "message"),
     [
-        ("chart", "code", 400, "chart: column code must be text (a number has lost its leading zeros), is Int64"),
-        ("chart", "archived", "no", "chart: column archived must be true or false, is String"),
+        ("chart", "code", 400, "chart: column code must be text (a number has lost its leading zeros), is int64"),
+        ("chart", "archived", "no", "chart: column archived must be true or false, is text"),
         ("categories", "archived", None, "categories: column archived is empty in 2 rows: fill it"),
         ("accounts", "company_id", None, "accounts: column company_id is empty in 2 rows: fill it"),
     ],
@@ -272,10 +270,57 @@ def test_empty_frames_give_empty_tables():
     assert {str(kind) for kind in result.findings.dtypes} == {"str"}
 
 
-def test_lazy_frames_are_not_collected(engine):
-    """Lazy frames give lazy frames of their own engine; frames in memory give DataFrames."""
-    given = engine.frames(world.tables(world.plain()))
+def test_a_missing_frame_is_refused():
+    """None is no empty frame."""
+    with pytest.raises(ArgumentError, match=r"^accounts must be a frame: give an empty one if there are no rows$"):
+        reconcile_accounts(**frames() | {"accounts": None})
+
+
+@pytest.mark.parametrize("columns", [pa.null(), pa.dictionary(pa.int8(), pa.string()), pa.string_view(), pa.uuid()])
+def test_text_of_every_kind_is_text(columns):
+    """Columns of nulls alone, categories, views and UUIDs are compared as the text that they are."""
+    given = world.tables(world.plain())
+    empty = pa.nulls(2, columns)
+    given = {noun: table.set_column(table.column_names.index("name"), "name", empty) for noun, table in given.items()}
     result = reconcile_accounts(**given)
-    assert [type(frame) for frame in (result.findings, result.actions, result.coverage, result.summary)] == [
-        type(given["chart"])
-    ] * 4
+    assert set(result.findings["check"]) == {"name_missing"}
+
+
+def test_unused_accounts_are_counted_for_each_company_and_listed_when_asked():
+    """A thousand accounts without a category are one finding a company, which says where the list is."""
+    rows = world.plain()
+    more = [rows["accounts"][0] | {"external_id": f"9{number:03}", "id": f"id-{number:03}"} for number in range(1000)]
+    other = [{**row, "company_id": "company-y"} for row in more[:1]]
+    categories = [{**rows["categories"][0], "company_id": "company-y", "account_id": None}]
+    rows = {**rows, "accounts": rows["accounts"] + more + other, "categories": rows["categories"] + categories}
+    result = reconcile_accounts(**{noun: schema.to_pandas(table) for noun, table in world.tables(rows).items()})
+    found = result.findings[result.findings["check"] == "account_unused"]
+    assert found["message"].tolist() == [
+        "company company-y has 1 active account that no category uses: .unused_accounts lists them",
+        "company company-z has 1,000 active accounts that no category uses: .unused_accounts lists them",
+    ]
+    assert found["external_id"].isna().all()
+    listed = result.unused_accounts
+    assert list(listed) == ["company_id", "external_id", "account_id", "code", "name"]
+    assert listed["external_id"].tolist() == ["9000", *[row["external_id"] for row in more]]
+
+
+@pytest.mark.parametrize(
+    ("limits", "kind"),
+    [
+        ({"memory_limit": "20MB", "max_temp_directory_size": "0B"}, OutOfMemoryError),
+        ({"memory_limit": "20MB", "max_temp_directory_size": "1MB"}, OutOfMemoryError),
+        ({"memory_limit": "20MB", "temp_directory": "/proc/nowhere"}, StorageError),
+    ],
+)
+def test_too_little_memory_or_disk_is_one_line(limits, kind, monkeypatch):
+    """What the engine cannot hold is an error of bktools that says what to do, in one line."""
+    monkeypatch.setattr(engine_room, "SETTINGS", {**engine_room.SETTINGS, **limits, "threads": 2})
+    ids = pd.Series(range(300_000)).astype("str") + "x" * 40
+    chart = pd.DataFrame({"company_id": "company-z", "external_id": ids, "code": ids, "name": ids, "archived": False})
+    accounts = chart.assign(state="CREATED", id=ids, name="other")
+    with pytest.raises(kind, match=r"^reconcile_accounts (needs more memory|could not use the disk)") as caught:
+        reconcile_accounts(chart, accounts, frames()["categories"])
+    assert isinstance(caught.value, BktoolsError)
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).endswith("nothing was changed")

@@ -1,9 +1,7 @@
-import gc
 import html.parser
 import pickle
 import subprocess
 import sys
-import weakref
 
 import matplotlib as mpl
 import pandas as pd
@@ -153,39 +151,22 @@ def test_csv_that_cannot_be_written_is_an_error(result, tmp_path):
         result.to_csv(tmp_path / "taken")
 
 
-def test_lazy_result_says_that_it_has_not_run(engine):
-    """Showing a reconciliation of lazy frames does not run it; its plot, suggestions and files do."""
-    result = reconcile_accounts(**engine.frames(world.tables(world.plain())))
-    if isinstance(result.findings, pd.DataFrame):
-        assert repr(result).startswith("Reconciliation: 0 findings")
-    else:
-        assert "not run yet" in repr(result)
-        assert "not run yet" in result._repr_html_()
-    assert len(result.suggestions) == 0
-
-
 def test_it_can_be_pickled(result):
     """What another process gets has every table, the actions too, whether they were asked for before or not."""
     for _ in range(2):
         again = pickle.loads(pickle.dumps(result))
-        for name in ("findings", "coverage", "actions", "summary", "suggestions"):
+        for name in ("findings", "coverage", "actions", "unused_accounts", "summary", "suggestions"):
             pd.testing.assert_frame_equal(getattr(again, name), getattr(result, name))
         assert repr(again) == repr(result)
 
 
-def test_what_lists_the_actions_is_let_go():
-    """Once they are listed nothing holds the connection that they were listed from."""
-    rows = pd.DataFrame({"external_id": ["0400"]})
-
-    def listing():
-        return rows
-
-    held = weakref.ref(listing)
-    found = Reconciliation(rows, rows, listing)
-    del listing
-    assert found.actions is found.actions is rows
-    gc.collect()
-    assert held() is None
+def test_what_is_listed_when_asked_is_listed_once():
+    """Actions and unused accounts are the same tables however often they are asked for."""
+    asked = []
+    found = Reconciliation(pd.DataFrame(), pd.DataFrame(), lambda name: asked.append(name) or pd.DataFrame())
+    assert found.actions is found.actions
+    assert found.unused_accounts is found.unused_accounts
+    assert asked == ["actions", "unused_accounts"]
 
 
 def test_a_plot_leaves_pyplot_alone():

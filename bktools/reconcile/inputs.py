@@ -1,0 +1,86 @@
+"""The frames that a reconciliation reads: the columns it needs, of the types they must have, without gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from bktools.errors import ArgumentError, InputError
+from bktools.frames import schema
+from bktools.frames.engine import Scannable, scannable
+
+SCHEMAS: Mapping[str, pa.Schema] = {
+    "chart": schema.CHART,
+    "accounts": schema.ACCOUNTS,
+    "categories": schema.CATEGORIES,
+}
+
+USED: Mapping[str, tuple[str, ...]] = {
+    "chart": ("company_id", "external_id", "code", "name", "archived", "tax_code_external_id"),
+    "accounts": ("company_id", "external_id", "id", "name", "code", "archived", "tax_code_external_id", "state"),
+    "categories": ("id", "company_id", "name", "archived", "account_id", "tax_code_id"),
+}
+
+# Columns that every row must have a value in. A missing external ID is a finding, not a reason to refuse the chart.
+FILLED: Mapping[str, tuple[str, ...]] = {
+    "chart": ("archived",),
+    "accounts": ("company_id", "external_id", "state"),
+    "categories": ("id", "company_id", "archived"),
+}
+
+
+def read(frames: Mapping[str, Any]) -> dict[str, Scannable]:
+    """Return the frames as Arrow, with the used columns alone, or raise what is wrong with their columns."""
+    for noun, frame in frames.items():
+        if frame is None:
+            raise ArgumentError(noun, "must be a frame: give an empty one if there are no rows")
+    tables = {noun: scannable(frame, noun, USED[noun]) for noun, frame in frames.items()}
+    for noun, table in tables.items():
+        check_columns(noun, table.schema)
+    return tables
+
+
+def check_columns(noun: str, columns: pa.Schema) -> None:
+    """Refuse a frame without a required column, or with one of the wrong type."""
+    missing = [name for name in USED[noun] if not SCHEMAS[noun].field(name).nullable and name not in columns.names]
+    if missing:
+        raise InputError(f"needs the column{'s' if len(missing) > 1 else ''} {', '.join(missing)}", source=noun)
+    for name in USED[noun]:
+        if name not in columns.names:
+            continue
+        kind = columns.field(name).type
+        fits, wanted = (
+            (pa.types.is_boolean, "true or false")
+            if name == "archived"
+            else (_is_text, "text (a number has lost its leading zeros)")
+        )
+        # A column of nulls alone has no type of its own.
+        if not (pa.types.is_null(kind) or fits(kind)):
+            raise InputError(f"column {name} must be {wanted}, is {_words(kind)}", source=noun)
+
+
+def check_gaps(gaps: Mapping[tuple[str, str], int]) -> None:
+    """Refuse columns that must be filled and are not; `gaps` counts the empty rows by (noun, column)."""
+    for (noun, name), count in gaps.items():
+        if count:
+            raise InputError(f"column {name} is empty in {count} row{'s' if count > 1 else ''}: fill it", source=noun)
+
+
+def check_companies(companies: int) -> None:
+    """Refuse a chart with rows of no company, unless all frames are of one company."""
+    if companies != 1:
+        seen = f"{companies} companies" if companies else "no company"
+        raise ArgumentError(
+            "chart", f"does not say its company, and accounts and categories are of {seen}: give a column company_id"
+        )
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    value = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return value in (pa.string(), pa.large_string(), pa.string_view(), pa.uuid())
+
+
+def _words(kind: pa.DataType) -> str:
+    return "text" if _is_text(kind) else str(kind)

@@ -1,0 +1,336 @@
+"""The tables that the checks look at, each one query over the frames.
+
+`accounts` has a row for each account that something is to be said about, `coverage` one for each category. Accounts are
+matched on external ID within a company, to the letter, and on nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import duckdb
+import pyarrow as pa
+
+from bktools.contract.accounts import LONGEST_TEXT
+from bktools.frames.engine import Scannable, engine
+from bktools.frames.schema import KNOWN_STATES
+from bktools.reconcile import inputs
+from bktools.reconcile.checks import FINDINGS, FOUND
+from bktools.reconcile.verbs import THE_SAME, decided
+
+# What a spreadsheet or a person may add to a text without anybody seeing it. Spelled out: RE2's \s is ASCII alone.
+BLANKS = "[ \t\n\x0b\x0c\r\u0085\u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]+"
+
+# Words of the queries below, of the checks and of the verbs.
+MACROS = f"""
+CREATE MACRO is_empty(value) AS coalesce(value = '', true);
+CREATE MACRO is_long(value) AS coalesce(length(value) > {LONGEST_TEXT}, false);
+-- Bytes are counted at once, characters one by one.
+CREATE MACRO may_be_long(value) AS coalesce(strlen(value) > {LONGEST_TEXT}, false);
+-- Without coalesce, Arrow would filter the rows, and copy them.
+CREATE MACRO is_known(state) AS coalesce(state IN {KNOWN_STATES}, false);
+CREATE MACRO is_number(value) AS value <> '' AND value NOT GLOB '*[!0-9]*';
+CREATE MACRO without_blanks(value) AS lower(regexp_replace(value, '{BLANKS}', '', 'g'));
+CREATE MACRO without_zeros(value) AS ltrim(value, '0');
+CREATE MACRO shown(value) AS coalesce('"' || value || '"', 'nothing');
+CREATE MACRO counted(number, noun) AS format('{{:,}} {{}}{{}}', number, noun, if(number = 1, '', 's'));
+CREATE MACRO named(code, external_id, name) AS concat_ws(' ', coalesce(code, external_id), name);
+"""
+
+# A company's ID is long and on every row: rows are joined on its number. The same UUID in capitals is the same company.
+# Rows of a chart without a company are of the only one there is.
+COMPANIES = """
+CREATE TABLE spellings AS
+SELECT spelling, company_id, dense_rank() OVER (ORDER BY company_id) AS company
+FROM (
+    SELECT spelling, coalesce(lower(spelling), min(lower(spelling)) OVER ()) AS company_id
+    FROM (
+        SELECT company_id AS spelling FROM given_chart
+        UNION SELECT company_id FROM given_accounts
+        UNION SELECT company_id FROM given_categories
+    )
+);
+CREATE VIEW companies AS SELECT DISTINCT company, company_id FROM spellings;
+"""
+
+VIEWS = """
+CREATE VIEW chart AS
+SELECT given.* REPLACE (spellings.company_id AS company_id), company
+FROM given_chart AS given JOIN spellings ON given.company_id IS NOT DISTINCT FROM spelling;
+
+CREATE VIEW known AS
+SELECT given.* REPLACE (spellings.company_id AS company_id), company
+FROM given_accounts AS given JOIN spellings ON given.company_id = spelling
+WHERE is_known(state);
+
+CREATE VIEW categories AS
+SELECT given.* REPLACE (spellings.company_id AS company_id), company
+FROM given_categories AS given JOIN spellings ON given.company_id = spelling;
+
+CREATE VIEW unused_accounts AS
+SELECT company_id, external_id, id AS account_id, code, name
+FROM known
+SEMI JOIN (SELECT DISTINCT company FROM categories) AS asked ON known.company = asked.company
+ANTI JOIN categories ON known.company = categories.company AND known.id = categories.account_id
+WHERE id IS NOT NULL AND archived IS NOT true;
+"""
+
+CHARTS = """
+CREATE TABLE charts AS
+SELECT company, min(digits) AS shortest, max(digits) AS longest, bool_or(code LIKE '0%' AND digits > 0) AS has_zeros
+FROM (SELECT company, code, CASE WHEN is_number(code) THEN strlen(code) END AS digits FROM chart)
+GROUP BY company;
+"""
+
+# External IDs that one side has several times, with how many rows each side has. Groups of hashes take half the time
+# of groups of texts; the few hashes that come twice are then looked at as texts.
+DOUBLED = """
+CREATE VIEW keys AS
+SELECT 'chart' AS side, company, external_id FROM chart WHERE NOT is_empty(external_id)
+UNION ALL
+SELECT 'service' AS side, company, external_id FROM known WHERE NOT is_empty(external_id);
+
+CREATE TABLE doubled AS
+WITH several AS (
+    SELECT hash(company, external_id) AS digest FROM chart GROUP BY digest HAVING count(*) > 1
+    UNION
+    SELECT hash(company, external_id) AS digest FROM known GROUP BY digest HAVING count(*) > 1
+)
+SELECT
+    company, external_id,
+    count(*) FILTER (side = 'chart') AS chart_rows, count(*) FILTER (side = 'service') AS service_rows
+FROM keys SEMI JOIN several ON hash(company, external_id) = digest
+GROUP BY ALL
+HAVING chart_rows > 1 OR service_rows > 1;
+"""
+
+# A difference counts where both sides were given the column and the service's side is known.
+DIFFERENCES: Mapping[str, tuple[str, str]] = {
+    # The service always has a name and a flag, so a missing one is unknown, not different.
+    "name_differs": ("name", "service.name IS NOT NULL"),
+    "archived_differs": ("archived", "service.archived IS NOT NULL"),
+    # These may be missing in the service. A list that was imported may have no column for what the service has.
+    "code_differs": ("code", "(told OR service.code IS NOT NULL)"),
+    "tax_code_differs": ("tax_code_external_id", "(told OR service.tax_code_external_id IS NOT NULL)"),
+}
+
+PAIRS = """
+CREATE VIEW pairs AS
+SELECT
+    coalesce(erp.company, service.company) AS company,
+    coalesce(erp.external_id, service.external_id) AS external_id,
+    erp.company IS NOT NULL AS in_chart, service.company IS NOT NULL AS in_service,
+    erp.name AS erp_name, erp.code AS erp_code, erp.archived AS erp_archived, erp.tax_code_external_id AS erp_tax,
+    service.id AS account_id, service.name, service.code, service.archived, service.tax_code_external_id AS tax,
+    service.id IS NOT NULL AND service.state <> 'IMPORTED' AS told,
+    {differences},
+    NOT in_chart OR NOT in_service OR erp_name IS NULL OR account_id IS NULL OR {flags}
+    OR may_be_long(erp.external_id) OR may_be_long(erp_name) OR may_be_long(erp_code) AS is_remarkable
+FROM (FROM chart WHERE NOT is_empty(external_id)) AS erp
+FULL JOIN (FROM known WHERE NOT is_empty(external_id)) AS service
+    ON erp.company = service.company AND erp.external_id = service.external_id;
+"""
+
+# The pairs that something is to be said about: among a million accounts, a few. What an account on one side alone is
+# like on the other side is the first such external ID. What is ambiguous has no values.
+ACCOUNTS = f"""
+CREATE TABLE accounts AS
+WITH
+    remarkable AS (
+        SELECT *, 1 AS chart_rows, 1 AS service_rows FROM pairs ANTI JOIN doubled USING (company, external_id)
+        WHERE is_remarkable
+        UNION ALL BY NAME
+        SELECT *, chart_rows > 0 AS in_chart, service_rows > 0 AS in_service FROM doubled
+    ),
+    sided AS (
+        SELECT
+            remarkable.*,
+            companies.company_id,
+            charts.company IS NOT NULL AS is_charted,
+            in_chart AND NOT in_service AS is_new,
+            in_service AND NOT in_chart AND is_charted AS is_gone,
+            chart_rows <= 1 AND service_rows <= 1 AS is_single
+        FROM remarkable JOIN companies USING (company) LEFT JOIN charts USING (company)
+    ),
+    likened AS (
+        SELECT
+            *,
+            CASE
+                WHEN is_new THEN min(external_id) FILTER (is_gone) OVER without_blanks
+                WHEN is_gone THEN min(external_id) FILTER (is_new) OVER without_blanks
+            END AS looks_like,
+            CASE
+                WHEN is_new THEN min(external_id) FILTER (is_gone) OVER without_zeros
+                WHEN is_gone THEN min(external_id) FILTER (is_new) OVER without_zeros
+            END AS zeros_like
+        FROM sided
+        WINDOW
+            without_blanks AS (PARTITION BY company, without_blanks(external_id)),
+            without_zeros AS (PARTITION BY company, without_zeros(external_id))
+    )
+SELECT
+    *,
+    named(erp_code, external_id, erp_name) AS erp_account,
+    named(code, external_id, name) AS service_account,
+    coalesce(looks_like, zeros_like) AS twin,
+    {decided(1)} AS action,
+    {decided(2)} AS why
+FROM likened;
+"""
+
+COVERAGE = """
+CREATE TABLE coverage AS
+WITH
+    named_accounts AS (
+        SELECT
+            company, id AS account_id, min(external_id) AS external_id, min(name) AS account_name,
+            min(code) AS account_code, bool_or(archived) AS is_archived
+        FROM known
+        SEMI JOIN categories ON known.company = categories.company AND known.id = categories.account_id
+        GROUP BY ALL
+    ),
+    taxes AS (
+        SELECT company, external_id, min(tax_code_external_id) AS erp_tax
+        FROM chart SEMI JOIN named_accounts USING (company, external_id)
+        WHERE NOT is_empty(external_id)
+        GROUP BY ALL
+        HAVING count(*) = 1
+    )
+SELECT
+    categories.id AS category_id, company, categories.company_id, categories.name, categories.archived,
+    account_id, external_id, account_name, tax_code_id,
+    CASE
+        WHEN is_empty(account_id) THEN 'no_account'
+        WHEN external_id IS NULL THEN 'unknown_account'
+        WHEN is_archived THEN 'archived_account'
+        WHEN is_gone OR action = 'archive' THEN 'to_be_archived_account'
+        ELSE 'covered'
+    END AS state,
+    action AS account_action,
+    erp_tax,
+    min(erp_tax) OVER (PARTITION BY company, tax_code_id) AS first_tax,
+    max(erp_tax) OVER (PARTITION BY company, tax_code_id) AS last_tax,
+    count(*) OVER (PARTITION BY company, categories.name) AS of_this_name,
+    named(account_code, external_id, account_name) AS account,
+    concat('category ', coalesce(categories.name, category_id)) AS category
+FROM categories
+LEFT JOIN named_accounts USING (company, account_id)
+LEFT JOIN taxes USING (company, external_id)
+LEFT JOIN (SELECT company, external_id, is_gone, action FROM accounts) AS judged USING (company, external_id);
+"""
+
+# What a few checks look at beside accounts and coverage.
+SUBJECTS = """
+CREATE VIEW digits AS FROM charts JOIN companies USING (company);
+
+CREATE VIEW unidentified_chart AS
+SELECT company_id, external_id, named(code, 'an account', name) AS account
+FROM chart WHERE is_empty(external_id);
+
+CREATE VIEW unidentified_accounts AS
+SELECT company_id, external_id, named(code, 'an account', name) AS account
+FROM known WHERE is_empty(external_id);
+
+CREATE VIEW unused AS
+SELECT company_id, count(*) AS rows
+FROM unused_accounts GROUP BY company_id;
+
+CREATE VIEW uncharted AS
+SELECT company_id, count(*) AS rows
+FROM accounts WHERE NOT is_charted GROUP BY company_id;
+"""
+
+ACTIONS = f"""
+SELECT
+    company_id, external_id, account_id, action, why,
+    if(in_chart, erp_name, name) AS name,
+    if(in_chart, erp_code, code) AS code,
+    if(in_chart, erp_archived, archived) AS archived,
+    if(in_chart, erp_tax, tax) AS tax_code_external_id
+FROM accounts
+UNION ALL
+SELECT company_id, external_id, account_id, 'none', '{THE_SAME}', erp_name, erp_code, erp_archived, erp_tax
+FROM pairs
+ANTI JOIN doubled USING (company, external_id)
+JOIN companies USING (company)
+WHERE NOT is_remarkable
+UNION ALL
+SELECT company_id, external_id, NULL, 'none', 'the external ID is empty', name, code, archived, tax_code_external_id
+FROM chart
+WHERE is_empty(external_id)
+"""
+
+SUMMARY = f"""
+SELECT "check", severity, count(*) AS count FROM ({FOUND}) GROUP BY ALL
+UNION ALL
+SELECT concat('action: ', action), '', count(*) FROM ({ACTIONS}) GROUP BY ALL
+"""
+
+RESULTS: Mapping[str, str] = {
+    "findings": FINDINGS,
+    "summary": SUMMARY,
+    "coverage": """
+        SELECT category_id, company_id, name, archived, account_id, external_id, account_name, tax_code_id, state
+        FROM coverage
+        ORDER BY company_id, name NULLS FIRST, category_id
+    """,
+    "actions": f"""
+        FROM ({ACTIONS})
+        ORDER BY company_id, external_id NULLS FIRST, code NULLS FIRST, name NULLS FIRST
+    """,
+    "unused_accounts": "FROM unused_accounts ORDER BY ALL NULLS FIRST",
+}
+
+
+def results(frames: Mapping[str, Scannable], *names: str) -> list[pa.Table]:
+    """Return the named tables of RESULTS, for frames as `inputs.read` returns them."""
+    with engine("reconcile_accounts", **{f"{noun}_frame": frame for noun, frame in frames.items()}) as connection:
+        connection.execute(MACROS)
+        for noun, frame in frames.items():
+            columns = ", ".join(_column(name, frame.schema) for name in inputs.USED[noun])
+            connection.execute(f"CREATE VIEW given_{noun} AS SELECT {columns} FROM {noun}_frame")
+        _check_gaps(connection)
+        connection.execute(COMPANIES)
+        _check_companies(connection)
+        connection.execute(VIEWS + CHARTS + DOUBLED + _pairs(frames) + ACCOUNTS + COVERAGE + SUBJECTS)
+        return [_kept(connection, name) for name in names]
+
+
+def _kept(connection: duckdb.DuckDBPyConnection, name: str) -> pa.Table:
+    # A relation is planned twice, for its columns and for its rows; a table is planned once.
+    connection.execute(f"CREATE TABLE result_{name} AS {RESULTS[name]}")
+    return connection.table(f"result_{name}").to_arrow_table()
+
+
+def _column(name: str, columns: pa.Schema) -> str:
+    kind = "BOOLEAN" if name == "archived" else "VARCHAR"
+    return f"CAST({name if name in columns.names else 'NULL'} AS {kind}) AS {name}"
+
+
+def _check_gaps(connection: duckdb.DuckDBPyConnection) -> None:
+    counts = [
+        f"SELECT '{noun}', '{name}', count(*) - count({name}) FROM given_{noun}"
+        for noun, names in inputs.FILLED.items()
+        for name in names
+    ]
+    rows = connection.execute(" UNION ALL ".join(counts)).fetchall()
+    inputs.check_gaps({(noun, name): count for noun, name, count in rows})
+
+
+def _check_companies(connection: duckdb.DuckDBPyConnection) -> None:
+    query = "SELECT count(*) - count(spelling), count(DISTINCT lower(spelling)) FROM spellings"
+    nameless, companies = connection.execute(query).fetchall()[0]
+    if nameless:
+        inputs.check_companies(companies)
+
+
+def _pairs(frames: Mapping[str, Scannable]) -> str:
+    """Return PAIRS, comparing what both sides were given."""
+    both = set(frames["chart"].schema.names) & set(frames["accounts"].schema.names)
+    differences = [
+        f"in_chart AND in_service AND {known} AND erp.{field} IS DISTINCT FROM service.{field} AS {flag}"
+        if field in both
+        else f"false AS {flag}"
+        for flag, (field, known) in DIFFERENCES.items()
+    ]
+    return PAIRS.format(differences=", ".join(differences), flags=" OR ".join(DIFFERENCES))

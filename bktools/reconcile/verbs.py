@@ -1,0 +1,62 @@
+"""The verb of each account: what makes the service as the chart is, and why."""
+
+from __future__ import annotations
+
+from bktools.contract.accounts import LONGEST_TEXT
+from bktools.reconcile.text import sql
+
+THE_SAME = "the same in the chart and in the service"
+
+# (condition on a row of `accounts`, verb, why): the first that holds decides.
+RULES: tuple[tuple[str, str, str], ...] = (
+    ("NOT is_charted", "none", "no chart of accounts was given for this company"),
+    ("chart_rows > 1", "none", "the external ID is on several rows of the chart"),
+    ("service_rows > 1", "none", "the external ID is on several accounts known here"),
+    ("is_new AND is_long(external_id)", "none", f"the external ID has more than {LONGEST_TEXT} characters"),
+    ("is_new AND erp_name IS NULL", "none", "the name is missing"),
+    ("is_new AND is_long(erp_name)", "none", f"the name has more than {LONGEST_TEXT} characters"),
+    ("is_new AND is_long(erp_code)", "none", f"the code has more than {LONGEST_TEXT} characters"),
+    # What was created cannot be taken back, and an account that is there under another spelling would be doubled.
+    (
+        "is_new AND looks_like IS NOT NULL",
+        "none",
+        "looks like {looks_like}, which the service has: make the external IDs the same",
+    ),
+    (
+        "is_new AND zeros_like IS NOT NULL",
+        "none",
+        "looks like {zeros_like}, which the service has: read the chart's file as text",
+    ),
+    # The chart is mirrored whole: categories of the service may be on accounts that the ERP has archived.
+    ("is_new AND erp_archived", "create", "in the chart, archived, and not in the service"),
+    ("is_new", "create", "in the chart and not in the service"),
+    (
+        "is_gone AND NOT archived AND looks_like IS NOT NULL",
+        "none",
+        "looks like {looks_like} of the chart: make the external IDs the same",
+    ),
+    (
+        "is_gone AND NOT archived AND zeros_like IS NOT NULL",
+        "none",
+        "looks like {zeros_like} of the chart: read the chart's file as text",
+    ),
+    ("is_gone AND NOT archived", "archive", "in the service and not in the chart"),
+    ("is_gone AND archived", "none", "not in the chart and archived in the service"),
+    ("is_gone", "none", "not in the chart; whether it is archived in the service is unknown"),
+    ("archived_differs AND erp_archived", "archive", "archived in the chart and active in the service"),
+    ("archived_differs", "unarchive", "active in the chart and archived in the service"),
+    ("name_differs AND code_differs AND tax_code_differs", "update", "name, code and tax code differ"),
+    ("name_differs AND code_differs", "update", "name and code differ"),
+    ("name_differs AND tax_code_differs", "update", "name and tax code differ"),
+    ("code_differs AND tax_code_differs", "update", "code and tax code differ"),
+    ("name_differs", "update", "the name differs"),
+    ("code_differs", "update", "the code differs"),
+    ("tax_code_differs", "update", "the tax code differs"),
+    ("true", "none", THE_SAME),
+)
+
+
+def decided(place: int) -> str:
+    """Return the SQL that gives the verb (1) or the reason (2) of a row of `accounts`."""
+    whens = [f"WHEN {rule[0]} THEN {sql(rule[place])}" for rule in RULES]
+    return f"CASE {' '.join(whens)} END"
