@@ -21,12 +21,15 @@ from bktools import views
 from bktools.contract import export_jobs
 from bktools.contract.rules import INT64_MAX
 from bktools.errors import InputError, PlanError
-from bktools.export.rows import whole
 from bktools.frames.delimited import tables_to_csv
-from bktools.frames.schema import to_pandas
+from bktools.frames.schema import COUNT, DATE, TEXT, to_pandas
 
 # Of a sum of decimals.
 DIGITS = 38
+
+BATCHES = pa.schema(
+    {"batch_id": TEXT, "company_id": TEXT, "entries": COUNT, "first_date": DATE, "last_date": DATE},
+)
 
 # What of an entry decides what is sent.
 SENT = ("id", "company_id", "batch_id")
@@ -60,7 +63,7 @@ class ExportPlan:
     batches : DataFrame
         One row a batch, in the order of sending: batch_id, company_id, entries (count), first_date, last_date.
     rows : pyarrow.Table
-        One row an entry that is ready, with its batch_id, in the order of sending; codes as dictionaries.
+        One row an entry that is ready, with its batch_id, in the order of sending.
     not_ready : DataFrame
         One row an entry that is not, with reason and message.
     totals : DataFrame
@@ -98,7 +101,7 @@ class ExportPlan:
     @cached_property
     def entries(self) -> pd.DataFrame:
         """One row an entry that is ready, with its batch_id; made from `rows` when it is first asked for."""
-        return to_pandas(whole(self.rows), self.provenance)
+        return to_pandas(self.rows, self.provenance)
 
     def body(self, batch_id: str) -> bytes:
         """Return the request body of a batch, as it is sent.
@@ -179,7 +182,7 @@ class ExportPlan:
             return True
         if not set(SENT) <= set(shown.columns):
             return False
-        held = to_pandas(whole(self.rows.select(SENT)))
+        held = to_pandas(self.rows.select(SENT))
         return held.equals(shown[list(SENT)].reset_index(drop=True))
 
     @cached_property
@@ -303,7 +306,7 @@ def totals_of(entries: pa.Table) -> pa.Table:
             )
         _require_exact_sums(entries.column("amount"))
         sums.append(("amount", "sum"))
-    grouped = whole(entries.group_by(keys).aggregate(sums))
+    grouped = entries.group_by(keys).aggregate(sums)
     names = {"id_count": "entries", "amount_sum": "amount"}
     grouped = grouped.rename_columns([names.get(name, name) for name in grouped.column_names])
     return grouped.sort_by([(name, "ascending") for name in keys])

@@ -7,7 +7,7 @@ import pytest
 from hand_made import COMPANY, entry_id
 
 from bktools import compose_export_jobs
-from bktools.export.readiness import IDENTITY_REASONS, REASONS
+from bktools.export.readiness import REASONS
 
 OTHER = "00000000-0000-4000-8000-00000000000f"
 CATEGORY = "00000000-0000-4000-8000-0000000000c1"
@@ -73,7 +73,7 @@ def test_each_reason_is_told(entries, reason):
 
 def test_every_reason_has_a_case():
     """No reason is without a test."""
-    assert {*IDENTITY_REASONS, *(reason.name for reason in REASONS)} == {*CASES, "duplicate", "conflicting"}
+    assert {reason.name for reason in REASONS} == {*CASES, "duplicate", "conflicting"}
 
 
 def test_a_coded_entry_of_everything_known_is_ready(entries):
