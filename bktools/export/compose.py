@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,8 @@ import pyarrow.compute as pc
 
 from bktools.contract import rules
 from bktools.errors import ArgumentError
+from bktools.export import readiness
 from bktools.export.plan import BATCHES, ExportOptions, ExportPlan, batch_digest, plan_digest, totals_of
-from bktools.export.readiness import MESSAGES, REASONS, query, unchecked
 from bktools.export.selection import selected
 from bktools.export.tables import arrow_of, days_of, numbered
 from bktools.frames.engine import engine
@@ -22,11 +21,6 @@ from bktools.frames.schema import TEXT, to_pandas
 
 # What `compose` adds to the entries.
 ADDED = ("batch_id", "reason", "message")
-
-# The columns of the entries that the conditions read.
-_READ = {"id", "company_id"}.union(
-    name.removeprefix("entries.") for reason in REASONS for name in reason.needs if name.startswith("entries.")
-)
 
 
 def compose_export_jobs(
@@ -124,7 +118,7 @@ def compose_export_jobs(
         not_ready=to_pandas(not_ready, provenance),
         totals=to_pandas(totals_of(ready), provenance),
         options=options,
-        unchecked=unchecked(_names(rows, given)),
+        unchecked=readiness.unchecked(_names(rows, given)),
         plan_id=plan_digest(batches.column("batch_id").to_pylist(), options),
         provenance=provenance,
     )
@@ -158,18 +152,14 @@ def compose(
         # As they are sent: the same UUID is the same text.
         rows = rows.set_column(rows.column_names.index(name), name, pc.ascii_lower(rows.column(name)))
     tables = {name: arrow_of(frame, name) for name, frame in given.items()}
-    parameters = {"max_entries": max_entries} | ({"company": company} if company else {})
-    asked = query(_names(rows, {*tables, *parameters}))
+    parameters = {"company": company} if company else {}
+    query = readiness.query(_names(rows, {*tables, *parameters}))
     with engine("compose_export_jobs", entries=_read(rows), contents=_contents(rows), **tables) as connection:
-        found = connection.sql(asked, params=parameters).to_arrow_table()
-    composed = rows.take(found.column("row"))
-    reason = found.column("reason")
-    message = pa.array(MESSAGES.values(), TEXT).take(pc.index_in(reason, pa.array(MESSAGES, TEXT)))
-    begins = pc.indices_nonzero(found.column("begins")).to_pylist()
-    batch_id = _batch_ids(composed, begins, reason.null_count, options)
-    for name, column in zip(ADDED, (batch_id, reason, message), strict=True):
-        composed = composed.append_column(name, column)
-    return composed
+        found = connection.sql(query, params=parameters).to_arrow_table()
+    is_ready = pc.is_null(found.column("reason"))
+    ready = rows.take(found.column("row").filter(is_ready))
+    ready = ready.append_column("batch_id", _batch_ids(ready, max_entries, options))
+    return pa.concat_tables([ready, _not_ready(rows, found.filter(pc.invert(is_ready)))], promote_options="default")
 
 
 def _names(entries: pa.Table, given: Iterable[str]) -> set[str]:
@@ -179,9 +169,10 @@ def _names(entries: pa.Table, given: Iterable[str]) -> set[str]:
 
 def _read(entries: pa.Table) -> pa.Table:
     """Return the columns of entries that the query reads."""
-    table = numbered(entries.select([name for name in entries.column_names if name in _READ]), "row")
-    table = table.append_column("line", entries.column("line") if "line" in entries.column_names else table["row"])
-    return table.append_column("day", days_of(entries))
+    needs = {"entries.id", "entries.company_id"}.union(*(reason.needs for reason in readiness.REASONS))
+    table = entries.select([name for name in entries.column_names if f"entries.{name}" in needs])
+    table = numbered(table, "row").append_column("day", days_of(entries))
+    return table.append_column("line", entries.column("line") if "line" in entries.column_names else table["row"])
 
 
 def _contents(entries: pa.Table) -> pa.Table:
@@ -192,16 +183,30 @@ def _contents(entries: pa.Table) -> pa.Table:
     return numbered(pa.table({"content": content.to_struct_array()}), "row")
 
 
-def _batch_ids(entries: pa.Table, begins: list[int], ready: int, options: ExportOptions) -> pa.Array:
-    """Return the batch ID of each entry, null for those after the ones that are ready."""
-    bounds = list(pairwise([*begins, ready]))
-    ids, companies = entries.column("id"), entries.column("company_id")
-    names = [
-        batch_digest(companies[begin].as_py(), ids.slice(begin, end - begin).to_pylist(), options)
-        for begin, end in bounds
-    ]
-    counts = [*(end - begin for begin, end in bounds), len(entries) - ready]
-    return pa.array([*names, None], TEXT).take(pa.array(np.repeat(np.arange(len(counts)), counts)))
+def _not_ready(rows: pa.Table, found: pa.Table) -> pa.Table:
+    """Return the entries that were found not to be ready, with reason and message, by company, date and ID."""
+    found = found.sort_by("row")
+    reason = found.column("reason")
+    names, messages = (
+        pa.array(part, TEXT) for part in zip(*((item.name, item.message) for item in readiness.REASONS), strict=True)
+    )
+    message = messages.take(pc.index_in(reason, names))
+    held = rows.take(found.column("row")).append_column("reason", reason).append_column("message", message)
+    keys = [name for name in ("company_id", "date", "id", "line") if name in rows.column_names]
+    return held.sort_by([(name, "ascending") for name in keys])
+
+
+def _batch_ids(ready: pa.Table, size: int, options: ExportOptions) -> pa.Array:
+    """Return the batch ID of each entry that is ready, from the entries in the order of sending."""
+    ids, names, counts = ready.column("id"), [], []
+    begin = 0
+    for company in ready.column("company_id").value_counts().to_pylist():
+        end = begin + company["counts"]
+        for first in range(begin, end, size):
+            counts.append(min(size, end - first))
+            names.append(batch_digest(company["values"], ids.slice(first, counts[-1]).to_pylist(), options))
+        begin = end
+    return pa.array(names, TEXT).take(pa.array(np.repeat(np.arange(len(names)), counts)))
 
 
 def _batches(ready: pa.Table) -> pa.Table:

@@ -7,7 +7,6 @@ condition is SQL over `entry` (id and company_id in lower case, day, and the col
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from bktools.contract.rules import UUID_REGEX
@@ -44,7 +43,7 @@ REASONS = (
     ),
     Reason(
         "no_company",
-        f"NOT coalesce(regexp_full_match(entry.company_id, '{UUID_REGEX}'), false)",
+        "NOT coalesce(company.is_uuid, false)",
         "its company ID is not a valid UUID: correct it in the file",
     ),
     Reason(
@@ -122,8 +121,6 @@ REASONS = (
     ),
 )
 
-MESSAGES = {reason.name: reason.message for reason in REASONS}
-
 # What is found for an entry, by the frame it is found in. A category, account or employee may be on several rows (two
 # snapshots put together): any of them may hold the entry back.
 JOINS = {
@@ -148,25 +145,19 @@ JOINS = {
 
 # `contents` has the whole of each entry, its line in the file aside; only those of repeated IDs are compared.
 QUERY = """
-WITH counted AS (
-    SELECT *, count(*) OVER (PARTITION BY id) AS lines FROM entries
-), repeat AS (
+WITH repeat AS (
     SELECT row,
         row_number() OVER (PARTITION BY content ORDER BY line, row) > 1 AS is_copy,
         count(DISTINCT content) OVER (PARTITION BY id) > 1 AS is_conflict
-    FROM counted JOIN contents USING (row) WHERE lines > 1
+    FROM entries SEMI JOIN (SELECT id FROM entries GROUP BY id HAVING count(*) > 1) USING (id) JOIN contents USING (row)
+), company AS (
+    SELECT company_id AS id, regexp_full_match(company_id, 'UUID_REGEX') AS is_uuid FROM entries GROUP BY ALL
 ), judged AS (
-    SELECT entry.row, entry.company_id, entry.day, entry.id, entry.line,
-        CASE {conditions} END AS reason
-    FROM counted AS entry LEFT JOIN repeat USING (row)
-        {joins}
-), placed AS (
-    SELECT row, company_id, reason,
-        row_number() OVER (PARTITION BY reason IS NULL, company_id ORDER BY day, id, line, row) - 1 AS place
-    FROM judged
+    SELECT entry.row, entry.company_id, entry.day, entry.id, CASE CONDITIONS END AS reason
+    FROM entries AS entry LEFT JOIN company ON company.id = entry.company_id LEFT JOIN repeat ON repeat.row = entry.row
+        JOINS
 )
-SELECT row, reason, reason IS NULL AND place % $max_entries = 0 AS begins
-FROM placed ORDER BY reason IS NOT NULL, company_id, place
+SELECT row, reason FROM judged ORDER BY company_id, day, id
 """
 
 # What was not given, when that matters, and how it is said.
@@ -180,19 +171,18 @@ _UNCHECKED = (
 )
 
 
-def query(given: AbstractSet[str]) -> str:
+def query(given: set[str]) -> str:
     """Return the query over what was given (named as in `Reason.needs`).
 
-    It has a row for each entry: row, reason (null for one that is ready), and whether a batch begins with it. Entries
-    that are ready come first. Both parts are by company, day and ID.
+    It has the row and the reason (null for those that are ready) of each entry, by company, day and ID.
     """
     checks = [reason for reason in REASONS if given.issuperset(reason.needs)]
     needed = {name for reason in checks for name in reason.needs}
     conditions = "\n            ".join(f"WHEN {reason.condition} THEN '{reason.name}'" for reason in checks)
     joins = "\n        ".join(join for name, join in JOINS.items() if name in needed)
-    return QUERY.format(conditions=conditions, joins=joins)
+    return QUERY.replace("UUID_REGEX", UUID_REGEX).replace("CONDITIONS", conditions).replace("JOINS", joins)
 
 
-def unchecked(given: AbstractSet[str]) -> tuple[str, ...]:
+def unchecked(given: set[str]) -> tuple[str, ...]:
     """Return phrases for what was not given, so not checked."""
     return tuple(phrase for name, others, phrase in _UNCHECKED if name not in given and given.issuperset(others))

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from bktools.contract.rules import UUID_PATTERN
 from bktools.errors import InputError
-from bktools.export.tables import numbered
+from bktools.export.tables import numbered, typed
 from bktools.frames.engine import scannable
 from bktools.inputs import cells, headings
 from bktools.inputs.columns import Vocabulary
@@ -117,10 +117,10 @@ def as_ids(selection: Any) -> pa.Array:
     elif isinstance(selection, str | uuid.UUID):
         found = pa.chunked_array([[str(selection)]])
     elif nw.dependencies.is_into_dataframe(selection) or hasattr(selection, "columns"):
-        table = scannable(selection, "selection", ("id",))
+        table: Any = scannable(selection, "the selection", ("id",))
         if "id" not in table.schema.names:
             raise InputError(f"the selection has no column id: give {KINDS}")
-        found = table.column("id")
+        found = typed(table.select(["id"]), "selection").column("id")
     else:
         try:
             found = pa.chunked_array([pa.array([str(value) for value in selection], pa.large_string())])

@@ -43,16 +43,16 @@ def arrow_of(frame: Any, name: str) -> pa.Table:
         When it lacks a column, has two of one name, one of mixed types, or a flag that is not True or False.
     """
     needed, source = REQUIRED[name]
-    columns = None if name == "entries" else needed
+    columns = None if name == "entries" else list(needed)
     # Only PySpark frames have toArrow.
-    table = scannable(frame.toArrow() if hasattr(frame, "toArrow") else frame, name, columns)
+    table: Any = scannable(frame.toArrow() if hasattr(frame, "toArrow") else frame, f"the {name}", columns)
     for column in needed:
         if column not in table.schema.names:
             raise InputError(f"the {name} have no column {column}: give them as {source} returns them")
     try:
         table = table if isinstance(table, pa.Table) else table.to_table(columns)
     except (OSError, pa.ArrowException) as error:
-        raise InputError(f"cannot be read as Parquet ({error})", source=f"{name} {frame}") from None
+        raise InputError(f"cannot be read as Parquet ({error})", source=f"the {name} {frame}") from None
     return typed(table, name)
 
 
