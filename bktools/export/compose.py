@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.contract import rules
-from bktools.errors import ArgumentError
+from bktools.errors import ArgumentError, InputError
 from bktools.export import readiness
 from bktools.export.plan import BATCHES, ExportOptions, ExportPlan, batch_digest, plan_digest, totals_of
 from bktools.export.selection import selected
@@ -132,10 +133,10 @@ def compose(
     options: ExportOptions = ExportOptions(),  # noqa: B008 - frozen
     **given: Any,
 ) -> pa.Table:
-    """Return entries in the order of sending with batch_id, or with reason and message; those not ready come last.
+    """Return the entries in the order of sending, each with its batch_id, or with reason and message at the end.
 
-    A cluster composes one company at a time: `entries.groupBy("company_id").applyInArrow(compose, schema)`. One thing is
-    not noticed then: an entry ID that two companies have.
+    A cluster composes one company at a time: `entries.groupBy("company_id").applyInArrow(compose, schema)`. It does not
+    notice an entry ID that two companies have.
 
     Parameters
     ----------
@@ -152,10 +153,15 @@ def compose(
         # As they are sent: the same UUID is the same text.
         rows = rows.set_column(rows.column_names.index(name), name, pc.ascii_lower(rows.column(name)))
     tables = {name: arrow_of(frame, name) for name, frame in given.items()}
+    if "categories" in tables and "category_id" not in rows.column_names:
+        raise InputError("the entries have no column category_id: add it, or leave out categories")
     parameters = {"company": company} if company else {}
     query = readiness.query(_names(rows, {*tables, *parameters}))
-    with engine("compose_export_jobs", entries=_read(rows), contents=_contents(rows), **tables) as connection:
-        found = connection.sql(query, params=parameters).to_arrow_table()
+    try:
+        with engine("compose_export_jobs", entries=_read(rows), contents=_contents(rows), **tables) as connection:
+            found = connection.sql(query, params=parameters).to_arrow_table()
+    except duckdb.NotImplementedException as error:
+        raise InputError(f"a column of the entries has an unknown type: convert or drop it ({error})") from None
     is_ready = pc.is_null(found.column("reason"))
     ready = rows.take(found.column("row").filter(is_ready))
     ready = ready.append_column("batch_id", _batch_ids(ready, max_entries, options))
@@ -184,13 +190,11 @@ def _contents(entries: pa.Table) -> pa.Table:
 
 
 def _not_ready(rows: pa.Table, found: pa.Table) -> pa.Table:
-    """Return the entries that were found not to be ready, with reason and message, by company, date and ID."""
-    found = found.sort_by("row")
+    """Return the entries that are not ready with reason and message, by company, date and ID."""
+    found = found.sort_by("row")  # the next sort keeps this order where its keys are equal
     reason = found.column("reason")
-    names, messages = (
-        pa.array(part, TEXT) for part in zip(*((item.name, item.message) for item in readiness.REASONS), strict=True)
-    )
-    message = messages.take(pc.index_in(reason, names))
+    messages = {item.name: item.message for item in readiness.REASONS}
+    message = pa.array(messages.values(), TEXT).take(pc.index_in(reason, pa.array(messages, TEXT)))
     held = rows.take(found.column("row")).append_column("reason", reason).append_column("message", message)
     keys = [name for name in ("company_id", "date", "id", "line") if name in rows.column_names]
     return held.sort_by([(name, "ascending") for name in keys])

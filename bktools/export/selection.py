@@ -1,4 +1,4 @@
-"""What an analyst selected, as rows of the entries."""
+"""The rows of the entries that an analyst selected."""
 
 from __future__ import annotations
 
@@ -69,7 +69,9 @@ def as_mask(selection: Any, entries: Any) -> np.ndarray[Any, Any] | None:
     if values is None:
         return None
     if not nw.dependencies.is_into_dataframe(entries):
-        raise InputError(f"a mask does not select from a {type(entries).__name__}, whose rows have no order: filter it")
+        raise InputError(
+            f"a mask does not select from a {type(entries).__name__}, whose rows have no order: filter it instead"
+        )
     if len(values) != len(entries):
         raise InputError(f"the selection is a mask of {len(values)} rows, the entries have {len(entries)}")
     if values.isna().any():
@@ -92,14 +94,14 @@ def _mask_values(selection: Any) -> pd.Series | None:
 
 
 def _aligned(mask: pd.Series, entries: pd.DataFrame) -> pd.Series:
-    """Return a mask in the order of the entries: pandas' own masks mean labels, not places."""
+    """Return a mask in the order of the entries: a mask of pandas goes by labels."""
     if mask.index.equals(entries.index):
         return mask
     is_same = mask.index.is_unique and entries.index.is_unique and entries.index.isin(mask.index).all()
     if not is_same:
         raise InputError(
             "the selection is a mask with another index than the entries: make it from these entries, or give its "
-            "values alone (mask.to_list())"
+            "values (mask.to_list())"
         )
     return mask.loc[entries.index]
 

@@ -50,10 +50,10 @@ def arrow_of(frame: Any, name: str) -> pa.Table:
         if column not in table.schema.names:
             raise InputError(f"the {name} have no column {column}: give them as {source} returns them")
     try:
-        table = table if isinstance(table, pa.Table) else table.to_table(columns)
+        table = table if isinstance(table, pa.Table) else table.to_table()
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"cannot be read as Parquet ({error})", source=f"the {name} {frame}") from None
-    return typed(table, name)
+    return typed(table.select(columns) if columns else table, name)
 
 
 def typed(table: pa.Table, name: str) -> pa.Table:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import duckdb
 import narwhals as nw
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -224,6 +225,11 @@ def test_a_category_on_several_rows_holds_back_what_any_of_them_does(entries, li
     ("columns", "said"),
     [
         ({"approved": [1.0, 0.0]}, "column approved of the entries holds double, it must be True or False"),
+        ({"category_id": [["a"], ["b"]]}, "column category_id of the entries holds list.*, it must be text"),
+        (
+            {"rate": np.array([1, 2], dtype="float16")},
+            "a column of the entries has an unknown type: convert or drop it",
+        ),
         ({"amount": [2**62, 2**62]}, "too large to be added exactly"),
         ({"amount": [Decimal(9 * 10**37), Decimal(9 * 10**37)]}, "too large to be added exactly"),
     ],
