@@ -163,7 +163,7 @@ def compose(
     except duckdb.NotImplementedException as error:
         raise InputError(f"a column of the entries has an unknown type: convert or drop it ({error})") from None
     is_ready = pc.is_null(found.column("reason"))
-    ready = rows.take(found.column("row").filter(is_ready))
+    ready = rows.take(found.column("row").filter(is_ready).combine_chunks())
     ready = ready.append_column("batch_id", _batch_ids(ready, max_entries, options))
     return pa.concat_tables([ready, _not_ready(rows, found.filter(pc.invert(is_ready)))], promote_options="default")
 
