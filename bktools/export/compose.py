@@ -2,41 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-import narwhals as nw
+import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.contract import rules
-from bktools.contract.rules import UUID_REGEX
 from bktools.errors import ArgumentError, InputError
-from bktools.export.batches import batched, days_of, in_order
-from bktools.export.identity import Array, Identity, coded, identity, is_lower
-from bktools.export.plan import ExportOptions, ExportPlan, plan_digest, totals_of
-from bktools.export.readiness import MESSAGES, OWN, REASON, unchecked, with_reason
-from bktools.export.rows import compact
-from bktools.export.selection import arrow_of, as_ids, as_mask, in_memory, mask_values, refuse_missing, typed
-from bktools.frames.engine import collect, lazy_frames
-from bktools.frames.schema import to_pandas
+from bktools.export import readiness
+from bktools.export.plan import BATCHES, ExportOptions, ExportPlan, batch_digest, plan_digest, totals_of
+from bktools.export.selection import selected
+from bktools.export.tables import arrow_of, days_of, numbered
+from bktools.frames.engine import engine
+from bktools.frames.schema import TEXT, to_pandas
 
-# Number of a row, beside columns that have names of their own.
-ROW = OWN + "row"
-
-# What a plan says of an entry: entries that were in a plan before say it anew.
-SAID = ("batch_id", "reason", "message")
-
-# What the checks look at; the other columns stay where they are.
-CHECKED = ("id", "company_id", "category_id", "employee_id", "approved")
-REQUIRED = ("id", "company_id")
-NEEDED = {
-    "categories": ("id", "company_id", "archived", "account_id"),
-    "accounts": ("id", "archived"),
-    "employees": ("id",),
-    "history": ("entry_id", "state"),
-}
+# What `compose` adds to the entries.
+ADDED = ("batch_id", "reason", "message")
 
 
 def compose_export_jobs(
@@ -53,15 +38,15 @@ def compose_export_jobs(
     is_interactive: bool = True,
     vendor_based_bookkeeping: bool = False,
 ) -> ExportPlan:
-    """Return a plan of export jobs from a selection of accounting entries. Nothing is sent or written.
+    """Return a plan of export jobs for a selection of accounting entries. Nothing is sent or written.
 
     Parameters
     ----------
     entries : DataFrame
-        As `read_entries` returns it: id and company_id, and what it has of date, amount, currency, category_id,
-        employee_id, approved.
-    selection : DataFrame, Series or list, optional
-        A filtered frame of entries, a boolean mask with a value a row, or entry IDs; all by default.
+        As `read_entries` returns it: id, company_id and, if known, date, amount, currency, category_id, employee_id,
+        approved. Every frame may be of pandas, Polars, Arrow, DuckDB or PySpark, or the path of a Parquet file.
+    selection : DataFrame, Series, list or path, optional
+        A filtered frame of entries, a boolean mask with one value for each row, or entry IDs; all entries by default.
     categories : DataFrame, optional
         As `load_categories` returns it.
     accounts : DataFrame, optional
@@ -73,7 +58,7 @@ def compose_export_jobs(
     company : str, optional
         UUID of the one company to export; all companies of the entries by default.
     max_entries : int
-        Entries of a batch at most, 1 or more.
+        Largest number of entries in a batch, 1 or more.
     employee_id : str, optional
         UUID of the employee who initiates the jobs.
     is_interactive : bool
@@ -84,13 +69,16 @@ def compose_export_jobs(
     Returns
     -------
     ExportPlan
-        Batches of one company each, by date, then ID; what is not ready, with the reason; totals. What was not given
-        is not checked, and `plan.unchecked` says so. The same input gives the same batches with the same IDs.
+        Batches of one company each, by date, then ID; the entries that are not ready, with the reason; totals. Checks
+        against frames that were not given are skipped, and `plan.unchecked` lists them. The same input gives the same
+        batches with the same IDs.
 
     Raises
     ------
     ArgumentError, InputError
         When an argument breaks a rule, a column is missing, or the selection names entries that are not there.
+    OutOfMemoryError, StorageError
+        When the entries need more memory or more temporary disk space than there is.
 
     Notes
     -----
@@ -116,23 +104,14 @@ def compose_export_jobs(
         rules.flag("is_interactive", is_interactive),
         rules.flag("vendor_based_bookkeeping", vendor_based_bookkeeping),
     )
-    beside = {"categories": categories, "accounts": accounts, "employees": employees, "history": history}
-    rows, found = _told(entries, selection, company, beside)
-    rows = _with_lower_ids(rows)
-    days = days_of(rows)
-    numbers = identity(rows.column("id"))
-    names, companies = coded(rows.column("company_id"))
-    reasons = _reasons(rows, numbers, _are_uuids(names)[companies], found)
-
-    is_ready = pc.is_null(reasons).to_numpy(zero_copy_only=False)
-    order, begins = in_order(numbers.by_id[is_ready[numbers.by_id]], companies, days)
-    not_ready = _explained(rows, reasons, np.flatnonzero(~is_ready))
-    # What is made next is as large as the entries: nothing that is not needed lies beside it.
-    del numbers, reasons, companies, is_ready
-    pa.default_memory_pool().release_unused()
-    ready = compact(rows, order)
-    batches, batch_ids = batched(ready, begins, days[order], size, options)
-    ready = ready.append_column("batch_id", batch_ids)
+    frames = {"categories": categories, "accounts": accounts, "employees": employees, "history": history}
+    given = {name: arrow_of(frame, name) for name, frame in frames.items() if frame is not None}
+    rows = selected(arrow_of(entries, "entries"), selection, entries)
+    composed = compose(rows, company=company, max_entries=size, options=options, **given)
+    count = composed.column("reason").null_count
+    ready = composed.slice(0, count).drop_columns(["reason", "message"])
+    not_ready = composed.slice(count).drop_columns(["batch_id"])
+    batches = _batches(ready)
     provenance = dict(entries.attrs.get("bktools", {})) if isinstance(entries, pd.DataFrame) else {}
     return ExportPlan(
         batches=to_pandas(batches, provenance),
@@ -140,7 +119,7 @@ def compose_export_jobs(
         not_ready=to_pandas(not_ready, provenance),
         totals=to_pandas(totals_of(ready), provenance),
         options=options,
-        unchecked=unchecked(rows.column_names, **beside),
+        unchecked=readiness.unchecked(_names(rows, given)),
         plan_id=plan_digest(batches.column("batch_id").to_pylist(), options),
         provenance=provenance,
         journal=_journal_of(history),
@@ -152,141 +131,97 @@ def _journal_of(history: Any) -> str:
     return str(getattr(history, "attrs", {}).get("bktools", {}).get("journal", ""))
 
 
-def _told(entries: Any, selection: Any, company: str | None, beside: dict[str, Any]) -> tuple[pa.Table, pa.Table]:
-    """Return the rows selected, numbered, and which of them are held back (`row`, `reason`)."""
-    beside = {name: arrow_of(frame, name) if in_memory(frame) else frame for name, frame in beside.items()}
-    if in_memory(entries):
-        rows = _selected(entries, selection)
-        narrow = _numbered(rows.select([name for name in CHECKED if name in rows.column_names]), ROW)
-        lazy, *others = lazy_frames(narrow, *beside.values())
-    else:
-        lazy, *others = lazy_frames(entries, *beside.values())
-        lazy = _without_own(lazy)
-    frames = dict(zip(beside, others, strict=True))
-    _require_columns(lazy, frames)
-    if in_memory(entries):
-        told = with_reason(lazy, company=company, **frames).filter(~nw.col(REASON).is_null())
-        return rows, collect(told.select(ROW, REASON))
-    wanted = None if selection is None else _ids_for_lazy(selection, entries)
-    if wanted is not None:
-        lazy = lazy.filter(nw.col("id").str.to_lowercase().is_in(wanted.to_pylist()))
-    rows = typed(collect(with_reason(lazy, company=company, **frames)), "entries")
-    if wanted is not None:
-        refuse_missing(wanted, pc.ascii_lower(rows.column("id")))
-    reasons = _numbered(rows.select([REASON]), ROW)
-    return rows.drop_columns([REASON]), reasons.filter(pc.is_valid(reasons.column(REASON)))
+def compose(
+    entries: Any,
+    *,
+    company: str | None = None,
+    max_entries: int = 500,
+    options: ExportOptions = ExportOptions(),  # noqa: B008 - frozen
+    **given: Any,
+) -> pa.Table:
+    """Return the entries in the order of sending, each with its batch_id, or with reason and message at the end.
 
+    A cluster composes one company at a time: `entries.groupBy("company_id").applyInArrow(compose, schema)`. It does not
+    notice an entry ID that two companies have.
 
-def _without_own(entries: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """Return entries without what a plan says of them; what is found out joins them under names of its own."""
-    names = entries.collect_schema().names()
-    taken = [name for name in names if name.startswith(OWN)]
-    if taken:
-        raise InputError(f"the entries have a column {taken[0]}: names that begin with {OWN} are taken, rename it")
-    return entries.drop([name for name in names if name in SAID])
-
-
-def _selected(entries: Any, selection: Any) -> pa.Table:
+    Parameters
+    ----------
+    entries : DataFrame
+        As in `compose_export_jobs`.
+    company, max_entries, options
+        As in `compose_export_jobs`, checked.
+    **given : DataFrame
+        The categories, accounts, employees and history, as in `compose_export_jobs`.
+    """
     rows = arrow_of(entries, "entries")
-    rows = rows.drop_columns([name for name in SAID if name in rows.column_names])
-    _require(rows.column_names, "entries", REQUIRED)
-    if "line" not in rows.column_names:
-        rows = _numbered(rows, "line", first=1)
-    if selection is None:
-        return rows
-    mask = as_mask(selection, entries)
-    if mask is not None:
-        return rows.filter(pa.array(mask))
-    wanted = as_ids(selection)
-    ids = pc.ascii_lower(pc.cast(rows.column("id"), pa.large_string()))
-    refuse_missing(wanted, ids)
-    return rows.filter(pc.is_in(ids, value_set=wanted))
+    rows = rows.drop_columns([name for name in ADDED if name in rows.column_names])
+    for name in ("id", "company_id"):
+        # As they are sent: the same UUID is the same text.
+        rows = rows.set_column(rows.column_names.index(name), name, pc.ascii_lower(rows.column(name)))
+    tables = {name: arrow_of(frame, name) for name, frame in given.items()}
+    if "categories" in tables and "category_id" not in rows.column_names:
+        raise InputError("the entries have no column category_id: add it, or leave out categories")
+    parameters = {"company": company} if company else {}
+    query = readiness.query(_names(rows, {*tables, *parameters}))
+    try:
+        with engine("compose_export_jobs", entries=_read(rows), contents=_contents(rows), **tables) as connection:
+            found = connection.sql(query, params=parameters).to_arrow_table()
+    except duckdb.NotImplementedException as error:
+        raise InputError(f"a column of the entries has an unknown type: convert or drop it ({error})") from None
+    is_ready = pc.is_null(found.column("reason"))
+    ready = rows.take(found.column("row").filter(is_ready).combine_chunks())
+    ready = ready.append_column("batch_id", _batch_ids(ready, max_entries, options))
+    return pa.concat_tables([ready, _not_ready(rows, found.filter(pc.invert(is_ready)))], promote_options="default")
 
 
-def _ids_for_lazy(selection: Any, entries: Any) -> pa.Array:
-    if mask_values(selection) is not None:
-        raise InputError(f"a mask does not select from a {type(entries).__name__}, whose rows have no order: filter it")
-    return as_ids(selection)
+def _names(entries: pa.Table, given: Iterable[str]) -> set[str]:
+    """Return what is given, named as in `Reason.needs`."""
+    return {*given, *(f"entries.{name}" for name in entries.column_names)}
 
 
-def _require(columns: list[str], name: str, needed: tuple[str, ...]) -> None:
-    missing = [column for column in needed if column not in columns]
-    if missing:
-        found = ", ".join(column for column in columns if column != ROW)
-        raise InputError(f"the {name} have no column {missing[0]}; they have {found or 'none'}")
+def _read(entries: pa.Table) -> pa.Table:
+    """Return the columns of entries that the query reads."""
+    needs = {"entries.id", "entries.company_id"}.union(*(reason.needs for reason in readiness.REASONS))
+    table = entries.select([name for name in entries.column_names if f"entries.{name}" in needs])
+    table = numbered(table, "row").append_column("day", days_of(entries))
+    return table.append_column("line", entries.column("line") if "line" in entries.column_names else table["row"])
 
 
-def _require_columns(entries: nw.LazyFrame[Any], beside: dict[str, Any]) -> None:
-    names = entries.collect_schema().names()
-    _require(names, "entries", REQUIRED)
-    for name, frame in beside.items():
-        if frame is not None:
-            _require(frame.collect_schema().names(), name, NEEDED[name])
-    if beside["categories"] is not None:
-        _require(names, "entries", ("category_id",))
+def _contents(entries: pa.Table) -> pa.Table:
+    """Return each entry as one value, its line in the file aside."""
+    content = entries.drop_columns([name for name in ("line",) if name in entries.column_names])
+    # Names that differ in capitals alone are the same name to the engine.
+    content = content.rename_columns([str(place) for place in range(content.num_columns)])
+    return numbered(pa.table({"content": content.to_struct_array()}), "row")
 
 
-def _numbered(rows: pa.Table, name: str, *, first: int = 0) -> pa.Table:
-    return rows.append_column(name, pa.array(np.arange(first, first + rows.num_rows)))
+def _not_ready(rows: pa.Table, found: pa.Table) -> pa.Table:
+    """Return the entries that are not ready with reason and message, by company, date and ID."""
+    found = found.sort_by("row")  # the next sort keeps this order where its keys are equal
+    reason = found.column("reason")
+    messages = {item.name: item.message for item in readiness.REASONS}
+    message = pa.array(messages.values(), TEXT).take(pc.index_in(reason, pa.array(messages, TEXT)))
+    held = rows.take(found.column("row")).append_column("reason", reason).append_column("message", message)
+    keys = [name for name in ("company_id", "date", "id", "line") if name in rows.column_names]
+    return held.sort_by([(name, "ascending") for name in keys])
 
 
-def _with_lower_ids(rows: pa.Table) -> pa.Table:
-    """Return the rows with entry and company IDs as they are sent: the same UUID is the same text."""
-    for name in REQUIRED:
-        index = rows.schema.get_field_index(name)
-        text = pc.cast(rows.column(name), pa.large_string())
-        if not is_lower(text):
-            text = pc.ascii_lower(text)
-        rows = rows.set_column(index, name, text)
-    return rows
+def _batch_ids(ready: pa.Table, size: int, options: ExportOptions) -> pa.Array:
+    """Return the batch ID of each entry that is ready, from the entries in the order of sending."""
+    ids, names, counts = ready.column("id"), [], []
+    begin = 0
+    for company in ready.column("company_id").value_counts().to_pylist():
+        end = begin + company["counts"]
+        for first in range(begin, end, size):
+            counts.append(min(size, end - first))
+            names.append(batch_digest(company["values"], ids.slice(first, counts[-1]).to_pylist(), options))
+        begin = end
+    return pa.array(names, TEXT).take(pa.array(np.repeat(np.arange(len(names)), counts)))
 
 
-def _reasons(rows: pa.Table, numbers: Identity, has_company: Array, found: pa.Table) -> pa.Array:
-    """Return the reason of each row, null for those that are ready; the first of several is told."""
-    names = list(MESSAGES)
-    code = np.full(rows.num_rows, len(names), dtype=np.int8)
-    code[found.column(ROW).to_numpy()] = pc.index_in(found.column(REASON), value_set=pa.array(names)).to_numpy()
-    repeated = numbers.repeated()
-    is_copy, is_conflict = _copies(rows, repeated)
-    code[repeated[is_copy]] = names.index("duplicate")
-    code[repeated[is_conflict]] = names.index("conflicting")
-    code[~has_company] = names.index("no_company")
-    code[~numbers.is_uuid] = names.index("not_a_uuid")
-    return pa.DictionaryArray.from_arrays(pa.array(code, mask=code == len(names)), pa.array(names))
-
-
-def _are_uuids(texts: Array) -> Array:
-    """Return which texts are UUIDs, and False at the end, which is what the place -1 of no text takes."""
-    right = pc.match_substring_regex(pa.array(texts, pa.large_string()), UUID_REGEX)
-    return np.append(right.to_numpy(zero_copy_only=False), [False]).astype(bool)
-
-
-def _rows_of(rows: pa.Table, places: Array) -> pa.Table:
-    """Return a few rows, as they stand; `take` would make whole columns one piece first."""
-    mask = np.zeros(rows.num_rows, dtype=bool)
-    mask[places] = True
-    return rows.filter(pa.array(mask))
-
-
-def _copies(rows: pa.Table, repeated: Array) -> tuple[Array, Array]:
-    """Return which of the rows with a repeated ID repeat another row, and which contradict another row."""
-    taken = _rows_of(rows, repeated).to_pandas(types_mapper=pd.ArrowDtype)
-    if "line" in taken:
-        # The first in the file is the one that is exported, in whatever order the analyst put them.
-        taken = taken.sort_values("line", kind="stable")
-    content = taken.drop(columns="line", errors="ignore")
-    is_copy = content.duplicated()
-    versions = content.loc[~is_copy, "id"].value_counts()
-    is_conflict = content["id"].isin(versions.index[versions > 1])
-    return is_copy.sort_index().to_numpy(dtype=bool), is_conflict.sort_index().to_numpy(dtype=bool)
-
-
-def _explained(rows: pa.Table, reasons: pa.Array, held: Array) -> pa.Table:
-    """Return the rows that are not ready, with reason and message, in the order of companies, dates and IDs."""
-    told = reasons.take(pa.array(held))
-    messages = pa.array([MESSAGES[name] for name in reasons.dictionary.to_pylist()], pa.large_string())
-    table = _rows_of(rows, held)
-    table = table.append_column("reason", told.cast(pa.large_string()))
-    table = table.append_column("message", messages.take(told.indices))
-    keys = [name for name in ("company_id", "date", "id", "line") if name in table.column_names]
-    return table.sort_by([(name, "ascending") for name in keys])
+def _batches(ready: pa.Table) -> pa.Table:
+    """Return the batches of entries that are ready, in the order of sending."""
+    rows = ready.select(["batch_id", "company_id"]).append_column("day", days_of(ready))
+    found = rows.group_by(["batch_id", "company_id"], use_threads=False)
+    batches = found.aggregate([([], "count_all"), ("day", "min"), ("day", "max")])
+    return batches.rename_columns(BATCHES.names).cast(BATCHES)

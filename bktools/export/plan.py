@@ -1,4 +1,4 @@
-"""`ExportPlan`: what would be exported, frozen. Submitting it is another room's work."""
+"""`ExportPlan`: what would be exported. `submit` sends it."""
 
 from __future__ import annotations
 
@@ -21,15 +21,18 @@ from bktools import views
 from bktools.contract import export_jobs
 from bktools.contract.rules import INT64_MAX
 from bktools.errors import InputError, PlanError
-from bktools.export.rows import whole
 from bktools.frames.delimited import tables_to_csv
-from bktools.frames.schema import to_pandas
+from bktools.frames.schema import COUNT, DATE, TEXT, to_pandas
 from bktools.visible import visible
 
-# Of a sum of decimals.
+# The most that a decimal holds.
 DIGITS = 38
 
-# What of an entry decides what is sent.
+BATCHES = pa.schema(
+    {"batch_id": TEXT, "company_id": TEXT, "entries": COUNT, "first_date": DATE, "last_date": DATE},
+)
+
+# The columns that decide what is sent.
 SENT = ("id", "company_id", "batch_id")
 
 
@@ -54,24 +57,24 @@ class BatchRequest:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExportPlan:
-    """Entries that are ready, in batches; entries that are not, with the reason.
+    """Entries that are ready, in batches, and entries that are not, with the reason.
 
     Attributes
     ----------
     batches : DataFrame
-        One row a batch, in the order of sending: batch_id, company_id, entries (count), first_date, last_date.
+        One row for each batch, in the order of sending: batch_id, company_id, entries (count), first_date, last_date.
     rows : pyarrow.Table
-        One row an entry that is ready, with its batch_id, in the order of sending; codes as dictionaries.
+        One row for each entry that is ready, with its batch_id, in the order of sending.
     not_ready : DataFrame
-        One row an entry that is not, with reason and message.
+        One row for each entry that is not ready, with reason and message.
     totals : DataFrame
         Count and exact amount of the ready entries by company, currency and category.
     options : ExportOptions
         Options of the jobs.
     unchecked : tuple of str
-        What was not given, so not checked.
+        The checks that were skipped because a frame was not given.
     plan_id : str
-        Digest of batches and options; the same entries give the same plan.
+        Digest of batches and options; the same entries give the same ID.
     provenance : dict
         Where the entries came from.
     journal : str
@@ -102,8 +105,8 @@ class ExportPlan:
 
     @cached_property
     def entries(self) -> pd.DataFrame:
-        """One row an entry that is ready, with its batch_id; made from `rows` when it is first asked for."""
-        return to_pandas(whole(self.rows), self.provenance)
+        """`rows` as a DataFrame."""
+        return to_pandas(self.rows, self.provenance)
 
     def body(self, batch_id: str) -> bytes:
         """Return the request body of a batch, as it is sent.
@@ -111,7 +114,7 @@ class ExportPlan:
         Raises
         ------
         PlanError
-            When the plan has no such batch, or its entries are not those it was made with.
+            When the plan has no such batch, or its entries were changed since it was made.
         """
         return self.request(batch_id).body
 
@@ -125,7 +128,7 @@ class ExportPlan:
         Raises
         ------
         PlanError
-            When the plan has no such batch, or its entries are not those it was made with.
+            When the plan has no such batch, or its entries were changed since it was made.
         """
         if batch_id not in self._places:
             raise PlanError(f"the plan has no batch {batch_id}")
@@ -134,9 +137,7 @@ class ExportPlan:
         ids = rows.column("id").to_pylist()
         is_whole = _all_are(rows.column("batch_id"), batch_id) and _all_are(rows.column("company_id"), company_id)
         if not is_whole or batch_digest(company_id, ids, self.options) != batch_id:
-            raise PlanError(
-                f"the entries of batch {batch_id} are not those it was planned with: compose the plan again"
-            )
+            raise PlanError(f"the entries of batch {batch_id} were changed since the plan was made: compose it again")
         body = export_jobs.create_body(
             ids,
             company_id,
@@ -152,9 +153,9 @@ class ExportPlan:
         Raises
         ------
         PlanError
-            When a batch, an entry or an option was changed, added, repeated or taken away since the plan was made.
+            When a batch, an entry or an option was changed, added, repeated or removed since the plan was made.
         """
-        # Anew, from the frame as it is now: whoever looked at a batch before may have changed it since.
+        # The frame may have been changed since a batch was looked at.
         self.__dict__.pop("_places", None)
         try:
             listed = list(self._places)
@@ -162,9 +163,9 @@ class ExportPlan:
         except (KeyError, TypeError):
             raise PlanError("the frame of the plan's batches was changed since it was made: compose it again") from None
         if len(listed) != len(self.batches) or plan_digest(listed, self.options) != self.plan_id:
-            raise PlanError("the batches of the plan are not those it was made with: compose it again")
+            raise PlanError("the batches of the plan were changed since it was made: compose it again")
         if planned != len(self.rows):
-            raise PlanError("the plan has entries of a batch it does not list, or lacks some: compose it again")
+            raise PlanError("the entries of the plan do not add up to its batches: compose it again")
         if pc.count_distinct(self.rows.column("id")).as_py() != len(self.rows):
             raise PlanError("the plan has an entry twice: compose it again")
         if not self._shows_what_it_holds():
@@ -173,23 +174,23 @@ class ExportPlan:
             yield self.request(batch_id)
 
     def verify(self) -> None:
-        """Check that the plan is what it was when it was made; raises as `requests` does."""
+        """Check that the plan was not changed since it was made; raises as `requests` does."""
         for _ in self.requests():
             pass
 
     def _shows_what_it_holds(self) -> bool:
-        """Whether the frame of the entries, if somebody asked for it, still is what will be sent."""
+        """Whether the frame of the entries, if it was looked at, still shows what will be sent."""
         shown = self.__dict__.get("entries")
         if shown is None:
             return True
         if not set(SENT) <= set(shown.columns):
             return False
-        held = to_pandas(whole(self.rows.select(SENT)))
+        held = to_pandas(self.rows.select(SENT))
         return held.equals(shown[list(SENT)].reset_index(drop=True))
 
     @cached_property
     def _places(self) -> dict[str, tuple[str, int, int]]:
-        """Company, begin and count of each batch; entries stand in the order of batches."""
+        """Company, first row and count of each batch; rows are in the order of batches."""
         counts = [operator.index(count) for count in self.batches["entries"]]
         begins = accumulate(counts, initial=0)
         named = zip(self.batches["batch_id"], self.batches["company_id"], begins, counts, strict=False)
@@ -208,23 +209,23 @@ class ExportPlan:
         return {str(currency): Decimal(amount) for currency, amount in sums.items()}
 
     def to_csv(self, folder: str | Path, profile: str = "excel") -> list[Path]:
-        """Write `batches`, `entries`, `not_ready` and `totals` as CSV, readable by you alone, and return the paths.
+        """Write `batches`, `entries`, `not_ready` and `totals` as CSV that only you can read, and return the paths.
 
         Parameters
         ----------
         folder : path
-            Made where it does not exist; its files export_batches.csv and so on are replaced.
+            Created if missing; its files export_batches.csv and so on are replaced.
         profile : str
-            How they are written, as in `bktools.to_csv`: "excel", "excel-eu" or "machine".
+            As in `bktools.to_csv`: "excel", "excel-eu" or "machine".
 
         Raises
         ------
         ArgumentError
             When there is no such profile.
         InputError
-            When a column of the entries has no one form as text.
+            When a column of the entries cannot be written as text.
         StorageError
-            When they cannot be written; each file is whole or as it was before.
+            When they cannot be written. Each file is then complete, or unchanged.
         """
         tables = {"batches": self.batches, "entries": self.entries, "not_ready": self.not_ready, "totals": self.totals}
         return tables_to_csv({f"export_{name}": frame for name, frame in tables.items()}, folder, profile)
@@ -276,7 +277,7 @@ def _all_are(column: pa.ChunkedArray, text: str) -> bool:
 
 
 def batch_digest(company_id: str, entry_ids: list[str], options: ExportOptions) -> str:
-    """Return the id of a batch: the same company, entries and options give the same one."""
+    """Return the ID of a batch: the same company, entries and options give the same ID."""
     head = [company_id, options.employee_id, options.is_interactive, options.vendor_based_bookkeeping]
     digest = hashlib.sha256(json.dumps(head).encode())
     digest.update("\n".join(entry_ids).encode())
@@ -284,7 +285,7 @@ def batch_digest(company_id: str, entry_ids: list[str], options: ExportOptions) 
 
 
 def plan_digest(batch_ids: list[str], options: ExportOptions) -> str:
-    """Return the id of a plan."""
+    """Return the ID of a plan."""
     head = [options.employee_id, options.is_interactive, options.vendor_based_bookkeeping]
     return hashlib.sha256(json.dumps([head, batch_ids]).encode()).hexdigest()[:20]
 
@@ -308,14 +309,14 @@ def totals_of(entries: pa.Table) -> pa.Table:
             )
         _require_exact_sums(entries.column("amount"))
         sums.append(("amount", "sum"))
-    grouped = whole(entries.group_by(keys).aggregate(sums))
+    grouped = entries.group_by(keys).aggregate(sums)
     names = {"id_count": "entries", "amount_sum": "amount"}
     grouped = grouped.rename_columns([names.get(name, name) for name in grouped.column_names])
     return grouped.sort_by([(name, "ascending") for name in keys])
 
 
 def _require_exact_sums(amounts: pa.ChunkedArray) -> None:
-    """Refuse amounts whose sum could have more digits than there is room for: Arrow would wrap around in silence."""
+    """Refuse amounts whose sum could overflow: Arrow would return a wrong sum without an error."""
     kind = amounts.type
     bounds = [abs(value) for value in pc.min_max(amounts).as_py().values() if value is not None]
     room = INT64_MAX if pa.types.is_integer(kind) else Decimal(10) ** (DIGITS - getattr(kind, "scale", 0))

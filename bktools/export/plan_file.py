@@ -21,9 +21,7 @@ import pyarrow.parquet as pq
 
 from bktools import disk
 from bktools.errors import PlanError, StorageError
-from bktools.export.batches import BATCHES
-from bktools.export.plan import SENT, ExportOptions, ExportPlan, totals_of
-from bktools.export.rows import compact, whole
+from bktools.export.plan import BATCHES, SENT, ExportOptions, ExportPlan, totals_of
 from bktools.frames.schema import TEXT, to_arrow, to_pandas
 from bktools.frames.unpacking import MIB, UNPACKED, archive_size, parquet_table
 
@@ -31,7 +29,6 @@ VERSION = 2
 HEAD = "plan.json"
 LARGEST_HEAD = 64 * MIB
 FRAMES = ("batches", "entries", "not_ready")
-TEXTS = (TEXT, pa.dictionary(pa.int32(), TEXT))
 
 # What reading a file may raise that somebody else has written, whatever is in it.
 DAMAGE = (
@@ -73,7 +70,7 @@ def write_plan(plan: ExportPlan, path: Path, *, made_for: str, made_by: str) -> 
     plan.verify()
     frames = {
         "batches": to_arrow(plan.batches),
-        "entries": whole(plan.rows),
+        "entries": plan.rows,
         "not_ready": to_arrow(plan.not_ready),
     }
     members = {f"{name}.parquet": _parquet(table) for name, table in frames.items()}
@@ -169,9 +166,9 @@ def _digest(head: Mapping[str, Any]) -> str:
 def _plan(head: dict[str, Any], frames: dict[str, pa.Table]) -> ExportPlan:
     provenance = dict(head["provenance"])
     batches = frames["batches"].cast(BATCHES)
-    rows = compact(frames["entries"])
+    rows = frames["entries"]
     for name in SENT:
-        if rows.column(name).null_count or rows.schema.field(name).type not in TEXTS:
+        if rows.column(name).null_count or rows.schema.field(name).type != TEXT:
             raise TypeError(f"the column {name} of its entries holds {rows.schema.field(name).type}, or gaps")
     not_ready = frames["not_ready"]
     for name in ("reason", "message"):

@@ -1,4 +1,4 @@
-"""What an analyst selected, as rows of the entries."""
+"""The rows of the entries that an analyst selected."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 
 from bktools.contract.rules import UUID_PATTERN
 from bktools.errors import InputError
-from bktools.frames.engine import collect, lazy_frames
-from bktools.frames.schema import TEXT, plain, to_arrow
+from bktools.export.tables import numbered, typed
+from bktools.frames.engine import scannable
 from bktools.inputs import cells, headings
 from bktools.inputs.columns import Vocabulary
 from bktools.inputs.file import read_table
@@ -25,59 +25,36 @@ SHOWN = 3
 
 MASKS = (pd.Series, np.ndarray, list, tuple, pa.BooleanArray, pd.api.extensions.ExtensionArray)
 
-FLAGS = ("approved", "archived")
-# Types of IDs that are made text: bytes that are no text, and lists, are refused.
-NO_IDS = (
-    pa.types.is_null, pa.types.is_nested, pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary,
-)  # fmt: skip
-IDS = ("id", "company_id", "category_id", "employee_id", "account_id", "entry_id", "state")
-KINDS = "a filtered frame of the entries, a mask with a value a row, entry IDs, or a file with them"
+KINDS = "a filtered frame of the entries, a mask with one value for each row, entry IDs, or a file with them"
 
 
-def in_memory(entries: Any) -> bool:
-    """Whether rows have an order, so that a mask can select them: pandas, Arrow and eager Polars frames."""
-    return bool(nw.dependencies.is_into_dataframe(entries))
+def selected(rows: pa.Table, selection: Any, entries: Any) -> pa.Table:
+    """Return the rows of the entries that are selected, with the number of their line.
 
-
-def arrow_of(frame: Any, name: str) -> pa.Table:
-    """Return a frame in memory as an Arrow table with columns of the types that everything here reads.
+    Parameters
+    ----------
+    rows : pyarrow.Table
+        The entries as `tables.arrow_of` returns them.
+    selection : object
+        As `compose_export_jobs` takes it; None for all of them.
+    entries : DataFrame
+        The entries as they were given: pandas' masks mean labels.
 
     Raises
     ------
     InputError
-        When it has two columns of one name, one of mixed types, or a flag that is none.
+        When it is of an unknown kind, a mask of another length, or names unknown entries.
     """
-    native = frame if isinstance(frame, pd.DataFrame | pa.Table) else nw.from_native(frame, eager_only=True).to_arrow()
-    return typed(to_arrow(native, f"the {name}"), name)
-
-
-def typed(table: pa.Table, name: str) -> pa.Table:
-    """Return a table whose IDs are text, whose flags are flags, and whose types every engine and `take` know."""
-    table = plain(table, f"the {name}")
-    for place, field in enumerate(table.schema):
-        column = table.column(place)
-        wanted = _wanted(field, is_empty=not len(table))
-        if wanted is None:
-            continue
-        if field.name in FLAGS and not (pa.types.is_null(field.type) or not len(table)):
-            raise InputError(f"the column {field.name} of the {name} holds {field.type}, it must be True or False")
-        try:
-            table = table.set_column(place, field.name, pc.cast(column, wanted))
-        except pa.ArrowException:
-            raise InputError(
-                f"the column {field.name} of the {name} holds {field.type}, it must be text: convert it first"
-            ) from None
-    return table
-
-
-def _wanted(field: pa.Field, *, is_empty: bool) -> pa.DataType | None:
-    """Return the type that a column must have, None for the one it has."""
-    kind = field.type
-    if field.name in FLAGS:
-        return None if pa.types.is_boolean(kind) else pa.bool_()
-    if field.name in IDS and (is_empty or any(is_kind(kind) for is_kind in NO_IDS)):
-        return None if pa.types.is_large_string(kind) else TEXT
-    return None
+    if "line" not in rows.column_names:
+        rows = numbered(rows, "line", first=1)
+    if selection is None:
+        return rows
+    mask = as_mask(selection, entries)
+    if mask is not None:
+        return rows.filter(pa.array(mask))
+    wanted, ids = as_ids(selection), pc.ascii_lower(rows.column("id"))
+    refuse_missing(wanted, ids)
+    return rows.filter(pc.is_in(ids, value_set=wanted))
 
 
 def as_mask(selection: Any, entries: Any) -> np.ndarray[Any, Any] | None:
@@ -86,11 +63,15 @@ def as_mask(selection: Any, entries: Any) -> np.ndarray[Any, Any] | None:
     Raises
     ------
     InputError
-        When it is a mask of other rows than the entries have.
+        When it is a mask of other rows than the entries have, or the entries are a lazy frame.
     """
-    values = mask_values(selection)
+    values = _mask_values(selection)
     if values is None:
         return None
+    if not nw.dependencies.is_into_dataframe(entries):
+        raise InputError(
+            f"a mask does not select from a {type(entries).__name__}, whose rows have no order: filter it instead"
+        )
     if len(values) != len(entries):
         raise InputError(f"the selection is a mask of {len(values)} rows, the entries have {len(entries)}")
     if values.isna().any():
@@ -100,8 +81,8 @@ def as_mask(selection: Any, entries: Any) -> np.ndarray[Any, Any] | None:
     return values.to_numpy(dtype=bool)
 
 
-def mask_values(selection: Any) -> pd.Series | None:
-    """Return a mask as a Series, None for a selection that is no mask."""
+def _mask_values(selection: Any) -> pd.Series | None:
+    """Return a mask as a Series, None for any other selection."""
     if isinstance(selection, np.ndarray) and selection.ndim != 1:
         raise InputError(f"the selection has {selection.ndim} dimensions: give {KINDS}")
     if nw.dependencies.is_into_series(selection) and not isinstance(selection, pd.Series):
@@ -113,14 +94,14 @@ def mask_values(selection: Any) -> pd.Series | None:
 
 
 def _aligned(mask: pd.Series, entries: pd.DataFrame) -> pd.Series:
-    """Return a mask in the order of the entries: pandas' own masks mean labels, not places."""
+    """Return a mask in the order of the entries: a mask of pandas goes by labels."""
     if mask.index.equals(entries.index):
         return mask
     is_same = mask.index.is_unique and entries.index.is_unique and entries.index.isin(mask.index).all()
     if not is_same:
         raise InputError(
             "the selection is a mask with another index than the entries: make it from these entries, or give its "
-            "values alone (mask.to_list())"
+            "values (mask.to_list())"
         )
     return mask.loc[entries.index]
 
@@ -131,17 +112,17 @@ def as_ids(selection: Any) -> pa.Array:
     Raises
     ------
     InputError
-        When it names none in a way that is known.
+        When it is nothing of the kind, or a file that cannot be read.
     """
     if isinstance(selection, os.PathLike) or (isinstance(selection, str) and not UUID_PATTERN.match(selection)):
         found = _ids_of_file(Path(selection))
     elif isinstance(selection, str | uuid.UUID):
         found = pa.chunked_array([[str(selection)]])
     elif nw.dependencies.is_into_dataframe(selection) or hasattr(selection, "columns"):
-        (lazy,) = lazy_frames(selection)
-        if "id" not in lazy.collect_schema().names():
+        table: Any = scannable(selection, "the selection", ("id",))
+        if "id" not in table.schema.names:
             raise InputError(f"the selection has no column id: give {KINDS}")
-        found = collect(lazy.select("id")).column("id")
+        found = typed(table.select(["id"]), "selection").column("id")
     else:
         try:
             found = pa.chunked_array([pa.array([str(value) for value in selection], pa.large_string())])
@@ -152,7 +133,7 @@ def as_ids(selection: Any) -> pa.Array:
 
 
 def refuse_missing(wanted: pa.Array, ids: pa.ChunkedArray) -> None:
-    """Refuse a selection that names entries that are not there: it was made from something else."""
+    """Refuse a selection that names unknown entries: it was made from something else."""
     missing = wanted.filter(pc.invert(pc.is_in(wanted, value_set=ids.combine_chunks()))).sort().to_pylist()
     if missing:
         more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""

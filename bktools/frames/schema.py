@@ -226,7 +226,6 @@ def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 # Types that some engine does not know, and those that take their values.
 _PLAINER: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType], pa.DataType]], ...] = (
-    (pa.types.is_string_view, lambda _: TEXT),
     (pa.types.is_binary_view, lambda _: pa.large_binary()),
     (pa.types.is_float16, lambda _: pa.float32()),
     (pa.types.is_decimal32, lambda kind: pa.decimal128(38, kind.scale)),

@@ -6,12 +6,13 @@ import datetime as dt
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from bktools.errors import ArgumentError
 from bktools.export import ExportPlan
-from bktools.export.batches import EPOCH, NO_DATE, days_of
+from bktools.export.tables import days_of
 from bktools.frames.schema import to_arrow
 from bktools.reports import bars
 
@@ -132,12 +133,11 @@ def plot_ageing(plan: ExportPlan, ax: Axes | None = None, *, as_of: dt.date | No
     """
     waiting = bars.checked(plan, "plan", ExportPlan, "compose_export_jobs").not_ready
     day = _day(as_of or dt.datetime.now(dt.UTC))
-    until = int((np.datetime64(day, "D") - EPOCH).astype("int64"))
     frequent = list(waiting["reason"].value_counts().index[:SHOWN_REASONS])
     reasons = [name.replace("_", " ") if name in frequent else "other reasons" for name in waiting["reason"]]
     # The days that batches are dated with.
     dated = days_of(to_arrow(waiting.filter(["id", "date"]), "the entries"))
-    ages = [_age(None if day_of_entry == NO_DATE else until - day_of_entry) for day_of_entry in dated.tolist()]
+    ages = [_age(days) for days in pc.days_between(dated, pa.scalar(day, dated.type)).to_pylist()]
     counts = pd.crosstab(pd.Series(ages, dtype="str"), pd.Series(reasons, dtype="str")).rename_axis(None)
     rows = [name for name in (*(name for _, name in AGES), OLDEST, UNDATED) if name in counts.index]
     columns = [name.replace("_", " ") for name in frequent] + ["other reasons"]

@@ -6,11 +6,12 @@ import html
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.errors import ConfigurationError, InputError
-from bktools.export.batches import EPOCH, NO_DATE, days_of
 from bktools.export.selection import as_ids, as_mask, refuse_missing
+from bktools.export.tables import days_of
 from bktools.frames.schema import to_arrow
 
 # More rows than this make a page of the browser slow; a filter in Python is quicker than one by hand.
@@ -172,7 +173,7 @@ def _shown(entries: pd.DataFrame, categories: pd.DataFrame | None) -> pd.DataFra
     for name in shown.columns:
         if name == "date":
             days = days_of(to_arrow(frame[[name]], "the entries"))
-            shown[name] = pd.Series([None if day == NO_DATE else f"{EPOCH + day}" for day in days], dtype="str")
+            shown[name] = pd.Series(pc.cast(days, pa.string()).to_pylist(), dtype="str")
         elif name == "amount":
             # To sort by in the page; sums are made here, from the exact amounts.
             shown[name] = shown[name].astype("float64")

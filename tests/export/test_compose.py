@@ -17,6 +17,7 @@ from bktools import compose_export_jobs
 from bktools.errors import ArgumentError, InputError, PlanError
 
 OTHER = "00000000-0000-4000-8000-00000000000f"
+CATEGORIES = pd.DataFrame({"id": [OTHER], "company_id": [COMPANY], "archived": [False], "account_id": [OTHER]})
 
 
 def two_companies(entries, count: int) -> pd.DataFrame:
@@ -98,6 +99,7 @@ def test_the_callers_frame_is_not_changed(entries):
         ({"is_interactive": "no"}, ArgumentError, "is_interactive must be True or False"),
         ({"company": "9"}, ArgumentError, "company must be a UUID"),
         ({"categories": pd.DataFrame({"id": ["x"]})}, InputError, "categories have no column company_id"),
+        ({"categories": CATEGORIES}, InputError, "entries have no column category_id: add it, or leave out categories"),
     ],
 )
 def test_bad_arguments_are_one_line(entries, options, error, said):

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
+import shutil
+import sys
 import uuid
 from decimal import Decimal
+from pathlib import Path
 
 import duckdb
+import narwhals as nw
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from hand_made import COMPANY
+from hand_made import COMPANY, entry_id
 
 from bktools import compose_export_jobs
-from bktools.errors import ArgumentError, InputError
+from bktools.errors import ArgumentError, InputError, OutOfMemoryError
+from bktools.export.compose import compose
+from bktools.frames import engine
 
 OTHER = "00000000-0000-4000-8000-00000000000f"
 
@@ -37,31 +46,161 @@ def test_frames_of_a_plan_are_composed_again(entries):
     assert list(part.entries.columns) == list(plan.entries.columns)
 
 
+def spark(test):
+    """Run a test in the process that has Spark, where there is one."""
+    has_spark = importlib.util.find_spec("pyspark") is not None and shutil.which("java") is not None
+    test = pytest.mark.skipif(not has_spark, reason="PySpark comes with bktools[spark] and needs Java")(test)
+    # pyspark says so of itself when it is handed Arrow tables.
+    test = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")(test)
+    return pytest.mark.xdist_group("pyspark")(test)
+
+
+def in_arrow(frame: pd.DataFrame) -> pa.Table:
+    return pa.Table.from_pandas(frame, preserve_index=False)
+
+
+@pytest.fixture(params=["arrow", "polars", "lazy polars", "duckdb", "narwhals", "parquet"])
+def lift(request, tmp_path):
+    """A function that makes a frame of another tool of a pandas frame."""
+    connection = duckdb.connect()
+
+    def parquet(frame: pd.DataFrame) -> Path:
+        path = tmp_path / f"{len(list(tmp_path.iterdir()))}.parquet"
+        pq.write_table(in_arrow(frame), path)
+        return path
+
+    return {
+        "arrow": in_arrow,
+        "polars": lambda frame: pl.from_arrow(in_arrow(frame)),
+        "lazy polars": lambda frame: pl.from_arrow(in_arrow(frame)).lazy(),
+        "duckdb": lambda frame: connection.from_arrow(in_arrow(frame)),
+        "narwhals": nw.from_native,
+        "parquet": parquet,
+    }[request.param]
+
+
+def a_month(entries) -> dict[str, pd.DataFrame]:
+    """Return entries with repeats, conflicts and all kinds of gaps, and all that they are checked against."""
+    ids = [entry_id(1000 + number) for number in range(12)]
+    frame = entries(
+        120,
+        company_id=[(COMPANY, OTHER, COMPANY.upper(), None)[number % 4] for number in range(120)],
+        date=pd.to_datetime([None if number % 11 == 0 else f"2026-10-{number % 28 + 1:02}" for number in range(120)]),
+        category_id=[None if number % 13 == 0 else ids[number % 12] for number in range(120)],
+        employee_id=[None if number % 7 else ids[number % 12] for number in range(120)],
+        approved=[None if number % 17 == 0 else number % 19 != 0 for number in range(120)],
+    )
+    repeated = pd.concat([frame.head(9), frame.iloc[20:24].assign(currency="USD"), frame], ignore_index=True)
+    categories = pd.DataFrame({"id": ids, "company_id": [COMPANY, OTHER] * 6, "archived": [False] * 10 + [True] * 2})
+    return {
+        "entries": repeated,
+        "categories": categories.assign(account_id=[*ids[:8], None, None, *ids[10:]]),
+        "accounts": pd.DataFrame({"id": ids[:7], "archived": [False] * 6 + [True]}),
+        "employees": pd.DataFrame({"id": ids[:6]}),
+        "history": pd.DataFrame({"entry_id": frame["id"][::10], "state": ["ACCEPTED", "UNKNOWN", "RELEASED"] * 4}),
+    }
+
+
+def test_every_tool_gives_the_same_plan(entries, lift):
+    """Batches, entries, reasons and totals are the same to the cell, whatever tool the frames are of."""
+    frames = a_month(entries)
+    expected = compose_export_jobs(frames.pop("entries"), **frames, max_entries=4)
+    found = compose_export_jobs(lift(a_month(entries)["entries"]), **map_values(lift, frames), max_entries=4)
+    assert found.plan_id == expected.plan_id
+    assert found.unchecked == expected.unchecked == ()
+    assert expected.not_ready["reason"].nunique() == 10
+    for name in ("batches", "entries", "not_ready", "totals"):
+        pd.testing.assert_frame_equal(getattr(found, name), getattr(expected, name))
+        assert len(getattr(found, name)) > 0
+
+
+def map_values(function, mapping):
+    return {name: function(value) for name, value in mapping.items()}
+
+
+def test_frames_of_several_tools_go_together(entries):
+    """Entries of Polars are checked against categories of pandas and a history in DuckDB."""
+    frames = a_month(entries)
+    expected = compose_export_jobs(frames["entries"], categories=frames["categories"], history=frames["history"])
+    found = compose_export_jobs(
+        pl.from_arrow(in_arrow(frames["entries"])).lazy(),
+        categories=frames["categories"],
+        history=duckdb.connect().from_arrow(in_arrow(frames["history"])),
+    )
+    assert found.plan_id == expected.plan_id
+    assert found.not_ready["reason"].to_list() == expected.not_ready["reason"].to_list()
+
+
+def test_a_file_that_is_not_parquet_is_one_line(entries, tmp_path):
+    """A path must be of a whole Parquet file; the error names it."""
+    path = tmp_path / "october.parquet"
+    in_arrow(entries(3)).to_pandas().to_csv(path)
+    with pytest.raises(InputError, match=r"the entries .*october\.parquet: cannot be read as Parquet") as caught:
+        compose_export_jobs(path)
+    assert "\n" not in str(caught.value)
+
+
+@spark
+def test_a_cluster_composes_one_company_at_a_time(entries, tmp_path):
+    """The same function on PySpark, by company: the same batch IDs, in the same order, and the same reasons."""
+    from pyspark.sql import SparkSession
+
+    frames = a_month(entries)
+    # No ID is in two companies here: a cluster that composes one company at a time cannot notice that.
+    frame = frames.pop("entries").iloc[13:].dropna(subset="company_id").assign(line=range(90))
+    frame = frame.assign(company_id=frame["company_id"].str.lower(), date=frame["date"].dt.date)
+    given = map_values(in_arrow, frames)
+    alone = compose(in_arrow(frame), max_entries=4, **given)
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "1", "spark.driver.host": "127.0.0.1"}
+    session = SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
+    session.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "true")
+    by_company = session.createDataFrame(in_arrow(frame)).groupBy("company_id")
+    schema = session.createDataFrame(alone).schema
+    rows = by_company.applyInArrow(lambda table: compose(table, max_entries=4, **given), schema).toArrow()
+    session.conf.unset("spark.sql.execution.arrow.useLargeVarTypes")
+    names = ["id", "batch_id", "reason", "message", "line"]
+    found, expected = (
+        table.to_pandas().sort_values("company_id", kind="stable")[names].reset_index(drop=True)
+        for table in (rows, alone)
+    )
+    pd.testing.assert_frame_equal(found, expected, check_dtype=False)
+    assert expected["batch_id"].nunique() > 3
+
+
 @pytest.mark.parametrize("kind", ["pandas", "arrow", "polars", "lazy", "duckdb"])
-@pytest.mark.parametrize("name", ["category_archived", "journal_state", "account_known", "id_key", "reason", "message"])
+@pytest.mark.parametrize("name", ["archived", "row", "day", "content", "company", "history", "reason", "message"])
 def test_columns_of_any_name_change_no_check(entries, kind, name):
     """Columns that an analyst joined beforehand are carried along, whatever they are called."""
-    frame = entries(2, category_id=OTHER).assign(**{name: "x"})
+    frame = entries(2, category_id=OTHER).assign(**{name: False})
     lift = {
         "pandas": lambda rows: rows,
-        "arrow": lambda rows: pa.Table.from_pandas(rows, preserve_index=False),
+        "arrow": in_arrow,
         "polars": pl.from_pandas,
         "lazy": lambda rows: pl.from_pandas(rows).lazy(),
-        "duckdb": lambda rows: duckdb.connect().from_arrow(pa.Table.from_pandas(rows, preserve_index=False)),
+        "duckdb": lambda rows: duckdb.connect().from_arrow(in_arrow(rows)),
     }[kind]
     history = pd.DataFrame({"entry_id": [frame["id"][0]], "state": ["ACCEPTED"]})
-    plan = compose_export_jobs(lift(frame), history=lift(history) if kind == "lazy" else None)
-    expected = ["exported"] if kind == "lazy" else []
-    assert plan.not_ready["reason"].to_list() == expected
-    assert len(plan.entries) == 2 - len(expected)
+    plan = compose_export_jobs(lift(frame), history=lift(history))
+    assert plan.not_ready["reason"].to_list() == ["exported"]
+    assert len(plan.entries) == 1
+    assert name in {"reason", "message"} or not plan.entries[name].any()
 
 
-def test_names_of_its_own_are_refused_where_they_would_meet(entries):
-    """A lazy frame is joined as it is, so the names that joins make must be free."""
-    frame = pl.from_pandas(entries(2).assign(bktools_row=1)).lazy()
-    with pytest.raises(InputError, match="names that begin with bktools_ are taken, rename it"):
-        compose_export_jobs(frame)
-    assert len(compose_export_jobs(entries(2).assign(bktools_row=[1, 0])).entries) == 2
+def test_names_that_differ_in_capitals_are_two_columns(entries):
+    """A column ID beside id, and two more of that kind, are carried along, and compared where an entry is repeated."""
+    frame = entries(2).assign(ID="x", Note=["a", "b"], note=["c", "d"])
+    plan = compose_export_jobs(pd.concat([frame, frame.head(1), frame.tail(1).assign(note="e")]))
+    assert plan.entries[["id", "ID", "Note", "note"]].to_numpy().tolist() == [[entry_id(0), "x", "a", "c"]]
+    assert sorted(plan.not_ready["reason"]) == ["conflicting", "conflicting", "duplicate"]
+
+
+def test_more_entries_than_memory_are_one_line(entries, monkeypatch):
+    """The engine's own errors are of bktools' tree, and say what to do."""
+    monkeypatch.setattr(engine, "SETTINGS", {**engine.SETTINGS, "memory_limit": "1MB"})
+    with pytest.raises(OutOfMemoryError, match="compose_export_jobs needs more memory than there is") as caught:
+        compose_export_jobs(entries(5000))
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("lift", [lambda frame: frame, lambda frame: pl.from_pandas(frame).lazy()])
@@ -73,6 +212,7 @@ def test_a_category_on_several_rows_holds_back_what_any_of_them_does(entries, li
         ({"archived": True}, "archived_category"),
         ({"account_id": None}, "no_account"),
         ({"company_id": OTHER}, "category_of_other_company"),
+        ({"company_id": OTHER.replace("0", "f")}, "category_of_other_company"),
     ):
         both = pd.DataFrame([one, one | changed])
         for categories in (both, both.iloc[::-1]):
@@ -84,6 +224,7 @@ def test_a_category_on_several_rows_holds_back_what_any_of_them_does(entries, li
     ("columns", "said"),
     [
         ({"approved": [1.0, 0.0]}, "column approved of the entries holds double, it must be True or False"),
+        ({"category_id": [["a"], ["b"]]}, "column category_id of the entries holds list.*, it must be text"),
         ({"amount": [2**62, 2**62]}, "too large to be added exactly"),
         ({"amount": [Decimal(9 * 10**37), Decimal(9 * 10**37)]}, "too large to be added exactly"),
     ],

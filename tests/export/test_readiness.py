@@ -7,7 +7,8 @@ import pytest
 from hand_made import COMPANY, entry_id
 
 from bktools import compose_export_jobs
-from bktools.export.readiness import IDENTITY_REASONS, REASONS
+from bktools.export import readiness
+from bktools.export.readiness import REASONS, Reason
 
 OTHER = "00000000-0000-4000-8000-00000000000f"
 CATEGORY = "00000000-0000-4000-8000-0000000000c1"
@@ -73,7 +74,7 @@ def test_each_reason_is_told(entries, reason):
 
 def test_every_reason_has_a_case():
     """No reason is without a test."""
-    assert {*IDENTITY_REASONS, *(reason.name for reason in REASONS)} == {*CASES, "duplicate", "conflicting"}
+    assert {reason.name for reason in REASONS} == {*CASES, "duplicate", "conflicting"}
 
 
 def test_a_coded_entry_of_everything_known_is_ready(entries):
@@ -107,6 +108,15 @@ def test_lines_of_one_id_that_differ_are_both_held_back(entries):
     plan = compose_export_jobs(frame)
     assert plan.entries["id"].to_list() == [entry_id(1)]
     assert plan.not_ready["reason"].to_list() == ["conflicting", "conflicting"]
+
+
+def test_a_check_is_one_entry_of_the_table(entries, monkeypatch):
+    """A new reason, here entries without a date, is one entry: name, condition, message and what it needs."""
+    undated = Reason("no_date", "entry.day IS NULL", "it has no date: add one", ("entries.date",))
+    monkeypatch.setattr(readiness, "REASONS", (*REASONS, undated))
+    plan = compose_export_jobs(entries(2, date=pd.to_datetime(["2026-10-01", None])))
+    assert plan.not_ready[["reason", "message"]].to_numpy().tolist() == [["no_date", "it has no date: add one"]]
+    assert len(compose_export_jobs(entries(2).drop(columns="date")).entries) == 2
 
 
 def test_what_was_not_given_is_said(entries):

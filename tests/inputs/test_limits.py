@@ -147,7 +147,7 @@ def _varint(number):
 def _true_head(frame):
     """Return a plan's head that says of its members what they are."""
     digest = hashlib.sha256(frame).hexdigest()
-    head = {"version": 1, "sha256": {f"{name}.parquet": digest for name in ("batches", "entries", "not_ready")}}
+    head = {"version": 2, "sha256": {f"{name}.parquet": digest for name in ("batches", "entries", "not_ready")}}
     return json.dumps({**head, "digest": plan_file._digest(head)})
 
 

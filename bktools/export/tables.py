@@ -1,0 +1,103 @@
+"""Frames of any tool as Arrow tables with the types that the query reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.errors import InputError
+from bktools.frames.engine import scannable
+from bktools.frames.schema import DATE, TEXT, plain
+
+FLAGS = ("approved", "archived")
+IDS = ("id", "company_id", "category_id", "employee_id", "account_id", "entry_id", "state")
+
+# Columns without which a frame is not what it is said to be, and the function that returns such a frame.
+REQUIRED = {
+    "entries": (("id", "company_id"), "read_entries"),
+    "categories": (("id", "company_id", "archived", "account_id"), "load_categories"),
+    "accounts": (("id", "archived"), "load_accounts"),
+    "employees": (("id",), "load_employees"),
+    "history": (("entry_id", "state"), "load_export_jobs(entries=True)"),
+}
+
+
+def arrow_of(frame: Any, name: str) -> pa.Table:
+    """Return a frame of any tool, or a Parquet file, as an Arrow table; text, numbers and dates are not copied.
+
+    Parameters
+    ----------
+    frame : DataFrame, pyarrow.Table, Polars frame, DuckDB relation, PySpark frame or path
+        What is not in memory is collected.
+    name : str
+        One of `REQUIRED`; of all but the entries, only the columns named there are kept.
+
+    Raises
+    ------
+    ArgumentError
+        When it is no such frame.
+    InputError
+        When it lacks a column, has two of one name, one of mixed types, or a flag that is not True or False.
+    """
+    needed, source = REQUIRED[name]
+    columns = None if name == "entries" else list(needed)
+    # Only PySpark frames have toArrow.
+    table: Any = scannable(frame.toArrow() if hasattr(frame, "toArrow") else frame, f"the {name}", columns)
+    for column in needed:
+        if column not in table.schema.names:
+            raise InputError(f"the {name} have no column {column}: give them as {source} returns them")
+    try:
+        table = table if isinstance(table, pa.Table) else table.to_table()
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"cannot be read as Parquet ({error})", source=f"the {name} {frame}") from None
+    return typed(table.select(columns) if columns else table, name)
+
+
+def typed(table: pa.Table, name: str) -> pa.Table:
+    """Return a table whose IDs are text, whose flags are flags, and whose text is of one type."""
+    table = plain(table, f"the {name}")
+    for place, field in enumerate(table.schema):
+        kind, wanted = field.type, _wanted(field)
+        if kind == wanted:
+            continue
+        column = table.column(place)
+        if wanted == pa.bool_() and column.null_count < len(column):
+            raise InputError(f"the column {field.name} of the {name} holds {kind}, it must be True or False")
+        try:
+            table = table.set_column(place, field.name, pc.cast(column, wanted))
+        except pa.ArrowException:
+            raise InputError(
+                f"the column {field.name} of the {name} holds {kind}, it must be text: convert it first"
+            ) from None
+    return table
+
+
+def _wanted(field: pa.Field) -> pa.DataType:
+    if field.name in FLAGS:
+        return pa.bool_()
+    is_text = pa.types.is_string(field.type) or pa.types.is_string_view(field.type)
+    return TEXT if field.name in IDS or is_text else field.type
+
+
+def numbered(table: pa.Table, name: str, *, first: int = 0) -> pa.Table:
+    """Return a table with a column that counts its rows."""
+    return table.append_column(name, pa.array(np.arange(first, first + len(table))))
+
+
+def days_of(entries: pa.Table) -> pa.ChunkedArray:
+    """Return the calendar day of each entry, null where there is none.
+
+    Raises
+    ------
+    InputError
+        When the column `date` holds something else than dates.
+    """
+    if "date" not in entries.column_names:
+        return pa.chunked_array([pa.nulls(len(entries), DATE)])
+    kind = entries.schema.field("date").type
+    if not (pa.types.is_null(kind) or pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
+        raise InputError(f"the column date of the entries holds {kind}, not dates: read them with read_entries")
+    return pc.cast(entries.column("date"), DATE, safe=False)
