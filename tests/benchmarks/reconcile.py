@@ -193,7 +193,9 @@ def measure(accounts: int, few: tuple[int, int], rounds: int, *, peers: bool) ->
     by_bktools(**small)
     runs = [measured(lambda: by_bktools(**small)) for _ in range(max(rounds, 1) * 3)]
     wall, used = (statistics.median(side) * 1000 for side in zip(*runs, strict=True))
-    note = "DuckDB opens in a tenth of it; nearly all the rest is planning the queries, which takes as long for any size"
+    note = (
+        "DuckDB opens in a tenth of it; nearly all the rest is planning the queries, which takes as long for any size"
+    )
     rows.append(Row(f"reconcile {few[0]:,} accounts, {few[1]:,} categories", "ms", 120, True, wall, used, note))
     return rows, versions
 
