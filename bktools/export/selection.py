@@ -7,7 +7,6 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -16,7 +15,7 @@ import pyarrow.compute as pc
 from bktools.contract.rules import UUID_PATTERN
 from bktools.errors import InputError
 from bktools.export.tables import numbered, typed
-from bktools.frames.engine import scannable
+from bktools.frames.engine import has_order, scannable
 from bktools.inputs import cells, headings
 from bktools.inputs.columns import Vocabulary
 from bktools.inputs.file import read_table
@@ -68,7 +67,7 @@ def as_mask(selection: Any, entries: Any) -> np.ndarray[Any, Any] | None:
     values = _mask_values(selection)
     if values is None:
         return None
-    if not nw.dependencies.is_into_dataframe(entries):
+    if not has_order(entries):
         raise InputError(
             f"a mask does not select from a {type(entries).__name__}, whose rows have no order: filter it instead"
         )
@@ -85,8 +84,9 @@ def _mask_values(selection: Any) -> pd.Series | None:
     """Return a mask as a Series, None for any other selection."""
     if isinstance(selection, np.ndarray) and selection.ndim != 1:
         raise InputError(f"the selection has {selection.ndim} dimensions: give {KINDS}")
-    if nw.dependencies.is_into_series(selection) and not isinstance(selection, pd.Series):
-        selection = nw.from_native(selection, series_only=True).to_pandas()
+    if hasattr(selection, "to_pandas") and not hasattr(selection, "columns"):
+        # A column of Arrow or Polars.
+        selection = selection.to_pandas()
     elif not isinstance(selection, MASKS):
         return None
     values = selection if isinstance(selection, pd.Series) else pd.Series(selection)
@@ -118,7 +118,7 @@ def as_ids(selection: Any) -> pa.Array:
         found = _ids_of_file(Path(selection))
     elif isinstance(selection, str | uuid.UUID):
         found = pa.chunked_array([[str(selection)]])
-    elif nw.dependencies.is_into_dataframe(selection) or hasattr(selection, "columns"):
+    elif hasattr(selection, "columns"):
         table: Any = scannable(selection, "the selection", ("id",))
         if "id" not in table.schema.names:
             raise InputError(f"the selection has no column id: give {KINDS}")

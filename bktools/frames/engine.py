@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import duckdb
-import narwhals as nw
 import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -143,19 +142,10 @@ def in_pandas(frame: Any) -> pd.DataFrame:
     return to_pandas(table if isinstance(table, pa.Table) else table.to_table())
 
 
-# `export` composes on narwhals until it, too, is one query: these two go with it.
-def lazy_frames(*frames: Any) -> tuple[Any, ...]:
-    """Return frames as lazy frames of one DuckDB connection, None as None."""
-    connection = duckdb.connect(":memory:", config=dict(SETTINGS))
-    connection.execute("SET enable_progress_bar = false")
-    tables = [None if frame is None else scannable(frame, f"frame {place}") for place, frame in enumerate(frames, 1)]
-    return tuple(None if table is None else nw.from_native(connection.from_arrow(table)) for table in tables)
-
-
-def collect(frame: nw.LazyFrame[Any]) -> pa.Table:
-    """Run a lazy frame and return its rows as an Arrow table."""
-    table: pa.Table = frame.collect(backend="pyarrow").to_native()
-    return table
+def has_order(frame: Any) -> bool:
+    """Whether the rows of a frame have an order, so that a mask can select them: pandas, Arrow, eager Polars frames."""
+    is_frame = hasattr(frame, "columns") and hasattr(frame, "__len__")
+    return is_frame and not isinstance(frame, duckdb.DuckDBPyRelation)
 
 
 def _wanted(has: Collection[str], columns: Collection[str] | None) -> list[str]:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 MANIFEST = "manifest.json"
 MANIFEST_VERSION = 1
-LIBRARIES = ("duckdb", "httpx", "msgspec", "narwhals", "pandas", "pyarrow")
+LIBRARIES = ("duckdb", "httpx", "msgspec", "pandas", "pyarrow")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
