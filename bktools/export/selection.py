@@ -118,7 +118,7 @@ def as_ids(selection: Any) -> pa.Array:
         found = _ids_of_file(Path(selection))
     elif isinstance(selection, str | uuid.UUID):
         found = pa.chunked_array([[str(selection)]])
-    elif hasattr(selection, "columns"):
+    elif hasattr(selection, "collect_schema") or hasattr(selection, "columns"):
         table: Any = scannable(selection, "the selection", ("id",))
         if "id" not in table.schema.names:
             raise InputError(f"the selection has no column id: give {KINDS}")

@@ -144,7 +144,7 @@ def in_pandas(frame: Any) -> pd.DataFrame:
 
 def has_order(frame: Any) -> bool:
     """Whether the rows of a frame have an order, so that a mask can select them: pandas, Arrow, eager Polars frames."""
-    is_frame = hasattr(frame, "columns") and hasattr(frame, "__len__")
+    is_frame = hasattr(frame, "__len__") and hasattr(frame, "columns")
     return is_frame and not isinstance(frame, duckdb.DuckDBPyRelation)
 
 
