@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from bktools.cli.loading import AsOf, Companies, Csv, MaxAge, Parquet, Profile, Refresh, deliver
+from bktools.cli.loading import AsOf, Companies, Csv, MaxAge, Parquet, Profile, Refresh, Verify, deliver
 from bktools.cli.options import Environment, Sandbox, conversation
 
 Uuids = list[str] | None
@@ -24,6 +24,7 @@ def categories(
     as_of: AsOf = None,
     max_age: MaxAge = "1h",
     refresh: Refresh = False,
+    verify: Verify = "strict",
     csv: Csv = None,
     parquet: Parquet = None,
     profile: Profile = "excel",
@@ -48,6 +49,7 @@ def categories(
             "as_of": as_of,
             "max_age": max_age,
             "refresh": refresh,
+            "verify": verify,
             "service": service,
         }
         columns = ["id", "name", "archived", "account_id", "tax_code_id"]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from bktools.cli.loading import AsOf, Companies, Csv, MaxAge, Parquet, Profile, Refresh, deliver
+from bktools.cli.loading import AsOf, Companies, Csv, MaxAge, Parquet, Profile, Refresh, Verify, deliver
 from bktools.cli.options import Environment, Sandbox, conversation
 
 
@@ -17,6 +17,7 @@ def employees(
     as_of: AsOf = None,
     max_age: MaxAge = "1h",
     refresh: Refresh = False,
+    verify: Verify = "strict",
     csv: Csv = None,
     parquet: Parquet = None,
     profile: Profile = "excel",
@@ -38,6 +39,7 @@ def employees(
             "as_of": as_of,
             "max_age": max_age,
             "refresh": refresh,
+            "verify": verify,
             "service": service,
         }
         columns = ["id", "code", "first_name", "last_name", "email", "role"]

@@ -26,6 +26,13 @@ MaxAge = Annotated[
     str, typer.Option("--max-age", help="Up to which age a snapshot takes the service's place: 90s, 30m, 12h, 7d.")
 ]
 Refresh = Annotated[bool, typer.Option("--refresh", help="Ask the service in any case.")]
+Verify = Annotated[
+    str,
+    typer.Option(
+        "--verify",
+        help="strict: an error when a check speaks against the rows. warn: a warning, where the service estimates its count.",
+    ),
+]
 Csv = Annotated[Path | None, typer.Option("--csv", help="Write to this file; see --profile.")]
 Parquet = Annotated[
     Path | None, typer.Option("--parquet", help="Write to this file, in the same memory however long the table is.")
@@ -67,7 +74,7 @@ def of_companies(options: list[str] | None) -> str | list[str] | None:
     return options
 
 
-@command({"refresh": "--refresh"})
+@command({"refresh": "--refresh", "verify": "--verify"})
 def deliver(
     load: Callable[..., pd.DataFrame],
     to_parquet: Callable[..., Path],

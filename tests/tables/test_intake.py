@@ -8,16 +8,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from bktools.contract.categories import CATEGORIES as NOUN
 from bktools.contract.categories import Category
+from bktools.contract.employees import Employee
 from bktools.contract.paging import Page, Pagination
 from bktools.errors import UnreadableAnswerError
-from bktools.frames.records import checked, uuid_numbers
-from bktools.frames.schema import CATEGORIES
+from bktools.frames.records import checked, schema_of, uuid_numbers
+from bktools.frames.schema import CATEGORIES, EMPLOYEES
 from bktools.tables import ids as ids_module
 from bktools.tables.ids import Ids
-from bktools.tables.intake import Intake
-from bktools.tables.questions import CATEGORY_TABLE
-from bktools.tables.writer import Writer
+from bktools.tables.rows import RowWriter
 
 COMPANY = str(uuid.UUID(int=1))
 
@@ -70,28 +70,32 @@ def test_ids_that_share_a_hash_are_no_repetition(tmp_path):
 
 
 def written(folder, size, count=2_500):
-    """Return the name (the content's digest) of a table that came in pages of a size."""
+    """Return the bytes of a table that came in pages of a size."""
     records = [
         Category(str(uuid.UUID(int=number + 1)), COMPANY, COMPANY, f"Category {number}", archived=False)
         for number in range(count)
     ]
     folder.mkdir()
-    writer = Writer(folder, CATEGORIES)
-    try:
-        with Intake(CATEGORY_TABLE, writer, keep=False) as intake:
-            for begin in range(0, count, size):
-                intake.add(Page(records[begin : begin + size], Pagination(has_next_page=True, has_previous_page=True)))
-            assert intake.complaint() == ""
-            return intake.finish()[0].name
-    finally:
-        writer.discard()
+    with RowWriter(NOUN, {}, folder / "rows.parquet", None) as rows:
+        for begin in range(0, count, size):
+            page = Page(records[begin : begin + size], Pagination(has_next_page=True, has_previous_page=True))
+            rows.add(page, joined=True)
+        rows.finish()
+        assert (rows.repeated(), rows.drift(), rows.unasked()) == ("", "", [])
+    return (folder / "rows.parquet").read_bytes()
 
 
 def test_the_same_table_is_the_same_file_on_any_page_size(tmp_path, monkeypatch):
     """Portions do not depend on the pages, so that unchanged content takes no second file."""
-    monkeypatch.setattr("bktools.tables.intake.ROW_GROUP", 700)
-    names = {written(tmp_path / str(size), size) for size in (1, 7, 100, 699, 1_000, 2_500)}
-    assert len(names) == 1
+    monkeypatch.setattr("bktools.tables.rows.ROW_GROUP", 700)
+    files = {written(tmp_path / str(size), size) for size in (1, 7, 100, 699, 1_000, 2_500)}
+    assert len(files) == 1
+
+
+def test_the_columns_of_a_record_are_its_fields():
+    """Schemas of frames and fields of records are one thing said twice; here they are compared."""
+    assert schema_of(Category) == CATEGORIES
+    assert schema_of(Employee) == EMPLOYEES
 
 
 def test_what_is_no_uuid_is_refused_by_its_column():
