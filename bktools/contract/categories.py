@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from bktools.contract import rules
@@ -39,15 +37,24 @@ CATEGORIES = Noun(
     Category,
     (
         Filter("company_id", "companyId", rules.uuid_text, column="company_id", required=True),
-        Filter("ids", "ids", rules.unique_uuids, column="id"),
-        Filter("account_ids", "accountIds", rules.unique_uuids, column="account_id"),
-        Filter("category_group_ids", "categoryGroupIds", rules.unique_uuids, column="category_group_id"),
-        Filter("archived", "archived", rules.flag, column="archived"),
-        Filter("name", "name", rules.text),
+        Filter("ids", "ids", rules.unique_uuids, "--id", "UUID of a category; may be repeated.", column="id"),
+        Filter(
+            "account_ids",
+            "accountIds",
+            rules.unique_uuids,
+            "--account",
+            "UUID of an account; may be repeated.",
+            column="account_id",
+        ),
+        Filter(
+            "category_group_ids",
+            "categoryGroupIds",
+            rules.unique_uuids,
+            "--group",
+            "UUID of a group; may be repeated.",
+            column="category_group_id",
+        ),
+        Filter("archived", "archived", rules.flag, "--archived/--active", "Only these.", column="archived"),
+        Filter("name", "name", rules.text, "--name", "Search by name, as the service does it."),
     ),
 )
-
-
-def search_body(company_id: object, **filters: object) -> dict[str, Any]:
-    """Return the body of a category search, checked."""
-    return CATEGORIES.sent({"company_id": company_id} | filters)

@@ -51,12 +51,24 @@ EMPLOYEES = Noun(
     Employee,
     (
         Filter("company_id", "companyId", rules.uuid_text, column="company_id", optional_in_rows=True),
-        Filter("email", "email", _word, column="email", optional_in_rows=True, ignores_case=True),
-        Filter("external_id", "code", _word, column="code", optional_in_rows=True),
+        Filter(
+            "email",
+            "email",
+            _word,
+            "--email",
+            "Exact e-mail.",
+            column="email",
+            optional_in_rows=True,
+            ignores_case=True,
+        ),
+        Filter(
+            "external_id",
+            "code",
+            _word,
+            "--external-id",
+            "External ID of the employee.",
+            column="code",
+            optional_in_rows=True,
+        ),
     ),
 )
-
-
-def search_query(company_id: object = None, **filters: object) -> list[tuple[str, str]]:
-    """Return the filters of an employee search as query parameters, checked."""
-    return list(EMPLOYEES.sent({"company_id": company_id} | filters).items())

@@ -23,6 +23,8 @@ class Filter:
         Its name in the request.
     rule : callable
         Takes the argument's name and a value, returns the value as it is sent or raises `ArgumentError`.
+    option, help : str
+        Its option on the command line, and what that says; without one, the command has a way of its own for it.
     column : str, optional
         The column whose values show that the service applied the filter; None where rows do not show it.
     required : bool
@@ -36,6 +38,8 @@ class Filter:
     argument: str
     sent_as: str
     rule: Callable[[str, Any], Any]
+    option: str = ""
+    help: str = ""
     column: str | None = None
     required: bool = False
     optional_in_rows: bool = False
@@ -80,7 +84,15 @@ class Noun(Generic[Record]):
         }
         return {argument: value for argument, value in found.items() if value != []}
 
-    def sent(self, given: Mapping[str, object]) -> dict[str, Any]:
-        """Return the filters that narrow anything as the request names them, checked."""
-        names = {item.argument: item.sent_as for item in self.filters}
-        return {names[argument]: value for argument, value in self.checked(given).items()}
+    def request(self, given: Mapping[str, object]) -> tuple[list[tuple[str, str]], dict[str, Any] | None]:
+        """Return the query parameters and the body of a search, checked; lists in a query are repeated keys."""
+        checked = self.checked(given)
+        sent = {item.sent_as: checked[item.argument] for item in self.filters if item.argument in checked}
+        if self.search.method != "GET":
+            return [], sent
+        values = [(name, value if isinstance(value, list) else [value]) for name, value in sent.items()]
+        return [(name, _in_query(item)) for name, items in values for item in items], None
+
+
+def _in_query(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
-from bktools.contract.paging import Page
+from bktools.contract.noun import Noun
+from bktools.contract.paging import Page, PageRequest
 from bktools.errors import PagingError, StatusError
+from bktools.service.service import Service
 from bktools.service.workers import side_by_side
 
 Record = TypeVar("Record")
@@ -47,6 +50,18 @@ class Search(Protocol[Record]):
         self, *, after: str | None = None, offset: int | None = None, limit: int | None = None
     ) -> Page[Record]:
         """Return a page."""
+
+
+def search_of(service: Service, noun: Noun[Record], filters: Mapping[str, Any], *, attempts: int = 0) -> Search[Record]:
+    """Return the search of a noun with its filters given; `attempts` bounds its repeats below the service's own."""
+    if attempts:
+        service = copy.copy(service)
+        service._retry = replace(service._retry, attempts=min(service._retry.attempts, attempts))  # noqa: SLF001 - one room
+
+    def search(*, after: str | None = None, offset: int | None = None, limit: int | None = None) -> Page[Record]:
+        return service._search(noun, filters, PageRequest(after=after, offset=offset, limit=limit))  # noqa: SLF001
+
+    return search
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from bktools.errors import (
 from bktools.frames.records import schema_of
 from bktools.progress import Bar, note, progress
 from bktools.service import Service
-from bktools.service.haste import in_haste
+from bktools.service.pages import search_of
 from bktools.service.workers import side_by_side
 from bktools.store import FolderStore, History, Query, Snapshot
 from bktools.tables.fetch import THREADS, fetch
@@ -44,6 +44,9 @@ ALL = "all"
 
 # Companies read at once; each may have threads of its own for its pages.
 COMPANIES = 8
+
+# Requests for the first page at most, where a cached copy can be used instead.
+HASTY_ATTEMPTS = 2
 
 
 @dataclass(frozen=True)
@@ -254,16 +257,15 @@ def _from_service(
     keep: bool,
     threads: int,
 ) -> Part:
-    operation = noun.search.operation
     older = () if options.refresh else history.snapshots
     # With a cached copy at hand, a service that is away is not waited for as long as without.
-    begin = functools.partial(getattr(in_haste(service), operation), **query.filters) if older else None
+    begin = search_of(service, noun, query.filters, attempts=HASTY_ATTEMPTS) if older else None
     kept: list[pa.Table] = []
     load = functools.partial(
         fetch,
         noun,
         query.narrowed_to,
-        functools.partial(getattr(service, operation), **query.filters),
+        search_of(service, noun, query.filters),
         bar=bar,
         kept=kept if keep else None,
         threads=threads,
