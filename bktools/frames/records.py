@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from typing import Any, get_args
 
 import msgspec
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,11 +19,6 @@ ARROW_TYPES = {str: TEXT, bool: FLAG, int: COUNT, dt.date: DATE, dt.datetime: IN
 
 LOWER_UUID_REGEX = UUID_REGEX.replace("A-F", "")
 
-UUID_LENGTH = 36
-
-_DIGITS = ((0, 8), (9, 13), (14, 18), (19, 23), (24, 36))
-_LOW = np.uint64(0x0F0F0F0F0F0F0F0F)
-_ONES = np.uint64(0x0101010101010101)
 _NULL = msgspec.Raw(b"null")
 
 
@@ -106,20 +99,3 @@ def unasked(rows: pa.Table, wanted: Filter, value: Any) -> int:
 
 def _all_match(column: pa.Array | pa.ChunkedArray, pattern: str) -> bool:
     return pc.all(pc.match_substring_regex(column, pattern), skip_nulls=True, min_count=0).as_py() is True
-
-
-def uuid_numbers(ids: pa.ChunkedArray) -> npt.NDArray[np.uint64]:
-    """Return checked UUIDs as pairs of 64-bit numbers: 16 bytes each, equal where the UUIDs are."""
-    parts = [_characters(chunk) for chunk in ids.chunks]
-    characters = np.concatenate(parts) if parts else np.empty((0, UUID_LENGTH), np.uint8)
-    # Eight hexadecimal digits at once: their low four bits, and nine more for a letter, which has the bit of 64.
-    digits = np.concatenate([characters[:, begin:end] for begin, end in _DIGITS], axis=1).view(np.uint64)
-    values = (digits & _LOW) + ((digits >> np.uint64(6)) & _ONES) * np.uint64(9)
-    return values[:, ::2] << np.uint64(4) | values[:, 1::2]
-
-
-def _characters(ids: pa.Array) -> npt.NDArray[np.uint8]:
-    _, offsets, data = ids.buffers()
-    begin = np.frombuffer(offsets, np.int64)[ids.offset] if len(ids) else 0
-    size = len(ids) * UUID_LENGTH
-    return np.frombuffer(data or b"", np.uint8, count=size, offset=begin).reshape(-1, UUID_LENGTH)

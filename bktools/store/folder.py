@@ -16,6 +16,7 @@ import json
 import logging
 import os
 import secrets
+import shutil
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -277,7 +278,7 @@ def _clear(folder: Path, listed: set[str]) -> None:
         is_ours = path.name.startswith((disk.TEMPORARY, disk.DAMAGED)) or (path.suffix == ".parquet" and not has_lost)
         with contextlib.suppress(FileNotFoundError):
             if is_ours and not is_kept and time.time() - path.stat().st_mtime > LEFT_OVER:
-                path.unlink()
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def _remove(path: Path) -> int:

@@ -10,20 +10,23 @@ from typing import Any, Generic, Self, TypeVar
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from bktools import disk
 from bktools.contract.noun import Noun
 from bktools.contract.paging import Page
-from bktools.errors import UnreadableAnswerError
-from bktools.frames.records import checked, rows_of, schema_of, unasked, uuid_numbers
-from bktools.tables.ids import Ids
+from bktools.errors import StorageError, UnreadableAnswerError
+from bktools.frames.records import checked, rows_of, schema_of, unasked
 
 Record = TypeVar("Record", bound=msgspec.Struct)
 
 # Rows turned into columns at once: few enough to be in the processor's cache still.
 SLICE = 1000
 ROW_GROUP = 50_000
+
+# What counting the ids of a longer table may hold in memory; the rest goes to the disk.
+ID_MEMORY = "64MB"
 
 
 class RowWriter(Generic[Record]):
@@ -78,7 +81,8 @@ class RowWriter(Generic[Record]):
             use_dictionary=[field.name for field in self._schema if field.name.endswith("_id")],
             write_page_checksum=True,
         )
-        self._ids = Ids(path.parent)
+        self._path = path
+        self._ids: pa.ChunkedArray | None = None
         self._thread = ThreadPoolExecutor(1, "bktools-writer")
         self._under_way: Future[None] | None = None
         self._totals: list[int] = []
@@ -113,9 +117,12 @@ class RowWriter(Generic[Record]):
         self._file.close()
 
     def repeated(self) -> str:
-        """Return what shows that rows came twice; empty when nothing does."""
-        repeated = self._ids.repeated()
-        return f"{self.count} rows came, {repeated} of them a second time" if repeated else ""
+        """Return what shows that rows came twice, once all are written; empty when nothing does."""
+        if self.count > ROW_GROUP:
+            distinct = _distinct_ids(self._path)
+        else:  # most tables; importing DuckDB would take longer than loading them
+            distinct = 0 if self._ids is None else pc.count_distinct(self._ids).as_py()
+        return f"{self.count} rows came, {self.count - distinct} of them a second time" if distinct < self.count else ""
 
     def drift(self) -> str:
         """Return what shows that the table changed while it was read; empty when nothing does."""
@@ -139,14 +146,12 @@ class RowWriter(Generic[Record]):
         return ("ids", *(name for name, has_passed in passed.items() if has_passed))
 
     def __enter__(self) -> Self:
-        self._ids.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._thread.shutdown(wait=True, cancel_futures=True)
-        self._ids.__exit__(kind, error, traceback)
         try:
             self._parquet.close()
             self._file.close()
@@ -180,7 +185,7 @@ class RowWriter(Generic[Record]):
                         f"{rows.num_rows} {self._noun.name} do not fit it; nothing was kept{self._advice}"
                     )
                 self._unasked[item.argument] = self._unasked.get(item.argument, 0) + wrong
-        self._ids.add(uuid_numbers(rows.column("id")))
+        self._ids = rows.column("id")
         self._parquet.write_table(rows, row_group_size=ROW_GROUP)
         if self._kept is not None:
             self._kept.append(rows)
@@ -189,3 +194,19 @@ class RowWriter(Generic[Record]):
         under_way, self._under_way = self._under_way, None
         if under_way is not None:
             under_way.result()
+
+
+def _distinct_ids(path: Path) -> int:
+    import duckdb
+
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "memory_limit": ID_MEMORY,
+        "threads": 1,
+        "temp_directory": str(path.parent / f"{path.name}-ids"),
+    }
+    try:
+        with duckdb.connect(config=config) as connection:
+            found = connection.execute("SELECT count(DISTINCT id) FROM read_parquet(?)", [str(path)]).fetchone()
+    except duckdb.Error as error:
+        raise StorageError(f"the ids in {path} cannot be counted: {' '.join(str(error).split())}") from error
+    return 0 if found is None else int(found[0])
