@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Sequence
-from typing import Any, get_args
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -13,52 +12,39 @@ import pyarrow.compute as pc
 from bktools.contract.noun import Filter
 from bktools.contract.rules import UUID_REGEX
 from bktools.errors import UnreadableAnswerError
-from bktools.frames.schema import COUNT, DATE, FLAG, INSTANT, TEXT
-
-ARROW_TYPES = {str: TEXT, bool: FLAG, int: COUNT, dt.date: DATE, dt.datetime: INSTANT, msgspec.Raw: TEXT}
+from bktools.frames.schema import field_type
 
 LOWER_UUID_REGEX = UUID_REGEX.replace("A-F", "")
 
 _NULL = msgspec.Raw(b"null")
 
 
-def schema_of(record: type[msgspec.Struct]) -> pa.Schema:
-    """Return the columns of a record's rows: its fields, those of a nested record with its name before theirs."""
-    columns = []
-    for item in msgspec.structs.fields(record):
-        kind = next(kind for kind in (*get_args(item.type), item.type) if kind is not type(None))
-        is_required = item.default is msgspec.NODEFAULT
-        if issubclass(kind, msgspec.Struct):
-            columns += [nested.with_name(f"{item.name}_{nested.name}") for nested in schema_of(kind)]
-        else:
-            columns.append(pa.field(item.name, ARROW_TYPES[kind], nullable=not is_required))
-    return pa.schema(columns)
-
-
 def rows_of(records: Sequence[msgspec.Struct], schema: pa.Schema) -> pa.Table:
     """Return records of one type as rows of their schema, not yet checked; free-form fields are JSON text."""
-    return pa.table(_columns(records), schema=schema)
+    return pa.table(_columns(type(records[0]), map(msgspec.structs.astuple, records)), schema=schema)
 
 
-def _columns(records: Sequence[msgspec.Struct], prefix: str = "") -> dict[str, Sequence[Any]]:
+def _columns(
+    record: type[msgspec.Struct], values: Iterable[tuple[Any, ...]], prefix: str = ""
+) -> dict[str, Sequence[Any]]:
     columns: dict[str, Sequence[Any]] = {}
     # Turned over in one go: half the time of one attribute after the other.
-    turned = zip(*map(msgspec.structs.astuple, records), strict=True)
-    for item, values in zip(msgspec.structs.fields(type(records[0])), turned, strict=True):
-        name = prefix + item.name
-        kind = next(kind for kind in (*get_args(item.type), item.type) if kind is not type(None))
+    for item, column in zip(msgspec.structs.fields(record), zip(*values, strict=True), strict=True):
+        name, kind = prefix + item.name, field_type(item)
         if kind is msgspec.Raw:
-            columns[name] = _json_texts(values, name)
+            columns[name] = _json_texts(column, name)
         elif issubclass(kind, msgspec.Struct):
-            columns |= _columns([kind() if value is None else value for value in values], f"{name}_")
+            none = (None,) * len(msgspec.structs.fields(kind))
+            nested = (none if value is None else msgspec.structs.astuple(value) for value in column)
+            columns |= _columns(kind, nested, f"{name}_")
         else:
-            columns[name] = values
+            columns[name] = column
     return columns
 
 
-def _json_texts(raws: Sequence[msgspec.Raw], name: str) -> list[str | None]:
+def _json_texts(raws: Sequence[msgspec.Raw | None], name: str) -> list[str | None]:
     try:
-        return [None if raw == _NULL else str(raw, "utf-8") for raw in raws]
+        return [None if raw is None or raw == _NULL else str(raw, "utf-8") for raw in raws]
     except UnicodeDecodeError as error:
         raise UnreadableAnswerError(f"the service sent {name} that is not UTF-8: {error}") from error
 

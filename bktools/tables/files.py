@@ -16,7 +16,7 @@ from bktools.contract.employees import EMPLOYEES
 from bktools.contract.noun import Noun
 from bktools.conversation import conversation
 from bktools.errors import StorageError
-from bktools.frames.records import schema_of
+from bktools.frames.schema import schema_of
 from bktools.service import Service
 from bktools.tables.options import ONE_HOUR, Moment, Options, Verify
 from bktools.tables.read import Company, opened_store, read, warn
@@ -73,7 +73,7 @@ def categories_to_parquet(
     """
     options = Options.of(as_of, max_age, refresh=refresh, verify=verify, cache=cache, progress=progress)
     lists = {"ids": ids, "account_ids": account_ids, "category_group_ids": category_group_ids}
-    return _written(path, CATEGORIES, company, lists | {"archived": archived, "name": name}, options, service)
+    return table_to_parquet(path, CATEGORIES, company, lists | {"archived": archived, "name": name}, options, service)
 
 
 def employees_to_parquet(
@@ -121,20 +121,21 @@ def employees_to_parquet(
     'employees.parquet'
     """
     options = Options.of(as_of, max_age, refresh=refresh, verify=verify, cache=cache, progress=progress)
-    return _written(path, EMPLOYEES, company, {"email": email, "external_id": external_id}, options, service)
+    return table_to_parquet(path, EMPLOYEES, company, {"email": email, "external_id": external_id}, options, service)
 
 
-def _written(
+def table_to_parquet(
     path: str | Path,
     noun: Noun[Any],
-    company: Company,
-    filters: Mapping[str, Any],
-    options: Options,
-    service: Service | None,
+    company: Company = None,
+    filters: Mapping[str, Any] | None = None,
+    options: Options | None = None,
+    service: Service | None = None,
 ) -> Path:
-    service = conversation(service)
+    """Write all rows of a noun as `categories_to_parquet` does, for any noun that is described."""
+    service, options = conversation(service), options or Options.of()
     with opened_store(service, options) as store:
-        parts = read(noun, company, filters, options, service, store, keep=False)
+        parts = read(noun, company, filters or {}, options, service, store, keep=False)
         warn(noun.name, parts, stacklevel=4)
 
         def write(file: IO[bytes]) -> None:

@@ -14,8 +14,8 @@ from bktools.contract.categories import CATEGORIES
 from bktools.contract.employees import EMPLOYEES, Employee
 from bktools.contract.noun import Noun
 from bktools.conversation import conversation
-from bktools.frames.records import checked, rows_of, schema_of
-from bktools.frames.schema import to_pandas
+from bktools.frames.records import checked, rows_of
+from bktools.frames.schema import schema_of, to_pandas
 from bktools.service import Service
 from bktools.tables.options import ONE_HOUR, Moment, Options, Verify
 from bktools.tables.read import Company, opened_store, read, warn
@@ -104,7 +104,7 @@ def load_categories(
     """
     options = Options.of(as_of, max_age, refresh=refresh, verify=verify, cache=cache, progress=progress)
     lists = {"ids": ids, "account_ids": account_ids, "category_group_ids": category_group_ids}
-    return _frame(CATEGORIES, company, lists | {"archived": archived, "name": name}, options, service)
+    return load_table(CATEGORIES, company, lists | {"archived": archived, "name": name}, options, service)
 
 
 def load_employees(
@@ -158,7 +158,7 @@ def load_employees(
     True
     """
     options = Options.of(as_of, max_age, refresh=refresh, verify=verify, cache=cache, progress=progress)
-    return _frame(EMPLOYEES, company, {"email": email, "external_id": external_id}, options, service)
+    return load_table(EMPLOYEES, company, {"email": email, "external_id": external_id}, options, service)
 
 
 def get_employee(employee_id: str, *, service: Service | None = None) -> pd.Series:
@@ -250,12 +250,17 @@ def _described(series: pd.Series, operation: str, service: Service) -> pd.Series
     return series
 
 
-def _frame(
-    noun: Noun[Any], company: Company, filters: Mapping[str, Any], options: Options, service: Service | None
+def load_table(
+    noun: Noun[Any],
+    company: Company = None,
+    filters: Mapping[str, Any] | None = None,
+    options: Options | None = None,
+    service: Service | None = None,
 ) -> pd.DataFrame:
-    service = conversation(service)
+    """Return all rows of a noun as `load_categories` does, for any noun that is described."""
+    service, options = conversation(service), options or Options.of()
     with opened_store(service, options) as store:
-        parts = read(noun, company, filters, options, service, store)
+        parts = read(noun, company, filters or {}, options, service, store)
     warn(noun.name, parts, stacklevel=4)
     rows = pa.concat_tables([part.rows for part in parts])
     snapshots = [part.snapshot for part in parts]

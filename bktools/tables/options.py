@@ -51,10 +51,10 @@ class Options:
     @classmethod
     def of(
         cls,
-        as_of: Moment | None,
-        max_age: dt.timedelta | float,
+        as_of: Moment | None = None,
+        max_age: dt.timedelta | float = ONE_HOUR,
         *,
-        refresh: bool,
+        refresh: bool = False,
         verify: str = "strict",
         cache: bool = True,
         progress: bool | None = None,

@@ -27,7 +27,7 @@ from bktools.errors import (
     UnreachableError,
     UnverifiedTableWarning,
 )
-from bktools.frames.records import schema_of
+from bktools.frames.schema import schema_of
 from bktools.progress import Bar, note, progress
 from bktools.service import Service
 from bktools.service.pages import search_of

@@ -17,7 +17,8 @@ from bktools import disk
 from bktools.contract.noun import Noun
 from bktools.contract.paging import Page
 from bktools.errors import StorageError, UnreadableAnswerError
-from bktools.frames.records import checked, rows_of, schema_of, unasked
+from bktools.frames.records import checked, rows_of, unasked
+from bktools.frames.schema import schema_of
 
 Record = TypeVar("Record", bound=msgspec.Struct)
 
