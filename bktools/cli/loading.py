@@ -6,7 +6,6 @@ import datetime as dt
 import inspect
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -102,21 +101,25 @@ def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
         from bktools.cli.tables import counted, hand_over
         from bktools.tables.files import table_to_parquet
         from bktools.tables.load import load_table
-        from bktools.tables.options import Options
 
         with (
             conversation(environment, sandbox=sandbox) as service,
             command({"refresh": "--refresh", "verify": "--verify"}),
         ):
             companies = of_companies(company)
-            options = Options.of(as_of, age("--max-age", max_age), refresh=refresh, verify=verify)
+            given = {
+                "as_of": as_of,
+                "max_age": age("--max-age", max_age),
+                "verify": verify,
+                "service": service,
+                **filters,
+            }
             if parquet is not None:
-                path = table_to_parquet(parquet, noun, companies, filters, options, service)
-                typer.echo(f"written to {path}")
+                typer.echo(f"written to {table_to_parquet(parquet, noun, companies, refresh=refresh, **given)}")
                 # The next lines, if any, are about the same moment.
-                options = replace(options, refresh=False)
+                refresh = False
             if csv is not None or parquet is None:
-                frame = load_table(noun, companies, filters, options, service)
+                frame = load_table(noun, companies, refresh=refresh, **given)
                 hand_over(frame, shown, csv, profile)
             # A program counts for itself.
             if csv is None and parquet is None and sys.stdout.isatty():

@@ -20,7 +20,7 @@ import shutil
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 
@@ -34,6 +34,7 @@ from bktools.progress import note
 from bktools.settings import Secret, Settings
 from bktools.store import history
 from bktools.store.history import Facts, History, Query, Snapshot
+from bktools.store.store import Pruned
 
 log = logging.getLogger("bktools")
 
@@ -52,16 +53,8 @@ REPORT_AFTER = 2.0
 GIVE_UP_AFTER = 60.0
 
 
-@dataclass(frozen=True)
-class Pruned:
-    """How many snapshots pruning removed, and the bytes that freed."""
-
-    snapshots: int
-    size: int
-
-
 class FolderStore:
-    """The snapshots that one credential took in one environment.
+    """The snapshots that one credential took in one environment; a `Store`.
 
     Parameters
     ----------
@@ -76,25 +69,11 @@ class FolderStore:
         self._root = folder or settings.cache_dir
 
     def history(self, query: Query) -> History:
-        """Return every snapshot of a query, in the order of their commits; warns when the history is damaged."""
+        """Return every snapshot of a query; see `Store`."""
         return self._history(self.folder(query))
 
     def append(self, query: Query, write: Callable[[Path], Facts]) -> Snapshot:
-        """Commit the newest snapshot of a query; rows that are there already take no second file.
-
-        Parameters
-        ----------
-        query : Query
-            What the rows answer.
-        write : callable
-            Is given the path of a file to create, writes the rows to it as Parquet and returns what is known of them.
-            When it raises, nothing is kept.
-
-        Raises
-        ------
-        StorageError
-            When the disk refuses; the last snapshot is unchanged.
-        """
+        """Commit the newest snapshot of a query; rows that are there already take no second file. See `Store`."""
         folder = self.folder(query)
         with _storage_errors(folder), disk.beside(disk.private_folder(folder) / LOCK) as new:
             facts = write(new)
@@ -118,13 +97,7 @@ class FolderStore:
         return snapshot
 
     def read(self, query: Query, snapshot: Snapshot) -> Iterator[pa.Table]:
-        """Yield a snapshot's rows in portions, each checked to the byte.
-
-        Raises
-        ------
-        StorageError
-            When the file is gone or damaged; the portions before are then not the table.
-        """
+        """Yield a snapshot's rows in portions; see `Store`. A damaged file is set aside."""
         path = self.path(query, snapshot)
         try:
             yield from _portions(path, snapshot)
@@ -133,7 +106,7 @@ class FolderStore:
             raise StorageError(f"the snapshot {path} cannot be read: {error}") from error
 
     def prune(self, query: Query, older_than: dt.timedelta, *, now: dt.datetime | None = None) -> Pruned:
-        """Remove the snapshots of a query older than an age, but never a month's last (UTC) nor the newest."""
+        """Remove old snapshots of a query; see `Store`."""
         before, folder = (now or dt.datetime.now(dt.UTC)) - older_than, self.folder(query)
         if not folder.exists():
             return Pruned(0, 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,8 +18,8 @@ from bktools.conversation import conversation
 from bktools.errors import StorageError
 from bktools.frames.schema import schema_of
 from bktools.service import Service
-from bktools.tables.options import ONE_HOUR, Moment, Options, Verify
-from bktools.tables.read import Company, opened_store, read, warn
+from bktools.tables.options import ONE_HOUR, Moment, Verify
+from bktools.tables.read import Company, reading, warn
 
 
 def categories_to_parquet(
@@ -71,9 +71,7 @@ def categories_to_parquet(
     ...     bktools.categories_to_parquet(pathlib.Path(folder) / "categories.parquet", service=service).name
     'categories.parquet'
     """
-    options = Options.of(as_of, max_age, refresh=refresh, verify=verify, cache=cache, progress=progress)
-    lists = {"ids": ids, "account_ids": account_ids, "category_group_ids": category_group_ids}
-    return table_to_parquet(path, CATEGORIES, company, lists | {"archived": archived, "name": name}, options, service)
+    return table_to_parquet(noun=CATEGORIES, **locals())
 
 
 def employees_to_parquet(
@@ -120,22 +118,19 @@ def employees_to_parquet(
     ...     bktools.employees_to_parquet(pathlib.Path(folder) / "employees.parquet", service=service).name
     'employees.parquet'
     """
-    options = Options.of(as_of, max_age, refresh=refresh, verify=verify, cache=cache, progress=progress)
-    return table_to_parquet(path, EMPLOYEES, company, {"email": email, "external_id": external_id}, options, service)
+    return table_to_parquet(noun=EMPLOYEES, **locals())
 
 
 def table_to_parquet(
     path: str | Path,
     noun: Noun[Any],
     company: Company = None,
-    filters: Mapping[str, Any] | None = None,
-    options: Options | None = None,
+    *,
     service: Service | None = None,
+    **given: Any,
 ) -> Path:
-    """Write all rows of a noun as `categories_to_parquet` does, for any noun that is described."""
-    service, options = conversation(service), options or Options.of()
-    with opened_store(service, options) as store:
-        parts = read(noun, company, filters or {}, options, service, store, keep=False)
+    """Write all rows of a noun; its filters and the other arguments are those of `categories_to_parquet`."""
+    with reading(noun, company, conversation(service), given, keep=False) as (parts, store):
         warn(noun.name, parts, stacklevel=4)
 
         def write(file: IO[bytes]) -> None:

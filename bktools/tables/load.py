@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
@@ -17,8 +17,8 @@ from bktools.conversation import conversation
 from bktools.frames.records import checked, rows_of
 from bktools.frames.schema import schema_of, to_pandas
 from bktools.service import Service
-from bktools.tables.options import ONE_HOUR, Moment, Options, Verify
-from bktools.tables.read import Company, opened_store, read, warn
+from bktools.tables.options import ONE_HOUR, Moment, Verify
+from bktools.tables.read import Company, reading, warn
 
 
 def load_categories(
@@ -102,9 +102,7 @@ def load_categories(
     >>> bool(active["archived"].any())
     False
     """
-    options = Options.of(as_of, max_age, refresh=refresh, verify=verify, cache=cache, progress=progress)
-    lists = {"ids": ids, "account_ids": account_ids, "category_group_ids": category_group_ids}
-    return load_table(CATEGORIES, company, lists | {"archived": archived, "name": name}, options, service)
+    return load_table(CATEGORIES, **locals())
 
 
 def load_employees(
@@ -157,8 +155,7 @@ def load_employees(
     >>> everybody["company_id"].nunique() > 1
     True
     """
-    options = Options.of(as_of, max_age, refresh=refresh, verify=verify, cache=cache, progress=progress)
-    return load_table(EMPLOYEES, company, {"email": email, "external_id": external_id}, options, service)
+    return load_table(EMPLOYEES, **locals())
 
 
 def get_employee(employee_id: str, *, service: Service | None = None) -> pd.Series:
@@ -251,17 +248,12 @@ def _described(series: pd.Series, operation: str, service: Service) -> pd.Series
 
 
 def load_table(
-    noun: Noun[Any],
-    company: Company = None,
-    filters: Mapping[str, Any] | None = None,
-    options: Options | None = None,
-    service: Service | None = None,
+    noun: Noun[Any], company: Company = None, *, service: Service | None = None, **given: Any
 ) -> pd.DataFrame:
-    """Return all rows of a noun as `load_categories` does, for any noun that is described."""
-    service, options = conversation(service), options or Options.of()
-    with opened_store(service, options) as store:
-        parts = read(noun, company, filters or {}, options, service, store)
-    warn(noun.name, parts, stacklevel=4)
+    """Return all rows of a noun; its filters and the other arguments are those of `load_categories`."""
+    service = conversation(service)
+    with reading(noun, company, service, given) as (parts, _):
+        warn(noun.name, parts, stacklevel=4)
     rows = pa.concat_tables([part.rows for part in parts])
     snapshots = [part.snapshot for part in parts]
     companies = [company for part in parts if (company := part.query.filters.get("company_id")) is not None]
@@ -275,7 +267,7 @@ def load_table(
             "rows": rows.num_rows,
             "source": [part.source for part in parts],
             "fetched_at": [snapshot.fetched_at for snapshot in snapshots],
-            "snapshot": [snapshot.file for snapshot in snapshots] if options.cache else [],
+            "snapshot": [snapshot.file for snapshot in snapshots] if given.get("cache", True) else [],
             "verified": [list(snapshot.verified) for snapshot in snapshots],
             "complaints": [complaint for snapshot in snapshots for complaint in snapshot.complaints],
             "complete": all(snapshot.complete for snapshot in snapshots),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 import tempfile
 import uuid
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from bktools.progress import Bar, note, progress
 from bktools.service import Service
 from bktools.service.pages import search_of
 from bktools.service.workers import side_by_side
-from bktools.store import FolderStore, History, Query, Snapshot
+from bktools.store import FolderStore, Query, Snapshot, Store
 from bktools.tables.fetch import THREADS, fetch
 from bktools.tables.options import Options, age_of
 
@@ -62,43 +62,21 @@ class Part:
     source : str
         "snapshot" or "service".
     problem : str
-        Why a snapshot had to do that is older than wanted.
+        Why a stale snapshot was used.
     """
 
     query: Query
     snapshot: Snapshot
-    rows: pa.Table | None
+    rows: Any = None
     source: str = "snapshot"
     problem: str = ""
 
-    @property
-    def table(self) -> pa.Table:
-        """The rows, where they were asked for."""
-        assert self.rows is not None
-        return self.rows
 
-
-@contextmanager
-def opened_store(service: Service, options: Options) -> Iterator[FolderStore]:
-    """Open the cache, or a store that is deleted after the load."""
-    if options.cache:
-        yield FolderStore(service.settings)
-        return
-    with tempfile.TemporaryDirectory(prefix="bktools-") as folder:
-        yield FolderStore(service.settings, Path(folder))
-
-
-def read(
-    noun: Noun[Any],
-    company: Company,
-    filters: Mapping[str, Any],
-    options: Options,
-    service: Service,
-    store: FolderStore,
-    *,
-    keep: bool = True,
-) -> list[Part]:
-    """Return a table, a part for each company in the order they were named.
+@contextlib.contextmanager
+def reading(
+    noun: Noun[Any], company: Company, service: Service, given: Mapping[str, Any], *, keep: bool = True
+) -> Iterator[tuple[list[Part], Store]]:
+    """Read a table; give its parts, one for each company in the order they were named, and the store that has them.
 
     Parameters
     ----------
@@ -106,52 +84,130 @@ def read(
         What is read.
     company : str, UUID or iterable of them, optional
         By default the configured company; "all" for all of them.
-    filters : mapping
-        Argument to value.
-    options : Options
-        Which snapshots are fresh, and how strict the checks are.
-    service, store
-        Where rows come from, and where they are kept.
+    service : Service
+        Where rows come from.
+    given : mapping
+        The noun's filters, and the arguments of `Options.of`.
     keep : bool
         Whether the rows are wanted, or their files alone.
-
-    Raises
-    ------
-    ArgumentError
-        When a filter breaks a rule of the interface; nothing was sent.
-    SnapshotNotFoundError
-        When a moment of the past is wanted that has no snapshot.
-    ServiceError
-        When the service does not give a whole table.
     """
-    queries = _queries(noun, company, filters, options, service, store)
-    histories = [store.history(query) for query in queries]
-    found = [
-        _from_store(noun, query, history, options, store, keep=keep)
-        for query, history in zip(queries, histories, strict=True)
-    ]
-    missing = [number for number, part in enumerate(found) if part is None]
-    if missing:
-        with progress(noun.name, shown=options.progress) as bar:
-            side = min(len(missing), COMPANIES)
-            asked = functools.partial(
-                _from_service,
-                noun,
-                options=options,
-                service=service,
-                store=store,
-                bar=bar,
-                keep=keep,
-                threads=THREADS // side,
+    names = {item.argument for item in noun.filters}
+    options = Options.of(**{name: value for name, value in given.items() if name not in names})
+    filters = {name: value for name, value in given.items() if name in names}
+    with contextlib.ExitStack() as stack:
+        # Without a cache, the store is deleted after the load.
+        folder = None if options.cache else stack.enter_context(tempfile.TemporaryDirectory(prefix="bktools-"))
+        load = Load(service, options, FolderStore(service.settings, None if folder is None else Path(folder)))
+        yield load.read(noun, company, filters, keep=keep), load.store
+
+
+@dataclass(frozen=True)
+class Load:
+    """The service, the options and the store that the steps of one load share."""
+
+    service: Service
+    options: Options
+    store: Store
+
+    def read(self, noun: Noun[Any], company: Company, filters: Mapping[str, Any], *, keep: bool = True) -> list[Part]:
+        """Return a table, a part for each company; those that the service must be asked for are read side by side."""
+        queries = self._queries(noun, company, filters)
+        side = min(len(queries), COMPANIES)
+        with progress(noun.name, shown=self.options.progress) as bar:
+            part = functools.partial(self._part, noun, bar=bar, keep=keep, threads=THREADS // side)
+            if side == 1:  # where the service answers at once, a thread costs more than it gives
+                parts = [part(queries[0])]
+            else:
+                with contextlib.closing(
+                    side_by_side((functools.partial(part, query) for query in queries), side)
+                ) as found:
+                    parts = list(found)
+        self._report_age(noun.name, parts)
+        return parts
+
+    def _queries(self, noun: Noun[Any], company: Company, filters: Mapping[str, Any]) -> list[Query]:
+        """Return a query for each company; a wrong filter is refused before anything is sent."""
+        given = noun.checked({**filters, "company_id": uuid.UUID(int=0)})
+        companies: Sequence[str | None] = _named(company, self.service.settings.company)
+        if not companies:
+            needs_one = any(item.required for item in noun.filters if item.argument == "company_id")
+            companies = self._companies_of_employees() if needs_one else [None]
+        return [Query(noun.search.operation, given | {"company_id": one}) for one in companies]
+
+    def _companies_of_employees(self) -> list[str]:
+        parts = self.read(EMPLOYEES, ALL, {})
+        found = {text for part in parts for text in part.rows.column("company_id").drop_null().to_pylist()}
+        if not found:
+            raise ArgumentError(
+                "company", "must be given: the credential sees no employee whose company could be taken"
             )
-            calls = [functools.partial(asked, queries[number], histories[number]) for number in missing]
-            # One alone needs no thread: where the service answers at once, they cost more than they give.
-            fetched = [calls[0]()] if len(calls) == 1 else _all(calls, side)
-        for number, part in zip(missing, fetched, strict=True):
-            found[number] = part
-    parts = [part for part in found if part is not None]
-    _report_age(noun.name, parts, options)
-    return parts
+        return sorted(found)
+
+    def _part(self, noun: Noun[Any], query: Query, *, bar: Bar, keep: bool, threads: int) -> Part:
+        """Return the rows of one query: the fresh snapshot, or what the service has, or offline the last snapshot."""
+        history = self.store.history(query)
+        fresh = self.options.fresh(history)
+        part = None if fresh is None else self._stored(noun, query, fresh, keep=keep)
+        if part is not None:
+            return part
+        if self.options.until is not None:
+            raise _no_snapshot(noun, fresh, f"{self.options.until:%Y-%m-%d %H:%M} UTC")
+        older = () if self.options.refresh else history.snapshots
+        try:
+            return self._fetched(noun, query, bar=bar, keep=keep, threads=threads, is_hasty=bool(older))
+        except UnreachableError as error:
+            for snapshot in reversed(older):
+                part = self._stored(noun, query, snapshot, keep=keep, problem=str(error))
+                if part is not None:
+                    return part
+            raise
+
+    def _stored(
+        self, noun: Noun[Any], query: Query, snapshot: Snapshot, *, keep: bool, problem: str = ""
+    ) -> Part | None:
+        """Return a snapshot when all of it can be read."""
+        portions = self.store.read(query, snapshot)
+        try:
+            if keep:
+                rows = pa.concat_tables([schema_of(noun.record).empty_table(), *portions])
+                return Part(query, snapshot, rows, problem=problem)
+            count = sum(rows.num_rows for rows in portions)
+        except StorageError:
+            return None
+        return Part(query, snapshot, problem=problem) if count == snapshot.rows else None
+
+    def _fetched(self, noun: Noun[Any], query: Query, *, bar: Bar, keep: bool, threads: int, is_hasty: bool) -> Part:
+        """Read the pages of a query, verify them and commit them as its newest snapshot."""
+        kept: list[pa.Table] = []
+        write = functools.partial(
+            fetch,
+            noun,
+            query.narrowed_to,
+            search_of(self.service, noun, query.filters),
+            bar=bar,
+            kept=kept if keep else None,
+            threads=threads,
+            # With a cached copy at hand, a service that is away is not waited for as long as without.
+            begin=search_of(self.service, noun, query.filters, attempts=HASTY_ATTEMPTS) if is_hasty else None,
+            strict=self.options.strict,
+            way_out=self.options.way_out,
+        )
+        snapshot = self.store.append(query, write)
+        rows = pa.concat_tables([schema_of(noun.record).empty_table(), *kept]) if keep else None
+        return Part(query, snapshot, rows, source="service")
+
+    def _report_age(self, noun: str, parts: Sequence[Part]) -> None:
+        # A stale snapshot has a warning of its own.
+        kept = [part.snapshot for part in parts if part.source == "snapshot" and not part.problem]
+        if not kept:
+            return
+        oldest = min(kept, key=lambda snapshot: snapshot.time)
+        of = f"the snapshot of {oldest.time:%Y-%m-%d %H:%M} UTC"
+        of = of if len(kept) == 1 else f"{len(kept)} snapshots, the oldest"
+        text = f"{noun}: {sum(snapshot.rows for snapshot in kept)} rows from {of}, {age_of(oldest)}"
+        log.info("%s", text)
+        way = "" if self.options.until or not can_set("refresh") else f"; {setting('refresh', True)} asks the service"
+        note(f"{text}{way}", shown=self.options.progress)
 
 
 def warn(noun: str, parts: Sequence[Part], *, stacklevel: int) -> None:
@@ -173,30 +229,11 @@ def warn(noun: str, parts: Sequence[Part], *, stacklevel: int) -> None:
         )
 
 
-def _queries(
-    noun: Noun[Any],
-    company: Company,
-    filters: Mapping[str, Any],
-    options: Options,
-    service: Service,
-    store: FolderStore,
-) -> list[Query]:
-    """Return a query for each company; a wrong filter is refused before anything is sent."""
-    companies: list[str | None] = [*_named(company, service)]
-    needs_company = any(item.argument == "company_id" and item.required for item in noun.filters)
-    nobody = str(uuid.UUID(int=0))
-    given = noun.checked({**filters, "company_id": nobody})
-    if not companies and needs_company:
-        companies = [*_companies_of_employees(options, service, store)]
-    return [Query(noun.search.operation, given | {"company_id": company_id}) for company_id in companies or [None]]
-
-
-def _named(company: Company, service: Service) -> list[str]:
+def _named(company: Company, configured: str | None) -> list[str]:
     """Return the companies that were named or configured; none stands for all."""
     if isinstance(company, str) and company == ALL:
         return []
     if company is None:
-        configured = service.settings.company
         return [] if configured is None else [rules.uuid_text("company (configured)", configured)]
     if isinstance(company, str | uuid.UUID):
         return [rules.uuid_text("company", company)]
@@ -206,100 +243,10 @@ def _named(company: Company, service: Service) -> list[str]:
     return named
 
 
-def _companies_of_employees(options: Options, service: Service, store: FolderStore) -> list[str]:
-    parts = read(EMPLOYEES, ALL, {}, options, service, store)
-    found = sorted({text for part in parts for text in part.table.column("company_id").drop_null().to_pylist()})
-    if not found:
-        raise ArgumentError("company", "must be given: the credential sees no employee whose company could be taken")
-    return found
-
-
-def _from_store(
-    noun: Noun[Any], query: Query, history: History, options: Options, store: FolderStore, *, keep: bool
-) -> Part | None:
-    snapshot = options.fresh(history)
-    if snapshot is not None:
-        part = _stored(noun, query, snapshot, store, keep=keep)
-        if part is not None:
-            return part
-    if options.until is None:
-        return None
-    until = f"{options.until:%Y-%m-%d %H:%M} UTC"
-    if snapshot is not None:
-        raise SnapshotNotFoundError(f"the snapshot of {snapshot.fetched_at} of these {noun.name} is damaged or gone")
-    raise SnapshotNotFoundError(
+def _no_snapshot(noun: Noun[Any], damaged: Snapshot | None, until: str) -> SnapshotNotFoundError:
+    if damaged is not None:
+        return SnapshotNotFoundError(f"the snapshot of {damaged.fetched_at} of these {noun.name} is damaged or gone")
+    return SnapshotNotFoundError(
         f"there is no snapshot of these {noun.name} up to {until}: history begins with the first load "
         "(bktools snapshots list shows it)"
     )
-
-
-def _stored(noun: Noun[Any], query: Query, snapshot: Snapshot, store: FolderStore, *, keep: bool) -> Part | None:
-    """Return a snapshot when all of it can be read."""
-    try:
-        if keep:
-            rows = pa.concat_tables([schema_of(noun.record).empty_table(), *store.read(query, snapshot)])
-            return Part(query, snapshot, rows)
-        count = sum(rows.num_rows for rows in store.read(query, snapshot))
-        return Part(query, snapshot, None) if count == snapshot.rows else None
-    except StorageError:
-        return None
-
-
-def _from_service(
-    noun: Noun[Any],
-    query: Query,
-    history: History,
-    *,
-    options: Options,
-    service: Service,
-    store: FolderStore,
-    bar: Bar,
-    keep: bool,
-    threads: int,
-) -> Part:
-    older = () if options.refresh else history.snapshots
-    # With a cached copy at hand, a service that is away is not waited for as long as without.
-    begin = search_of(service, noun, query.filters, attempts=HASTY_ATTEMPTS) if older else None
-    kept: list[pa.Table] = []
-    load = functools.partial(
-        fetch,
-        noun,
-        query.narrowed_to,
-        search_of(service, noun, query.filters),
-        bar=bar,
-        kept=kept if keep else None,
-        threads=threads,
-        begin=begin,
-        strict=options.strict,
-        way_out=options.way_out,
-    )
-    try:
-        snapshot = store.append(query, load)
-    except UnreachableError as error:
-        for item in reversed(older):
-            part = _stored(noun, query, item, store, keep=keep)
-            if part is not None:
-                return Part(query, item, part.rows, problem=str(error))
-        raise
-    rows = pa.concat_tables([schema_of(noun.record).empty_table(), *kept]) if keep else None
-    return Part(query, snapshot, rows, source="service")
-
-
-def _all(calls: Sequence[Callable[[], Part]], threads: int) -> list[Part]:
-    with closing(side_by_side(calls, threads)) as parts:
-        return list(parts)
-
-
-def _report_age(noun: str, parts: Sequence[Part], options: Options) -> None:
-    # A stale snapshot has a warning of its own.
-    kept = [part for part in parts if part.source == "snapshot" and not part.problem]
-    if not kept:
-        return
-    oldest = min(kept, key=lambda part: part.snapshot.time).snapshot
-    rows = sum(part.snapshot.rows for part in kept)
-    of = f"the snapshot of {oldest.time:%Y-%m-%d %H:%M} UTC"
-    of = of if len(kept) == 1 else f"{len(kept)} snapshots, the oldest"
-    text = f"{noun}: {rows} rows from {of}, {age_of(oldest)}"
-    log.info("%s", text)
-    way = "" if options.until or not can_set("refresh") else f"; {setting('refresh', True)} asks the service"
-    note(f"{text}{way}", shown=options.progress)

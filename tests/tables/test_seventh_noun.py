@@ -20,7 +20,6 @@ from bktools.service.pages import by_cursor, opening, search_of
 from bktools.store import FolderStore
 from bktools.tables.files import table_to_parquet
 from bktools.tables.load import load_table
-from bktools.tables.options import Options
 
 COMPANY = "00000000-0000-4000-8000-000000000001"
 ROWS = [
@@ -82,7 +81,7 @@ def test_loads_and_snapshots(service):
     assert frame.attrs["bktools"]["verified"] == [["ids", "filters", "total"]]
     again = load_table(TAX_CODES, service=service)
     assert again.attrs["bktools"]["source"] == ["snapshot"]
-    past = load_table(TAX_CODES, options=Options.of(dt.datetime.now(dt.UTC)), service=service)
+    past = load_table(TAX_CODES, as_of=dt.datetime.now(dt.UTC), service=service)
     pd.testing.assert_frame_equal(past, frame)
     (query,) = FolderStore(service.settings).queries()
     assert query.operation == "search_tax_codes"
@@ -96,12 +95,12 @@ def test_filters_are_held_against_the_rows(served_by):
         return route(asked)
 
     with pytest.raises(UnreadableAnswerError, match=r"filter archived .*15 of 30 tax_codes do not fit it"):
-        load_table(TAX_CODES, filters={"archived": True}, service=served_by(ignores))
+        load_table(TAX_CODES, archived=True, service=served_by(ignores))
 
 
 def test_files_and_the_command(service, tmp_path, monkeypatch):
     """A Parquet file, a CSV, and a command with an option for each filter."""
-    path = table_to_parquet(tmp_path / "codes.parquet", TAX_CODES, filters={"archived": False}, service=service)
+    path = table_to_parquet(tmp_path / "codes.parquet", TAX_CODES, archived=False, service=service)
     assert len(pd.read_parquet(path)) == 15
     app = typer.Typer()
     app.command()(loader(TAX_CODES, ["id", "name"], "Load all tax codes."))
