@@ -206,8 +206,11 @@ def _distinct_ids(path: Path) -> int:
         "temp_directory": str(path.parent / f"{path.name}-ids"),
     }
     try:
-        with duckdb.connect(config=config) as connection:
-            found = connection.execute("SELECT count(DISTINCT id) FROM read_parquet(?)", [str(path)]).fetchone()
+        # Not by its path: DuckDB takes brackets in a folder's name for a pattern.
+        with pq.ParquetFile(path) as file, duckdb.connect(config=config) as connection:
+            portions = file.iter_batches(ROW_GROUP, columns=["id"])
+            ids = pa.RecordBatchReader.from_batches(pa.schema([file.schema_arrow.field("id")]), portions)
+            ((count,),) = connection.from_arrow(ids).aggregate("count(DISTINCT id)").fetchall()
     except duckdb.Error as error:
         raise StorageError(f"the ids in {path} cannot be counted: {' '.join(str(error).split())}") from error
-    return 0 if found is None else int(found[0])
+    return int(count)

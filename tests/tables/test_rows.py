@@ -28,13 +28,15 @@ def test_an_id_that_comes_again_is_counted(tmp_path, monkeypatch, group, again):
         Category(text, COMPANY, COMPANY, "x", archived=False)
         for text in [*ids, *(ids[place].upper() for place in again)]
     ]
-    with RowWriter(NOUN, {}, tmp_path / "rows.parquet", None) as rows:
+    folder = tmp_path / "cache [of *]"
+    folder.mkdir()
+    with RowWriter(NOUN, {}, folder / "rows.parquet", None) as rows:
         rows.add(Page(records, Pagination(has_next_page=False, has_previous_page=False)), joined=True)
         rows.finish()
         assert rows.count == 5_000 + len(again)
         said = rows.repeated()
     assert said == (f"{5_000 + len(again)} rows came, {len(again)} of them a second time" if again else "")
-    assert [path.name for path in tmp_path.iterdir()] == ["rows.parquet"]
+    assert [path.name for path in folder.iterdir()] == ["rows.parquet"]
 
 
 def written(folder, size, count=2_500):
