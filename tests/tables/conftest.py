@@ -27,7 +27,8 @@ def served_by(tmp_path: Path) -> Iterator[Callable[..., Service]]:
 
     def start(script: Any, **settings: Any) -> Service:
         server = ScriptedServer(script)
-        given = {"token": "the-token", "company": COMPANY, "cache_dir": tmp_path / "cache"} | settings
+        folders = {f"{name}_dir": tmp_path / name for name in ("cache", "data", "marks")}
+        given = {"token": "the-token", "company": COMPANY} | folders | settings
         retry = RetryPolicy(attempts=3, shortest_pause=0.002, longest_pause=0.01, deadline=2.0)
         running.append((server, Service(load_settings(server.url, env={}, **given), retry=retry)))
         return running[-1][1]
