@@ -95,7 +95,7 @@ def fetch(
                     rows.add(page, joined=joined)
                     bar.update(len(page.data))
                 rows.finish()
-                problem = repeated = rows.repeated()
+                repeated = rows.repeated()
                 problem = repeated or rows.drift()
             except ShiftedError as error:
                 problem = repeated = str(error)
