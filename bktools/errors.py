@@ -36,7 +36,8 @@
 
 A message is one line: what happened, what was kept, what to do next. What a program needs of it is in fields.
 
-Beside the tree stands `StaleSnapshotWarning`, for an answer that is older than wanted.
+Beside the tree stand three warnings: `StaleSnapshotWarning`, for an answer that is older than wanted,
+`UnverifiedTableWarning` and `DamagedStoreWarning`.
 """
 
 from __future__ import annotations
@@ -66,6 +67,14 @@ def _bare(kind: type[BktoolsError], args: tuple[Any, ...]) -> BktoolsError:
 
 class StaleSnapshotWarning(UserWarning):
     """The service could not be reached, so an older snapshot was used."""
+
+
+class UnverifiedTableWarning(UserWarning):
+    """A table was loaded although a check spoke against it, as `verify="warn"` asks."""
+
+
+class DamagedStoreWarning(UserWarning):
+    """The list of snapshots is damaged on disk; what could be read of it is used."""
 
 
 class ConfigurationError(BktoolsError, ValueError):

@@ -34,6 +34,7 @@ FLOORS = {
     "sandbox": 2,
     "conversation": 3,
     "frames": 4,
+    "store": 4,
     "tables": 5,
     "inputs": 5,
     "journal": 6,

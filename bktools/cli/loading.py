@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import datetime as dt
+import inspect
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from bktools.caller import command
-from bktools.cli.options import one_of
+from bktools.cli.options import Environment, Sandbox, conversation, one_of
+from bktools.contract import rules
+from bktools.contract.noun import Filter, Noun
 from bktools.errors import ArgumentError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Companies = Annotated[
     list[str] | None,
@@ -23,13 +23,18 @@ Companies = Annotated[
 ]
 AsOf = Annotated[str | None, typer.Option("--as-of", help="The newest snapshot at the end of this day (UTC).")]
 MaxAge = Annotated[
-    str, typer.Option("--max-age", help="Up to which age a snapshot takes the service's place: 90s, 30m, 12h, 7d.")
+    str, typer.Option("--max-age", help="Use the cached copy if it is younger than this: 90s, 30m, 12h, 7d.")
 ]
 Refresh = Annotated[bool, typer.Option("--refresh", help="Ask the service in any case.")]
-Csv = Annotated[Path | None, typer.Option("--csv", help="Write to this file; see --profile.")]
-Parquet = Annotated[
-    Path | None, typer.Option("--parquet", help="Write to this file, in the same memory however long the table is.")
+Verify = Annotated[
+    str,
+    typer.Option(
+        "--verify",
+        help="strict: an error when a check speaks against the rows. warn: a warning, where the service estimates its count.",
+    ),
 ]
+Csv = Annotated[Path | None, typer.Option("--csv", help="Write to this file; see --profile.")]
+Parquet = Annotated[Path | None, typer.Option("--parquet", help="Stream to this Parquet file in constant memory.")]
 
 
 def _profiles() -> Iterable[str]:
@@ -67,28 +72,72 @@ def of_companies(options: list[str] | None) -> str | list[str] | None:
     return options
 
 
-@command({"refresh": "--refresh"})
-def deliver(
-    load: Callable[..., pd.DataFrame],
-    to_parquet: Callable[..., Path],
-    columns: list[str],
-    csv: Path | None,
-    parquet: Path | None,
-    profile: str,
-    arguments: dict[str, Any],
-) -> None:
-    """Load a table to where it was asked for: a file or two, or the terminal."""
-    from bktools.cli.tables import counted, hand_over
+def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
+    """Return the command that loads a noun: an option for each of its filters, and those that every load has.
 
-    company = of_companies(arguments.pop("company"))
-    arguments["max_age"] = age("--max-age", arguments["max_age"])
-    if parquet is not None:
-        typer.echo(f"written to {to_parquet(parquet, company, **arguments)}")
-        # The next lines, if any, are about the same moment.
-        arguments["refresh"] = False
-    if csv is not None or parquet is None:
-        frame = load(company, **arguments)
-        hand_over(frame, columns, csv, profile)
-    # A program counts for itself.
-    if csv is None and parquet is None and sys.stdout.isatty():
-        typer.echo(counted(len(frame), "row"))
+    Parameters
+    ----------
+    noun : Noun
+        What is loaded.
+    shown : list of str
+        Columns in the terminal.
+    says : str
+        Its help.
+    """
+
+    def load(
+        company: Companies = None,
+        as_of: AsOf = None,
+        max_age: MaxAge = "1h",
+        refresh: Refresh = False,
+        verify: Verify = "strict",
+        csv: Csv = None,
+        parquet: Parquet = None,
+        profile: Profile = "excel",
+        environment: Environment = None,
+        sandbox: Sandbox = False,
+        **filters: Any,
+    ) -> None:
+        from bktools.cli.tables import counted, hand_over
+        from bktools.tables.files import table_to_parquet
+        from bktools.tables.load import load_table
+
+        with (
+            conversation(environment, sandbox=sandbox) as service,
+            command({"refresh": "--refresh", "verify": "--verify"}),
+        ):
+            companies = of_companies(company)
+            given = {
+                "as_of": as_of,
+                "max_age": age("--max-age", max_age),
+                "verify": verify,
+                "service": service,
+                **filters,
+            }
+            if parquet is not None:
+                typer.echo(f"written to {table_to_parquet(parquet, noun, companies, refresh=refresh, **given)}")
+                # The next lines, if any, are about the same moment.
+                refresh = False
+            if csv is not None or parquet is None:
+                frame = load_table(noun, companies, refresh=refresh, **given)
+                hand_over(frame, shown, csv, profile)
+            # A program counts for itself.
+            if csv is None and parquet is None and sys.stdout.isatty():
+                typer.echo(counted(len(frame), "row"))
+
+    signature = inspect.signature(load, eval_str=True)
+    companies, *others, _ = signature.parameters.values()
+    parameters = [companies, *(_parameter(item) for item in noun.filters if item.option), *others]
+    load.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    load.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    load.__name__, load.__doc__ = noun.name, says
+    return load
+
+
+def _parameter(item: Filter) -> inspect.Parameter:
+    kinds: dict[Any, Any] = {rules.unique_uuids: list[str] | None, rules.flag: bool | None}
+    option = typer.Option(item.option, help=item.help, show_default=False)
+    annotation: Any = Annotated[kinds.get(item.rule, str | None), option]
+    return inspect.Parameter(
+        item.argument, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=annotation
+    )

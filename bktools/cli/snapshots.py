@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,7 +13,7 @@ from bktools.cli.options import Environment, Sandbox, conversation
 from bktools.errors import SnapshotNotFoundError
 
 if TYPE_CHECKING:
-    from bktools.tables.snapshots import Shelf
+    from bktools.store import FolderStore, Query
 
 app = typer.Typer(help="Snapshots of past loads: list, show, prune, find the files.", no_args_is_help=True)
 
@@ -29,31 +29,38 @@ def list_snapshots(environment: Environment = None, sandbox: Sandbox = False) ->
 
     Example: bktools snapshots list
     """
-    from bktools.tables.choice import told
+    from bktools.tables.options import age_of
 
-    now = dt.datetime.now(dt.UTC)
-    lines = [("key", "table", "filters", "snapshots", "rows", "size", "age")]
-    for shelf in _shelves(environment, sandbox=sandbox):
-        history = shelf.history()
-        sizes = {item.file: item.size for item in history}
-        newest = history[-1]
-        about = (str(len(history)), str(newest.rows), _size(sum(sizes.values())), told(now - newest.time))
-        lines.append((shelf.folder.name[:NAMED], _noun(shelf), _filters(shelf), *about))
+    lines = [("key", "table", "filters", "snapshots", "rows", "size", "newest")]
+    with _stored(environment, sandbox=sandbox) as (store, queries):
+        for query in queries:
+            snapshots = store.history(query).snapshots
+            size = sum({item.file: item.size for item in snapshots}.values())
+            about = (str(len(snapshots)), str(snapshots[-1].rows), _size(size), age_of(snapshots[-1]))
+            lines.append((store.folder(query).name[:NAMED], _noun(query), _filters(query), *about))
     _print(lines)
 
 
 @app.command("show")
 def show(key: Key, environment: Environment = None, sandbox: Sandbox = False) -> None:
-    """Show every snapshot of one question, oldest first.
+    """Show all cached versions of one query, in the order they were committed.
 
     Example: bktools snapshots show 3f2a
     """
-    shelf = _named(key, environment, sandbox=sandbox)
-    typer.echo(f"{_noun(shelf)}, {_filters(shelf)}")
-    heading = ("fetched at (UTC)", "rows", "size", "content")
+    with _stored(environment, sandbox=sandbox) as (store, queries):
+        query = _named(key, store, queries)
+        snapshots = store.history(query).snapshots
+    typer.echo(f"{_noun(query)}, {_filters(query)}")
+    heading = ("fetched at (UTC)", "rows", "size", "content", "complete")
     lines = [
-        (f"{item.time:%Y-%m-%d %H:%M:%S}", str(item.rows), _size(item.size), item.file[:NAMED])
-        for item in shelf.history()
+        (
+            f"{item.time:%Y-%m-%d %H:%M:%S}",
+            str(item.rows),
+            _size(item.size),
+            item.file[:NAMED],
+            "yes" if item.complete else "; ".join(item.complaints) or "not shown",
+        )
+        for item in snapshots
     ]
     _print([heading, *lines])
 
@@ -69,7 +76,8 @@ def prune(
     Example: bktools snapshots prune --older-than 30d
     """
     limit = age("--older-than", older_than)
-    gone = [shelf.prune(limit) for shelf in _shelves(environment, sandbox=sandbox)]
+    with _stored(environment, sandbox=sandbox) as (store, queries):
+        gone = [store.prune(query, limit) for query in queries]
     count, size = sum(item.snapshots for item in gone), sum(item.size for item in gone)
     typer.echo(f"{count} snapshots removed, {_size(size)} freed; the newest and each month's last are kept")
 
@@ -84,35 +92,37 @@ def path(
 
     Example: bktools snapshots path 3f2a
     """
-    found = [_named(key, environment, sandbox=sandbox)] if key else _shelves(environment, sandbox=sandbox)
-    for shelf in found:
-        typer.echo(str(shelf.path(shelf.history()[-1])))
+    with _stored(environment, sandbox=sandbox) as (store, queries):
+        for query in [_named(key, store, queries)] if key else queries:
+            typer.echo(str(store.path(query, store.history(query).snapshots[-1])))
 
 
-def _shelves(environment: str | None, *, sandbox: bool) -> list[Shelf]:
-    """Return the shelves with something on them; the service is asked nothing."""
-    from bktools.tables.snapshots import shelves
+@contextmanager
+def _stored(environment: str | None, *, sandbox: bool) -> Iterator[tuple[FolderStore, list[Query]]]:
+    """Open the store, with the queries that have snapshots in it; the service is asked nothing."""
+    from bktools.store import FolderStore
 
     # The sandbox alone has to be started, to know its credential.
     with conversation(environment, sandbox=sandbox) as service:
-        return [shelf for shelf in shelves(service.settings) if shelf.history()]
+        store = FolderStore(service.settings)
+        yield store, [query for query in store.queries() if store.history(query).snapshots]
 
 
-def _named(key: str, environment: str | None, *, sandbox: bool) -> Shelf:
-    found = [shelf for shelf in _shelves(environment, sandbox=sandbox) if shelf.folder.name.startswith(key)]
+def _named(key: str, store: FolderStore, queries: list[Query]) -> Query:
+    found = [query for query in queries if store.folder(query).name.startswith(key)]
     if len(found) != 1:
         many = f"{len(found)} keys begin" if found else "no key begins"
         raise SnapshotNotFoundError(f"{many} with {key!r}: bktools snapshots list shows them")
     return found[0]
 
 
-def _noun(shelf: Shelf) -> str:
-    return shelf.question.operation.removeprefix("search_")
+def _noun(query: Query) -> str:
+    return query.operation.removeprefix("search_")
 
 
-def _filters(shelf: Shelf) -> str:
+def _filters(query: Query) -> str:
     told = []
-    for name, value in shelf.question.narrowed_to.items():
+    for name, value in query.narrowed_to.items():
         # An e-mail is somebody's own, also on a screen that others see.
         text = "…" if name in PRIVATE else f"{len(value)} of them" if isinstance(value, list) else str(value).lower()
         told.append(f"{name}={text}")

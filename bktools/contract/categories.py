@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
-
 import msgspec
 
 from bktools.contract import rules
 from bktools.contract.endpoint import Credential, Endpoint
+from bktools.contract.noun import Filter, Noun
 
 SEARCH_CATEGORIES = Endpoint(
     operation="search_categories",
@@ -31,28 +29,32 @@ class Category(msgspec.Struct, frozen=True, rename="camel"):
     metadata: msgspec.Raw = msgspec.Raw(b"null")
 
 
-def search_body(
-    company_id: object,
-    *,
-    ids: Iterable[object] | None = None,
-    account_ids: Iterable[object] | None = None,
-    category_group_ids: Iterable[object] | None = None,
-    archived: object = None,
-    name: object = None,
-) -> dict[str, Any]:
-    """Return the body of a category search, checked.
-
-    ASSUMED: an empty filter list is the same as no filter, so none is sent.
-    """
-    body: dict[str, Any] = {"companyId": rules.uuid_text("company_id", company_id)}
-    lists = {"ids": ("ids", ids), "account_ids": ("accountIds", account_ids)}
-    lists["category_group_ids"] = ("categoryGroupIds", category_group_ids)
-    for argument, (field, values) in lists.items():
-        found = [] if values is None else rules.unique_uuids(argument, values)
-        if found:
-            body[field] = found
-    if archived is not None:
-        body["archived"] = rules.flag("archived", archived)
-    if name is not None:
-        body["name"] = rules.text("name", name)
-    return body
+# What a row must show of the filter it was asked for. How the service searches by name is not shown, so rows cannot be
+# compared with it.
+CATEGORIES = Noun(
+    "categories",
+    SEARCH_CATEGORIES,
+    Category,
+    (
+        Filter("company_id", "companyId", rules.uuid_text, column="company_id", required=True),
+        Filter("ids", "ids", rules.unique_uuids, "--id", "UUID of a category; may be repeated.", column="id"),
+        Filter(
+            "account_ids",
+            "accountIds",
+            rules.unique_uuids,
+            "--account",
+            "UUID of an account; may be repeated.",
+            column="account_id",
+        ),
+        Filter(
+            "category_group_ids",
+            "categoryGroupIds",
+            rules.unique_uuids,
+            "--group",
+            "UUID of a group; may be repeated.",
+            column="category_group_id",
+        ),
+        Filter("archived", "archived", rules.flag, "--archived/--active", "Only these.", column="archived"),
+        Filter("name", "name", rules.text, "--name", "Search by name, as the service does it."),
+    ),
+)

@@ -6,6 +6,7 @@ import msgspec
 
 from bktools.contract import rules
 from bktools.contract.endpoint import Credential, Endpoint
+from bktools.contract.noun import Filter, Noun
 
 SEARCH_EMPLOYEES = Endpoint(operation="search_employees", method="GET", path="/v2/employees")
 
@@ -15,9 +16,6 @@ GET_EMPLOYEE = Endpoint(
     path="/v2/employees/{employeeId}",
     credentials=(Credential.BEARER, Credential.API_KEY),
 )
-
-# ASSUMED: the interface shows the meaning of the filters, not their names.
-QUERY_NAMES = {"company_id": "companyId", "email": "email", "external_id": "code"}
 
 
 class Avatar(msgspec.Struct, frozen=True):
@@ -41,15 +39,36 @@ class Employee(msgspec.Struct, frozen=True, rename="camel"):
     role: str | None = None
 
 
-def search_query(
-    company_id: object = None, *, email: object = None, external_id: object = None
-) -> list[tuple[str, str]]:
-    """Return the filters of an employee search as query parameters, checked."""
-    pairs = []
-    if company_id is not None:
-        pairs.append((QUERY_NAMES["company_id"], rules.uuid_text("company_id", company_id)))
-    if email is not None:
-        pairs.append((QUERY_NAMES["email"], rules.text("email", email, shortest=1)))
-    if external_id is not None:
-        pairs.append((QUERY_NAMES["external_id"], rules.text("external_id", external_id, shortest=1)))
-    return pairs
+def _word(argument: str, value: object) -> str:
+    return rules.text(argument, value, shortest=1)
+
+
+# ASSUMED: the interface shows the meaning of the filters, not their names. Rows need not have the fields that show them.
+# An e-mail is one address in any case of its letters, and services keep it in the case they like.
+EMPLOYEES = Noun(
+    "employees",
+    SEARCH_EMPLOYEES,
+    Employee,
+    (
+        Filter("company_id", "companyId", rules.uuid_text, column="company_id", optional_in_rows=True),
+        Filter(
+            "email",
+            "email",
+            _word,
+            "--email",
+            "Exact e-mail.",
+            column="email",
+            optional_in_rows=True,
+            ignores_case=True,
+        ),
+        Filter(
+            "external_id",
+            "code",
+            _word,
+            "--external-id",
+            "External ID of the employee.",
+            column="code",
+            optional_in_rows=True,
+        ),
+    ),
+)

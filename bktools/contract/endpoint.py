@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Generic, TypeVar
+
+import msgspec
+
+Record = TypeVar("Record")
 
 
 class Credential(StrEnum):
@@ -47,3 +52,9 @@ class Endpoint:
     repeatable: bool = True
     host: Host = Host.MAIN
     deprecated: bool = False
+
+
+class Data(msgspec.Struct, Generic[Record], frozen=True):
+    """Wrapper of a single resource in an answer."""
+
+    data: Record

@@ -2,56 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.contract.categories import Category
-from bktools.contract.employees import Employee
+from bktools.contract.noun import Filter
 from bktools.contract.rules import UUID_REGEX
 from bktools.errors import UnreadableAnswerError
-from bktools.frames.schema import CATEGORIES, EMPLOYEES
+from bktools.frames.schema import field_type
 
 LOWER_UUID_REGEX = UUID_REGEX.replace("A-F", "")
 
-UUID_LENGTH = 36
-
-_DIGITS = ((0, 8), (9, 13), (14, 18), (19, 23), (24, 36))
-_LOW = np.uint64(0x0F0F0F0F0F0F0F0F)
-_ONES = np.uint64(0x0101010101010101)
 _NULL = msgspec.Raw(b"null")
 
 
-def categories_table(records: Sequence[Category]) -> pa.Table:
-    """Return categories as rows of `CATEGORIES`, not yet checked; `metadata` is JSON text."""
-    columns = _columns(records)
-    columns["metadata"] = _json_texts(columns["metadata"])
-    return pa.table(columns, schema=CATEGORIES)
+def rows_of(records: Sequence[msgspec.Struct], schema: pa.Schema) -> pa.Table:
+    """Return records of one type as rows of their schema, not yet checked; free-form fields are JSON text."""
+    return pa.table(_columns(type(records[0]), map(msgspec.structs.astuple, records)), schema=schema)
 
 
-def employees_table(records: Sequence[Employee]) -> pa.Table:
-    """Return employees as rows of `EMPLOYEES`, not yet checked; the avatar's address is `avatar_url`."""
-    columns = _columns(records)
-    columns["avatar_url"] = [avatar.url if avatar else None for avatar in columns.pop("avatar")]
-    return pa.table({name: columns[name] for name in EMPLOYEES.names}, schema=EMPLOYEES)
-
-
-def _columns(records: Sequence[Category] | Sequence[Employee]) -> dict[str, Sequence[Any]]:
+def _columns(
+    record: type[msgspec.Struct], values: Iterable[tuple[Any, ...]], prefix: str = ""
+) -> dict[str, Sequence[Any]]:
+    columns: dict[str, Sequence[Any]] = {}
     # Turned over in one go: half the time of one attribute after the other.
-    names = type(records[0]).__struct_fields__
-    return dict(zip(names, zip(*map(msgspec.structs.astuple, records), strict=True), strict=True))
+    for item, column in zip(msgspec.structs.fields(record), zip(*values, strict=True), strict=True):
+        name, kind = prefix + item.name, field_type(item)
+        if kind is msgspec.Raw:
+            columns[name] = _json_texts(column, name)
+        elif issubclass(kind, msgspec.Struct):
+            none = (None,) * len(msgspec.structs.fields(kind))
+            nested = (none if value is None else msgspec.structs.astuple(value) for value in column)
+            columns |= _columns(kind, nested, f"{name}_")
+        else:
+            columns[name] = column
+    return columns
 
 
-def _json_texts(raws: Sequence[msgspec.Raw]) -> list[str | None]:
+def _json_texts(raws: Sequence[msgspec.Raw | None], name: str) -> list[str | None]:
     try:
-        return [None if raw == _NULL else str(raw, "utf-8") for raw in raws]
+        return [None if raw is None or raw == _NULL else str(raw, "utf-8") for raw in raws]
     except UnicodeDecodeError as error:
-        raise UnreadableAnswerError(f"the service sent metadata that is not UTF-8: {error}") from error
+        raise UnreadableAnswerError(f"the service sent {name} that is not UTF-8: {error}") from error
 
 
 def checked(table: pa.Table, noun: str) -> pa.Table:
@@ -76,22 +71,17 @@ def checked(table: pa.Table, noun: str) -> pa.Table:
     return table
 
 
+def unasked(rows: pa.Table, wanted: Filter, value: Any) -> int:
+    """Return how many rows show that the service did not apply a filter."""
+    column = rows.column(wanted.column)
+    values = value if isinstance(value, list) else [value]
+    if wanted.ignores_case:
+        column, values = pc.utf8_lower(column), [item.lower() for item in values]
+    found = pc.is_in(column, value_set=pa.array(values, column.type))
+    if wanted.optional_in_rows:
+        found = pc.or_(found, pc.is_null(column))
+    return int(rows.num_rows - (pc.sum(found).as_py() or 0))
+
+
 def _all_match(column: pa.Array | pa.ChunkedArray, pattern: str) -> bool:
     return pc.all(pc.match_substring_regex(column, pattern), skip_nulls=True, min_count=0).as_py() is True
-
-
-def uuid_numbers(ids: pa.ChunkedArray) -> npt.NDArray[np.uint64]:
-    """Return checked UUIDs as pairs of 64-bit numbers: 16 bytes each, equal where the UUIDs are."""
-    parts = [_characters(chunk) for chunk in ids.chunks]
-    characters = np.concatenate(parts) if parts else np.empty((0, UUID_LENGTH), np.uint8)
-    # Eight hexadecimal digits at once: their low four bits, and nine more for a letter, which has the bit of 64.
-    digits = np.concatenate([characters[:, begin:end] for begin, end in _DIGITS], axis=1).view(np.uint64)
-    values = (digits & _LOW) + ((digits >> np.uint64(6)) & _ONES) * np.uint64(9)
-    return values[:, ::2] << np.uint64(4) | values[:, 1::2]
-
-
-def _characters(ids: pa.Array) -> npt.NDArray[np.uint8]:
-    _, offsets, data = ids.buffers()
-    begin = np.frombuffer(offsets, np.int64)[ids.offset] if len(ids) else 0
-    size = len(ids) * UUID_LENGTH
-    return np.frombuffer(data or b"", np.uint8, count=size, offset=begin).reshape(-1, UUID_LENGTH)

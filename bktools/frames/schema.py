@@ -6,15 +6,19 @@ dates without a time zone, money exact decimals. A null is a null.
 
 from __future__ import annotations
 
+import datetime as dt
 import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, get_args
 
+import msgspec
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.contract.categories import Category
+from bktools.contract.employees import Employee
 from bktools.errors import InputError
 
 # large_string becomes pandas `str` three times faster than string does.
@@ -32,25 +36,33 @@ def _schema(required: Mapping[str, pa.DataType], optional: Mapping[str, pa.DataT
     return pa.schema(fields + [pa.field(name, kind) for name, kind in optional.items()])
 
 
-CATEGORIES = _schema(
-    {"id": TEXT, "company_id": TEXT, "category_group_id": TEXT, "name": TEXT, "archived": FLAG},
-    {"account_id": TEXT, "tax_code_id": TEXT, "metadata": TEXT},
-)
+# Types of a record's fields. Free-form JSON stays text.
+ARROW_TYPES = {str: TEXT, bool: FLAG, int: COUNT, dt.date: DATE, dt.datetime: INSTANT, msgspec.Raw: TEXT}
 
-EMPLOYEES = _schema(
-    {"id": TEXT},
-    {
-        "company_id": TEXT,
-        "email": TEXT,
-        "first_name": TEXT,
-        "last_name": TEXT,
-        "avatar_url": TEXT,
-        "code": TEXT,
-        "job_title": TEXT,
-        "phone": TEXT,
-        "role": TEXT,
-    },
-)
+
+def field_type(field: msgspec.structs.FieldInfo) -> Any:
+    """Return the type of a record's field, None aside."""
+    return next(kind for kind in (*get_args(field.type), field.type) if kind is not type(None))
+
+
+def schema_of(record: type[msgspec.Struct]) -> pa.Schema:
+    """Return the columns of a record's rows: its fields, those of a nested record with its name before theirs."""
+    columns = []
+    for item in msgspec.structs.fields(record):
+        kind = field_type(item)
+        is_required = item.default is msgspec.NODEFAULT
+        if issubclass(kind, msgspec.Struct):
+            columns += [
+                nested.with_name(f"{item.name}_{nested.name}").with_nullable(nested.nullable or not is_required)
+                for nested in schema_of(kind)
+            ]
+        else:
+            columns.append(pa.field(item.name, ARROW_TYPES[kind], nullable=not is_required))
+    return pa.schema(columns)
+
+
+CATEGORIES = schema_of(Category)
+EMPLOYEES = schema_of(Employee)
 
 # A chart of accounts as read from the ERP's file. `line` is the line of the file, counted from 1 with its heading.
 CHART = _schema(

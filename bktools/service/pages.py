@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Generic, Protocol, TypeVar
 
-from bktools.contract.paging import CURSOR_PATTERN, Page
+from bktools.contract.noun import Noun
+from bktools.contract.paging import Page, PageRequest
 from bktools.errors import PagingError, StatusError
+from bktools.service.service import Service
 from bktools.service.workers import side_by_side
 
 Record = TypeVar("Record")
+
+# A page, and whether it was shown to join the one before: None where that is not known.
+Pages = Generator[tuple[Page[Record], bool | None], None, None]
 
 # ASSUMED: the largest page is unknown; a service returns fewer rows than asked when it caps them.
 LARGE_PAGE = 1000
@@ -22,6 +28,9 @@ LARGE_PAGE = 1000
 REFUSED = (400, 413, 422)
 
 MOST_EMPTY_PAGES = 10
+
+# How often a page is asked for until it joins the one before.
+TRIES = 3
 
 # Side by side is worth its threads when a page takes this long (seconds), there are this many left, and the row that
 # each asks for twice is one of this many.
@@ -41,6 +50,18 @@ class Search(Protocol[Record]):
         self, *, after: str | None = None, offset: int | None = None, limit: int | None = None
     ) -> Page[Record]:
         """Return a page."""
+
+
+def search_of(service: Service, noun: Noun[Record], filters: Mapping[str, Any], *, attempts: int = 0) -> Search[Record]:
+    """Return the search of a noun with its filters given; `attempts` bounds its repeats below the service's own."""
+    if attempts:
+        service = copy.copy(service)
+        service._retry = replace(service._retry, attempts=min(service._retry.attempts, attempts))  # noqa: SLF001 - one room
+
+    def search(*, after: str | None = None, offset: int | None = None, limit: int | None = None) -> Page[Record]:
+        return service._search(noun, filters, PageRequest(after=after, offset=offset, limit=limit))  # noqa: SLF001
+
+    return search
 
 
 @dataclass(frozen=True)
@@ -84,39 +105,69 @@ def opening(search: Search[Record], *, limit: int = LARGE_PAGE) -> Opening[Recor
     return Opening(page, taken, time.monotonic() - begin)
 
 
-def by_cursor(search: Search[Record], first: Opening[Record]) -> Generator[Page[Record], None, None]:
+def by_cursor(search: Search[Record], first: Opening[Record], *, prove: bool) -> Pages[Record]:
     """Yield the pages of a table, first to last, each after the cursor that ended the one before.
 
-    What comes back decides the step, never what was asked for.
+    What comes back decides the step, never what was asked for. Cursors are opaque: a service may count positions, and
+    then rows move across them when others are deleted. `prove` therefore asks, for each page, once more for the rows
+    around its beginning, and yields with the page whether it joins the one before. Without it, that is not known.
 
     Raises
     ------
     PagingError
-        When the cursors do not lead on: missing, malformed, repeated, or leading through empty pages without end.
+        When the cursors do not lead on: missing, repeated, or leading through empty pages without end.
     """
-    page = first.page
+    page = last = first.page
+    joined: bool | None = True
     seen: set[str] = set()
     empty = 0
     while True:
-        yield page
+        yield page, joined
         envelope = page.pagination
         if not envelope.has_next_page:
             return
         cursor = envelope.end_cursor
-        if cursor is None:
+        if not cursor:
             raise PagingError("the service says there is a next page and gives no cursor for it")
-        if not CURSOR_PATTERN.match(cursor):
-            raise PagingError(f"the service gave a cursor that is none of its own pattern: {cursor[:40]!r}")
         if cursor in seen:
             raise PagingError("the service gave the same cursor twice: going on would never end")
         seen.add(cursor)
         empty = 0 if page.data else empty + 1
         if empty > MOST_EMPTY_PAGES:
             raise PagingError(f"the service gave {empty} pages without a row, each claiming a next one")
-        page = search(after=cursor, limit=first.limit)
+        last = page if page.data else last
+        # What changes just between two requests is gone at the second try.
+        for _ in range(TRIES if prove else 1):
+            page = search(after=cursor, limit=first.limit)
+            joined = _joins(search, last, page, first.limit) if prove else None
+            if joined is not False:
+                break
+        # Pages that are not shown to join once are not shown to be a whole table by the others.
+        prove = prove and joined is True
 
 
-def by_offset(search: Search[Record], first: Opening[Record], *, threads: int) -> Generator[Page[Record], None, None]:
+def _joins(search: Search[Any], last: Page[Any], page: Page[Any], limit: int | None) -> bool | None:
+    """Whether one answer has a row of the last page directly before the first row of this one; None if it cannot tell.
+
+    No row can be lost between two that stand side by side in one answer.
+    """
+    if not page.data and page.pagination.has_next_page:
+        return True  # it claims nothing: the page after it must join the last one
+    start = last.pagination.start_cursor
+    if not start:
+        return None
+    both = search(after=start, limit=limit)
+    known = {record.id for record in last.data}
+    places = [place for place, record in enumerate(both.data, 1) if record.id in known]
+    if not places:
+        return None
+    following = both.data[places[-1] :]
+    if not following and both.pagination.has_next_page:
+        return None
+    return [record.id for record in following[:1]] == [record.id for record in page.data[:1]]
+
+
+def by_offset(search: Search[Record], first: Opening[Record], *, threads: int) -> Pages[Record]:
     """Yield the pages of a table in their order, read side by side and verified.
 
     Every page but the first also asks for the row before it, which must be the row that the page before ended with, to
@@ -130,7 +181,7 @@ def by_offset(search: Search[Record], first: Opening[Record], *, threads: int) -
     """
     size, total = len(first.page.data), first.page.pagination.total
     assert total is not None
-    yield first.page
+    yield first.page, True
     last = first.page.data[-1]
     offsets = range(size - 1, total - 1, size - 1)
     calls = (functools.partial(search, offset=offset, limit=size) for offset in offsets)
@@ -143,7 +194,7 @@ def by_offset(search: Search[Record], first: Opening[Record], *, threads: int) -
             if page.pagination.has_next_page != (offset + expected < total):
                 raise ShiftedError(f"the service counts {total} rows and its pages end elsewhere")
             last = page.data[-1]
-            yield Page(page.data[1:], page.pagination)
+            yield Page(page.data[1:], page.pagination), True
 
 
 def _page_at(pages: Iterator[Page[Record]]) -> Page[Record]:

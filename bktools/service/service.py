@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,10 +15,11 @@ import msgspec
 
 from bktools import views
 from bktools.contract import accounts, balance, categories, employees, export_jobs, rules
-from bktools.contract.endpoint import Endpoint
+from bktools.contract.endpoint import Data, Endpoint
+from bktools.contract.noun import Noun
 from bktools.contract.paging import Page, PageRequest
 from bktools.errors import DuplicateAccountError, StatusError
-from bktools.service import answers, auth, decoders
+from bktools.service import answers, auth
 from bktools.service.rate import Rate, shared_window
 from bktools.service.retry import Budget, RetryPolicy, repeated
 from bktools.service.transport import Answer, Limits, Request, Transport
@@ -32,6 +34,15 @@ SHORTEST = 0.05
 
 # With these and a Retry-After, the service speaks of every request, not of one.
 BUSY = (429, 503)
+
+
+_decoders: Callable[..., Any] = functools.cache(msgspec.json.Decoder)
+
+
+def decoder_of(kind: type[Record]) -> msgspec.json.Decoder[Record]:
+    """Return the decoder of a type, made once."""
+    decoder: msgspec.json.Decoder[Record] = _decoders(kind)
+    return decoder
 
 
 class Service:
@@ -118,18 +129,10 @@ class Service:
         ServiceError
             When the service cannot be reached or does not answer as it should, after bounded repeats.
         """
-        body = categories.search_body(
-            company_id,
-            ids=ids,
-            account_ids=account_ids,
-            category_group_ids=category_group_ids,
-            archived=archived,
-            name=name,
-        )
+        lists = {"ids": ids, "account_ids": account_ids, "category_group_ids": category_group_ids}
+        filters = {"company_id": company_id, "archived": archived, "name": name} | lists
         page = PageRequest(before, after, offset, limit, sorting_keys, sorting_order)
-        return self._ask(
-            categories.SEARCH_CATEGORIES, decoders.CATEGORIES, query=page.query(), body=msgspec.json.encode(body)
-        )
+        return self._search(categories.CATEGORIES, filters, page)
 
     def create_account(
         self,
@@ -197,7 +200,7 @@ class Service:
                     detail=error.detail,
                 ) from error
             raise
-        account = answers.decoded(answer, decoders.ACCOUNT, endpoint).data
+        account = answers.decoded(answer, decoder_of(Data[accounts.Account]), endpoint).data
         return msgspec.structs.replace(account, matched=answer.status == accounts.MATCHED_STATUS)
 
     def create_export_job(
@@ -249,7 +252,11 @@ class Service:
             vendor_based_bookkeeping=vendor_based_bookkeeping,
         )
         return self._ask(
-            export_jobs.CREATE_EXPORT_JOB, decoders.EXPORT_JOB, body=body, limits=_ONE_POST, fresh=True
+            export_jobs.CREATE_EXPORT_JOB,
+            decoder_of(Data[export_jobs.ExportJob]),
+            body=body,
+            limits=_ONE_POST,
+            fresh=True,
         ).data
 
     def search_employees(
@@ -288,9 +295,9 @@ class Service:
         ArgumentError, ServiceError
             As in `search_categories`.
         """
-        filters = employees.search_query(company_id, email=email, external_id=external_id)
+        filters = {"company_id": company_id, "email": email, "external_id": external_id}
         page = PageRequest(before, after, offset, limit, sorting_keys, sorting_order)
-        return self._ask(employees.SEARCH_EMPLOYEES, decoders.EMPLOYEES, query=filters + page.query())
+        return self._search(employees.EMPLOYEES, filters, page)
 
     def get_employee(self, employee_id: str) -> employees.Employee:
         """Return an employee (interface, section 4.5).
@@ -308,7 +315,7 @@ class Service:
             As in `search_categories`.
         """
         path = {"employeeId": rules.uuid_text("employee_id", employee_id)}
-        return self._ask(employees.GET_EMPLOYEE, decoders.EMPLOYEE, path=path).data
+        return self._ask(employees.GET_EMPLOYEE, decoder_of(Data[employees.Employee]), path=path).data
 
     def get_balance(self) -> balance.Balance:
         """Return the company's balance; deprecated by the interface (section 4.6), which names no replacement.
@@ -324,7 +331,7 @@ class Service:
             For the bodies of section 7.2.
         """
         warnings.warn("the service has deprecated the balance read", DeprecationWarning, stacklevel=2)
-        return self._ask(balance.GET_BALANCE, decoders.BALANCE)
+        return self._ask(balance.GET_BALANCE, decoder_of(balance.Balance))
 
     def close(self) -> None:
         """End the conversation; every operation after it is an `ArgumentError`, and sends nothing."""
@@ -349,6 +356,16 @@ class Service:
         rows = [row[:2] for row in self.settings.rows() if row[0] in {"base_url", "company", "cache_dir", "data_dir"}]
         parts = (views.heading(f"Service: {self.settings.environment} ({note})"), views.table(["", ""], rows, total=4))
         return "".join(parts) + views.next_steps(["load_categories(service=service)"])
+
+    def _search(self, noun: Noun[Record], filters: Mapping[str, object], page: PageRequest) -> Page[Record]:
+        """Return one page of what the service lists."""
+        query, body = noun.request(filters)
+        return self._ask(
+            noun.search,
+            decoder_of(Page[noun.record]),  # type: ignore[name-defined]  # a type made from the noun's own
+            query=[*query, *page.query()],
+            body=None if body is None else msgspec.json.encode(body),
+        )
 
     def _ask(
         self,

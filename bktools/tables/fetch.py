@@ -1,106 +1,110 @@
-"""From the service to a snapshot: every row of a table once, or an error."""
+"""From the service to a Parquet file: every row of a table once, as it was asked for, or an error."""
 
 from __future__ import annotations
 
 import datetime as dt
-import functools
 import logging
-from collections.abc import Callable, Generator
+from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
 import pyarrow as pa
 
-from bktools.contract.paging import Page
+from bktools.contract.noun import Noun
 from bktools.errors import DriftError
 from bktools.progress import Bar
-from bktools.service.pages import Opening, Search, ShiftedError, by_cursor, by_offset, opening
-from bktools.tables.intake import Intake, Table
-from bktools.tables.manifest import Snapshot
-from bktools.tables.snapshots import Shelf
+from bktools.service.pages import Search, ShiftedError, by_cursor, by_offset, opening
+from bktools.store import Facts
+from bktools.tables.rows import RowWriter
 
 log = logging.getLogger("bktools")
 
-Record = TypeVar("Record")
-Read = Callable[[Search[Any], Opening[Any]], Generator[Page[Any], None, None]]
+Record = TypeVar("Record", bound=msgspec.Struct)
 
 THREADS = 16
-
-
-@dataclass(frozen=True)
-class Fetched:
-    """A committed snapshot, and its rows where they were to be kept."""
-
-    snapshot: Snapshot
-    rows: pa.Table | None
+READINGS = 2
 
 
 def fetch(
-    table: Table[Record],
+    noun: Noun[Record],
+    filters: Mapping[str, Any],
     search: Search[Record],
-    shelf: Shelf,
+    path: Path,
     bar: Bar,
     *,
-    keep: bool = True,
+    kept: list[pa.Table] | None = None,
     threads: int = THREADS,
     begin: Search[Record] | None = None,
-) -> Fetched:
-    """Read a table from the service and commit it as the newest snapshot.
+    strict: bool = True,
+    way_out: str = "",
+) -> Facts:
+    """Read a table from the service into a Parquet file.
+
+    The first reading takes the quick way. When the service's count or the ids show that the table changed meanwhile,
+    it is read again, slowly, with proof that each page joins the one before.
 
     Parameters
     ----------
-    table : Table
+    noun : Noun
         What is read.
+    filters : mapping
+        What was asked for, checked.
     search : callable
         Takes `after`, `offset` and `limit`, returns a page.
-    shelf : Shelf
-        Where the snapshot goes.
+    path : Path
+        The file to make.
     bar : Bar
         Told of every row.
-    keep : bool
-        Whether the rows are returned too; without, the memory is the same for any number of rows.
+    kept : list of pyarrow.Table, optional
+        Takes the rows too.
     threads : int
         Requests at once, for a long table of a service that answers slowly.
     begin : callable, optional
         Takes the place of `search` for the first page.
+    strict : bool
+        Whether a failed check is an error; else it is a complaint in what is returned. Rows that came twice are an
+        error in any case.
+    way_out : str
+        What errors say about loading the table all the same.
 
     Raises
     ------
     DriftError
-        When the table changed while it was read, and again while it was read again by cursors.
-    ServiceError, StorageError
-        Nothing was committed; the last snapshot is as it was.
+        When the table changed while it was read, and again while it was read again.
+    UnreadableAnswerError
+        When rows came that were not asked for.
+    ServiceError
+        When the service does not give the whole table.
     """
-    time = dt.datetime.now(dt.UTC)
-    first = opening(begin or search)
-    quick: Read = functools.partial(by_offset, threads=threads)
-    ways: list[Read] = [quick if first.is_worth_threads and threads > 1 else by_cursor, by_cursor]
-    reasons: list[str] = []
-    for number, way in enumerate(ways):
-        if number:
-            log.info("%s are read again, by cursors: %s", table.noun, reasons[-1])
-            time, first = dt.datetime.now(dt.UTC), opening(search)
-        with shelf.writer(table.schema) as writer, Intake(table, writer, keep=keep) as intake:
-            reason = _take(intake, way(search, first), bar)
-            if not reason:
-                written, rows = intake.finish()
-                return Fetched(shelf.commit(written, time), rows)
-            reasons.append(reason)
-            bar.update(-intake.count)
+    advice = f"; {way_out} loads it as it comes" if way_out else ""
+    for reading in range(1, READINGS + 1):
+        time, first = dt.datetime.now(dt.UTC), opening(begin or search)
+        if reading == 1 and threads > 1 and first.is_worth_threads:
+            pages = by_offset(search, first, threads=threads)
+        else:
+            # Without a count, pages that join are the only proof.
+            pages = by_cursor(search, first, prove=reading > 1 or first.page.pagination.total is None)
+        path.unlink(missing_ok=True)
+        if kept is not None:
+            kept.clear()
+        with RowWriter(noun, filters, path, kept, strict=strict, advice=advice) as rows, closing(pages):
+            try:
+                for page, joined in pages:
+                    rows.add(page, joined=joined)
+                    bar.update(len(page.data))
+                rows.finish()
+                repeated = rows.repeated()
+                problem = repeated or rows.drift()
+            except ShiftedError as error:
+                problem = repeated = str(error)
+        if not problem or (reading == READINGS and not strict and not repeated):
+            complaints = tuple(filter(None, [problem, *rows.unasked()]))
+            return Facts(time.isoformat(), rows.count, rows.verified(), complaints)
+        bar.update(-rows.count)
+        log.info("%s: reading %s of %s failed: %s", noun.name, reading, READINGS, problem)
     raise DriftError(
-        f"the {table.noun} changed while they were read, {len(ways)} times in a row ({reasons[-1]}); "
-        "the last snapshot is as it was: load again"
+        f"the {noun.name} changed while they were read, {READINGS} times in a row ({problem}); the last snapshot is as "
+        f"it was: load again{'' if repeated else advice}"
     )
-
-
-def _take(intake: Intake[Record], pages: Generator[Page[Record], None, None], bar: Bar) -> str:
-    """Take every page; return what shows that they are not the whole table."""
-    with closing(pages) as reading:
-        try:
-            for page in reading:
-                intake.add(page)
-                bar.update(len(page.data))
-        except ShiftedError as shifted:
-            return str(shifted)
-    return intake.complaint()

@@ -11,12 +11,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bktools import disk
+from bktools.contract.categories import CATEGORIES
+from bktools.contract.employees import EMPLOYEES
+from bktools.contract.noun import Noun
 from bktools.conversation import conversation
 from bktools.errors import StorageError
+from bktools.frames.schema import schema_of
 from bktools.service import Service
-from bktools.tables.choice import ONE_HOUR, Choice, Moment
-from bktools.tables.questions import Company, category_jobs, employee_jobs
-from bktools.tables.reading import Job, read, warn_of_stale
+from bktools.tables.options import ONE_HOUR, Moment, Verify
+from bktools.tables.read import Company, reading, warn
 
 
 def categories_to_parquet(
@@ -31,6 +34,8 @@ def categories_to_parquet(
     as_of: Moment | None = None,
     max_age: dt.timedelta | float = ONE_HOUR,
     refresh: bool = False,
+    verify: Verify = "strict",
+    cache: bool = True,
     progress: bool | None = None,
     service: Service | None = None,
 ) -> Path:
@@ -40,7 +45,7 @@ def categories_to_parquet(
     ----------
     path : str or Path
         The file; one that is there is replaced when the new one is whole.
-    company, ids, account_ids, category_group_ids, archived, name, as_of, max_age, refresh, progress, service
+    company, ids, account_ids, category_group_ids, archived, name, as_of, max_age, refresh, verify, cache, progress, service
         As in `bktools.load_categories`.
 
     Returns
@@ -66,11 +71,7 @@ def categories_to_parquet(
     ...     bktools.categories_to_parquet(pathlib.Path(folder) / "categories.parquet", service=service).name
     'categories.parquet'
     """
-    service = conversation(service)
-    choice = Choice.of(as_of, max_age, refresh=refresh, progress=progress)
-    filters = {"ids": ids, "account_ids": account_ids, "category_group_ids": category_group_ids}
-    jobs = category_jobs(company, filters | {"archived": archived, "name": name}, service, choice)
-    return _written(Path(path), jobs, service, choice)
+    return table_to_parquet(noun=CATEGORIES, **locals())
 
 
 def employees_to_parquet(
@@ -82,6 +83,8 @@ def employees_to_parquet(
     as_of: Moment | None = None,
     max_age: dt.timedelta | float = ONE_HOUR,
     refresh: bool = False,
+    verify: Verify = "strict",
+    cache: bool = True,
     progress: bool | None = None,
     service: Service | None = None,
 ) -> Path:
@@ -91,7 +94,7 @@ def employees_to_parquet(
     ----------
     path : str or Path
         As in `categories_to_parquet`.
-    company, email, external_id, as_of, max_age, refresh, progress, service
+    company, email, external_id, as_of, max_age, refresh, verify, cache, progress, service
         As in `bktools.load_employees`.
 
     Returns
@@ -115,23 +118,28 @@ def employees_to_parquet(
     ...     bktools.employees_to_parquet(pathlib.Path(folder) / "employees.parquet", service=service).name
     'employees.parquet'
     """
-    service = conversation(service)
-    choice = Choice.of(as_of, max_age, refresh=refresh, progress=progress)
-    jobs = employee_jobs(company, {"email": email, "external_id": external_id}, service)
-    return _written(Path(path), jobs, service, choice)
+    return table_to_parquet(noun=EMPLOYEES, **locals())
 
 
-def _written(path: Path, jobs: list[Job[Any]], service: Service, choice: Choice) -> Path:
-    parts = read(jobs, service, choice, keep=False)
-    warn_of_stale(parts, stacklevel=4)
+def table_to_parquet(
+    path: str | Path,
+    noun: Noun[Any],
+    company: Company = None,
+    *,
+    service: Service | None = None,
+    **given: Any,
+) -> Path:
+    """Write all rows of a noun; its filters and the other arguments are those of `categories_to_parquet`."""
+    with reading(noun, company, conversation(service), given, keep=False) as (parts, store):
+        warn(noun.name, parts, stacklevel=4)
 
-    def write(file: IO[bytes]) -> None:
-        with pq.ParquetWriter(file, jobs[0].table.schema, compression="zstd") as parquet:
-            for part in parts:
-                for rows in part.shelf.row_groups(part.snapshot):
-                    parquet.write_table(rows)
+        def write(file: IO[bytes]) -> None:
+            with pq.ParquetWriter(file, schema_of(noun.record), compression="zstd") as parquet:
+                for part in parts:
+                    for rows in store.read(part.query, part.snapshot):
+                        parquet.write_table(rows)
 
-    try:
-        return disk.write_whole(path, write)
-    except pa.ArrowException as error:
-        raise StorageError(f"{path} cannot be written: {error}; what was there is as it was") from error
+        try:
+            return disk.write_whole(path, write)
+        except pa.ArrowException as error:
+            raise StorageError(f"{path} cannot be written: {error}; what was there is as it was") from error

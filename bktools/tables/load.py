@@ -10,13 +10,15 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
+from bktools.contract.categories import CATEGORIES
+from bktools.contract.employees import EMPLOYEES, Employee
+from bktools.contract.noun import Noun
 from bktools.conversation import conversation
-from bktools.frames.records import checked, employees_table
-from bktools.frames.schema import to_pandas
+from bktools.frames.records import checked, rows_of
+from bktools.frames.schema import schema_of, to_pandas
 from bktools.service import Service
-from bktools.tables.choice import ONE_HOUR, Choice, Moment
-from bktools.tables.questions import Company, category_jobs, employee_jobs
-from bktools.tables.reading import Job, Part, read, warn_of_stale
+from bktools.tables.options import ONE_HOUR, Moment, Verify
+from bktools.tables.read import Company, reading, warn
 
 
 def load_categories(
@@ -30,6 +32,8 @@ def load_categories(
     as_of: Moment | None = None,
     max_age: dt.timedelta | float = ONE_HOUR,
     refresh: bool = False,
+    verify: Verify = "strict",
+    cache: bool = True,
     progress: bool | None = None,
     service: Service | None = None,
 ) -> pd.DataFrame:
@@ -47,11 +51,19 @@ def load_categories(
     name : str, optional
         Search by name, as the service does it.
     as_of : str, date or datetime, optional
-        The newest snapshot at the end of that day (UTC) or at that instant; from history alone, nothing is fetched.
+        The last snapshot committed with a time up to the end of that day (UTC) or up to that instant; from history
+        alone, nothing is fetched.
     max_age : timedelta or seconds
-        A snapshot not older than this is used instead of the service; one hour by default.
+        The last snapshot is used instead of the service when it is not older than this; one hour by default. One
+        from the future is never used.
     refresh : bool
         Ask the service in any case.
+    verify : str
+        "strict": an error when rows do not fit the filters, when their number is not the service's count, or when pages
+        do not join. "warn": an `UnverifiedTableWarning` instead, for a service that estimates its count or has a wider
+        idea of a filter.
+    cache : bool
+        False uses no snapshot and keeps none.
     progress : bool, optional
         A bar with rows and rate; by default where somebody can see it.
     service : Service, optional
@@ -61,7 +73,9 @@ def load_categories(
     -------
     DataFrame
         One row a category: id, company_id, category_group_id, name, archived (bool), account_id, tax_code_id (null
-        where none), metadata (JSON text). `frame.attrs["bktools"]` says where the rows came from.
+        where none), metadata (JSON text). `frame.attrs["bktools"]` says where the rows came from, which checks they
+        passed (`verified`: ids are unique, filters fit, the total agrees, pages join), which they did not (`complaints`)
+        and whether they were shown to be the whole table (`complete`).
 
     Raises
     ------
@@ -69,6 +83,10 @@ def load_categories(
         When an argument breaks a rule of the interface; nothing was sent.
     SnapshotNotFoundError
         When `as_of` lies before every snapshot.
+    DriftError
+        When the table changed while it was read, and again while it was read again; or its count fits no reading.
+    UnreadableAnswerError
+        When rows came that do not fit the filters.
     ServiceError
         When the service does not give the whole table. The last snapshot is as it was.
 
@@ -84,11 +102,7 @@ def load_categories(
     >>> bool(active["archived"].any())
     False
     """
-    service = conversation(service)
-    choice = Choice.of(as_of, max_age, refresh=refresh, progress=progress)
-    filters = {"ids": ids, "account_ids": account_ids, "category_group_ids": category_group_ids}
-    jobs = category_jobs(company, filters | {"archived": archived, "name": name}, service, choice)
-    return _frame(jobs, read(jobs, service, choice), service)
+    return load_table(CATEGORIES, **locals())
 
 
 def load_employees(
@@ -99,6 +113,8 @@ def load_employees(
     as_of: Moment | None = None,
     max_age: dt.timedelta | float = ONE_HOUR,
     refresh: bool = False,
+    verify: Verify = "strict",
+    cache: bool = True,
     progress: bool | None = None,
     service: Service | None = None,
 ) -> pd.DataFrame:
@@ -110,10 +126,10 @@ def load_employees(
         Company or companies. By default the configured one; with none configured, or "all", all that the credential
         can see.
     email : str, optional
-        Exact e-mail.
+        Exact e-mail; in rows, upper and lower case count as the same.
     external_id : str, optional
         External ID of the employee.
-    as_of, max_age, refresh, progress, service
+    as_of, max_age, refresh, verify, cache, progress, service
         As in `load_categories`.
 
     Returns
@@ -139,10 +155,7 @@ def load_employees(
     >>> everybody["company_id"].nunique() > 1
     True
     """
-    service = conversation(service)
-    choice = Choice.of(as_of, max_age, refresh=refresh, progress=progress)
-    jobs = employee_jobs(company, {"email": email, "external_id": external_id}, service)
-    return _frame(jobs, read(jobs, service, choice), service)
+    return load_table(EMPLOYEES, **locals())
 
 
 def get_employee(employee_id: str, *, service: Service | None = None) -> pd.Series:
@@ -181,7 +194,7 @@ def get_employee(employee_id: str, *, service: Service | None = None) -> pd.Seri
     True
     """
     service = conversation(service)
-    table = checked(employees_table([service.get_employee(employee_id)]), "employees")
+    table = checked(rows_of([service.get_employee(employee_id)], schema_of(Employee)), EMPLOYEES.name)
     return _described(to_pandas(table).iloc[0], "get_employee", service)
 
 
@@ -234,22 +247,29 @@ def _described(series: pd.Series, operation: str, service: Service) -> pd.Series
     return series
 
 
-def _frame(jobs: list[Job[Any]], parts: list[Part], service: Service) -> pd.DataFrame:
-    warn_of_stale(parts, stacklevel=4)
+def load_table(
+    noun: Noun[Any], company: Company = None, *, service: Service | None = None, **given: Any
+) -> pd.DataFrame:
+    """Return all rows of a noun; its filters and the other arguments are those of `load_categories`."""
+    service = conversation(service)
+    with reading(noun, company, service, given) as (parts, _):
+        warn(noun.name, parts, stacklevel=4)
     rows = pa.concat_tables([part.rows for part in parts])
-    filters = dict(jobs[0].question.filters)
-    filters["company_id"] = [job.question.filters["company_id"] for job in jobs]
+    snapshots = [part.snapshot for part in parts]
+    companies = [company for part in parts if (company := part.query.filters.get("company_id")) is not None]
     return to_pandas(
         rows,
         {
             "environment": service.settings.environment,
             "base_url": service.settings.identity,
-            "table": jobs[0].table.noun,
-            "filters": {name: value for name, value in filters.items() if value not in (None, [], [None])},
+            "table": noun.name,
+            "filters": parts[0].query.narrowed_to | ({"company_id": companies} if companies else {}),
             "rows": rows.num_rows,
-            "source": ["snapshot" if part.is_kept else "service" for part in parts],
-            "fetched_at": [part.snapshot.fetched_at for part in parts],
-            "snapshot": [part.snapshot.file for part in parts],
-            "complete": True,
+            "source": [part.source for part in parts],
+            "fetched_at": [snapshot.fetched_at for snapshot in snapshots],
+            "snapshot": [snapshot.file for snapshot in snapshots] if given.get("cache", True) else [],
+            "verified": [list(snapshot.verified) for snapshot in snapshots],
+            "complaints": [complaint for snapshot in snapshots for complaint in snapshot.complaints],
+            "complete": all(snapshot.complete for snapshot in snapshots),
         },
     )

@@ -21,9 +21,8 @@ from rows import Row, in_turn, write
 
 from bktools.service import Service
 from bktools.settings import load_settings
+from bktools.store import FolderStore, Query
 from bktools.tables.load import load_categories
-from bktools.tables.manifest import Question
-from bktools.tables.snapshots import Shelf
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -196,10 +195,8 @@ def warm(size: Size) -> list[Row]:
             )
             with Service(settings) as service:
                 load_categories(service=service)
-                shelf = Shelf(settings, Question("search_categories", {"company_id": COMPANY}))
-                snapshot = shelf.newest()
-                assert snapshot is not None
-                path = shelf.path(snapshot)
+                store, query = FolderStore(settings), Query("search_categories", {"company_id": COMPANY})
+                path = store.path(query, store.history(query).snapshots[-1])
                 load = functools.partial(load_categories, service=service, progress=False)
                 ways = {
                     "bktools": functools.partial(_seconds, load),

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from bktools.contract.categories import Category
 from bktools.contract.paging import Page
-from bktools.frames.records import categories_table
+from bktools.frames.records import rows_of
 from bktools.frames.schema import CATEGORIES
 
 PATH = "/v1/bookkeeping-categories:search"
@@ -50,13 +50,13 @@ def _tables(pages: Iterator[Page[Category]]) -> Iterator[pa.Table]:
     for page in pages:
         records += page.data
         if len(records) >= 1000:
-            slices.append(categories_table(records))
+            slices.append(rows_of(records, CATEGORIES))
             records = []
         if len(slices) >= 50:
             yield pa.concat_tables(slices).combine_chunks()
             slices = []
     if records:
-        slices.append(categories_table(records))
+        slices.append(rows_of(records, CATEGORIES))
     if slices:
         yield pa.concat_tables(slices).combine_chunks()
 

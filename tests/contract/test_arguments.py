@@ -80,18 +80,18 @@ BAD_CATEGORY_FILTERS = [
 def test_bad_category_filter(arguments, message):
     """A category filter that breaks a rule names the argument and the rule."""
     with pytest.raises(ArgumentError, match=message):
-        categories.search_body(**{"company_id": ID} | arguments)
+        categories.CATEGORIES.request({"company_id": ID} | arguments)
 
 
 def test_category_body_has_the_interface_s_names():
     """Filters are sent under the interface's names; an empty list is no filter."""
-    body = categories.search_body(
-        uuid.UUID(ID), ids=[OTHER], account_ids=[], category_group_ids=[OTHER], archived=False, name=""
-    )
+    given = {"company_id": uuid.UUID(ID), "ids": [OTHER], "account_ids": [], "category_group_ids": [OTHER]}
+    query, body = categories.CATEGORIES.request(given | {"archived": False, "name": ""})
+    assert query == []
     assert body == {"companyId": ID, "ids": [OTHER], "categoryGroupIds": [OTHER], "archived": False, "name": ""}
-    assert set(
-        categories.search_body(ID, ids=[ID], account_ids=[ID], category_group_ids=[ID], archived=True, name="a")
-    ) == {"companyId", "ids", "accountIds", "categoryGroupIds", "archived", "name"}
+    lists = {"ids": [ID], "account_ids": [ID], "category_group_ids": [ID]}
+    _, body = categories.CATEGORIES.request({"company_id": ID, "archived": True, "name": "a"} | lists)
+    assert set(body) == {"companyId", "ids", "accountIds", "categoryGroupIds", "archived", "name"}
 
 
 BAD_ACCOUNTS = [
@@ -165,13 +165,11 @@ def test_export_job_body_is_the_same_bytes_each_time():
 
 def test_employee_filters():
     """Filters of an employee search go out under the assumed names; empty text is refused."""
-    assert employees.search_query(ID, email="a@b.example", external_id="0001") == [
-        ("companyId", ID),
-        ("email", "a@b.example"),
-        ("code", "0001"),
-    ]
-    assert employees.search_query() == []
+    given = {"company_id": ID, "email": "a@b.example", "external_id": "0001"}
+    sent = [("companyId", ID), ("email", "a@b.example"), ("code", "0001")]
+    assert employees.EMPLOYEES.request(given) == (sent, None)
+    assert employees.EMPLOYEES.request({}) == ([], None)
     with pytest.raises(ArgumentError, match="email must have at least 1 character"):
-        employees.search_query(email="")
+        employees.EMPLOYEES.request({"email": ""})
     with pytest.raises(ArgumentError, match="company_id must be a UUID"):
-        employees.search_query("x")
+        employees.EMPLOYEES.request({"company_id": "x"})

@@ -131,15 +131,13 @@ def test_a_page_that_ends_before_the_last_is_read_again(serve, converse):
     assert any(cursors)
 
 
-@pytest.mark.parametrize(
-    ("cursor", "said"), [(None, "no cursor"), ("not a cursor", "pattern"), ("", "pattern"), ("AAAA\n", "pattern")]
-)
-def test_cursors_that_do_not_lead_on(serve, converse, cursor, said):
+@pytest.mark.parametrize("cursor", [None, ""])
+def test_cursors_that_do_not_lead_on(serve, converse, cursor):
     def spoil(page, begin):
         if begin == 10:
             page["pagination"]["endCursor"] = cursor
 
-    with pytest.raises(PagingError, match=said):
+    with pytest.raises(PagingError, match="no cursor"):
         load(serve, converse, SmallService(ROWS, spoil=spoil))
 
 

@@ -18,8 +18,8 @@ import bktools
 from bktools.errors import StaleSnapshotWarning, UnreachableError
 from bktools.service import Service
 from bktools.service.retry import RetryPolicy
+from bktools.store import FolderStore, Query
 from bktools.tables.files import categories_to_parquet
-from bktools.tables.snapshots import Question, Shelf
 
 QUICK = RetryPolicy(attempts=3, shortest_pause=0.01, longest_pause=0.02)
 
@@ -47,8 +47,8 @@ def test_offline_with_a_damaged_newest_the_one_before_is_used(sandbox, service):
     before = bktools.load_categories(service=service)
     sandbox.server.add_category("Later")
     bktools.load_categories(refresh=True, service=service)
-    shelf = Shelf(service.settings, Question("search_categories", {"company_id": service.settings.company}))
-    shelf.path(shelf.newest()).write_bytes(b"damaged")
+    store, query = FolderStore(service.settings), Query("search_categories", {"company_id": service.settings.company})
+    store.path(query, store.history(query).snapshots[-1]).write_bytes(b"damaged")
     with without_network(service) as offline, pytest.warns(StaleSnapshotWarning, match="is used instead"):
         frame = bktools.load_categories(service=offline)
     pd.testing.assert_frame_equal(frame, before)

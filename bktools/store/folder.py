@@ -1,0 +1,270 @@
+"""Snapshots in a local folder.
+
+A folder per query (who asks where for what). In it, one Parquet file per content and one history, whose replacement is
+the only commit point. Killed at any instant, there is the state before or the state after. Names of files and folders
+are digests, never text from outside. Nothing but renames and locks is asked of the drive.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import hashlib
+import hmac
+import io
+import json
+import logging
+import os
+import secrets
+import shutil
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from functools import cached_property
+from pathlib import Path
+
+import filelock
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bktools import disk
+from bktools.errors import DamagedStoreWarning, StorageError
+from bktools.progress import note
+from bktools.settings import Secret, Settings
+from bktools.store import history
+from bktools.store.history import Facts, History, Query, Snapshot
+from bktools.store.store import Pruned
+
+log = logging.getLogger("bktools")
+
+SNAPSHOTS = "snapshots"
+LOCK = "manifest.lock"
+SECRET_BYTES = 32
+
+# Part of every key: rows of another shape are another query.
+SCHEMA_VERSION = 1
+
+# Age in seconds at which a file that no history lists belongs to a process that was killed.
+LEFT_OVER = 86_400.0
+
+# Seconds after which waiting for a lock is reported, and after which it ends in an error.
+REPORT_AFTER = 2.0
+GIVE_UP_AFTER = 60.0
+
+
+class FolderStore:
+    """The snapshots that one credential took in one environment; a `Store`.
+
+    Parameters
+    ----------
+    settings : Settings
+        Environment and credential; another credential never finds these snapshots.
+    folder : Path, optional
+        By default the cache folder of the settings.
+    """
+
+    def __init__(self, settings: Settings, folder: Path | None = None) -> None:
+        self._settings = settings
+        self._root = folder or settings.cache_dir
+
+    def history(self, query: Query) -> History:
+        """Return every snapshot of a query; see `Store`."""
+        return self._history(self.folder(query))
+
+    def append(self, query: Query, write: Callable[[Path], Facts]) -> Snapshot:
+        """Commit the newest snapshot of a query; rows that are there already take no second file. See `Store`."""
+        folder = self.folder(query)
+        with _storage_errors(folder), disk.beside(disk.private_folder(folder) / LOCK) as new:
+            facts = write(new)
+            with new.open("rb+") as file:
+                os.fsync(file.fileno())
+                name = f"{hashlib.file_digest(file, 'sha256').hexdigest()}.parquet"
+                size, footer = file.seek(0, os.SEEK_END), _footer_digest(file)
+                file.seek(0)
+                readable = pq.ParquetFile(file).metadata.num_rows
+            if readable != facts.rows:
+                raise StorageError(f"{facts.rows} rows were written to {folder}, {readable} can be read back")
+            snapshot = Snapshot(**asdict(facts), file=name, size=size, footer=footer)
+            # Under the lock from the rename on, so that nobody prunes a file before its line is written.
+            with _locked(folder):
+                # An existing file of that name has the same content, or is damaged.
+                new.replace(folder / name)
+                disk.folder_to_disk(folder)
+                snapshots = (*self._history(folder).snapshots, snapshot)
+                history.write(folder, query, snapshots)
+                _clear(folder, {item.file for item in snapshots})
+        return snapshot
+
+    def read(self, query: Query, snapshot: Snapshot) -> Iterator[pa.Table]:
+        """Yield a snapshot's rows in portions; see `Store`. A damaged file is set aside."""
+        path = self.path(query, snapshot)
+        try:
+            yield from _portions(path, snapshot)
+        except (OSError, pa.ArrowException) as error:
+            self._set_aside(path, snapshot)
+            raise StorageError(f"the snapshot {path} cannot be read: {error}") from error
+
+    def prune(self, query: Query, older_than: dt.timedelta, *, now: dt.datetime | None = None) -> Pruned:
+        """Remove old snapshots of a query; see `Store`."""
+        before, folder = (now or dt.datetime.now(dt.UTC)) - older_than, self.folder(query)
+        if not folder.exists():
+            return Pruned(0, 0)
+        with _storage_errors(folder), _locked(folder):
+            snapshots = self._history(folder).snapshots
+            last = {f"{item.time:%Y-%m}": item for item in snapshots}.values()
+            kept = [item for item in snapshots if item.time >= before or item in last or item == snapshots[-1]]
+            if len(kept) < len(snapshots):
+                # The list first: a line without its file would be a snapshot that is gone.
+                history.write(folder, query, kept)
+            files = {item.file for item in kept}
+            sizes = [_remove(folder / name) for name in {item.file for item in snapshots} - files]
+            _clear(folder, files)
+        return Pruned(len(snapshots) - len(kept), sum(sizes))
+
+    def queries(self) -> list[Query]:
+        """Return the queries that have snapshots here, of this environment and credential alone."""
+        folders = (self._root / SNAPSHOTS).glob("*")
+        found = [(folder, history.read(folder).query) for folder in sorted(folders) if folder.is_dir()]
+        # The name is a digest that includes who asks: it is equal for the same environment and credential only.
+        return [query for folder, query in found if query is not None and self.folder(query) == folder]
+
+    def folder(self, query: Query) -> Path:
+        """Return the folder with a query's snapshots."""
+        settings = self._settings
+        who = [settings.environment, settings.identity, _credential_digest(settings), SCHEMA_VERSION]
+        text = json.dumps([*who, query.canonical()])
+        return self._root / SNAPSHOTS / hmac.new(self._secret, text.encode(), "sha256").hexdigest()
+
+    def path(self, query: Query, snapshot: Snapshot) -> Path:
+        """Return the Parquet file of a snapshot."""
+        return self.folder(query) / snapshot.file
+
+    @cached_property
+    def _secret(self) -> bytes:
+        """The secret of the cache, made once; several processes agree on the first one."""
+        path = self._root / "secret"
+        try:
+            if not path.exists():
+                with _locked(disk.private_folder(self._root), "secret.lock"):
+                    if not path.exists():
+                        disk.replace_content(path, secrets.token_bytes(SECRET_BYTES))
+            found = path.read_bytes()
+        except StorageError:
+            raise
+        except OSError as error:
+            raise StorageError(
+                f"the cache folder {self._root} cannot be used: {path.name}: {error.strerror or error}; give yourself "
+                "access to it, or name another folder (BKTOOLS_CACHE_DIR)"
+            ) from error
+        if len(found) != SECRET_BYTES:
+            raise StorageError(
+                f"{path} is damaged: put it back from a backup, or remove it, after which the snapshots in "
+                f"{self._root} are not found any more"
+            )
+        return found
+
+    def _history(self, folder: Path) -> History:
+        found = history.read(folder)
+        if found.damage:
+            warnings.warn(
+                f"the list of snapshots {folder / history.FILE} is damaged: {found.damage}; the next load repairs it "
+                "and keeps a copy of the damaged file. Check the disk",
+                DamagedStoreWarning,
+                stacklevel=3,
+            )
+        return found
+
+    def _set_aside(self, path: Path, snapshot: Snapshot) -> None:
+        """Rename a damaged file, unless another process has put a whole one in its place meanwhile."""
+        # In a folder that cannot be written it stays where it is, and is refused again.
+        with contextlib.suppress(OSError), _locked(path.parent):
+            try:
+                sum(rows.num_rows for rows in _portions(path, snapshot))
+            except (OSError, pa.ArrowException):
+                path.replace(path.with_name(f"{disk.DAMAGED}{secrets.token_hex(8)}"))
+
+
+def _portions(path: Path, snapshot: Snapshot) -> Iterator[pa.Table]:
+    # Opened once: whatever happens to the name after that, these are the bytes that are checked.
+    with pa.OSFile(str(path), "rb") as file:
+        if file.size() != snapshot.size or _footer_digest(file) != snapshot.footer:
+            raise OSError("it is not what was written")
+        file.seek(0)
+        with pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=True) as parquet:
+            for number in range(parquet.num_row_groups):
+                yield parquet.read_row_group(number)
+
+
+def _footer_digest(file: io.BufferedRandom | pa.NativeFile) -> str:
+    """Return the digest of the part of a Parquet file that its page checksums do not cover."""
+    file.seek(-8, os.SEEK_END)
+    length = int.from_bytes(file.read(8)[:4], "little") + 8
+    file.seek(-length, os.SEEK_END)
+    return hashlib.sha256(file.read(length)).hexdigest()
+
+
+@contextlib.contextmanager
+def _locked(folder: Path, name: str = LOCK) -> Iterator[None]:
+    """Hold the lock of a folder; waiting for it is reported and ends."""
+    lock = filelock.FileLock(folder / name, mode=disk.PRIVATE_FILE)
+    try:
+        try:
+            lock.acquire(timeout=REPORT_AFTER)
+        except filelock.Timeout:
+            waiting = f"waiting for another process, which holds {lock.lock_file}"
+            log.warning("%s", waiting)
+            note(waiting)
+            lock.acquire(timeout=GIVE_UP_AFTER)
+    except filelock.Timeout:
+        raise StorageError(
+            f"another process has held {lock.lock_file} for {REPORT_AFTER + GIVE_UP_AFTER:.0f} seconds: wait for it or "
+            "end it, then run again; the last snapshot is unchanged"
+        ) from None
+    except NotImplementedError:
+        raise StorageError(
+            f"the drive of {folder} has no file locks: name another folder (BKTOOLS_CACHE_DIR)"
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextlib.contextmanager
+def _storage_errors(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, StorageError | ConnectionError) or error.errno is None:
+            raise
+        raise StorageError(
+            f"the snapshot could not be written to {folder}: {error.strerror or error}; the last one is as it was"
+        ) from error
+
+
+def _clear(folder: Path, listed: set[str]) -> None:
+    """Remove what no history lists and nobody works on any more; rows stay where a history was lost."""
+    has_lost = any(folder.glob(f"{history.KEPT}*"))
+    for path in folder.iterdir():
+        is_kept = path.name in listed or path.name.startswith(history.KEPT)
+        is_ours = path.name.startswith((disk.TEMPORARY, disk.DAMAGED)) or (path.suffix == ".parquet" and not has_lost)
+        with contextlib.suppress(FileNotFoundError):
+            if is_ours and not is_kept and time.time() - path.stat().st_mtime > LEFT_OVER:
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def _remove(path: Path) -> int:
+    try:
+        size = path.stat().st_size
+        path.unlink()
+    except FileNotFoundError:
+        return 0
+    return size
+
+
+def _credential_digest(settings: Settings) -> str:
+    if settings.credential_name is not None:
+        return f"name:{settings.credential_name}"
+    credential: Secret | None = settings.token or settings.api_key
+    return hashlib.sha256(credential.reveal().encode()).hexdigest() if credential else ""

@@ -1,0 +1,190 @@
+"""The history of one query: a line for every committed snapshot, in the order of the commits.
+
+The file is replaced as a whole, which is the commit. Each line has its own checksum and stands in the file twice, so
+that one damaged place loses nothing. Damage is reported as long as it is there; the next commit repairs it and keeps a
+copy of the damaged file.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from bktools import disk
+from bktools.contract import rules
+from bktools.errors import StorageError
+
+FILE = "manifest.json"
+# A damaged history is kept under this name: it may be all that is known of snapshots that were lost.
+KEPT = "damaged-manifest-"
+
+
+@dataclass(frozen=True)
+class Query:
+    """A search of the service with its filters.
+
+    Parameters
+    ----------
+    operation : str
+        The operation of the service.
+    filters : mapping
+        Argument to value; None or an empty list is no filter.
+    """
+
+    operation: str
+    filters: Mapping[str, Any]
+
+    @property
+    def narrowed_to(self) -> dict[str, Any]:
+        """The filters that narrow anything, lists in order."""
+        return {
+            name: sorted(value) if isinstance(value, list) else value
+            for name, value in self.filters.items()
+            if value is not None and value != []
+        }
+
+    def canonical(self) -> str:
+        """Return the same text for the same query."""
+        return json.dumps([self.operation, self.narrowed_to], sort_keys=True, ensure_ascii=True)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of rows that were fetched.
+
+    Parameters
+    ----------
+    fetched_at : str
+        When the first page was asked for, by this machine's clock; ISO 8601, UTC.
+    rows : int
+        How many there are.
+    verified : tuple of str
+        Which checks they passed: "ids", "filters", "total", "joins".
+    complaints : tuple of str
+        What speaks against them being the whole table, accepted with `verify="warn"`.
+    """
+
+    fetched_at: str
+    rows: int
+    verified: tuple[str, ...] = ()
+    complaints: tuple[str, ...] = ()
+
+    @property
+    def time(self) -> dt.datetime:
+        """When they were fetched, UTC."""
+        return rules.timestamp(self.fetched_at)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the rows were proven to be the whole table: by the service's count, or by pages that join."""
+        return not self.complaints and bool({"total", "joins"} & set(self.verified))
+
+
+@dataclass(frozen=True)
+class Snapshot(Facts):
+    """Rows that were committed, and the file that holds them."""
+
+    file: str = ""
+    size: int = 0
+    footer: str = ""
+
+
+@dataclass(frozen=True)
+class History:
+    """Every snapshot of a query, in the order of their commits: the last one is the newest, whatever the clock said.
+
+    Parameters
+    ----------
+    query : Query, optional
+        None where there is no history yet, or where the damage hides it.
+    snapshots : tuple of Snapshot
+        Oldest first.
+    damage : str
+        What is wrong with the file; empty when nothing is.
+    lost : bool
+        Whether lines cannot be read any more: the last snapshot may then not be the newest.
+    """
+
+    query: Query | None = None
+    snapshots: tuple[Snapshot, ...] = ()
+    damage: str = ""
+    lost: bool = False
+
+
+def read(folder: Path) -> History:
+    """Return the history in a folder, with whatever of it can still be read."""
+    content = _content(folder / FILE)
+    return History() if content is None else parsed(content)
+
+
+def write(folder: Path, query: Query, snapshots: Iterable[Snapshot]) -> None:
+    """Replace the history. Only the holder of the folder's lock may do this."""
+    old = _content(folder / FILE)
+    if old is not None and parsed(old).damage:
+        disk.replace_content(folder / f"{KEPT}{hashlib.sha256(old).hexdigest()[:16]}", old)
+    bodies = [{"number": number} | asdict(item) for number, item in enumerate(snapshots, 1)]
+    about = {"operation": query.operation, "filters": query.narrowed_to, "lines": len(bodies)}
+    disk.replace_content(folder / FILE, b"".join(map(_line, [about, *bodies])) * 2)
+
+
+def parsed(content: bytes) -> History:
+    """Return what the bytes of a history say."""
+    raw = content.split(b"\n")
+    found = [_body(line) for line in raw if line]
+    about = next((body for body in found if "operation" in body), None)
+    if about is not None and "snapshots" in about:  # written before lines had their own checksums
+        query, lines = Query(about["operation"], about["filters"]), enumerate(about["snapshots"], 1)
+        return History(query, tuple(item for _, line in lines if (item := _snapshot(line)) is not None))
+    numbered = {body["number"]: body for body in found if "number" in body}
+    snapshots = tuple(item for _, line in sorted(numbered.items()) if (item := _snapshot(line)) is not None)
+    lost = about is None or len(snapshots) < about["lines"]
+    if not lost and {} not in found and len(found) == 2 * (1 + len(snapshots)) and raw[-1] == b"":
+        damage = ""
+    else:
+        damage = "snapshots were lost" if lost else "everything in it could be read from its second copy"
+    return History(None if about is None else Query(about["operation"], about["filters"]), snapshots, damage, lost)
+
+
+def _line(body: Mapping[str, Any]) -> bytes:
+    text = json.dumps(body, sort_keys=True)
+    return json.dumps({"body": text, "sha256": _digest(text)}).encode() + b"\n"
+
+
+def _body(line: bytes) -> dict[str, Any]:
+    """Return what a line says; nothing when it is not what was written."""
+    try:
+        outer = json.loads(line)
+        if outer["sha256"] != _digest(outer["body"]):
+            return {}
+        said = json.loads(outer["body"])
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def _snapshot(line: Mapping[str, Any]) -> Snapshot | None:
+    known = {field.name: line[field.name] for field in fields(Snapshot) if field.name in line}
+    try:
+        found = Snapshot(**known | {name: tuple(known.get(name, ())) for name in ("verified", "complaints")})
+        found.time  # noqa: B018 - a line with a date that is none is as good as lost
+    except (ValueError, TypeError):
+        return None
+    return found
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StorageError(f"the snapshots in {path.parent} cannot be read: {error.strerror or error}") from error

@@ -1,0 +1,47 @@
+"""A noun that bktools does not have, described in this one file as `bktools/contract/` describes those it has."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import msgspec
+
+from bktools.contract import rules
+from bktools.contract.endpoint import Credential, Endpoint
+from bktools.contract.noun import Filter, Noun
+
+
+class Rate(msgspec.Struct, frozen=True):
+    """What a tax code charges."""
+
+    percent: str
+    since: dt.date | None = None
+
+
+class TaxCode(msgspec.Struct, frozen=True, rename="camel"):
+    """A tax code."""
+
+    id: str
+    company_id: str
+    name: str
+    archived: bool
+    position: int
+    rate: Rate | None = None
+    notes: msgspec.Raw = msgspec.Raw(b"null")
+
+
+TAX_CODES = Noun(
+    "tax_codes",
+    Endpoint(
+        operation="search_tax_codes",
+        method="GET",
+        path="/v1/tax-codes",
+        credentials=(Credential.BEARER, Credential.API_KEY),
+    ),
+    TaxCode,
+    (
+        Filter("company_id", "companyId", rules.uuid_text, column="company_id", required=True),
+        Filter("ids", "ids", rules.unique_uuids, "--id", "UUID of a tax code; may be repeated.", column="id"),
+        Filter("archived", "archived", rules.flag, "--archived/--active", "Only these.", column="archived"),
+    ),
+)
