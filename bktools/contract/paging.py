@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -11,8 +10,6 @@ import msgspec
 
 from bktools.contract import rules
 from bktools.errors import ArgumentError
-
-CURSOR_PATTERN = re.compile(r"[A-Z2-7=~]+\Z")
 
 PAGE_ORDERS = ("ASC", "ASC_NULLS_FIRST", "ASC_NULLS_LAST", "DESC", "DESC_NULLS_FIRST", "DESC_NULLS_LAST")
 
