@@ -3,34 +3,16 @@
 from __future__ import annotations
 
 import re
-import shlex
 
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import bktools
-from bktools.cli.app import app
 from bktools.cli.exits import Exit
 from bktools.errors import ArgumentError, JournalError, StorageError
 from bktools.journal.journal import Journal
 
 ENTRY = "123e4567-e89b-42d3-a456-426614174000"
-
-
-@pytest.fixture
-def run(sandbox, service, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("BKTOOLS_BASE_URL", sandbox.server.base_url)
-    monkeypatch.setenv("BKTOOLS_TOKEN", sandbox.server.token)
-
-    def command(line: str) -> tuple[int, str]:
-        result = CliRunner().invoke(app, shlex.split(line))
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        return result.exit_code, result.output
-
-    return command
 
 
 @pytest.fixture
