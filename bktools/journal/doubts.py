@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bktools.journal.file import Row
-from bktools.journal.journal import Journal
+from bktools.journal.verbs import ExportMemory
 
 # How many entries a message names before it only counts.
 SHOWN_ENTRIES = 3
@@ -12,7 +12,7 @@ SHOWN_ENTRIES = 3
 class Doubts:
     """Messages about batches in doubt: how to settle one where it is first named, only which one it is after that."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: ExportMemory) -> None:
         self._journal = journal
         self._told: set[str] = set()
 
@@ -24,10 +24,10 @@ class Doubts:
         return how_to_settle(self._journal, row)
 
 
-def how_to_settle(journal: Journal, row: Row) -> str:
+def how_to_settle(journal: ExportMemory, row: Row) -> str:
     """Return the line that says what is in doubt and how a person settles it."""
-    sql = "SELECT entry_id FROM batch_entries WHERE batch_id = ? ORDER BY entry_id LIMIT ?"
-    entries = [entry["entry_id"] for entry in journal.rows(sql, row["batch_id"], SHOWN_ENTRIES)]
+    first = next(iter(journal.history("entries", None, row["batch_id"], size=SHOWN_ENTRIES)), [])
+    entries = [entry["entry_id"] for entry in first]
     more = row["entries"] - len(entries)
     named = ", ".join(entries) + (f" and {more} more" if more > 0 else "")
     listed = journal.command(f"export history --entries --batch {row['batch_id']}")

@@ -32,6 +32,7 @@ FOLDER = "marks"
 ABOUT = "about.json"
 SUFFIX = ".marks"
 CHECKSUM = 16  # characters of a line's digest
+TAIL = 65_536  # bytes in which the last line is looked for
 PATIENCE = 30.0
 
 # Outcomes after which nothing was booked.
@@ -142,7 +143,7 @@ class Marks:
                 with disk.storage_errors(place):
                     _append(place / _name(company_id), [mark for mark in marks if mark not in known])
 
-    def require_current(self, file: File, companies: dict[str, list[Mark]] | None = None) -> None:
+    def require_current(self, file: File) -> None:
         """Refuse to send when the journal is behind its marks, or is another history than they tell.
 
         Raises
@@ -150,8 +151,10 @@ class Marks:
         JournalError
             With what is missing, and the commands that mend it.
         """
-        companies = self.of_all() if companies is None else companies
-        missing = {company: lost(file, marks) for company, marks in companies.items()}
+        last = (_last(path) for place in self.places for path in place.glob(f"*{SUFFIX}"))
+        if all(mark is not None and file.digest_at(mark.event) == mark.digest for mark in last):
+            return
+        missing = {company: lost(file, marks) for company, marks in self.of_all().items()}
         missing = {company: marks for company, marks in missing.items() if marks}
         if not missing:
             return
@@ -288,6 +291,17 @@ def _read(path: Path) -> list[Mark]:
         elif line:
             log.warning("a line of %s is damaged and is left out", path)
     return found
+
+
+def _last(path: Path) -> Mark | None:
+    """Return the last line of a file without reading all of it; None where its end is damaged or too long."""
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - TAIL))
+        end = file.read()
+    lines = end.split(b"\n")
+    checksum, _, body = lines[-2].decode("ascii", errors="replace").partition(" ") if len(lines) > 1 else ("", "", "")
+    return Mark(**json.loads(body)) if lines[-1] == b"" and body and checksum == _checksum(body) else None
 
 
 def _joined(places: Iterable[list[Mark]]) -> list[Mark]:

@@ -68,5 +68,14 @@ class ExportMemory(Protocol):
     def state_of(self, batch_id: str) -> Row | None:
         """Return a batch as it stands."""
 
+    def newest_accepted(self, company_id: str) -> Row | None:
+        """Return the batch of a company whose job was created last."""
+
+    def is_known_job(self, job_id: str) -> bool:
+        """Whether a job answered for another batch before."""
+
+    def command(self, words: str) -> str:
+        """Return a command as a message gives it: it names this journal's environment."""
+
     def in_doubt(self, company_id: str) -> Row | None:
         """Return the oldest batch in doubt, which blocks the company."""

@@ -192,7 +192,7 @@ class _Sender:
     """What sends the batches of a plan, a company at a time."""
 
     def __init__(
-        self, journal: Journal, plan: ExportPlan, service: Service, bar: Bar, *, wait: float, others_export: bool
+        self, journal: ExportMemory, plan: ExportPlan, service: Service, bar: Bar, *, wait: float, others_export: bool
     ) -> None:
         self._journal = journal
         self._plan = plan
@@ -313,7 +313,7 @@ def _may_still_run(accepted: Row | None) -> bool:
     return 0 <= age <= lasts
 
 
-def _as_it_stands(journal: Journal, batch: BatchRequest, doubts: Doubts) -> dict[str, Any]:
+def _as_it_stands(journal: ExportMemory, batch: BatchRequest, doubts: Doubts) -> dict[str, Any]:
     """Return what a submission would do with a batch."""
     found = journal.state_of(batch.batch_id)
     if found is not None and found["state"] in {*SETTLED, "SENDING"}:
