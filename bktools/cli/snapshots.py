@@ -88,7 +88,7 @@ def path(
     environment: Environment = None,
     sandbox: Sandbox = False,
 ) -> None:
-    """Print the newest Parquet files, one a line, for DuckDB, Polars, Spark or Dask to read as they are.
+    """Print the newest Parquet files, one a line, for DuckDB, Polars or Spark to read as they are.
 
     Example: bktools snapshots path 3f2a
     """
