@@ -67,7 +67,7 @@ def folder_to_disk(folder: Path) -> None:
 
 @contextmanager
 def beside(path: Path) -> Iterator[Path]:
-    """Give a name in the same folder, which leaves nothing behind unless it is renamed."""
+    """Temporary path in the same folder, deleted unless renamed."""
     name = temporary(path.parent)
     try:
         yield name
@@ -91,7 +91,7 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object], *, priva
     write : callable
         Is given the open file.
     private : bool
-        Whether its owner alone can read a new file; else whoever may read the files that its owner makes.
+        Whether its owner alone can read a new file; otherwise the user's umask decides.
 
     Raises
     ------

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Accounts known here: list, create from a chart, import.", no_args_is_help=True)
 
 
-_REPEAT = "may exist or not: create them again, which makes no account twice"
+_REPEAT = "Outcome unknown; safe to run again"
 
 # What needs a person, the most urgent first, and what to do about it.
 NEXT = {

@@ -210,7 +210,7 @@ def _say_not_done(close: Close) -> None:
     exists = int((close.accounts["outcome"] == "EXISTS").sum())
     if exists:
         lines.append(
-            f"{exists:>6} accounts exist in the service with another content, ids not told: bktools accounts import FILE"
+            f"{exists:>6} accounts exist in the service with different data: import the account list (bktools accounts import FILE)"
         )
     refused = close.accounts[close.accounts["outcome"].isin(["REJECTED", "UNKNOWN"])]
     lines += [

@@ -60,7 +60,7 @@ FileDelimiter = Annotated[str | None, typer.Option("--delimiter", help="Between 
 FileEncoding = Annotated[str | None, typer.Option("--encoding", help="Of the file, such as cp1252.")]
 Decimal = Annotated[str | None, typer.Option("--decimal", help="Decimal mark of the amounts: . or ,")]
 DateFormat = Annotated[str | None, typer.Option("--date-format", help="Of the dates, such as %d/%m/%Y.")]
-Apply = Annotated[bool, typer.Option("--apply", help="Do it. Without this, it is planned and nothing is written.")]
+Apply = Annotated[bool, typer.Option("--apply", help="Write to the service (default: dry run).")]
 OthersExport = Annotated[
     bool,
     typer.Option("--others-export", help="People also export by hand: wait for a job in progress, it may be theirs."),

@@ -34,7 +34,7 @@ class Endpoint:
     operation : str
         Name of the method of `Service` that performs it.
     method, path : str
-        HTTP method and path below the host; `{name}` stands for a path parameter.
+        HTTP method and path below the host; `{name}` is a path parameter.
     credentials : tuple of Credential
         What it accepts, the preferred one first.
     repeatable : bool

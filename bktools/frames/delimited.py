@@ -133,7 +133,7 @@ def to_csv(frame: pd.DataFrame, path: str | Path, profile: str = "excel", *, pro
     text = pd.DataFrame({name: column.to_pandas() for name, column in columns.items()}, columns=names)
     headings = pa.chunked_array([pa.array(names, pa.large_string())])
     text.columns = pd.Index((_guarded(headings) if form.guarded else headings).to_pylist())
-    # Python's writer quotes the characters of the line end alone, and a CR ends the line for whoever reads it.
+    # Python's writer quotes the characters of the line end alone, and a CR ends the line for any reader.
     is_split = "\r" not in form.line_end and any(map(_has_return, (headings, *columns.values())))
 
     def write(file: IO[bytes]) -> None:

@@ -102,7 +102,7 @@ def engine(task: str, /, **frames: Scannable) -> Iterator[duckdb.DuckDBPyConnect
         engine_errors(task),
         duckdb.connect(":memory:", config={"temp_directory": folder, **SETTINGS}) as connection,
     ):
-        # DuckDB draws a bar into the terminal or notebook of whoever imported it when a query takes two seconds.
+        # DuckDB draws a bar into the terminal or notebook when a query takes two seconds.
         connection.execute("SET enable_progress_bar = false")
         for name, frame in frames.items():
             connection.register(name, frame)

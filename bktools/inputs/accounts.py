@@ -78,7 +78,7 @@ def read_accounts(
     notes: list[str] = []
     places = account_fields.without_rates(table, places, notes, said="tax_code_external_id" in vocabulary.chosen)
     if "external_id" not in places:
-        notes.append("no column is the external_id: these accounts cannot be matched to a chart")
+        notes.append("no column found for 'external_id': these accounts cannot be matched to a chart")
     company_ids = account_fields.company_ids(table, places, company)
     ids = cells.uuids(table, places["id"], required=True)
     account_fields.refuse_duplicates(table, places["id"], "id", [ids])

@@ -30,7 +30,7 @@ def read_chart_of_accounts(
 ) -> pd.DataFrame:
     r"""Read a chart of accounts from a CSV, TSV, Excel or Parquet file of an ERP.
 
-    Text stays as it is in the file: leading zeros, spaces at the end, newlines. What was recognised is told in
+    Text stays as it is in the file: leading zeros, spaces at the end, newlines. What was recognised is listed in
     `frame.attrs["bktools"]`, and each of it can be set. Rows with a name but no code are titles of sections: they are
     skipped, and a note counts them.
 

@@ -88,7 +88,9 @@ class Vocabulary:
         if field not in self.fields:
             return ArgumentError("required", f"may name these fields: {', '.join(self.fields)}", field)
         found = _listed(headings)
-        return InputError(f"no column is the {field}; found: {found}; say which with {option(field)}", source=source)
+        return InputError(
+            f"no column found for {field!r}; found: {found}; choose one with {option(field)}", source=source
+        )
 
     def _recognised(self, field: str, headings: Sequence[str], taken: set[int], source: str) -> int | None:
         for words in self.fields[field]:
@@ -128,7 +130,9 @@ def _named(headings: Sequence[str], heading: str, field: str, source: str) -> in
     exact = [place for place, text in enumerate(headings) if text == heading]
     found = exact or [place for place, text in enumerate(headings) if normal(text) == normal(heading)]
     if not found:
-        raise InputError(f"no column is headed {heading!r} for the {field}; found: {_listed(headings)}", source=source)
+        raise InputError(
+            f"no column has the heading {heading!r} for {field!r}; found: {_listed(headings)}", source=source
+        )
     if len(found) > 1:
         raise _ambiguous(headings, found, field, source)
     return found[0]
@@ -136,7 +140,7 @@ def _named(headings: Sequence[str], heading: str, field: str, source: str) -> in
 
 def _ambiguous(headings: Sequence[str], found: Sequence[int], field: str, source: str) -> InputError:
     both = " and ".join(f"{headings[place]!r} (column {place + 1})" for place in found)
-    way = option(field, headings[found[0]])
+    way = f"choose one with {option(field, headings[found[0]])}"
     if len({headings[place] for place in found}) < len(found):
         way = "rename one of them in the file"
-    return InputError(f"{both} could each be the {field}; say which with {way}", source=source)
+    return InputError(f"{both} could both be {field!r}: {way}", source=source)

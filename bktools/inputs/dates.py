@@ -43,7 +43,7 @@ def dates(table: Table, place: int, date_format: str | None) -> pa.ChunkedArray:
     Raises
     ------
     InputError
-        When a value is no date, or day and month could each be the other.
+        When a value is no date, or day and month cannot be told apart.
     """
     column = cells.or_null(cells.trimmed(table.columns[place]))
     if date_format is None and cells.mask(pc.match_substring(column, ":")).any():

@@ -114,7 +114,7 @@ def to_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str,
     if b"\0" in text:
         line = text.count(b"\n", 0, text.index(b"\0")) + 1
         raise InputError(
-            f"a NUL byte stands in the text: the file is damaged, or in another encoding (set {setting('encoding')})",
+            f"the text has a NUL byte: the file is damaged, or in another encoding (set {setting('encoding')})",
             source=source,
             line=line,
         )

@@ -31,7 +31,7 @@ class Table:
     source : str
         The path.
     headings : tuple of str
-        As they stand in the file.
+        As they are in the file.
     columns : list of pyarrow.ChunkedArray
         Text per heading; an empty cell is an empty text.
     lines : numpy.ndarray

@@ -42,7 +42,7 @@ def record_accounts(journal: Journal, rows: Iterable[Mapping[str, Any]]) -> None
     journal : Journal
         Open.
     rows : iterable of mapping
-        `company_id`, `external_id`, `state`, and what is said of `account_id`, `name`, `code`,
+        `company_id`, `external_id`, `state`, and what is known of `account_id`, `name`, `code`,
         `tax_code_external_id`, `archived`, `metadata` (JSON text), `message`; None says that there is none.
     """
     stamp = now().isoformat()

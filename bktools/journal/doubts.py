@@ -1,4 +1,4 @@
-"""What is told of batches in doubt, and how a person settles them."""
+"""Messages about batches in doubt and how a person settles them."""
 
 from __future__ import annotations
 

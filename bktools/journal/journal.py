@@ -185,7 +185,7 @@ class Journal(File):
             for batch in batches:
                 found = self.state_of(batch.batch_id)
                 if found is not None and found["body"] != batch.body:
-                    raise JournalError(f"batch {batch.batch_id} is in the journal with another content")
+                    raise JournalError(f"batch {batch.batch_id} is in the journal with different data")
                 if found is not None and found["state"] not in {"REJECTED", "RELEASED"}:
                     continue
                 reason = self.obstacle(batch)

@@ -133,7 +133,7 @@ class Others:
             raise JournalError(reason)
 
     def obstacle(self, batch: Batch) -> str:
-        """Return why another journal stands in the way of a batch, "" when none does."""
+        """Return why another journal blocks a batch, "" when none does."""
         return self._question(batch.company_id) or self._doubt(batch.company_id) or self._sent_there(batch)
 
     def folders_of_same(self) -> list[Path]:

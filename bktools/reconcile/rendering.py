@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # Okabe and Ito's colours, told apart by colour-blind readers; the hatch tells them apart in print.
 LOOKS = {"error": ("#D55E00", ""), "warning": ("#E69F00", "//"), "info": ("#56B4E9", "..")}
 # Named by text and shape, not by colour, so that it reads in light and dark.
-WORDS = {"action: none": "with nothing to do"}
+WORDS = {"action: none": "unchanged"}
 MARKS = {"error": "✖", "warning": "▲", "info": "●"}
 
 

@@ -23,5 +23,5 @@ def sql(template: str | None) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return a text as SQL that stands for it to the letter."""
+    """Return a text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"

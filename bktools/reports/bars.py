@@ -119,7 +119,7 @@ def _finish(ax: Axes, names: list[str], *, title: str, note: str, unit: str) -> 
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
     ax.set_yticks(range(len(names)), [readable(name) for name in names])
-    # A single bar stands in the middle, as high as one of three.
+    # A single bar is centred, as high as one of three.
     middle, half = (len(names) - 1) / 2, max(len(names), FEWEST_PLACES) / 2 + 0.1
     ax.set_ylim(middle + half, middle - half)
     ax.set_xlabel(readable(unit))

@@ -172,7 +172,7 @@ def close_month(
 
 
 class _Steps:
-    """The seconds that each step takes; its result is shown to whoever looks on."""
+    """Times each step and passes its result to the `seen` callback."""
 
     def __init__(self, seen: Callable[[str, Any], None] | None) -> None:
         self.seconds: dict[str, float] = {}

@@ -137,12 +137,12 @@ def check_target(folder: Path) -> None:
     Raises
     ------
     InputError
-        When something else than an earlier close is there, or whoever runs this stands in it.
+        When the folder holds something else than an earlier close, or is the current folder.
     StorageError
         When nothing can be written beside it.
     """
     if folder.is_dir() and folder.samefile(Path()):
-        # It is put in place as a whole; a shell that stands in it would stand in one that is gone.
+        # The folder is replaced as a whole, which would leave a shell in a folder that is gone.
         raise InputError(f"{folder} is the folder you are in: give another folder with --out, such as close")
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file: give another folder with --out")
@@ -195,7 +195,7 @@ def write_month_end(close: Close, folder: Path, profile: str = "excel") -> Path:
 
 
 def earlier_close(folder: Path) -> Path | None:
-    """Return where the close that stands in a folder is kept when another one takes its place, None if there is none.
+    """Return where an earlier close in a folder is moved to, None if there is none.
 
     Raises
     ------

@@ -18,7 +18,7 @@ MEANINGS: dict[str, tuple[str, str | None]] = {
     "SENDING": ("another process is sending it right now", "wait for that process, then run again"),
     "BLOCKED": (
         "not sent, because an earlier batch of the company is in doubt or was refused",
-        "settle the earlier batch first, then run again: what is done is not done twice",
+        "settle the earlier batch first, then run again: completed batches are skipped",
     ),
     "REJECTED": ("the service refused it, nothing was booked", "read the message, repair the cause, then run again"),
     "UNKNOWN": (

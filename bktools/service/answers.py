@@ -61,9 +61,9 @@ def decoded(answer: Answer, decoder: msgspec.json.Decoder[Record], endpoint: End
 
 
 def error_of(answer: Answer, endpoint: Endpoint) -> StatusError:
-    """Return the error that an answer other than 2xx stands for.
+    """Return the error for an answer other than 2xx.
 
-    A refusal of an export job is told by the body's `type`, never by the status (interface, section 7.1).
+    A refusal of an export job is recognised by the body's `type`, never by the status (interface, section 7.1).
     """
     kind, detail = _type_and_detail(answer.body)
     error, advice = BY_STATUS.get(answer.status, (StatusError, ""))

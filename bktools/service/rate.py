@@ -29,7 +29,7 @@ log = logging.getLogger("bktools")
 
 WINDOW = 60.0
 
-# A longer wait than any call makes (seconds): whoever is asked for it gets an error, the others ask for themselves.
+# A longer wait than any call makes (seconds). The call that is asked for it fails; other calls ask for themselves.
 LONGEST_HOLD = 300.0
 
 # Seconds of a wait that is logged.

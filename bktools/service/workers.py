@@ -1,6 +1,6 @@
 """Calls side by side in threads, their results in order, all of them stopped within a second.
 
-A thread learns here that it is to stop: whoever waits in one (for the rate, before a repeat) waits with `pause`, and
+A thread learns here that it is to stop. Code that waits in one (for the rate, before a repeat) calls `pause`, and
 `transport` ends the requests of threads whose `stop_of_this_thread` is set.
 """
 

@@ -1,4 +1,4 @@
-"""What a store of snapshots does: four verbs. A local folder is one; whatever has them can stand in its place."""
+"""The four verbs of a store of snapshots. A local folder is the first implementation."""
 
 from __future__ import annotations
 

@@ -212,7 +212,7 @@ class _Sender:
                 try:
                     self._journal.claim(batches, self._plan.plan_id)
                 except JournalError as error:
-                    # Another process sent some of them since this run looked. What was sent before is told all the same.
+                    # Another process sent some of them since this run looked. The outcomes of earlier companies are returned.
                     return [_row(batch, "BLOCKED", str(error)) for batch in batches]
                 return list(self._sent_in_order(batches))
         except JournalBusyError as error:

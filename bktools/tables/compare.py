@@ -114,7 +114,7 @@ def _changes(old: pa.Table, new: pa.Table) -> pa.Table:
 
 
 def _rows(change: Any, about: pa.Table, field: str | None = None, before: Any = None, after: Any = None) -> pa.Table:
-    """Return the rows of one kind of change; one value stands for all of them."""
+    """Return the rows of one kind of change; a single value is repeated for each row."""
     columns = [change, about["id"], about["company_id"], about["name"], field, before, after]
     return pa.table(
         [

@@ -39,7 +39,7 @@ def categories_to_parquet(
     progress: bool | None = None,
     service: Service | None = None,
 ) -> Path:
-    """Write all bookkeeping categories to a Parquet file, in the same memory for any number of them.
+    """Stream all bookkeeping categories to a Parquet file in constant memory.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def employees_to_parquet(
     progress: bool | None = None,
     service: Service | None = None,
 ) -> Path:
-    """Write all employees to a Parquet file, in the same memory for any number of them.
+    """Stream all employees to a Parquet file in constant memory.
 
     Parameters
     ----------

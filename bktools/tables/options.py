@@ -59,7 +59,7 @@ class Options:
         cache: bool = True,
         progress: bool | None = None,
     ) -> Self:
-        """Return the options that a user's arguments stand for, checked."""
+        """Check a user's arguments and return them as options."""
         if as_of is not None and refresh:
             raise ArgumentError("refresh", "cannot be combined with as_of, which reads history alone")
         if as_of is not None and not cache:
@@ -87,7 +87,7 @@ class Options:
 
 
 def instant(argument: str, moment: Moment) -> dt.datetime:
-    """Return a moment in UTC; a day stands for its end."""
+    """Return a moment in UTC; a day means its end."""
     value: dt.date | dt.datetime
     if isinstance(moment, str):
         try:

@@ -230,7 +230,7 @@ def warn(noun: str, parts: Sequence[Part], *, stacklevel: int) -> None:
 
 
 def _named(company: Company, configured: str | None) -> list[str]:
-    """Return the companies that were named or configured; none stands for all."""
+    """Return the companies that were named or configured; an empty list means all."""
     if isinstance(company, str) and company == ALL:
         return []
     if company is None:

@@ -41,7 +41,7 @@ def test_identifiers_alone(write):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("external_id,name\n1,a\n", "no column is the id"),
+        ("external_id,name\n1,a\n", "no column found for 'id'"),
         ("id,name\nx,a\n", "line 2: 'id' must hold UUIDs"),
         ("id,name\n,a\n", "line 2: 'id' must not be empty"),
         (f"id,name\n{FIRST},a\n{FIRST.upper()},b\n", "line 3: id .* is on line 2 already"),

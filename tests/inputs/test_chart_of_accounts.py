@@ -208,11 +208,11 @@ def test_company_column(write):
         ("External ID,Code,Name\n,1,a\n", r"line 2: 'External ID' is the external ID and must not be empty"),
         (f"Code,Name\n{'9' * 256},a\n", r"line 2: 'Code' must have at most 255 characters"),
         (f"Code,Name\n1,{'n' * 256}\n", r"line 2: 'Name' must have at most 255 characters"),
-        ("Foo,Name\n1,a\n", r"no column is the code; found: 'Foo', 'Name'; .*columns=\{'code': 'HEADING'\}"),
-        ("Code,Foo\n1,a\n", r"no column is the name; found: 'Code', 'Foo'; .*columns=\{'name': 'HEADING'\}"),
+        ("Foo,Name\n1,a\n", r"no column found for 'code'; found: 'Foo', 'Name'; .*columns=\{'code': 'HEADING'\}"),
+        ("Code,Foo\n1,a\n", r"no column found for 'name'; found: 'Code', 'Foo'; .*columns=\{'name': 'HEADING'\}"),
         (
             "Konto;Code;Name\n1;2;a\n",
-            r"'Konto' \(column 1\) and 'Code' \(column 2\) could each be the code; .*columns=\{'code': 'Konto'\}",
+            r"'Konto' \(column 1\) and 'Code' \(column 2\) could both be 'code': choose one with .*columns=\{'code': 'Konto'\}",
         ),
         ("Code,Name,Name\n1,a,b\n", r"'Name' \(column 2\) and 'Name' \(column 3\).*rename one of them"),
         ("Code,Name,Active\n1,a,maybe\n", r"line 2: 'Active' must say yes or no.*got 'maybe'"),
@@ -238,7 +238,7 @@ def test_arguments_are_checked(write):
     path = write("Code,Name,Aktiv\n1,a,ja\n")
     with pytest.raises(ArgumentError, match="columns may map these fields: external_id, code"):
         read_chart_of_accounts(path, columns={"number": "Code"})
-    with pytest.raises(InputError, match=r"no column is headed 'Konto' for the code; found: 'Code'"):
+    with pytest.raises(InputError, match=r"no column has the heading 'Konto' for 'code'; found: 'Code'"):
         read_chart_of_accounts(path, columns={"code": "Konto"})
     with pytest.raises(ArgumentError, match="must not be a column that says active"):
         read_chart_of_accounts(path, columns={"archived": "Aktiv"})

@@ -113,7 +113,7 @@ def test_every_encoding_reads_or_refuses(encoding, data):
         (b"a\nb\n\xe4\n", "utf-8", r"line 3: byte 0xE4 is no utf-8; set encoding="),
         (b"a\n\x81\n", "cp1252", r"line 2: byte 0x81 is no cp1252"),
         (b"a\nx\xb0y\n", None, r"line 2: byte 0xB0 is no UTF-8, and no other.*set encoding="),
-        (b"a,b\nc,\0\n", None, r"line 2: a NUL byte"),
+        (b"a,b\nc,\0\n", None, r"line 2: the text has a NUL byte"),
     ],
 )
 def test_refusals(data, encoding, message):

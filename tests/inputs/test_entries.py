@@ -66,9 +66,9 @@ def test_approved_column(write):
         (
             "company_id,date",
             f"{COMPANY},2026-01-01",
-            "no column is the id; found: 'company_id', 'date'; .*columns=\\{'id': 'HEADING'",
+            "no column found for 'id'; found: 'company_id', 'date'; .*columns=\\{'id': 'HEADING'",
         ),
-        ("id,date", f"{ENTRY},2026-01-01", "no column is the company_id"),
+        ("id,date", f"{ENTRY},2026-01-01", "no column found for 'company_id'"),
         ("id,company_id", f"{ENTRY}x,{COMPANY}", "line 2: 'id' must hold UUIDs such as .*, got '1b4e"),
         ("id,company_id", f"{ENTRY} ,{COMPANY}", "line 2: 'id' must hold UUIDs"),
         ("id,company_id", f'"{ENTRY}\n",{COMPANY}', "line 2: 'id' must hold UUIDs"),

@@ -93,7 +93,7 @@ def test_what_is_no_text_is_refused(tmp_path, kind):
         bktools.compose_export_jobs(table)
     if kind != "union":
         pq.write_table(table, tmp_path / "a.parquet")
-        with pytest.raises(InputError, match="no column is the id"):
+        with pytest.raises(InputError, match="no column found for 'id'"):
             bktools.read_entries(tmp_path / "a.parquet")
 
 

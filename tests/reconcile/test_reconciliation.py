@@ -61,7 +61,7 @@ def test_nothing_to_say_is_said():
     fine = reconciled(world.plain())
     assert (
         repr(fine)
-        == "Reconciliation: 0 findings (0 error, 0 warning, 0 info); accounts: 2 with nothing to do; 2 of 2 categories "
+        == "Reconciliation: 0 findings (0 error, 0 warning, 0 info); accounts: 2 unchanged; 2 of 2 categories "
         "covered"
     )
     assert "<table" not in fine._repr_html_()
