@@ -185,6 +185,9 @@ def _pages_size(data: bytes, metadata: pq.FileMetaData) -> int:
     """Return to how many bytes the pages unpack, by their own headers, which the decompressor goes by."""
     total, stream = 0, io.BytesIO(data)
     for chunk in _chunks(metadata):
+        if not chunk.total_compressed_size:
+            # A column without rows may have no page at all.
+            continue
         starts = [chunk.data_page_offset, chunk.dictionary_page_offset if chunk.has_dictionary_page else None]
         at = min(start for start in starts if start)
         end = at + chunk.total_compressed_size

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from bktools import disk
 from bktools.errors import JournalError, StorageError
 from bktools.journal.file import File, now, record_event, spelled
-from bktools.journal.marks import read_about
+from bktools.journal.marks import Marks, read_about
 from bktools.journal.verbs import Batch
 from bktools.settings import SANDBOX, Settings
 

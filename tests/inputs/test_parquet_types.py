@@ -103,3 +103,10 @@ def test_runs_and_wide_decimals_of_frames():
     assert len(bktools.compose_export_jobs(pa.table({**BASE, "company_id": runs})).entries) == 3
     with pytest.raises(InputError, match=r"the column beside of the entries holds decimal256\(70, 2\)"):
         bktools.compose_export_jobs(pa.table({**BASE, "beside": BESIDE["wide"]}))
+
+
+def test_a_file_without_rows_is_read(tmp_path):
+    """A column without rows has no page to look at: the file is whole all the same."""
+    kinds = {"id": pa.string(), "company_id": pa.string(), "approved": pa.bool_(), "amount": pa.decimal128(10, 2)}
+    pq.write_table(pa.table({name: pa.array([], kind) for name, kind in kinds.items()}), tmp_path / "none.parquet")
+    assert bktools.read_entries(tmp_path / "none.parquet").empty
