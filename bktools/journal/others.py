@@ -253,6 +253,8 @@ class Others:
                     raise JournalError(
                         f"the journal {other} of the same service is gone: nothing was sent; put it back"
                     )
+                # An old copy of it would not know what it sent.
+                Marks(file.path.parent, self._journal.marks.outer, other.id).require_current(file)
                 yield other, file
 
     def _beside(self) -> Iterator[Other]:

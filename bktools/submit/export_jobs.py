@@ -209,14 +209,12 @@ class _Sender:
             with self._journal.sending(company_id):
                 # A sender may have died after this run began.
                 self._journal.recover(company_id)
-                try:
-                    self._journal.claim(batches, self._plan.plan_id)
-                except JournalError as error:
-                    # Another process sent some of them since this run looked. The outcomes of earlier companies are returned.
-                    return [_row(batch, "BLOCKED", str(error)) for batch in batches]
+                self._journal.claim(batches, self._plan.plan_id)
                 return list(self._sent_in_order(batches))
-        except JournalBusyError as error:
-            return [_row(batch, "BLOCKED", str(error), busy=True) for batch in batches]
+        except JournalError as error:
+            # Before anything was sent: another process is sending, or sent some of them since this run looked.
+            is_busy = isinstance(error, JournalBusyError)
+            return [_row(batch, "BLOCKED", str(error), busy=is_busy) for batch in batches]
 
     def _sent_in_order(self, batches: _Requests) -> Iterator[dict[str, Any]]:
         stopped = self._hopeless
