@@ -192,6 +192,23 @@ def test_a_second_data_folder_knows_of_the_first(sandbox, connect, entries, tmp_
     assert booked(sandbox) == {1}
 
 
+def test_an_old_copy_elsewhere_is_noticed_from_a_second_folder(sandbox, connect, entries, tmp_path, folder):
+    """A second folder that asks the first one's journal notices when that one went back."""
+    with connect() as service:
+        bktools.load_export_jobs(service=service)
+        shutil.copytree(folder, tmp_path / "kept")
+        submitted(entries, service)
+    with connect(data_dir=tmp_path / "second") as service:
+        with Journal(service.settings) as journal:
+            journal.others.say(journal.others.all()[0].id, "same", "Ada")
+        with pytest.raises(PlanError, match="nothing was sent; compose again without them"):
+            submitted(entries, service)
+        put_back(folder, tmp_path / "kept")
+        with pytest.raises(JournalError, match="is an old copy"):
+            submitted(entries, service)
+    assert booked(sandbox) == {1}
+
+
 def test_a_copied_folder_is_refused_on_another_machine_until_a_person_confirms(
     sandbox, connect, entries, tmp_path, folder
 ):
