@@ -376,15 +376,14 @@ class Journal(File):
             )
 
     def _belongs(self) -> None:
-        first = self.about("environment")
-        is_new = first is None or not self.rows("SELECT 1 FROM addresses LIMIT 1")
-        # A person said that this address uses this journal; a copy from before does not know it yet.
-        is_said = self._own_folder != self.folder and self._address not in self.addresses()
-        if is_new or is_said:
-            address = self._address if is_said else spelled(first or self._address)
+        # Where a person said that this address uses this journal, a copy from before does not know it yet.
+        is_own = self._own_folder == self.folder
+        new = spelled(self.about("environment") or self._address) if is_own else self._address
+        if not self.rows("SELECT 1 FROM addresses WHERE address = ?", new):
             with self.transaction() as connection:
-                connection.execute("INSERT OR IGNORE INTO about VALUES ('environment', ?)", (self._address,))
-                said = (address, now().isoformat(), this_process())
+                if is_own:
+                    connection.execute("INSERT OR IGNORE INTO about VALUES ('environment', ?)", (self._address,))
+                said = (new, now().isoformat(), this_process())
                 connection.execute("INSERT OR IGNORE INTO addresses VALUES (?, ?, ?)", said)
         if self._address not in self.addresses():
             raise JournalError(

@@ -117,7 +117,8 @@ def _checked(file: File, source: Path, settings: Settings, folder: Path) -> str:
     if damage:
         raise StorageError(f"{source} is damaged: {damage[0]}; nothing was changed")
     known = file.addresses()
-    if known and folder == settings.state_dir and settings.identity not in known:
+    is_owned = file.about("environment") is not None
+    if is_owned and folder == settings.state_dir and settings.identity not in known:
         raise JournalError(
             f"{source} is the journal of {', '.join(known)}, not of {settings.identity}: nothing was changed"
         )
