@@ -46,7 +46,12 @@ NOT_USED = (
     *("tests/mutation", "tests/benchmarks", "tests/notebooks", "tests/pictures", "tests/typing", "tests/sandbox"),
     *("tests/cli/test_accounts_", "tests/cli/test_bad_", "tests/cli/test_csv_", "tests/cli/test_interrupted_"),
     *("tests/cli/test_month_end_command", "tests/cli/test_other_", "tests/cli/test_output_", "tests/cli/test_sandbox_"),
-    *("tests/submit/test_kill", "tests/submit/test_order_on_disk", "tests/tables/test_kills", "tests/reports/test_libre"),
+    *(
+        "tests/submit/test_kill",
+        "tests/submit/test_order_on_disk",
+        "tests/tables/test_kills",
+        "tests/reports/test_libre",
+    ),
     *("tests/test_house.py", "tests/test_lint_format_types.py", "tests/test_readme.py", "tests/test_docs.py"),
 )
 SECONDS_A_TEST = 15  # a longer one is not used
