@@ -55,7 +55,8 @@ NOT_USED = (
     *("tests/test_house.py", "tests/test_lint_format_types.py", "tests/test_readme.py", "tests/test_docs.py"),
 )
 SECONDS_A_TEST = 15  # a longer one is not used
-SECONDS_A_MUTANT = 30  # the quickest tests that fit are run
+LONG = "not spark and not hundred_thousand"  # these are longer wherever they run
+SECONDS_A_MUTANT = 12  # the tests that fit are run, those of the room before others
 MEMORY = 12 * 2**30
 OUTPUT = "output.txt"
 
@@ -72,17 +73,23 @@ class Covering:
         Seconds a test.
     lines : dict
         The tests of each line, by file and line.
+    shares : dict
+        How much of what a test reaches is in a file, by file and test.
     """
 
     seconds: dict[str, float] = field(default_factory=dict)
     lines: dict[str, dict[int, set[str]]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(set)))
+    shares: dict[str, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
 
     def tests_of(self, file: str, lines: Iterable[int]) -> list[str]:
-        """Return the tests that reach the lines, quickest first; for lines run at import, those of the file."""
+        """Return the tests that reach the lines, or for lines run at import the file; what tells most in a second first."""
         of_file = self.lines.get(file, {})
         found = set().union(*(of_file.get(line, ()) for line in lines)) or set().union(*of_file.values())
+        room = file.split("/")[1].removesuffix(".py")
+        shares = self.shares[file]
+        own = (f"tests/{room}/", f"tests/test_{room}.py")
         chosen, left = [], float(SECONDS_A_MUTANT)
-        for test in sorted(found, key=lambda test: (self.seconds[test], test)):
+        for test in sorted(found, key=lambda test: (not test.startswith(own), self.seconds[test] / shares[test], test)):
             left -= self.seconds[test]
             if left < 0 and chosen:
                 break
@@ -112,26 +119,39 @@ class Workshop:
         gc.freeze()  # the forks collect their own garbage alone
 
     def record(self, tests: Iterable[str] = ()) -> Covering:
-        """Run the tests of the checkout once and return what they reach; remembered for files that have not changed."""
+        """Run the tests of the checkout once and return what they reach.
+
+        Remembered for a file of tests until it changes, or what its tests share, or a file that they reach.
+        """
         files = [path.relative_to(self.copy).as_posix() for path in sorted((self.copy / "tests").rglob("test_*.py"))]
         wanted = [name for name in files if not name.startswith(NOT_USED) and name.startswith(tuple(tests) or "tests")]
         cache = self.root / ".mutation"
         cache.mkdir(exist_ok=True)
-        known = {name: cache / f"{_digest(self.copy, name)}.json" for name in wanted}
-        for name, path in known.items():
-            if not path.exists():
-                print(f"which lines {name} reaches is recorded", file=sys.stderr)
-                ended = self._in_fork(lambda name=name, path=path: _record(self.copy, name, path), seconds=1200)
-                if ended != 0:
-                    raise RuntimeError(f"{name}: {self.output()}")
         covering = Covering()
-        for path in known.values():
-            for test, (seconds, reached) in json.loads(path.read_text()).items() if path.exists() else ():
+        for name in wanted:
+            path = cache / f"{_digest(self.copy, name)}.json"
+            known = self._known(path)
+            if known is None:
+                print(f"which lines {name} reaches is recorded", file=sys.stderr)
+                ended = self._in_fork(lambda name=name, path=path: _record(self.copy, name, path), seconds=300)
+                known = self._known(path)
+                if ended != 0 or known is None:
+                    raise RuntimeError(f"{name}: {self.output()}")
+            for test, (seconds, reached) in known.items():
                 covering.seconds[test] = seconds
+                total = sum(map(len, reached.values()))
                 for file, lines in reached.items():
+                    covering.shares[file][test] = len(lines) / total
                     for line in lines:
                         covering.lines[file][line].add(test)
         return covering
+
+    def _known(self, path: Path) -> dict[str, tuple[float, dict[str, list[int]]]] | None:
+        if not path.exists():
+            return None
+        recorded = json.loads(path.read_text())
+        current = all(_digest_of(self.copy / file) == digest for file, digest in recorded["files"].items())
+        return recorded["tests"] if current else None
 
     def is_killed(self, file: str, code: str, tests: list[str], seconds: float) -> bool:
         """Run tests on the copy with other code in one file; a test that fails or does not end kills it."""
@@ -252,7 +272,7 @@ def _record(copy: Path, name: str, path: Path) -> int:
     recorder = _Recorder(recorded)
     sys.dont_write_bytecode = False  # the tests' own, with their asserts rewritten: they are the same for every mutant
     recorded.start()
-    _pytest([name], recorder, f"--timeout={SECONDS_A_TEST}", "-k", "not spark")
+    _pytest([name], recorder, f"--timeout={SECONDS_A_TEST}", "-k", LONG)
     recorded.stop()
     data = recorded.get_data()
     reached: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
@@ -261,21 +281,26 @@ def _record(copy: Path, name: str, path: Path) -> int:
         for line, tests in data.contexts_by_lineno(file).items():
             for test in tests:
                 reached[test][short].append(line)
+    tests = {test: (used, reached[test]) for test, used in recorder.seconds.items()}
+    files = {file: _digest_of(copy / file) for _, lines in tests.values() for file in lines}
     temporary = path.with_suffix(".tmp")
-    temporary.write_text(json.dumps({test: [used, reached[test]] for test, used in recorder.seconds.items()}))
+    temporary.write_text(json.dumps({"files": files, "tests": tests}))
     temporary.rename(path)
     return 0
 
 
 def _digest(copy: Path, name: str) -> str:
-    """Return what changes when the package changes, or the test file, or what the tests share."""
-    test = copy / name
-    shared = [path for path in (copy / "tests").rglob("*.py") if not path.name.startswith("test_")]
-    of_test = [path for path in shared if path.parent in {test.parent, copy / "tests"}]
-    digest = hashlib.sha256(name.encode())
-    for path in sorted([*(copy / "bktools").rglob("*.py"), *of_test, test]):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:24]
+    """Return what changes when a file of tests changes, or what it shares with others."""
+    folder = (copy / name).parent
+    shared = [path for place in (copy / "tests", folder) for path in place.glob("*.py")]
+    own = [path for path in shared if not path.name.startswith("test_")]
+    return hashlib.sha256(
+        "".join([name, *(_digest_of(path) for path in sorted([*own, copy / name]))]).encode()
+    ).hexdigest()[:24]
+
+
+def _digest_of(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes() if path.exists() else b"").hexdigest()[:24]
 
 
 def _by_content() -> Any:
