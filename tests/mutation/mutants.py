@@ -57,8 +57,11 @@ SKIPPED_CALLS = m.Call(
         m.Name("cast"), m.Name("TypeVar"), m.Attribute(value=m.OneOf(m.Name("log"), m.Name("logger"), m.Name("LOG")))
     )
 )
+# `zip(strict=True)` states what holds already, as an assert does.
+STRICT = m.Arg(keyword=m.Name("strict"))
 SKIPPED_NODES = m.OneOf(
     SKIPPED_CALLS,
+    STRICT,
     m.Expr(value=m.OneOf(m.SimpleString(), m.ConcatenatedString())),
     m.If(test=m.Name("TYPE_CHECKING")),
     m.FunctionDef(name=m.Name("__repr__")),
@@ -206,10 +209,11 @@ class _Collector(cst.CSTVisitor):
 def _is_mistake(kind: str, node: cst.CSTNode, other: cst.CSTNode) -> bool:
     """Tell whether somebody could have made it: a call that lacks a positional argument fails wherever it is made."""
     if kind == "arg_removal" and isinstance(node, cst.Call) and isinstance(other, cst.Call):
-        if len(other.args) == len(node.args):
-            return True
-        gone = next(arg for arg in node.args if arg not in other.args)
-        return gone.keyword is not None or gone is node.args[-1]
+        changed = [arg for arg in node.args if arg not in other.args]
+        is_gone = len(other.args) < len(node.args)
+        return not m.matches(changed[0], STRICT) and (
+            not is_gone or changed[0].keyword is not None or changed[0] is node.args[-1]
+        )
     return True
 
 

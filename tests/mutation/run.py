@@ -33,7 +33,7 @@ ROOMS = {
 }
 
 
-def files_of(room: str, root: Path = ROOT) -> list[str]:
+def files_of(room: str, root: Path) -> list[str]:
     """Return the files of a room."""
     found: list[Path] = []
     for place in ROOMS[room]:
@@ -69,7 +69,7 @@ def check_control(workshop: Workshop, covering: Covering, mutants: list[Mutant])
     """Stop when tests fail without a mutation: everything would seem to be killed."""
     for file in sorted({mutant.file for mutant in mutants}):
         tests = covering.tests_of(file, ())[:20]
-        if workshop.is_killed(file, (workshop.root / file).read_text(encoding="utf-8"), tests, 300):
+        if workshop.is_killed(file, (workshop.copy / file).read_text(encoding="utf-8"), tests, 300):
             raise SystemExit(f"{file}: its tests fail without a mutation\n{workshop.output()}")
 
 
@@ -78,13 +78,13 @@ def survivors(
 ) -> Iterator[tuple[Mutant, Change, str]]:
     """Yield each mutant with its change and its end: killed, survived, equivalent, unreached."""
     for mutant in mutants:
-        change = change_of(workshop.root, mutant)
+        change = change_of(workshop.copy, mutant)
         if change is None:
             continue
         if (mutant.file, change.before, change.after) in known:
             yield mutant, change, "equivalent"
             continue
-        tests = covering.tests_of(mutant.file, lines_around(workshop.root, mutant))
+        tests = covering.tests_of(mutant.file, lines_around(workshop.copy, mutant))
         limit = 20 + 4 * sum(covering.seconds[test] for test in tests)
         if tests and workshop.is_killed(mutant.file, change.code, tests, limit):
             yield mutant, change, "killed"
@@ -107,8 +107,14 @@ def main(arguments: list[str] | None = None) -> float:
         workshop = Workshop(ROOT, Path(folder))
         covering = workshop.record(asked.tests)
         for room in asked.room or ROOMS:
-            files = [file for file in files_of(room) if not asked.file or any(part in file for part in asked.file)]
-            drawn = sampled((mutant for file in files for mutant in mutants_of(ROOT, file)), asked.sample, asked.seed)
+            files = [
+                file
+                for file in files_of(room, workshop.copy)
+                if not asked.file or any(part in file for part in asked.file)
+            ]
+            drawn = sampled(
+                (mutant for file in files for mutant in mutants_of(workshop.copy, file)), asked.sample, asked.seed
+            )
             begun, ends = time.monotonic(), []
             check_control(workshop, covering, drawn)
             for mutant, change, end in survivors(workshop, covering, drawn, known):

@@ -59,6 +59,7 @@ LONG = "not spark and not hundred_thousand"  # these are longer wherever they ru
 SECONDS_A_MUTANT = 12  # the tests that fit are run, those of the room before others
 MEMORY = 12 * 2**30
 OUTPUT = "output.txt"
+LEAST = 0.05  # the share of a file that a test seems not to reach
 
 LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "dist", "build", "month-end-*")
 
@@ -83,13 +84,16 @@ class Covering:
 
     def tests_of(self, file: str, lines: Iterable[int]) -> list[str]:
         """Return the tests that reach the lines, or for lines run at import the file; what tells most in a second first."""
-        of_file = self.lines.get(file, {})
-        found = set().union(*(of_file.get(line, ()) for line in lines)) or set().union(*of_file.values())
+        of_file, shares = self.lines.get(file, {}), self.shares.get(file, {})
         room = file.split("/")[1].removesuffix(".py")
-        shares = self.shares[file]
         own = (f"tests/{room}/", f"tests/test_{room}.py")
+        found = set().union(*(of_file.get(line, ()) for line in lines))
+        if not found:
+            found = set().union(*of_file.values()) | {test for test in self.seconds if test.startswith(own)}
         chosen, left = [], float(SECONDS_A_MUTANT)
-        for test in sorted(found, key=lambda test: (not test.startswith(own), self.seconds[test] / shares[test], test)):
+        for test in sorted(
+            found, key=lambda test: (not test.startswith(own), self.seconds[test] / shares.get(test, LEAST), test)
+        ):
             left -= self.seconds[test]
             if left < 0 and chosen:
                 break
