@@ -19,7 +19,9 @@ ASKED = {"external_id": "9990", "code": "0400", "name": "Bank", "tax_code_extern
 
 def listed(*accounts: dict) -> SimpleNamespace:
     """Accounts to create, as a reconciliation has them."""
-    return SimpleNamespace(actions=pd.DataFrame([{"company_id": COMPANY, "action": "create"} | one for one in accounts]))
+    return SimpleNamespace(
+        actions=pd.DataFrame([{"company_id": COMPANY, "action": "create"} | one for one in accounts])
+    )
 
 
 def answered(request: dict, **changes: object) -> str:
@@ -32,6 +34,16 @@ def answers(status: int, body: str | None = None, **changes: object):
 
     def answer(raw, connection, request):
         send(connection, status, answered(request, **changes) if body is None else body)
+
+    return answer
+
+
+def one_after_another(*given):
+    """Return an answer that is another one each time."""
+    turns = iter(given)
+
+    def answer(raw, connection, request):
+        next(turns)(raw, connection, request)
 
     return answer
 
@@ -89,8 +101,7 @@ def test_what_the_service_holds_is_remembered_not_what_was_asked(talking):
 
 def test_one_refusal_stops_no_other_account(talking):
     """A refused account is told, and the next one is created."""
-    turns = iter([answers(400, '{"message": "no"}'), answers(201)])
-    with talking(lambda *of: next(turns)(*of)) as (raw, service):
+    with talking(one_after_another(answers(400, '{"message": "no"}'), answers(201))) as (raw, service):
         made = bktools.create_accounts(listed(ASKED, ASKED | {"external_id": "9991"}), apply=True, service=service)
     assert made["outcome"].tolist() == ["REJECTED", "CREATED"]
     assert [request["externalId"] for request in raw.requests] == ["9990", "9991"]
@@ -98,9 +109,9 @@ def test_one_refusal_stops_no_other_account(talking):
 
 def test_a_refused_credential_stops_all(talking):
     """Where the next account would fare no better nothing more is sent, and a second run goes on from there."""
-    turns = iter([answers(201), answers(401, ""), answers(201), answers(201)])
+    answer = one_after_another(answers(201), answers(401, ""), answers(201), answers(201))
     accounts = listed(*(ASKED | {"external_id": name} for name in ("1", "2", "3")))
-    with talking(lambda *of: next(turns)(*of)) as (raw, service):
+    with talking(answer) as (raw, service):
         with pytest.raises(AuthenticationError):
             bktools.create_accounts(accounts, apply=True, service=service)
         assert len(raw.requests) == 2
