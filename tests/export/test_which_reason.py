@@ -206,3 +206,42 @@ def test_sums_that_could_overflow_are_refused(entries, amounts, fits):
     else:
         with pytest.raises(InputError, match=f"too large to be added exactly: the largest is {2**62}"):
             compose_export_jobs(entries(2, amount=amounts))
+
+
+NEAR = entry_id(3)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        NEAR[:-1],
+        f"{NEAR}0",
+        NEAR.replace("-", "_"),
+        NEAR[:8] + "0" + NEAR[9:],
+        NEAR[:23] + "0" + NEAR[24:],
+        "g" + NEAR[1:],
+        NEAR[:-1] + "G",
+        NEAR[:-1] + "é",
+        " " + NEAR[1:],
+        "-" + NEAR[1:],
+        "",
+        None,
+    ],
+)
+def test_what_is_nearly_a_uuid_is_none(entries, text):
+    """Every character of an entry's ID counts; entries beside it are as ready as without it."""
+    frame = entries(3)
+    frame["id"] = pd.array([entry_id(0), text, entry_id(2)], dtype="str")
+    plan = compose_export_jobs(frame)
+    assert plan.not_ready["reason"].to_list() == ["not_a_uuid"]
+    assert plan.entries["id"].to_list() == [entry_id(0), entry_id(2)]
+
+
+def test_ids_that_differ_in_one_digit_are_two_entries(entries):
+    """Wherever two IDs differ, in the first digit or the last, they are two entries."""
+    base = "11111111-1111-4111-8111-111111111111"
+    places = [place for place, letter in enumerate(base) if letter != "-"]
+    ids = [base[:place] + digit + base[place + 1 :] for place in places for digit in "2f"]
+    plan = compose_export_jobs(entries(len(ids), id=ids), max_entries=1000)
+    assert plan.not_ready.empty
+    assert plan.entries["id"].to_list() == sorted(ids)
