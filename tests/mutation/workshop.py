@@ -56,7 +56,7 @@ NOT_USED = (
 )
 SECONDS_A_TEST = 15  # a longer one is not used
 LONG = "not spark and not hundred_thousand"  # these are longer wherever they run
-SECONDS_A_MUTANT = 12  # the tests that fit are run, those of the room before others
+SECONDS_A_MUTANT = 30  # the tests that fit are run, those of the room before others
 MEMORY = 12 * 2**30
 OUTPUT = "output.txt"
 LEAST = 0.05  # the share of a file that a test seems not to reach

@@ -119,3 +119,18 @@ def test_a_refused_credential_stops_all(talking):
     assert again["outcome"].tolist() == ["CREATED"] * 3
     assert again["message"].str.contains("known already").tolist() == [True, False, False]
     assert [request["externalId"] for request in raw.requests] == ["1", "2", "2", "3"]
+
+
+def test_the_intent_is_known_before_the_request(talking):
+    """When the request arrives the journal says already that the account is being created, and nothing more of it."""
+    seen = []
+
+    def answer(raw, connection, request):
+        with bktools.connect(raw.base_url, token="t") as other:
+            seen.append(bktools.load_accounts(service=other)[["external_id", "state", "name"]])
+        send(connection, 201, answered(request))
+
+    with talking(answer) as (_, service):
+        bktools.create_accounts(listed(ASKED, ASKED | {"external_id": "9991"}), apply=True, service=service)
+    assert [frame["state"].tolist() for frame in seen] == [["SENDING", "SENDING"], ["CREATED", "SENDING"]]
+    assert [frame["name"].notna().tolist() for frame in seen] == [[False, False], [True, False]]
