@@ -22,7 +22,11 @@ from libcst.metadata import MetadataWrapper, PositionProvider
 from mutmut.mutation.mutators import mutation_operators
 
 NAME = re.compile(r"[A-Za-z_][\w.:-]*")
-SQL = re.compile(r"\b(SELECT|INSERT|UPDATE|DELETE|FROM|WHERE|JOIN|GROUP BY|ORDER BY|CASE WHEN|CHECK|PRAGMA)\b")
+SQL = re.compile(
+    r"\b(SELECT|INSERT|UPDATE|DELETE|FROM|WHERE|JOIN|GROUP BY|ORDER BY|CASE WHEN|CHECK|PRAGMA|AND|IS NULL|IS NOT)\b"
+    r"|\bNOT [a-z]|^.[a-z_.]+ ([<>=]|<>|<=|>=) \S+.$"
+)
+BRACES = re.compile(r"\{[^{}]+\}")
 SQL_SWAPS = [
     (re.compile(pattern), other)
     for pattern, other in [
@@ -104,6 +108,15 @@ def _sql(node: cst.SimpleString | cst.FormattedStringText) -> Iterator[cst.CSTNo
                 yield node.with_changes(value=text)
 
 
+def _swapped_in_template(node: cst.SimpleString) -> Iterator[cst.CSTNode]:
+    """Two values of a message change places that are filled in later."""
+    for one, other in pairwise(BRACES.finditer(node.value)):
+        if one[0] != other[0]:
+            between = node.value[one.end() : other.start()]
+            text = node.value[: one.start()] + other[0] + between + one[0] + node.value[other.end() :]
+            yield node.with_changes(value=text)
+
+
 def _swapped(node: cst.Call) -> Iterator[cst.CSTNode]:
     """Two arguments of one kind change places; so do the values of two keywords."""
     for place, (one, other) in enumerate(pairwise(node.args)):
@@ -170,6 +183,7 @@ def _unfiltered(node: cst.CompFor) -> Iterator[cst.CSTNode]:
 OWN: list[tuple[Any, Callable[[Any], Iterable[cst.CSTNode]]]] = [
     (cst.SimpleString, _names),
     (cst.SimpleString | cst.FormattedStringText, _sql),
+    (cst.SimpleString, _swapped_in_template),
     (cst.Call, _swapped),
     (cst.Dict, _swapped_values),
     (cst.FormattedString, _swapped_in_text),
