@@ -59,6 +59,7 @@ LONG = "not spark and not hundred_thousand"  # these are longer wherever they ru
 SECONDS_A_MUTANT = 30  # the tests that fit are run, those of the room before others
 MEMORY = 12 * 2**30
 OUTPUT = "output.txt"
+OF_ALL = "setup"
 LEAST = 0.05  # the share of a file that a test seems not to reach
 
 LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "dist", "build", "month-end-*")
@@ -258,13 +259,21 @@ class _Recorder:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
-        self._recorded.switch_context(item.nodeid)
         begun = time.perf_counter()
         self.seconds[item.nodeid] = 0.0
         result = yield
         if item.nodeid in self.seconds:
             self.seconds[item.nodeid] = time.perf_counter() - begun
         return result
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        # What is made for several tests is made in the first one's setup, and each of them looks at it.
+        self._recorded.switch_context(OF_ALL)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> None:
+        self._recorded.switch_context(item.nodeid)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if not report.passed:
@@ -285,7 +294,11 @@ def _record(copy: Path, name: str, path: Path) -> int:
         for line, tests in data.contexts_by_lineno(file).items():
             for test in tests:
                 reached[test][short].append(line)
-    tests = {test: (used, reached[test]) for test, used in recorder.seconds.items()}
+    files_reached = {file for of_test in reached.values() for file in of_test}
+    tests: dict[str, tuple[float, dict[str, list[int]]]] = {}
+    for test, used in recorder.seconds.items():
+        lines = {file: sorted({*reached[test][file], *reached[OF_ALL][file]}) for file in files_reached}
+        tests[test] = used, {file: found for file, found in lines.items() if found}
     files = {file: _digest_of(copy / file) for _, lines in tests.values() for file in lines}
     temporary = path.with_suffix(".tmp")
     temporary.write_text(json.dumps({"files": files, "tests": tests}))
