@@ -267,7 +267,7 @@ class _Recorder:
         return result
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+    def pytest_runtest_setup(self) -> None:
         # What is made for several tests is made in the first one's setup, and each of them looks at it.
         self._recorded.switch_context(OF_ALL)
 
