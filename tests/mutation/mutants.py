@@ -66,6 +66,14 @@ STRICT = m.Arg(keyword=m.Name("strict"))
 SKIPPED_NODES = m.OneOf(
     SKIPPED_CALLS,
     STRICT,
+    # How a plot looks.
+    m.Expr(
+        value=m.Call(
+            func=m.Attribute(
+                value=m.OneOf(m.Name("ax"), m.Name("figure"), m.Attribute(value=m.Name("ax")), m.Subscript())
+            )
+        )
+    ),
     m.Expr(value=m.OneOf(m.SimpleString(), m.ConcatenatedString())),
     m.If(test=m.Name("TYPE_CHECKING")),
     m.FunctionDef(name=m.Name("__repr__")),

@@ -1,0 +1,28 @@
+"""The first line that a reconciliation shows: every count is of what it says."""
+
+from __future__ import annotations
+
+import reconcile_world as world
+
+from bktools.frames import schema
+from bktools.reconcile import reconcile_accounts
+
+
+def test_the_headline_counts_findings_accounts_and_categories():
+    """Findings by severity, accounts by what is to be done with them, and categories that are covered of all."""
+    rows = world.plain()
+    more = [rows["chart"][0] | {"external_id": f"07{number}", "code": f"07{number}"} for number in range(3)]
+    rows["chart"] += more
+    rows["accounts"][0]["name"] = "Other"
+    rows["categories"].append(rows["categories"][0] | {"id": "c-9", "name": "Third", "account_id": None})
+    result = reconcile_accounts(**{noun: schema.to_pandas(table) for noun, table in world.tables(rows).items()})
+    assert repr(result).splitlines()[0] == (
+        "Reconciliation: 5 findings (1 error, 4 warning, 0 info); "
+        "accounts: 3 create, 1 with nothing to do, 1 update; 2 of 3 categories covered"
+    )
+    del rows["chart"][2:]
+    rows["accounts"][0]["name"] = rows["chart"][0]["name"]
+    one = reconcile_accounts(**{noun: schema.to_pandas(table) for noun, table in world.tables(rows).items()})
+    assert repr(one).startswith(
+        "Reconciliation: 1 finding (1 error, 0 warning, 0 info); accounts: 2 with nothing to do;"
+    )
