@@ -26,3 +26,19 @@ def test_the_headline_counts_findings_accounts_and_categories():
     assert repr(one).startswith(
         "Reconciliation: 1 finding (1 error, 0 warning, 0 info); accounts: 2 with nothing to do;"
     )
+
+
+def test_each_severity_has_its_mark():
+    """What is an error, a warning or good to know is told apart at a glance, and counted with its check."""
+    rows = world.plain()
+    rows["chart"][0]["name"] = None
+    rows["accounts"][1]["name"] = "Other"
+    rows["categories"][0]["archived"] = True
+    result = reconcile_accounts(**{noun: schema.to_pandas(table) for noun, table in world.tables(rows).items()})
+    lines = repr(result).splitlines()
+    for severity, mark in {"error": "✖", "warning": "▲", "info": "●"}.items():
+        counts = result.findings.loc[result.findings["severity"] == severity, "check"].value_counts()
+        assert len(counts)
+        assert f"{mark} {severity}" in result._repr_html_()
+        for check, count in counts.items():
+            assert any(line.split()[:3] == [severity, str(count), f"{check}:"] for line in lines)
