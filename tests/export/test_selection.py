@@ -151,3 +151,10 @@ def test_what_only_looks_like_a_mask_is_none(entries, values):
     """Numbers and words are no mask: they are IDs, and name no entry."""
     with pytest.raises(InputError, match="names entries that are not there"):
         compose_export_jobs(entries(3), selection=values)
+
+
+@pytest.mark.parametrize("gap", [None, np.nan, pd.NA])
+def test_a_list_of_flags_with_a_gap_is_a_mask(entries, gap):
+    """A gap among flags is told as a gap, not as an entry that is not there."""
+    with pytest.raises(InputError, match="a mask with empty values: fill them with True or False"):
+        compose_export_jobs(entries(3), selection=[True, gap, False])

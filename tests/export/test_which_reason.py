@@ -245,3 +245,17 @@ def test_ids_that_differ_in_one_digit_are_two_entries(entries):
     plan = compose_export_jobs(entries(len(ids), id=ids), max_entries=1000)
     assert plan.not_ready.empty
     assert plan.entries["id"].to_list() == sorted(ids)
+
+
+def test_many_companies_over_many_days_stay_apart(entries):
+    """More groups of company and day than two bytes count: each batch is of one company, its entries by date."""
+    companies = [f"00000000-0000-4000-8000-{number:012}" for number in range(300)]
+    days = pd.date_range("2025-11-01", periods=365)
+    frame = entries(
+        900, company_id=[companies[at % 300] for at in range(900)], date=[days[at * 7 % 365] for at in range(900)]
+    )
+    plan = compose_export_jobs(frame)
+    assert plan.batches["company_id"].to_list() == companies
+    assert plan.batches["entries"].to_list() == [3] * 300
+    in_order = frame.sort_values(["company_id", "date", "id"])
+    assert plan.entries["id"].to_list() == in_order["id"].to_list()
