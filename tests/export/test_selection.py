@@ -158,3 +158,17 @@ def test_a_list_of_flags_with_a_gap_is_a_mask(entries, gap):
     """A gap among flags is told as a gap, not as an entry that is not there."""
     with pytest.raises(InputError, match="a mask with empty values: fill them with True or False"):
         compose_export_jobs(entries(3), selection=[True, gap, False])
+
+
+def test_ids_that_are_no_text_are_refused(entries):
+    """A column of IDs that cannot be text is named with its frame and what it holds."""
+    table = pa.Table.from_pandas(entries(2), preserve_index=False)
+    table = table.append_column("category_id", pa.array([b"\xff", b"\xfe"], pa.binary_view()))
+    with pytest.raises(InputError, match="category_id of the entries holds large_binary, it must be text: convert it first"):
+        compose_export_jobs(table)
+
+
+def test_a_file_that_is_not_there_is_named(entries):
+    """The line says which selection, then why it cannot be read."""
+    with pytest.raises(InputError, match=r"^the selection nowhere\.csv cannot be read: No such file or directory$"):
+        compose_export_jobs(entries(2), selection="nowhere.csv")
