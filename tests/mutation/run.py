@@ -30,8 +30,6 @@ ROOMS = {
     "reconcile": ["bktools/reconcile"],
     "store": ["bktools/store"],
     "tables": ["bktools/tables"],
-    "month-end": ["bktools/cli/month_end.py", "bktools/reports/month_end.py"],
-    "picker": ["bktools/widgets"],
 }
 
 # Not scored: Spark alone runs it, and a mutant would cost the start of a Java machine each time.

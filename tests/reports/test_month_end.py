@@ -100,6 +100,18 @@ def test_every_count_is_of_its_own_table(folder: Path, close: Close):
     assert manifest["applied"] is True
 
 
+def test_real_books_are_not_called_a_sandbox(close: Close, tmp_path: Path):
+    """A close of another environment has its name, on the workbook and wherever it is shown."""
+    real = replace(close, environment="production")
+    facts = dict(
+        CalamineWorkbook.from_path(write_month_end(real, tmp_path / "real") / WORKBOOK)
+        .get_sheet_by_name("close")
+        .to_python()
+    )
+    assert facts["environment"] == "production"
+    assert "sandbox" not in repr(real)
+
+
 def test_totals_are_exact_and_by_currency(folder: Path, close: Close):
     """One line a currency, the sum of the exported entries to the cent."""
     expected: dict[str, Decimal] = {}

@@ -97,6 +97,14 @@ def test_entries_without_a_currency_are_counted(entries: pd.DataFrame):
     assert repr(picker) == "EntryPicker: 4 of 4 entries selected: EUR 1.10 (2) · without currency 6.60 (2)"
 
 
+def test_text_of_an_entry_is_no_markup(entries: pd.DataFrame):
+    """What somebody wrote into a description reaches the page as text, not as markup that the browser runs."""
+    wrong = entries.head(1).assign(description="<script>alert(1)</script>")
+    sent = str(bktools.pick_entries(wrong)._grid.get_state()["_dt_args"])
+    assert "&lt;script&gt;alert(1)" in sent
+    assert "<script" not in sent
+
+
 def test_names_of_categories(entries: pd.DataFrame, service: bktools.Service):
     """With categories their names are shown in place of their IDs."""
     shown = room._shown(entries, bktools.load_categories(service=service))
