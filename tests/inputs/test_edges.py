@@ -31,7 +31,7 @@ def test_tiny_numbers_of_a_workbook_have_no_exponent(tmp_path):
 
 def test_excel_s_line_of_the_delimiter_heads_nothing(write):
     """Below `sep=;` the headings are looked for, also where none of them is known."""
-    with pytest.raises(InputError, match="no column is the code; found: 'Farbe', 'Ton'"):
+    with pytest.raises(InputError, match="no column found for 'code'; found: 'Farbe', 'Ton'"):
         read_chart_of_accounts(write("sep=;\nFarbe;Ton\nrot;laut\n"))
 
 
@@ -62,7 +62,7 @@ def test_code_and_name_of_accounts_are_not_mixed_up(write):
 
 def test_the_first_nul_byte_is_named(write):
     """Of several NUL bytes the first one's line is told."""
-    with pytest.raises(InputError, match="line 2: a NUL byte stands in the text"):
+    with pytest.raises(InputError, match="line 2: the text has a NUL byte"):
         read_chart_of_accounts(write("Konto;Name\n1;a\0\n2;b\n3;c\0\n"))
 
 

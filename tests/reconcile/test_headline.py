@@ -18,14 +18,12 @@ def test_the_headline_counts_findings_accounts_and_categories():
     result = reconcile_accounts(**{noun: schema.to_pandas(table) for noun, table in world.tables(rows).items()})
     assert repr(result).splitlines()[0] == (
         "Reconciliation: 5 findings (1 error, 4 warning, 0 info); "
-        "accounts: 3 create, 1 with nothing to do, 1 update; 2 of 3 categories covered"
+        "accounts: 3 create, 1 unchanged, 1 update; 2 of 3 categories covered"
     )
     del rows["chart"][2:]
     rows["accounts"][0]["name"] = rows["chart"][0]["name"]
     one = reconcile_accounts(**{noun: schema.to_pandas(table) for noun, table in world.tables(rows).items()})
-    assert repr(one).startswith(
-        "Reconciliation: 1 finding (1 error, 0 warning, 0 info); accounts: 2 with nothing to do;"
-    )
+    assert repr(one).startswith("Reconciliation: 1 finding (1 error, 0 warning, 0 info); accounts: 2 unchanged;")
 
 
 def test_each_severity_has_its_mark():
