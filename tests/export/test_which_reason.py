@@ -259,3 +259,10 @@ def test_many_companies_over_many_days_stay_apart(entries):
     assert plan.batches["entries"].to_list() == [3] * 300
     in_order = frame.sort_values(["company_id", "date", "id"])
     assert plan.entries["id"].to_list() == in_order["id"].to_list()
+
+
+def test_the_line_told_is_that_of_the_file(entries):
+    """Entries that know their line in the file are told by it, others by their row as a file with headings has it."""
+    frame = entries(3, approved=[True, False, False])
+    assert compose_export_jobs(frame).not_ready["line"].to_list() == [3, 4]
+    assert compose_export_jobs(frame.assign(line=[4, 9, 17])).not_ready["line"].to_list() == [9, 17]
