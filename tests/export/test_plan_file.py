@@ -129,7 +129,7 @@ def test_what_is_no_file_of_a_plan(tmp_path):
     (tmp_path / "notes.plan").write_text(f"company {COMPANY}")
     with pytest.raises(PlanError, match="is no plan, or is damaged"):
         read_plan(tmp_path / "notes.plan")
-    with pytest.raises(PlanError, match="cannot be read"):
+    with pytest.raises(PlanError, match=f"the plan {tmp_path} cannot be read: Is a directory"):
         read_plan(tmp_path)
 
 

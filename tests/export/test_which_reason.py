@@ -262,7 +262,31 @@ def test_many_companies_over_many_days_stay_apart(entries):
 
 
 def test_the_line_told_is_that_of_the_file(entries):
-    """Entries that know their line in the file are told by it, others by their row as a file with headings has it."""
+    """Entries that know their line in the file are told by it, others by the number of their row."""
     frame = entries(3, approved=[True, False, False])
-    assert compose_export_jobs(frame).not_ready["line"].to_list() == [3, 4]
+    assert compose_export_jobs(frame).not_ready["line"].to_list() == [2, 3]
     assert compose_export_jobs(frame.assign(line=[4, 9, 17])).not_ready["line"].to_list() == [9, 17]
+
+
+@pytest.mark.parametrize("lines", [None, [4, 9, 17]])
+def test_lines_that_differ_in_their_number_alone_are_the_same(entries, lines):
+    """The same entry on two lines of a file is a duplicate, though each line has a number of its own."""
+    frame = pd.concat([entries(2), entries(1)], ignore_index=True)
+    plan = compose_export_jobs(frame if lines is None else frame.assign(line=lines))
+    assert plan.not_ready[["reason", "line"]].to_numpy().tolist() == [["duplicate", 17 if lines else 3]]
+
+
+def test_a_plan_names_the_journal_of_its_history(entries):
+    """The journal that the history is of is the one that the plan is for; without history there is none."""
+    history = pd.DataFrame({"entry_id": [], "state": []}, dtype="str")
+    assert compose_export_jobs(entries(1), history=history).journal == ""
+    history.attrs["bktools"] = {"journal": "a-journal"}
+    assert compose_export_jobs(entries(1), history=history).journal == "a-journal"
+    assert compose_export_jobs(entries(1)).journal == ""
+
+
+def test_the_largest_sum_itself_is_refused(entries):
+    """Seven times a seventh of the largest whole number is as large as there is room for: refused, not trusted."""
+    with pytest.raises(InputError, match="too large to be added exactly"):
+        compose_export_jobs(entries(7, amount=[(2**63 - 1) // 7] * 7))
+    assert compose_export_jobs(entries(7, amount=[(2**63 - 1) // 7 - 1] * 7)).totals["entries"].to_list() == [7]
