@@ -338,3 +338,79 @@ def test_company_must_be_a_uuid():
     service = bktools.connect(URL, token="t", company="acme")
     with pytest.raises(ArgumentError, match=r"company \(configured\) must be a UUID"):
         bktools.load_categories(service=service)
+
+
+CONNECTION = [
+    *("base_url", "token", "api_key", "api_key_everywhere", "credential_name"),
+    *("balance_url", "balance_token", "company"),
+]
+
+
+@pytest.mark.parametrize("name", CONNECTION)
+def test_every_setting_of_a_connection_stands_in_a_table(name, tmp_path):
+    """Above the tables it would be of no environment, or of each: the file and the setting are named."""
+    path = tmp_path / "config.toml"
+    path.write_text(f'{name} = "https://books.example"\n[production]\nbase_url = "https://books.example"\n')
+    with pytest.raises(ConfigurationError) as caught:
+        load_settings("production", config_file=path, env={})
+    assert str(caught.value).startswith(f"{path} has '{name}' above its tables")
+
+
+def test_a_misspelt_name_above_the_tables_is_refused(tmp_path):
+    """It is named with the file, whatever environment is asked for."""
+    path = tmp_path / "config.toml"
+    path.write_text('requests_per_hour = 100\n[production]\nbase_url = "https://books.example"\n')
+    with pytest.raises(
+        ConfigurationError, match=r"config\.toml has no setting 'requests_per_hour'; there are environment"
+    ):
+        load_settings("production", config_file=path, env={})
+
+
+@pytest.mark.parametrize(
+    ("word", "flag"),
+    [
+        ("true", True),
+        ("1", True),
+        ("yes", True),
+        ("YES", True),
+        ("false", False),
+        ("0", False),
+        ("no", False),
+        (" No ", False),
+    ],
+)
+def test_words_for_a_flag(word, flag):
+    """Each word that a variable may say has its meaning, in any case."""
+    assert load_settings(URL, api_key_everywhere=word).api_key_everywhere is flag
+
+
+@pytest.mark.parametrize(
+    "address",
+    [f"{URL}?key=1", f"{URL}#part", "https://user@books.example", "https://:pass@books.example", f"{URL}?key=1#part"],
+)
+def test_an_address_alone(address):
+    """A user, a password, a query or a fragment is no part of the address, each by itself."""
+    with pytest.raises(ConfigurationError, match="must be an address without user name, query or fragment"):
+        load_settings(address)
+
+
+def test_a_wrong_number_is_named_then_shown():
+    """The setting and its source come first, what was given last."""
+    with pytest.raises(ConfigurationError) as caught:
+        load_settings(URL, env={"BKTOOLS_REQUESTS_PER_MINUTE": "many", "BKTOOLS_BASE_URL": URL})
+    assert str(caught.value) == (
+        "requests_per_minute (BKTOOLS_REQUESTS_PER_MINUTE) must be a whole number, 0 for no limit, got 'many'"
+    )
+
+
+def test_what_is_not_configured_has_a_default():
+    """Folders are three, of the user, and apart; the rate has a limit, but not in the sandbox; each says so."""
+    settings = load_settings(URL, env={})
+    folders = {settings.cache_dir, settings.data_dir, settings.marks_dir}
+    assert len(folders) == 3
+    assert all(folder.is_absolute() and "bktools" in folder.name for folder in folders)
+    assert not settings.marks_dir.is_relative_to(settings.data_dir)
+    assert (settings.requests_per_minute, load_settings("sandbox", env={}).requests_per_minute) == (500, 0)
+    for name in ("cache_dir", "data_dir", "marks_dir", "requests_per_minute"):
+        assert settings.sources[name] == "default"
+    assert (settings.sources["token"], settings.sources["environment"]) == ("not set", "argument")

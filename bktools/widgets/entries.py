@@ -218,7 +218,7 @@ def _said(totals: pd.DataFrame, of: int) -> str:
     if not count:
         return f"none of {of:,} entries selected: click rows to select them"
     sums = [
-        f"{row['currency']} {row['amount']:,} ({row['entries']:,})"
+        f"{'without currency' if pd.isna(row['currency']) else row['currency']} {row['amount']:,} ({row['entries']:,})"
         for row in totals.to_dict("records")
         if not pd.isna(row["amount"])
     ]

@@ -114,3 +114,63 @@ def test_masks_that_select_nothing_that_is_known_are_refused(entries):
     for mask in ([True, False], pd.Series([True, False]), np.array([True, False])):
         with pytest.raises(InputError, match="a mask does not select from a LazyFrame"):
             compose_export_jobs(pl.from_pandas(entries(2)).lazy(), selection=mask)
+
+
+@pytest.mark.parametrize(
+    ("missing", "told"),
+    [
+        ([7], ["7"]),
+        ([9, 7, 8], ["7", "8", "9"]),
+        ([9, 7, 8, 10], ["7", "8", "9", " and 1 more"]),
+        ([11, 9, 7, 8, 10], ["7", "8", "9", " and 2 more"]),
+    ],
+)
+def test_the_first_three_missing_ids_are_named(entries, missing, told):
+    """IDs that are not among the entries are named in their order, three at most, and the rest counted."""
+    expected = ", ".join(entry_id(int(one)) for one in told if one.isdigit())
+    expected += "".join(one for one in told if not one.isdigit())
+    with pytest.raises(InputError) as caught:
+        compose_export_jobs(entries(3), selection=[entry_id(number) for number in [1, *missing]])
+    assert str(caught.value).endswith(f"names entries that are not there: {expected}")
+
+
+@pytest.mark.parametrize("empty", [None, "", " "])
+def test_an_empty_id_selects_nothing(entries, empty):
+    """A gap in a column of IDs is not passed over: something was meant there."""
+    with pytest.raises(InputError, match="names entries that are not there"):
+        compose_export_jobs(entries(3), selection=pd.DataFrame({"id": [entry_id(0), empty]}))
+
+
+def test_spaces_around_an_id_are_none_of_it(entries):
+    """An ID that was copied with its spaces selects its entry."""
+    assert compose_export_jobs(entries(3), selection=[f" {entry_id(1)}\t"]).entries["id"].to_list() == [entry_id(1)]
+
+
+@pytest.mark.parametrize("values", [[1, 0, 1], ["True", "False", "True"], [True, False, 1.0]])
+def test_what_only_looks_like_a_mask_is_none(entries, values):
+    """Numbers and words are no mask: they are IDs, and name no entry."""
+    with pytest.raises(InputError, match="names entries that are not there"):
+        compose_export_jobs(entries(3), selection=values)
+
+
+@pytest.mark.parametrize("gap", [None, np.nan, pd.NA])
+def test_a_list_of_flags_with_a_gap_is_a_mask(entries, gap):
+    """A gap among flags is told as a gap, not as an entry that is not there."""
+    with pytest.raises(InputError, match="a mask with empty values: fill them with True or False"):
+        compose_export_jobs(entries(3), selection=[True, gap, False])
+
+
+def test_ids_that_are_no_text_are_refused(entries):
+    """A column of IDs that cannot be text is named with its frame and what it holds."""
+    table = pa.Table.from_pandas(entries(2), preserve_index=False)
+    table = table.append_column("category_id", pa.array([b"\xff", b"\xfe"], pa.binary_view()))
+    with pytest.raises(
+        InputError, match="category_id of the entries holds large_binary, it must be text: convert it first"
+    ):
+        compose_export_jobs(table)
+
+
+def test_a_file_that_is_not_there_is_named(entries):
+    """The line says which selection, then why it cannot be read."""
+    with pytest.raises(InputError, match=r"^the selection nowhere\.csv cannot be read: No such file or directory$"):
+        compose_export_jobs(entries(2), selection="nowhere.csv")

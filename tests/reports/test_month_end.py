@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -58,6 +59,57 @@ def test_the_manifest_says_what_was_done(folder: Path, close: Close):
     assert counts["entries"] == counts["entries_ready"] + sum(counts["entries_not_ready"].values()) == 320
     assert counts["export_jobs"] == {"ACCEPTED": len(close.plan.batches)}
     assert manifest["sources"]["entries"]["source"].endswith("accounting_entries.csv")
+
+
+def test_counts_before_and_after_are_not_mixed_up(folder: Path, close: Close):
+    """Findings by check before accounts were created and after, each counted from its own reconciliation."""
+    counts = _manifest(folder)["counts"]
+    expected = {
+        name: dict(Counter(found.findings["check"]))
+        for name, found in (("findings_before", close.before), ("findings_after", close.after))
+    }
+    assert expected["findings_before"] != expected["findings_after"]
+    assert {name: counts[name] for name in expected} == expected
+    with (folder / "reconciliation.csv").open(encoding="utf-8-sig", newline="") as file:
+        assert Counter(row["check"] for row in csv.DictReader(file)) == expected["findings_after"]
+
+
+def test_every_count_is_of_its_own_table(folder: Path, close: Close):
+    """No count of the manifest is another table's, and each source is named by its own table."""
+    manifest = _manifest(folder)
+    tables = {
+        "categories": close.categories,
+        "employees": close.employees,
+        "chart_accounts": close.chart,
+        "entries": close.entries,
+        "entries_ready": close.plan.entries,
+        "batches": close.plan.batches,
+    }
+    assert len({len(table) for table in tables.values()}) == len(tables), "counts that are alike could be swapped"
+    assert {name: manifest["counts"][name] for name in tables} == {name: len(table) for name, table in tables.items()}
+    assert manifest["counts"]["accounts"] == dict(Counter(close.accounts["outcome"]))
+    assert manifest["counts"]["entries_not_ready"] == dict(Counter(close.plan.not_ready["reason"]))
+    for name in ("chart", "entries"):
+        told = getattr(close, name).attrs["bktools"]
+        assert manifest["sources"][name]["source"] == told["source"]
+        assert manifest["sources"][name]["sha256"] == hashlib.sha256(Path(told["source"]).read_bytes()).hexdigest()
+    for name in ("categories", "employees"):
+        assert manifest["sources"][name]["rows"] == len(getattr(close, name))
+    assert manifest["company_id"] == close.company
+    assert manifest["plan_id"] == close.plan.plan_id
+    assert manifest["applied"] is True
+
+
+def test_real_books_are_not_called_a_sandbox(close: Close, tmp_path: Path):
+    """A close of another environment has its name, on the workbook and wherever it is shown."""
+    real = replace(close, environment="production")
+    facts = dict(
+        CalamineWorkbook.from_path(write_month_end(real, tmp_path / "real") / WORKBOOK)
+        .get_sheet_by_name("close")
+        .to_python()
+    )
+    assert facts["environment"] == "production"
+    assert "sandbox" not in repr(real)
 
 
 def test_totals_are_exact_and_by_currency(folder: Path, close: Close):

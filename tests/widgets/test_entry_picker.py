@@ -81,6 +81,30 @@ def test_entries_without_amounts(entries: pd.DataFrame):
     assert repr(picker) == "EntryPicker: 1 of 320 entries selected"
 
 
+def test_entries_without_a_currency_are_counted(entries: pd.DataFrame):
+    """An entry that lacks its currency or its amount is in the count, and the amounts of the others stay exact."""
+    awkward = entries.head(4).copy()
+    awkward["currency"] = pd.array(["EUR", None, "EUR", None], dtype="str")
+    awkward["amount"] = pd.array(
+        [Decimal("1.10"), Decimal("2.20"), None, Decimal("4.40")], dtype=entries["amount"].dtype
+    )
+    picker = bktools.pick_entries(awkward, selection=[True] * 4)
+    totals = {
+        None if pd.isna(row["currency"]) else row["currency"]: (row["entries"], row["amount"])
+        for row in picker.totals.to_dict("records")
+    }
+    assert totals == {"EUR": (2, Decimal("1.10")), None: (2, Decimal("6.60"))}
+    assert repr(picker) == "EntryPicker: 4 of 4 entries selected: EUR 1.10 (2) · without currency 6.60 (2)"
+
+
+def test_text_of_an_entry_is_no_markup(entries: pd.DataFrame):
+    """What somebody wrote into a description reaches the page as text, not as markup that the browser runs."""
+    wrong = entries.head(1).assign(description="<script>alert(1)</script>")
+    sent = str(bktools.pick_entries(wrong)._grid.get_state()["_dt_args"])
+    assert "&lt;script&gt;alert(1)" in sent
+    assert "<script" not in sent
+
+
 def test_names_of_categories(entries: pd.DataFrame, service: bktools.Service):
     """With categories their names are shown in place of their IDs."""
     shown = room._shown(entries, bktools.load_categories(service=service))

@@ -1,0 +1,151 @@
+"""A plan as a file: what was written is what is read, and anything else is refused."""
+
+from __future__ import annotations
+
+import json
+import stat
+import zipfile
+from decimal import Decimal
+
+import pandas as pd
+import pytest
+from hand_made import COMPANY
+
+from bktools import compose_export_jobs
+from bktools.errors import PlanError, StorageError
+from bktools.export.plan_file import read_plan, write_plan
+
+OTHER = "00000000-0000-4000-8000-00000000000f"
+
+
+@pytest.fixture
+def plan(entries):
+    """A plan with everything in it: options, batches, amounts, entries that are not ready."""
+    frame = entries(
+        7, approved=[True] * 6 + [False], amount=[Decimal("1.10")] * 7, description=["a", "b", None, "=1", "é", "", "g"]
+    )
+    history = pd.DataFrame({"entry_id": [], "state": []}, dtype="str")
+    return compose_export_jobs(
+        frame,
+        history=history,
+        max_entries=4,
+        employee_id=OTHER,
+        is_interactive=False,
+        vendor_based_bookkeeping=True,
+    )
+
+
+def test_what_is_read_is_what_was_written(plan, tmp_path):
+    """Batches, entries, totals, options, and who made it for which service come back, in a file for the owner alone."""
+    path = write_plan(plan, tmp_path / "october.plan", made_for="https://books.example", made_by="Ada")
+    read = read_plan(path)
+    assert (read.made_for, read.made_by) == ("https://books.example", "Ada")
+    age = pd.Timestamp.now(tz="UTC") - pd.Timestamp(read.made_at)
+    assert pd.Timedelta(0) <= age + pd.Timedelta(seconds=1) < pd.Timedelta(minutes=2)
+    for name in ("batches", "entries", "not_ready", "totals"):
+        pd.testing.assert_frame_equal(getattr(read.plan, name), getattr(plan, name))
+    assert (read.plan.options, read.plan.unchecked, read.plan.plan_id) == (plan.options, plan.unchecked, plan.plan_id)
+    assert (read.plan.provenance, read.plan.journal) == (plan.provenance, plan.journal)
+    for batch in plan.batches["batch_id"]:
+        assert read.plan.body(batch) == plan.body(batch)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_where_entries_came_from_is_kept(entries, tmp_path):
+    """Where the entries came from and who composed the plan are kept in letters of any language."""
+    frame = entries(1)
+    frame.attrs["bktools"] = {"source": "Büro.csv"}
+    path = write_plan(compose_export_jobs(frame), tmp_path / "october.plan", made_for="x", made_by="Zoë")
+    read = read_plan(path)
+    assert (read.plan.provenance["source"], read.made_by) == ("Büro.csv", "Zoë")
+
+
+def test_a_file_that_is_there_is_kept(plan, tmp_path):
+    """A plan is written beside what is there, never over it."""
+    path = tmp_path / "october.plan"
+    path.write_bytes(b"another plan")
+    with pytest.raises(StorageError, match="exists already: give another file, or remove it first"):
+        write_plan(plan, path, made_for="x", made_by="y")
+    assert path.read_bytes() == b"another plan"
+    assert [one.name for one in tmp_path.iterdir()] == ["october.plan"]
+
+
+def rewritten(path, change):
+    """Write the members of a plan file anew, as a function changes them."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    change(members)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+
+
+def head(**values):
+    """Return a change of what the head says."""
+
+    def change(members):
+        members["plan.json"] = json.dumps(json.loads(members["plan.json"]) | values).encode()
+
+    return change
+
+
+def without(name):
+    return lambda members: members.pop(name)
+
+
+def swapped(members):
+    members["entries.parquet"], members["not_ready.parquet"] = members["not_ready.parquet"], members["entries.parquet"]
+
+
+CHANGES = {
+    "another version": (head(version=1), "another version of bktools"),
+    "another service": (head(made_for="https://elsewhere.example"), "plan.json in the plan"),
+    "another person": (head(made_by="Eve"), "plan.json in the plan"),
+    "another journal": (head(journal="j"), "plan.json in the plan"),
+    "other options": (head(options={"employee_id": None}), "plan.json in the plan"),
+    "nothing said to be unchecked": (head(unchecked=[]), "plan.json in the plan"),
+    "no digest": (head(digest=None), "plan.json in the plan"),
+    "a list": (lambda members: members.update({"plan.json": b"[]"}), "another version of bktools"),
+    "no batches": (without("batches.parquet"), "is no plan, or is damaged"),
+    "no head": (without("plan.json"), "is no plan, or is damaged"),
+    "tables swapped": (swapped, "entries.parquet in the plan|batches.parquet in the plan"),
+}
+
+
+@pytest.mark.parametrize("case", CHANGES)
+def test_a_file_that_was_changed_is_refused(plan, tmp_path, case):
+    """Whatever was changed in the file is noticed, and named with the way out."""
+    change, said = CHANGES[case]
+    path = write_plan(plan, tmp_path / "october.plan", made_for="https://books.example", made_by="Ada")
+    rewritten(path, change)
+    with pytest.raises(PlanError, match=f"({said}).*compose it again"):
+        read_plan(path)
+
+
+def test_what_is_no_file_of_a_plan(tmp_path):
+    """A missing file says how one is made; something else is refused in one line."""
+    with pytest.raises(PlanError, match=r"there is no plan .*: bktools export compose writes one"):
+        read_plan(tmp_path / "none.plan")
+    (tmp_path / "notes.plan").write_text(f"company {COMPANY}")
+    with pytest.raises(PlanError, match="is no plan, or is damaged"):
+        read_plan(tmp_path / "notes.plan")
+    with pytest.raises(PlanError, match=f"the plan {tmp_path} cannot be read: Is a directory"):
+        read_plan(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("ready", "size", "said"),
+    [
+        (1, 5, "1 entry ready in 1 batch, 1 not ready"),
+        (2, 5, "2 entries ready in 1 batch, 1 not ready"),
+        (2, 1, "2 entries ready in 2 batches, 1 not ready"),
+        (0, 5, "0 entries ready in 0 batches, 1 not ready"),
+    ],
+)
+def test_the_headline_of_a_plan(entries, ready, size, said):
+    """How many entries and batches, one or several, and what to do next."""
+    shown = compose_export_jobs(entries(ready + 1, approved=[True] * ready + [False]), max_entries=size)
+    assert said in repr(shown).splitlines()[0]
+    assert said in shown._repr_html_()
+    assert ("submit_export_jobs(plan) shows what would be sent" in repr(shown)) == (ready > 0)
+    assert ("repair what is not ready" in repr(shown)) == (ready == 0)

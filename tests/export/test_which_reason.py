@@ -1,0 +1,292 @@
+"""Which reason an entry is told where several hold, or where what it points at is there more than once."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pandas as pd
+import pytest
+from hand_made import COMPANY, entry_id
+
+from bktools import compose_export_jobs
+from bktools.errors import InputError
+
+OTHER = "00000000-0000-4000-8000-00000000000f"
+CATEGORY = "00000000-0000-4000-8000-0000000000c1"
+ACCOUNT = "00000000-0000-4000-8000-0000000000a1"
+
+# Everything wrong with one entry at once, in the order in which it is told; each key undoes one wrong.
+WRONGS = {
+    "exported": {"history": pd.DataFrame({"entry_id": [], "state": []}, dtype="str")},
+    "not_approved": {"approved": True},
+    "unknown_category": {"category_id": CATEGORY},
+    "category_of_other_company": {"category_company": COMPANY},
+    "archived_category": {"category_archived": False},
+    "no_account": {"account_id": ACCOUNT},
+    "unknown_account": {"known": ACCOUNT},
+    "archived_account": {"account_archived": False},
+    "unknown_employee": {"employee": OTHER},
+}
+
+
+def composed(entries, **right):
+    """Compose one entry with which everything is wrong but what is said to be right."""
+    frame = entries(
+        1,
+        approved=[right.get("approved", False)],
+        category_id=[right.get("category_id", OTHER)],
+        employee_id=[OTHER],
+    )
+    category = {
+        "id": CATEGORY,
+        "company_id": right.get("category_company", OTHER),
+        "archived": right.get("category_archived", True),
+        "account_id": right.get("account_id"),
+    }
+    return compose_export_jobs(
+        frame,
+        categories=pd.DataFrame([category]),
+        accounts=pd.DataFrame([{"id": right.get("known", OTHER), "archived": right.get("account_archived", True)}]),
+        employees=pd.DataFrame([{"id": right.get("employee", ACCOUNT)}]),
+        history=right.get("history", pd.DataFrame({"entry_id": [entry_id(0)], "state": ["ACCEPTED"]})),
+    )
+
+
+def test_the_first_reason_is_told(entries):
+    """What was booked before is told before what could be repaired, and each repair brings the next reason."""
+    right: dict[str, object] = {}
+    for reason, repair in WRONGS.items():
+        plan = composed(entries, **right)
+        assert plan.not_ready["reason"].to_list() == [reason]
+        right |= repair
+    assert composed(entries, **right).not_ready.empty
+
+
+@pytest.mark.parametrize(
+    ("states", "reason"),
+    [
+        (["RELEASED", "ACCEPTED", "UNKNOWN"], "exported"),
+        (["UNKNOWN", "RELEASED"], "in_doubt"),
+        (["REJECTED", "SENDING"], "in_doubt"),
+        (["PLANNED", "REJECTED", "RELEASED"], None),
+    ],
+)
+def test_an_entry_of_several_batches(entries, states, reason):
+    """Of all batches that an entry was in, the one that booked it counts most, then one that may have."""
+    history = pd.DataFrame({"entry_id": [entry_id(0)] * len(states), "state": states})
+    plan = compose_export_jobs(entries(2), history=history)
+    assert plan.not_ready["reason"].to_list() == ([reason] if reason else [])
+    assert entry_id(1) in plan.entries["id"].to_list()
+
+
+def _category(**changes: object) -> dict[str, object]:
+    return {"id": CATEGORY, "company_id": COMPANY, "archived": False, "account_id": ACCOUNT} | changes
+
+
+@pytest.mark.parametrize(
+    ("second", "reason"),
+    [
+        (_category(archived=True), "archived_category"),
+        (_category(account_id=None), "no_account"),
+        (_category(account_id=" "), "no_account"),
+        (_category(), None),
+    ],
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_category_that_is_there_twice(entries, second, reason, turned):
+    """Of a category on two rows, in either order, whatever keeps an entry from being exported holds; and it is one entry."""
+    categories = pd.DataFrame([second, _category()] if turned else [_category(), second])
+    plan = compose_export_jobs(entries(1, category_id=[CATEGORY]), categories=categories)
+    assert plan.not_ready["reason"].to_list() == ([reason] if reason else [])
+    assert len(plan.entries) == (0 if reason else 1)
+
+
+@pytest.mark.parametrize("archived", [[False, True], [True, False], [False, False], [None, False]])
+def test_an_account_that_is_known_twice(entries, archived):
+    """An account known under two external IDs is archived when it is under one; a row without an ID is none."""
+    accounts = pd.DataFrame({"id": [ACCOUNT, ACCOUNT, None], "archived": [*archived, True]}, dtype="object")
+    plan = compose_export_jobs(
+        entries(1, category_id=[CATEGORY]),
+        categories=pd.DataFrame([_category()]),
+        accounts=accounts.astype({"archived": "boolean"}),
+    )
+    assert plan.not_ready["reason"].to_list() == (["archived_account"] if True in archived else [])
+
+
+APPROVAL, CATEGORIES, ACCOUNTS, EMPLOYEES, NO_EMPLOYEES, HISTORY = (
+    "approval (",
+    "categories and their accounts (",
+    "whether accounts are known and active (",
+    "employees (none were given",
+    "employees (the entries have no employee_id",
+    "earlier exports (",
+)
+
+
+@pytest.mark.parametrize(
+    ("columns", "given", "expected"),
+    [
+        ({}, [], [APPROVAL, CATEGORIES, EMPLOYEES, HISTORY]),
+        ({"approved": [True]}, [], [CATEGORIES, EMPLOYEES, HISTORY]),
+        ({"approved": [True]}, ["categories"], [ACCOUNTS, EMPLOYEES, HISTORY]),
+        ({"approved": [True]}, ["categories", "accounts"], [EMPLOYEES, HISTORY]),
+        ({"approved": [True]}, ["accounts"], [CATEGORIES, EMPLOYEES, HISTORY]),
+        ({"approved": [True]}, ["categories", "accounts", "employees"], [NO_EMPLOYEES, HISTORY]),
+        ({"employee_id": [OTHER]}, ["employees", "history"], [APPROVAL, CATEGORIES]),
+    ],
+)
+def test_what_was_not_checked_is_named(entries, columns, given, expected):
+    """What could not be checked is named, each thing once, and nothing else is."""
+    frames = {
+        "categories": pd.DataFrame([_category()]),
+        "accounts": pd.DataFrame([{"id": ACCOUNT, "archived": False}]),
+        "employees": pd.DataFrame([{"id": OTHER}]),
+        "history": pd.DataFrame({"entry_id": [], "state": []}, dtype="str"),
+    }
+    frame = entries(1, category_id=[CATEGORY], **columns)
+    plan = compose_export_jobs(frame, **{name: frames[name] for name in given})
+    assert len(plan.unchecked) == len(expected)
+    for phrase, begin in zip(plan.unchecked, expected, strict=True):
+        assert phrase.startswith(begin)
+        assert f"not checked: {phrase}" in repr(plan)
+
+
+def test_totals_are_by_company_currency_and_category(entries):
+    """Each group of the ready entries has its own line, in order, and what is missing is a group of its own."""
+    frame = entries(
+        6,
+        company_id=[OTHER, COMPANY, COMPANY, COMPANY, COMPANY, COMPANY],
+        currency=["EUR", "USD", "EUR", "EUR", None, "EUR"],
+        category_id=[CATEGORY, CATEGORY, CATEGORY, OTHER, CATEGORY, CATEGORY],
+        amount=[Decimal(1), Decimal(2), Decimal(4), Decimal(8), Decimal(16), Decimal(32)],
+    )
+    totals = compose_export_jobs(frame).totals
+    found = {
+        tuple(None if pd.isna(value) else value for value in row[:3]): (row[3], row[4])
+        for row in totals[["company_id", "currency", "category_id", "entries", "amount"]].itertuples(
+            index=False, name=None
+        )
+    }
+    assert found == {
+        (OTHER, "EUR", CATEGORY): (1, 1),
+        (COMPANY, "USD", CATEGORY): (1, 2),
+        (COMPANY, "EUR", CATEGORY): (2, 36),
+        (COMPANY, "EUR", OTHER): (1, 8),
+        (COMPANY, None, CATEGORY): (1, 16),
+    }
+    assert totals["company_id"].is_monotonic_increasing
+
+
+@pytest.mark.parametrize(("count", "sizes"), [(1, [1]), (3, [3]), (4, [3, 1]), (6, [3, 3]), (7, [3, 3, 1])])
+def test_batches_are_full_before_the_next_begins(entries, count, sizes):
+    """Every batch but the last has as many entries as it may, and names its first and last date."""
+    dates = pd.to_datetime([f"2026-10-{day:02}" for day in range(1, count + 1)])
+    plan = compose_export_jobs(entries(count, date=dates), max_entries=3)
+    assert plan.batches["entries"].to_list() == sizes
+    begins = [sum(sizes[:at]) for at in range(len(sizes))]
+    assert plan.batches["first_date"].dt.day.to_list() == [begin + 1 for begin in begins]
+    assert plan.batches["last_date"].dt.day.to_list() == [
+        begin + size for begin, size in zip(begins, sizes, strict=True)
+    ]
+
+
+def test_a_batch_of_entries_without_dates_has_none(entries):
+    """Entries without a date go last, and are not in the first and last date of their batch."""
+    plan = compose_export_jobs(entries(3, date=pd.to_datetime([None, "2026-10-02", None])), max_entries=2)
+    assert plan.entries["id"].to_list() == [entry_id(1), entry_id(0), entry_id(2)]
+    assert plan.batches["first_date"].isna().to_list() == plan.batches["last_date"].isna().to_list() == [False, True]
+    assert plan.batches["last_date"][0] == pd.Timestamp(2026, 10, 2)
+
+
+@pytest.mark.parametrize(("amounts", "fits"), [([2**61, 2**61], True), ([2**62, 2**62], False), ([-(2**62), 0], False)])
+def test_sums_that_could_overflow_are_refused(entries, amounts, fits):
+    """Whole amounts are added while their sum certainly has room, and refused by name where it may not."""
+    if fits:
+        assert compose_export_jobs(entries(2, amount=amounts)).totals["amount"].to_list() == [2**62]
+    else:
+        with pytest.raises(InputError, match=f"too large to be added exactly: the largest is {2**62}"):
+            compose_export_jobs(entries(2, amount=amounts))
+
+
+NEAR = entry_id(3)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        NEAR[:-1],
+        f"{NEAR}0",
+        NEAR.replace("-", "_"),
+        NEAR[:8] + "0" + NEAR[9:],
+        NEAR[:23] + "0" + NEAR[24:],
+        "g" + NEAR[1:],
+        NEAR[:-1] + "G",
+        NEAR[:-1] + "é",
+        " " + NEAR[1:],
+        "-" + NEAR[1:],
+        "",
+        None,
+    ],
+)
+def test_what_is_nearly_a_uuid_is_none(entries, text):
+    """Every character of an entry's ID counts; entries beside it are as ready as without it."""
+    frame = entries(3)
+    frame["id"] = pd.array([entry_id(0), text, entry_id(2)], dtype="str")
+    plan = compose_export_jobs(frame)
+    assert plan.not_ready["reason"].to_list() == ["not_a_uuid"]
+    assert plan.entries["id"].to_list() == [entry_id(0), entry_id(2)]
+
+
+def test_ids_that_differ_in_one_digit_are_two_entries(entries):
+    """Wherever two IDs differ, in the first digit or the last, they are two entries."""
+    base = "11111111-1111-4111-8111-111111111111"
+    places = [place for place, letter in enumerate(base) if letter != "-"]
+    ids = [base[:place] + digit + base[place + 1 :] for place in places for digit in "2f"]
+    plan = compose_export_jobs(entries(len(ids), id=ids), max_entries=1000)
+    assert plan.not_ready.empty
+    assert plan.entries["id"].to_list() == sorted(ids)
+
+
+def test_many_companies_over_many_days_stay_apart(entries):
+    """More groups of company and day than two bytes count: each batch is of one company, its entries by date."""
+    companies = [f"00000000-0000-4000-8000-{number:012}" for number in range(300)]
+    days = pd.date_range("2025-11-01", periods=365)
+    frame = entries(
+        900, company_id=[companies[at % 300] for at in range(900)], date=[days[at * 7 % 365] for at in range(900)]
+    )
+    plan = compose_export_jobs(frame)
+    assert plan.batches["company_id"].to_list() == companies
+    assert plan.batches["entries"].to_list() == [3] * 300
+    in_order = frame.sort_values(["company_id", "date", "id"])
+    assert plan.entries["id"].to_list() == in_order["id"].to_list()
+
+
+def test_the_line_told_is_that_of_the_file(entries):
+    """Entries that know their line in the file are told by it, others by the number of their row."""
+    frame = entries(3, approved=[True, False, False])
+    assert compose_export_jobs(frame).not_ready["line"].to_list() == [2, 3]
+    assert compose_export_jobs(frame.assign(line=[4, 9, 17])).not_ready["line"].to_list() == [9, 17]
+
+
+@pytest.mark.parametrize("lines", [None, [4, 9, 17]])
+def test_lines_that_differ_in_their_number_alone_are_the_same(entries, lines):
+    """The same entry on two lines of a file is a duplicate, though each line has a number of its own."""
+    frame = pd.concat([entries(2), entries(1)], ignore_index=True)
+    plan = compose_export_jobs(frame if lines is None else frame.assign(line=lines))
+    assert plan.not_ready[["reason", "line"]].to_numpy().tolist() == [["duplicate", 17 if lines else 3]]
+
+
+def test_a_plan_names_the_journal_of_its_history(entries):
+    """The journal that the history is of is the one that the plan is for; without history there is none."""
+    history = pd.DataFrame({"entry_id": [], "state": []}, dtype="str")
+    assert compose_export_jobs(entries(1), history=history).journal == ""
+    history.attrs["bktools"] = {"journal": "a-journal"}
+    assert compose_export_jobs(entries(1), history=history).journal == "a-journal"
+    assert compose_export_jobs(entries(1)).journal == ""
+
+
+def test_the_largest_sum_itself_is_refused(entries):
+    """Seven times a seventh of the largest whole number is as large as there is room for: refused, not trusted."""
+    with pytest.raises(InputError, match="too large to be added exactly"):
+        compose_export_jobs(entries(7, amount=[(2**63 - 1) // 7] * 7))
+    assert compose_export_jobs(entries(7, amount=[(2**63 - 1) // 7 - 1] * 7)).totals["entries"].to_list() == [7]

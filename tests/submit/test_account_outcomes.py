@@ -1,0 +1,136 @@
+"""What an answer to the creation of an account means, each from a real socket: the outcome, and what is remembered."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+from entries_by_hand import COMPANY
+from raw_service import send
+
+import bktools
+from bktools.errors import AuthenticationError
+
+ID = "00000000-0000-4000-8000-00000000000A"
+ASKED = {"external_id": "9990", "code": "0400", "name": "Bank", "tax_code_external_id": "V19", "archived": True}
+
+
+def listed(*accounts: dict) -> SimpleNamespace:
+    """Accounts to create, as a reconciliation has them."""
+    return SimpleNamespace(
+        actions=pd.DataFrame([{"company_id": COMPANY, "action": "create"} | one for one in accounts])
+    )
+
+
+def answered(request: dict, **changes: object) -> str:
+    data = {key: value for key, value in request.items() if value is not None} | {"id": ID, "metadata": {"k": 1}}
+    return json.dumps({"data": data | changes})
+
+
+def answers(status: int, body: str | None = None, **changes: object):
+    """Return an answer of a status; without a body, the account as asked, with changes."""
+
+    def answer(raw, connection, request):
+        send(connection, status, answered(request, **changes) if body is None else body)
+
+    return answer
+
+
+def one_after_another(*given):
+    """Return an answer that is another one each time."""
+    turns = iter(given)
+
+    def answer(raw, connection, request):
+        next(turns)(raw, connection, request)
+
+    return answer
+
+
+OUTCOMES = {
+    "created": (answers(201), "CREATED", "created", 1),
+    "existed": (answers(200), "MATCHED", "it existed already", 1),
+    "refused as a duplicate": (answers(409, ""), "EXISTS", None, 1),
+    "refused as a duplicate with 400": (answers(400, '{"message": "externalId already exists"}'), "EXISTS", None, 1),
+    "refused": (answers(400, '{"message": "name is wrong"}'), "REJECTED", "name is wrong", 1),
+    "refused at the end of the class": (answers(499, ""), "REJECTED", None, 1),
+    "a fault that is not repeated": (answers(501, ""), "UNKNOWN", None, 1),
+    "another account": (answers(201, externalId="9991"), "UNKNOWN", f"answered with another account: {ID}", 1),
+    "another company": (answers(201, companyId=ID), "UNKNOWN", "answered with another account", 1),
+    "a fault that is repeated": (answers(503, ""), "UNKNOWN", None, 3),
+}
+
+
+@pytest.mark.parametrize("case", OUTCOMES)
+def test_an_answer_and_its_outcome(talking, case):
+    """Each answer has one outcome, in the frame and in the list of accounts known here, and as many requests as it may."""
+    answer, outcome, message, requests = OUTCOMES[case]
+    with talking(answer) as (raw, service):
+        made = bktools.create_accounts(listed(ASKED), apply=True, service=service)
+        known = bktools.load_accounts(service=service)
+    row = made.iloc[0]
+    assert (row["outcome"], len(raw.requests)) == (outcome, requests)
+    assert row[["company_id", "external_id", "code", "name"]].tolist() == [COMPANY, "9990", "0400", "Bank"]
+    assert message is None or message in row["message"]
+    has_id = outcome in {"CREATED", "MATCHED"}
+    assert (None if pd.isna(row["id"]) else row["id"]) == (ID.lower() if has_id else None)
+    assert made.attrs["bktools"]["applied"] is True
+    assert known["state"].tolist() == [outcome]
+    # What was asked for is known of an account only where the service said that it holds it.
+    assert known["name"].notna().tolist() == [has_id]
+    assert raw.requests[0] == {
+        "archived": True,
+        "companyId": COMPANY,
+        "externalId": "9990",
+        "name": "Bank",
+        "code": "0400",
+        "taxCodeExternalId": "V19",
+    }
+
+
+def test_what_the_service_holds_is_remembered_not_what_was_asked(talking):
+    """Where the answer differs from what was asked, the answer is known; where it says nothing, what was asked."""
+    with talking(answers(200, name="Bank AG", code=None, archived=False)) as (_, service):
+        bktools.create_accounts(listed(ASKED), apply=True, service=service)
+        known = bktools.load_accounts(service=service).iloc[0]
+    assert known[["id", "name", "code", "tax_code_external_id"]].tolist() == [ID.lower(), "Bank AG", "0400", "V19"]
+    assert not known["archived"]
+    assert json.loads(known["metadata"]) == {"k": 1}
+
+
+def test_one_refusal_stops_no_other_account(talking):
+    """A refused account is told, and the next one is created."""
+    with talking(one_after_another(answers(400, '{"message": "no"}'), answers(201))) as (raw, service):
+        made = bktools.create_accounts(listed(ASKED, ASKED | {"external_id": "9991"}), apply=True, service=service)
+    assert made["outcome"].tolist() == ["REJECTED", "CREATED"]
+    assert [request["externalId"] for request in raw.requests] == ["9990", "9991"]
+
+
+def test_a_refused_credential_stops_all(talking):
+    """Where the next account would fare no better nothing more is sent, and a second run goes on from there."""
+    answer = one_after_another(answers(201), answers(401, ""), answers(201), answers(201))
+    accounts = listed(*(ASKED | {"external_id": name} for name in ("1", "2", "3")))
+    with talking(answer) as (raw, service):
+        with pytest.raises(AuthenticationError):
+            bktools.create_accounts(accounts, apply=True, service=service)
+        assert len(raw.requests) == 2
+        again = bktools.create_accounts(accounts, apply=True, service=service)
+    assert again["outcome"].tolist() == ["CREATED"] * 3
+    assert again["message"].str.contains("known already").tolist() == [True, False, False]
+    assert [request["externalId"] for request in raw.requests] == ["1", "2", "2", "3"]
+
+
+def test_the_intent_is_known_before_the_request(talking):
+    """When the request arrives the journal says already that the account is being created, and nothing more of it."""
+    seen = []
+
+    def answer(raw, connection, request):
+        with bktools.connect(raw.base_url, token="t") as other:
+            seen.append(bktools.load_accounts(service=other)[["external_id", "state", "name"]])
+        send(connection, 201, answered(request))
+
+    with talking(answer) as (_, service):
+        bktools.create_accounts(listed(ASKED, ASKED | {"external_id": "9991"}), apply=True, service=service)
+    assert [frame["state"].tolist() for frame in seen] == [["SENDING", "SENDING"], ["CREATED", "SENDING"]]
+    assert [frame["name"].notna().tolist() for frame in seen] == [[False, False], [True, False]]
