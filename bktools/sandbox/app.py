@@ -27,7 +27,7 @@ from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, Caller, authen
 from bktools.sandbox.faults import Fault, Faults, LostResponse, broken, rate_limited
 from bktools.sandbox.openapi import openapi_document
 from bktools.sandbox.routes import accounts, balance, categories, employees, export_jobs
-from bktools.sandbox.state import State
+from bktools.sandbox.store import State
 
 # From the address of a client to its connection (None: it has gone), for the faults that break it.
 TransportOf = Callable[[tuple[str, int]], asyncio.Transport | None]
@@ -91,13 +91,12 @@ def build_app(state: State, conduct: Conduct, base_url: str, balance_url: str, t
 def _operation(
     endpoint: Endpoint, handler: Handler, audience: str, state: State, conduct: Conduct, limit: _RateLimit
 ) -> Callable[[Request], Awaitable[Response]]:
-    settings = state.store.settings
-
     async def answer(request: Request) -> Response:
         try:
             limit.count()
             authorization = request.headers.get("authorization")
-            caller = authenticate(endpoint, authorization, settings["secret"], settings["api_key"], audience)
+            api_key = state.store.settings["api_key"]
+            caller = authenticate(endpoint, authorization, audience, api_key, state.store.caller)
             return await handler(request, state, caller)
         except Refusal as refusal:
             return refusal.answer()

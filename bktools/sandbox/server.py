@@ -18,11 +18,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from bktools.errors import ArgumentError, StorageError
 from bktools.sandbox.app import Conduct, build_app
-from bktools.sandbox.auth import ALL_SCOPES, BALANCE_AUDIENCE, MAIN_AUDIENCE, issue_token
+from bktools.sandbox.auth import ALL_SCOPES, BALANCE_AUDIENCE, MAIN_AUDIENCE, Caller
 from bktools.sandbox.faults import Fault, Faults, check_seconds
 from bktools.sandbox.jobs import OUTCOMES, job_at
-from bktools.sandbox.state import State
-from bktools.sandbox.store import Store, new_id
+from bktools.sandbox.store import State, Store, new_id
 from bktools.sandbox.world import Account, Category, Company, World
 
 DATABASE = "service.sqlite"
@@ -220,9 +219,10 @@ class Server:
         balance : bool
             Whether it is for the balance host; its company is the first of `companies`.
         """
+        audience = BALANCE_AUDIENCE if balance else MAIN_AUDIENCE
+        expires_at = None if expires_in is None else time.time() + expires_in
         with self._store() as store:
-            audience = BALANCE_AUDIENCE if balance else MAIN_AUDIENCE
-            return issue_token(store.settings["secret"], audience, scopes, companies, expires_in)
+            return store.issue_token(Caller(audience, scopes, companies, expires_at))
 
     def companies(self) -> list[Company]:
         """Return every company."""

@@ -10,29 +10,9 @@ from starlette.responses import Response
 
 from bktools.sandbox.answers import Refusal, text_answer
 from bktools.sandbox.auth import Caller
-from bktools.sandbox.state import State
-from bktools.sandbox.store import new_id
-from bktools.sandbox.validation import (
-    Field,
-    read_body,
-    read_flag,
-    read_object,
-    read_text,
-    read_uuid,
-    same_json,
-    text_of,
-)
+from bktools.sandbox.store import State, new_id
+from bktools.sandbox.validation import read_body, same_json
 from bktools.sandbox.world import Account
-
-FIELDS = {
-    "archived": Field(read_flag, required=True),
-    "companyId": Field(read_uuid, required=True),
-    "externalId": Field(text_of(1, 255), required=True),
-    "name": Field(text_of(0, 255), required=True),
-    "code": Field(text_of(0, 255)),
-    "metadata": Field(read_object),
-    "taxCodeExternalId": Field(read_text),
-}
 
 # Where each field of an account is stored; a repeat with all of them equal counts as the same account.
 _STORED = {
@@ -48,7 +28,7 @@ _STORED = {
 
 async def create(request: Request, state: State, caller: Caller) -> Response:
     """Create an account: 201 when it is new, 200 when it is there as sent, 409 when it is there otherwise."""
-    sent = await read_body(request, FIELDS)
+    sent = await read_body(request, "AccountCreate")
     caller.check_company(sent["companyId"], known=state.store.company(sent["companyId"]) is not None)
     account = Account(id=new_id(), **{attribute: sent[field] for field, attribute in _STORED.items()})
     stored, new = state.store.create_account(account)

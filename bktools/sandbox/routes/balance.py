@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from bktools.sandbox.answers import ScopeRefusal, text_answer
 from bktools.sandbox.auth import Caller
-from bktools.sandbox.state import State
+from bktools.sandbox.store import State
 
 
 async def get(request: Request, state: State, caller: Caller) -> Response:  # noqa: ARG001 - every handler takes the three

@@ -2,48 +2,39 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import and_
+
 from starlette.requests import Request
 from starlette.responses import Response
 
 from bktools.sandbox.answers import Refusal, ScopeRefusal, text_answer
 from bktools.sandbox.auth import ORGANISATION_SCOPE, Caller
-from bktools.sandbox.paging import Condition, SortKey, read_page_request
+from bktools.sandbox.paging import EVERY_ROW, any_of, equal, field, page_parameters
 from bktools.sandbox.routes.pages import page_answer
-from bktools.sandbox.state import State
-from bktools.sandbox.store import any_of
+from bktools.sandbox.store import State
 from bktools.sandbox.validation import uuid_text
 
 # The interface shows the meaning of the filters, not their names.
 FILTERS = ("companyId", "email", "code")
 
-SORTABLE = {
-    "id": SortKey("id"),
-    "companyId": SortKey("company_id"),
-    "email": SortKey("email"),
-    "firstName": SortKey("first_name"),
-    "lastName": SortKey("last_name"),
-    "code": SortKey("code", nullable=True),
-    "jobTitle": SortKey("job_title", nullable=True),
-    "phone": SortKey("phone", nullable=True),
-    "role": SortKey("role", nullable=True),
-}
+SORTABLE = ("id", "companyId", "email", "firstName", "lastName", "code", "jobTitle", "phone", "role")
 
 
 async def search(request: Request, state: State, caller: Caller) -> Response:
     """Answer one page of the employees that all filters let through."""
-    page = read_page_request(request.query_params, FILTERS)
-    sent = {name: values[0] for name, values in page.parameters.items() if name in FILTERS}
-    conditions = []
+    sent = page_parameters(request.query_params, FILTERS)
+    conditions = [EVERY_ROW]
     if "companyId" in sent:
-        company = uuid_text("companyId", sent["companyId"])
+        company = uuid_text("companyId", sent["companyId"][0])
         caller.check_company(company, known=state.store.company(company) is not None)
-        conditions.append(Condition("company_id = ?", (company,)))
+        conditions.append(equal("company_id", company))
     elif ORGANISATION_SCOPE not in caller.scopes:
         raise ScopeRefusal(403)
     elif caller.companies is not None:
-        conditions.append(any_of("company_id", list(caller.companies)))
-    conditions += [Condition(f"{name} = ?", (sent[name],)) for name in ("email", "code") if name in sent]
-    return page_answer(state, "employees", conditions, page, SORTABLE)
+        conditions.append(any_of("company_id", caller.companies))
+    conditions += [equal(field(name), sent[name][0]) for name in ("email", "code") if name in sent]
+    return page_answer(state, "employees", reduce(and_, conditions), sent, SORTABLE)
 
 
 async def get(request: Request, state: State, caller: Caller) -> Response:

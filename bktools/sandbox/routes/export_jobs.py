@@ -2,48 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bktools.sandbox.answers import Refusal, invalid, json_answer
+from bktools.sandbox.answers import Refusal, json_answer
 from bktools.sandbox.auth import Caller
 from bktools.sandbox.jobs import ExportJob, job_at
-from bktools.sandbox.state import State
-from bktools.sandbox.store import new_id
-from bktools.sandbox.validation import Field, Sent, read_body, read_flag, read_uuid, read_uuids
-
-
-def _read_entries(name: str, sent: Sent) -> list[str]:
-    entries = read_uuids(name, sent)
-    if not entries:
-        raise invalid(f"{name} must name at least one accounting entry")
-    return entries
-
-
-def _read_options(name: str, sent: Sent) -> dict[str, Any]:
-    if not isinstance(sent.value, dict) or sent.value.keys() - {"vendorBasedBookkeeping"}:
-        raise invalid(f"{name} must be an object with vendorBasedBookkeeping, got {sent.text[:60]}")
-    flag = sent.value.get("vendorBasedBookkeeping")
-    if flag is None:
-        return {}
-    return {"vendorBasedBookkeeping": read_flag(f"{name}.vendorBasedBookkeeping", Sent(flag, json.dumps(flag)))}
-
-
-FIELDS = {
-    "accountingEntryIds": Field(_read_entries, required=True),
-    "companyId": Field(read_uuid, required=True),
-    "employeeId": Field(read_uuid),
-    "isInteractive": Field(read_flag),
-    "options": Field(_read_options),
-}
+from bktools.sandbox.store import State, new_id
+from bktools.sandbox.validation import read_body
 
 
 async def create(request: Request, state: State, caller: Caller) -> Response:
     """Create an export job, or say which of the three documented reasons stands against it."""
-    sent = await read_body(request, FIELDS)
+    sent = await read_body(request, "ExportJobCreate")
     company = state.store.company(sent["companyId"])
     caller.check_company(sent["companyId"], known=company is not None)
     assert company is not None
@@ -63,7 +34,7 @@ async def create(request: Request, state: State, caller: Caller) -> Response:
             expires_in=0,
             is_interactive=sent["isInteractive"] is not False,
             number_of_items=len(sent["accountingEntryIds"]),
-            vendor_based_bookkeeping=(sent["options"] or {}).get("vendorBasedBookkeeping", False),
+            vendor_based_bookkeeping=bool((sent["options"] or {}).get("vendorBasedBookkeeping")),
             created_by=sent["employeeId"],
             seconds=state.job_seconds,
             outcome="",

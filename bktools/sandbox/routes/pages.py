@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
 
 from starlette.responses import Response
 
 from bktools.sandbox.answers import text_answer
-from bktools.sandbox.paging import Condition, Cursors, PageRequest, SortKey, Span, all_of, read_order
-from bktools.sandbox.state import State
+from bktools.sandbox.paging import Condition, Cursors, Span, read_order
+from bktools.sandbox.store import State
 
 
 def page_answer(
-    state: State, table: str, conditions: list[Condition], request: PageRequest, sortable: Mapping[str, SortKey]
+    state: State, table: str, matching: Condition, sent: dict[str, list[str]], sortable: Sequence[str]
 ) -> Response:
-    """Return the page of a table that a request asks for."""
-    matching = all_of(conditions)
-    order = read_order(request, sortable)
-    cursors = Cursors(state.store.settings["secret"], [table, matching, [key.sql for key in order]])
-    span = Span(
-        after=None if request.after is None else cursors.read("after", request.after),
-        before=None if request.before is None else cursors.read("before", request.before),
-        offset=request.offset,
-    )
-    limit = state.max_limit if request.limit is None else min(request.limit, state.max_limit)
-    rows = state.store.page(table, matching, order, span, limit)
-    pagination: dict[str, Any] = {
-        "currentRequestPagination": request.echo(),
+    """Return the page of a table that a request's parameters ask for."""
+    single = {name: values[0] for name, values in sent.items()}
+    numbers: dict[str, int] = {name: int(single[name]) for name in ("limit", "offset") if name in single}
+    order = read_order(sent, sortable)
+    cursors = Cursors(state.store.settings["secret"], [table, matching, order])
+    bounds = {name: cursors.read(name, single[name]) for name in ("after", "before") if name in single}
+    span = Span(**bounds, offset=numbers.get("offset", 0))
+    rows = state.store.page(table, matching, order, span, min(numbers.get("limit", state.max_limit), state.max_limit))
+    echo: dict[str, object] = {"parameters": sent, **{name: single[name] for name in bounds}, **numbers}
+    if "sorting_keys" in sent:
+        echo |= {"sortingKeys": sent["sorting_keys"], "sortingOrder": sent["sorting_order"]}
+    pagination = {
+        "currentRequestPagination": echo,
         "hasNextPage": rows.has_next,
         "hasPreviousPage": rows.has_previous,
         "total": rows.total,
