@@ -8,29 +8,23 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from bktools.contract.accounts import CREATE_ACCOUNT
-from bktools.contract.balance import GET_BALANCE
-from bktools.contract.categories import SEARCH_CATEGORIES
-from bktools.contract.employees import GET_EMPLOYEE, SEARCH_EMPLOYEES
-from bktools.contract.endpoint import Endpoint
-from bktools.contract.export_jobs import CREATE_EXPORT_JOB
 from bktools.sandbox.answers import ScopeRefusal
 
 # Employees of all companies at once need this one besides.
 ORGANISATION_SCOPE = "organisation:read"
 
 SCOPES = {
-    SEARCH_CATEGORIES.operation: "categories:read",
-    CREATE_ACCOUNT.operation: "accounts:write",
-    CREATE_EXPORT_JOB.operation: "export_jobs:write",
-    SEARCH_EMPLOYEES.operation: "employees:read",
-    GET_EMPLOYEE.operation: "employees:read",
-    GET_BALANCE.operation: "balance:read",
+    "search_categories": "categories:read",
+    "create_account": "accounts:write",
+    "create_export_job": "export_jobs:write",
+    "search_employees": "employees:read",
+    "get_employee": "employees:read",
+    "get_balance": "balance:read",
 }
 ALL_SCOPES = (*dict.fromkeys(SCOPES.values()), ORGANISATION_SCOPE)
 
 # The interface lets these two take an API key (section 5).
-TAKING_API_KEY = (SEARCH_CATEGORIES.operation, GET_EMPLOYEE.operation)
+TAKING_API_KEY = ("search_categories", "get_employee")
 
 MAIN_AUDIENCE = "service"
 BALANCE_AUDIENCE = "balance"
@@ -51,7 +45,7 @@ class Caller(NamedTuple):
 
 
 def authenticate(
-    endpoint: Endpoint,
+    operation: str,
     authorization: str | None,
     audience: str,
     api_key: str,
@@ -59,16 +53,16 @@ def authenticate(
 ) -> Caller:
     """Return who asks, by the header `Authorization`; refuse with 401 who is unknown and with 403 who may not."""
     scheme, _, credential = (authorization or "").strip().partition(" ")
-    takes_api_key = endpoint.operation in TAKING_API_KEY
+    takes_api_key = operation in TAKING_API_KEY
     caller = None
     if scheme.lower() == "bearer":
         caller = caller_of(credential.strip())
     elif scheme.lower() == "basic" and takes_api_key and _is_api_key(credential.strip(), api_key):
-        caller = Caller(audience, [SCOPES[operation] for operation in TAKING_API_KEY])
+        caller = Caller(audience, [SCOPES[taking] for taking in TAKING_API_KEY])
     expired = caller and caller.expires_at is not None and time.time() >= caller.expires_at
     if caller is None or caller.audience != audience or expired:
         raise ScopeRefusal(401, {"WWW-Authenticate": "Bearer, Basic" if takes_api_key else "Bearer"})
-    if SCOPES[endpoint.operation] not in caller.scopes:
+    if SCOPES[operation] not in caller.scopes:
         raise ScopeRefusal(403)
     return caller
 

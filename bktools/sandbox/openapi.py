@@ -2,127 +2,122 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bktools.contract import ENDPOINTS
-from bktools.contract.accounts import CREATE_ACCOUNT
-from bktools.contract.balance import GET_BALANCE
-from bktools.contract.categories import SEARCH_CATEGORIES
-from bktools.contract.employees import GET_EMPLOYEE, SEARCH_EMPLOYEES
 from bktools.contract.endpoint import Credential, Endpoint, Host
-from bktools.contract.export_jobs import CREATE_EXPORT_JOB
 from bktools.sandbox.auth import SCOPES
-from bktools.sandbox.routes import categories, employees
+from bktools.sandbox.routes import EMPLOYEE_FILTERS, SORTABLE
 from bktools.sandbox.schemas import CURSOR, SCHEMAS, TEXT, UUID, Schema, record, ref
 from bktools.sandbox.validation import INT32_MAX, INT64_MAX
 
 # Version of the bookkeeping API definition (interface, section 9).
 VERSION = "24.14.0"
 
-_REFUSALS = {
-    400: "a rule of the request is broken",
-    413: "the body is too large",
-    415: "the body is of another media type",
-    421: "the Host header is of another host",
-    429: "too many requests; Retry-After says when to come again",
-    500: "a failure of the server",
+_Answers = dict[int, tuple[str, Schema]]
+
+
+def _data(name: str) -> Schema:
+    return record(data=("data!", ref(name)))
+
+
+def _page(name: str) -> Schema:
+    return record(rows=("data!", {"type": "array", "items": ref(name)}), page=("pagination!", ref("Pagination")))
+
+
+_ERROR = ref("Error")
+# What every operation may answer, and each of them besides: by status, what it means and its body.
+_REFUSALS: _Answers = {
+    400: ("a rule of the request is broken", _ERROR),
+    401: ("the credential is missing, wrong or expired", ref("ScopeError")),
+    403: ("the credential may not do this", ref("ScopeError")),
+    413: ("the body is too large", _ERROR),
+    415: ("the body is of another media type", _ERROR),
+    421: ("the Host header is of another host", _ERROR),
+    429: ("too many requests; Retry-After says when to come again", _ERROR),
+    500: ("a failure of the server", _ERROR),
 }
-_SCOPE_REFUSALS = {401: "the credential is missing, wrong or expired", 403: "the credential may not do this"}
+_ANSWERS: dict[str, _Answers] = {
+    "search_categories": {200: ("a page of categories", _page("BookkeepingCategory"))},
+    "create_account": {
+        200: ("the account existed as sent", _data("Account")),
+        201: ("the account was created", _data("Account")),
+        409: ("the account exists otherwise", _ERROR),
+    },
+    "create_export_job": {
+        201: ("the job, pending", _data("ExportJob")),
+        400: ("a rule is broken, or MISSING_CONTRA_ACCOUNTS", _ERROR),
+        404: ("ACCOUNTING_INTEGRATION_NOT_FOUND", _ERROR),
+        409: ("EXPORT_ALREADY_IN_PROGRESS", _ERROR),
+    },
+    "search_employees": {200: ("a page of employees", _page("Employee"))},
+    "get_employee": {200: ("an employee", _data("Employee")), 404: ("there is no such employee", _ERROR)},
+    "get_balance": {
+        200: ("the balance", ref("Balance")),
+        500: ("a failure of the server", ref("PlainText")),
+    },
+}
+_BODIES = {
+    "search_categories": "CategorySearch",
+    "create_account": "AccountCreate",
+    "create_export_job": "ExportJobCreate",
+}
 
 
 def openapi_document(base_url: str, balance_url: str, max_limit: int) -> Schema:
     """Return the OpenAPI document of a running sandbox."""
-    described = _operations(max_limit)
     paths: dict[str, Schema] = {}
     for endpoint in ENDPOINTS:
-        operation = _common(endpoint) | described[endpoint.operation]
-        responses = _refusals(endpoint, with_body="requestBody" in operation) | operation["responses"]
-        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation | {"responses": responses}
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, max_limit)
         if endpoint.host is Host.BALANCE:
             paths[endpoint.path]["servers"] = [{"url": balance_url}]
+    bearer = {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}
+    schemes = {"bearer": bearer, "apiKey": {"type": "http", "scheme": "basic"}, "balanceBearer": bearer}
     return {
         "openapi": "3.1.0",
         "info": {"title": "bktools sandbox", "version": VERSION},
         "servers": [{"url": base_url}],
         "paths": paths,
-        "components": {
-            "schemas": SCHEMAS,
-            "securitySchemes": {
-                "bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
-                "apiKey": {"type": "http", "scheme": "basic"},
-                "balanceBearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
-            },
-        },
+        "components": {"schemas": SCHEMAS, "securitySchemes": schemes},
     }
 
 
-def _operations(max_limit: int) -> dict[str, Schema]:
-    found = {
-        "200": _response("an employee", _data(ref("Employee"))),
-        "404": _response("there is no such employee", ref("Error")),
+def _operation(endpoint: Endpoint, max_limit: int) -> Schema:
+    name, on_balance = endpoint.operation, endpoint.host is Host.BALANCE
+    without = ({400} if on_balance else set()) | (set() if name in _BODIES else {413, 415})
+    answers = {status: answer for status, answer in _REFUSALS.items() if status not in without} | _ANSWERS[name]
+    operation: Schema = {
+        "operationId": name,
+        "description": f"Needs the scope {SCOPES[name]}.",
+        "security": [{"balanceBearer" if on_balance else "bearer": []}],
+        "responses": {
+            str(status): {"description": text} | _content(schema) for status, (text, schema) in answers.items()
+        },
     }
-    return {
-        SEARCH_CATEGORIES.operation: {
-            "parameters": _paging_parameters(list(categories.SORTABLE), max_limit),
-            "requestBody": _body("CategorySearch"),
-            "responses": {"200": _response("a page of categories", _page("BookkeepingCategory"))},
-        },
-        CREATE_ACCOUNT.operation: {
-            "requestBody": _body("AccountCreate"),
-            "responses": {
-                "200": _response("the account existed as sent", _data(ref("Account"))),
-                "201": _response("the account was created", _data(ref("Account"))),
-                "409": _response("the account exists otherwise", ref("Error")),
-            },
-        },
-        CREATE_EXPORT_JOB.operation: {
-            "requestBody": _body("ExportJobCreate"),
-            "responses": {
-                "201": _response("the job, pending", _data(ref("ExportJob"))),
-                "400": _response("a rule is broken, or MISSING_CONTRA_ACCOUNTS", ref("Error")),
-                "404": _response("ACCOUNTING_INTEGRATION_NOT_FOUND", ref("Error")),
-                "409": _response("EXPORT_ALREADY_IN_PROGRESS", ref("Error")),
-            },
-        },
-        SEARCH_EMPLOYEES.operation: {
-            "parameters": [
-                _query("companyId", UUID),
-                *(_query(name, TEXT) for name in employees.FILTERS if name != "companyId"),
-                *_paging_parameters(list(employees.SORTABLE), max_limit),
-            ],
-            "responses": {"200": _response("a page of employees", _page("Employee"))},
-        },
-        GET_EMPLOYEE.operation: {
-            "parameters": [{"name": "employeeId", "in": "path", "required": True, "schema": UUID}],
-            "responses": found,
-        },
-        GET_BALANCE.operation: {"responses": {"200": _response("the balance", ref("Balance"))}},
-    }
-
-
-def _common(endpoint: Endpoint) -> Schema:
-    security: list[Schema] = [{"balanceBearer" if endpoint.host is Host.BALANCE else "bearer": []}]
     if Credential.API_KEY in endpoint.credentials:
-        security.append({"apiKey": []})
-    common: Schema = {
-        "operationId": endpoint.operation,
-        "description": f"Needs the scope {SCOPES[endpoint.operation]}.",
-        "security": security,
-    }
-    return common | {"deprecated": True} if endpoint.deprecated else common
+        operation["security"].append({"apiKey": []})
+    if endpoint.deprecated:
+        operation["deprecated"] = True
+    if name in _BODIES:
+        operation["requestBody"] = {"required": True} | _content(ref(_BODIES[name]))
+    if parameters := _parameters(name, max_limit):
+        operation["parameters"] = parameters
+    return operation
 
 
-def _refusals(endpoint: Endpoint, *, with_body: bool) -> Schema:
-    balance = endpoint.host is Host.BALANCE
-    left_out = ({400} if balance else set()) | (set() if with_body else {413, 415})
-    found = {
-        str(status): _response(text, ref("PlainText" if balance and status == 500 else "Error"))  # noqa: PLR2004 - HTTP
-        for status, text in _REFUSALS.items()
-        if status not in left_out
-    }
-    return found | {str(status): _response(text, ref("ScopeError")) for status, text in _SCOPE_REFUSALS.items()}
+def _parameters(operation: str, max_limit: int) -> list[Schema]:
+    if operation == "search_categories":
+        return _paging_parameters(SORTABLE["categories"], max_limit)
+    if operation == "search_employees":
+        filters = [_query(name, UUID if name == "companyId" else TEXT) for name in EMPLOYEE_FILTERS]
+        return filters + _paging_parameters(SORTABLE["employees"], max_limit)
+    if operation == "get_employee":
+        return [{"name": "employeeId", "in": "path", "required": True, "schema": UUID}]
+    return []
 
 
-def _paging_parameters(sorting_keys: list[str], max_limit: int) -> list[Schema]:
-    key = {"type": "string", "enum": sorting_keys}
+def _paging_parameters(sorting_keys: Sequence[str], max_limit: int) -> list[Schema]:
+    key = {"type": "string", "enum": list(sorting_keys)}
     limit = {"type": "integer", "format": "int32", "minimum": 0, "maximum": INT32_MAX}
     return [
         _query("before", CURSOR, "lower bound cursor; not with after or offset"),
@@ -139,17 +134,5 @@ def _query(name: str, schema: Schema, description: str = "") -> Schema:
     return parameter | {"description": description} if description else parameter
 
 
-def _body(name: str) -> Schema:
-    return {"required": True, "content": {"application/json": {"schema": ref(name)}}}
-
-
-def _response(description: str, schema: Schema) -> Schema:
-    return {"description": description, "content": {"application/json": {"schema": schema}}}
-
-
-def _data(schema: Schema) -> Schema:
-    return record(data=("data!", schema))
-
-
-def _page(name: str) -> Schema:
-    return record(rows=("data!", {"type": "array", "items": ref(name)}), page=("pagination!", ref("Pagination")))
+def _content(schema: Schema) -> Schema:
+    return {"content": {"application/json": {"schema": schema}}}

@@ -69,14 +69,6 @@ class Rows(NamedTuple):
     total: int
 
 
-class Span(NamedTuple):
-    """Where a page lies: after a key, before a key, or at an offset."""
-
-    after: Key | None = None
-    before: Key | None = None
-    offset: int = 0
-
-
 def field(name: str) -> str:
     """Return the SQL of a field of a row's JSON."""
     return f"json_extract(body, '$.{name}')"

@@ -20,10 +20,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from bktools.errors import StorageError
+from bktools.errors import ArgumentError, StorageError
 from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, Caller
-from bktools.sandbox.jobs import ExportJob
-from bktools.sandbox.paging import Condition, Order, Rows, Span, backwards, beyond
+from bktools.sandbox.jobs import OUTCOMES, ExportJob
+from bktools.sandbox.paging import Condition, Key, Order, Rows, backwards, beyond
 from bktools.sandbox.world import Account, Category, Company, World, category_json, employee_json
 
 _FORMAT = 3
@@ -185,16 +185,26 @@ class Store:
 
     # Pages
 
-    def page(self, table: str, matching: Condition, order: Order, span: Span, limit: int) -> Rows:
+    def page(
+        self,
+        table: str,
+        matching: Condition,
+        order: Order,
+        limit: int,
+        *,
+        after: Key | None = None,
+        before: Key | None = None,
+        offset: int = 0,
+    ) -> Rows:
         """Return one page of a table, all of it from one state of the table."""
-        forwards = span.before is None
-        read, bound = (order, span.after) if forwards else (backwards(order), span.before)
+        forwards = before is None
+        read, bound = (order, after) if forwards else (backwards(order), before)
         with self._transaction("DEFERRED"):
             version = (self._execute("PRAGMA data_version").fetchone(), self._connection.total_changes)
             total = self._kept_total(table, matching, version)
             within = matching if bound is None else matching & beyond(read, bound)
-            found = self._select(table, within, read, limit + 1, span.offset)
-            more, behind = len(found) > limit, span.offset > 0 and total > 0
+            found = self._select(table, within, read, limit + 1, offset)
+            more, behind = len(found) > limit, offset > 0 and total > 0
             if bound is not None:
                 towards = backwards(read)
                 behind = bool(self._select(table, matching & beyond(towards, bound, inclusive=True), towards, 1))
@@ -226,11 +236,37 @@ class Store:
         """Return a company, None where there is none."""
         return next(iter(self._all(Company, "companies WHERE id = ?", company_id)), None)
 
-    def configure_company(self, company_id: str, changes: Mapping[str, object]) -> None:
-        """Change columns of a company."""
-        with self._transaction("IMMEDIATE"):
-            for column, value in changes.items():
-                self._execute(f"UPDATE companies SET {column} = ? WHERE id = ?", (value, company_id))  # noqa: S608 - own names
+    def configure_company(
+        self,
+        company_id: str,
+        *,
+        has_integration: bool | None = None,
+        has_contra_accounts: bool | None = None,
+        job_outcome: str | None = None,
+        job_expires_in: int | None = None,
+    ) -> None:
+        """Change how export jobs of a company go; what is not given stays.
+
+        Parameters
+        ----------
+        company_id : str
+            The company.
+        has_integration, has_contra_accounts : bool, optional
+            Without the one, jobs are refused as ACCOUNTING_INTEGRATION_NOT_FOUND, without the other as
+            MISSING_CONTRA_ACCOUNTS.
+        job_outcome : str, optional
+            How later jobs end: "completed", "completed_with_errors", "failed", or "expired" (they never start).
+        job_expires_in : int, optional
+            Seconds until a job that does not start expires.
+        """
+        if job_outcome is not None and job_outcome not in OUTCOMES:
+            raise ArgumentError("job_outcome", f"must be one of {', '.join(OUTCOMES)}", job_outcome)
+        sql = (
+            "UPDATE companies SET has_integration = ifnull(?, has_integration), "
+            "has_contra_accounts = ifnull(?, has_contra_accounts), job_outcome = ifnull(?, job_outcome), "
+            "job_expires_in = ifnull(?, job_expires_in) WHERE id = ?"
+        )
+        self._execute(sql, (has_integration, has_contra_accounts, job_outcome, job_expires_in, company_id))
 
     # Categories and employees
 
@@ -260,10 +296,10 @@ class Store:
                 company, group, name = shown["companyId"], shown["categoryGroupId"], shown["name"]
                 self._add_category(Category(new_id(), company, group, name, False, None, None, None))
 
-    def category_ids(self, company_id: str) -> list[str]:
-        """Return the ids of a company's categories in the order of the table."""
+    def category_ids(self, company_id: str | None = None) -> list[str]:
+        """Return the ids of a company's categories (the first company's), in the order of the table."""
         sql = "SELECT id FROM categories WHERE company_id = ? ORDER BY position"
-        return [id_ for (id_,) in self._execute(sql, (company_id,))]
+        return [id_ for (id_,) in self._execute(sql, (company_id or self.companies()[0].id,))]
 
     def employee(self, employee_id: str) -> tuple[str, str] | None:
         """Return company and JSON of an employee, None where there is none."""
@@ -284,9 +320,10 @@ class Store:
             [stored] = self._all(Account, where, account.company_id, account.external_id)
         return stored, new.rowcount > 0
 
-    def accounts(self, company_id: str) -> list[Account]:
-        """Return a company's accounts by external ID."""
-        return self._all(Account, "accounts WHERE company_id = ? ORDER BY external_id", company_id)
+    def accounts(self, company_id: str | None = None) -> list[Account]:
+        """Return the accounts of a company (the first company) as they are stored, by external ID."""
+        owner = company_id or self.companies()[0].id
+        return self._all(Account, "accounts WHERE company_id = ? ORDER BY external_id", owner)
 
     # Export jobs
 
@@ -311,7 +348,7 @@ class Store:
         return self._all(ExportJob, "export_jobs ORDER BY created_at, id")
 
     def accepted_entries(self) -> dict[str, int]:
-        """Return how often each entry was accepted in a job."""
+        """Return how often each accounting entry was accepted in an export job; more than once is booked twice."""
         return dict(self._execute("SELECT entry_id, count(*) FROM accepted_entries GROUP BY entry_id"))
 
     def _all(self, record: type[_Record], source: str, *parameters: str) -> list[_Record]:
@@ -321,17 +358,7 @@ class Store:
 
 @dataclass(frozen=True)
 class State:
-    """What every handler works on: the store, used by the server's thread alone, and how the server was started.
-
-    Parameters
-    ----------
-    store : Store
-        The state.
-    max_limit : int
-        Most rows of a page; a request for more silently gets this many.
-    job_seconds : float
-        From the creation of an export job to its end.
-    """
+    """What every handler works on: the store, and how the server was started (as `Server` says)."""
 
     store: Store
     max_limit: int

@@ -12,7 +12,7 @@ from bktools.contract import ENDPOINTS
 from bktools.contract.endpoint import Host
 from bktools.sandbox import Server
 from bktools.sandbox.app import BALANCE_ROUTES, MAIN_ROUTES
-from bktools.sandbox.routes import categories, employees
+from bktools.sandbox.routes import SORTABLE
 
 FORMATS = {
     "uuid": lambda text: str(uuid.UUID(text)) == text,
@@ -119,8 +119,8 @@ def test_bodies_need_what_is_described(tmp_path, document, schema, path, done):
 def test_sorting_keys_are_those_that_are_known(document):
     """The keys a description offers are the keys that sort."""
     for path, method, sortable in (
-        ("/v1/bookkeeping-categories:search", "post", categories.SORTABLE),
-        ("/v2/employees", "get", employees.SORTABLE),
+        ("/v1/bookkeeping-categories:search", "post", SORTABLE["categories"]),
+        ("/v2/employees", "get", SORTABLE["employees"]),
     ):
         parameters = {p["name"]: p for p in document["paths"][path][method]["parameters"]}
         assert parameters["sorting_keys"]["schema"]["items"]["enum"] == list(sortable)

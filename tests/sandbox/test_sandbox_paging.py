@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from bktools.sandbox import Server
-from bktools.sandbox.paging import Span, equal, read_order
+from bktools.sandbox.paging import equal, read_order
 from bktools.sandbox.store import Store
 from bktools.sandbox.world import World
 
@@ -239,10 +239,10 @@ def test_a_page_by_cursor_costs_the_same_anywhere(tmp_path):
     statements = []
     with Store(tmp_path / "service.sqlite", World(categories=8)) as store:
         matching, order = equal("company_id", store.companies()[0].id), read_order({}, ())
-        middle = store.page("categories", matching, order, Span(offset=3), 1).keys[0]
+        middle = store.page("categories", matching, order, 1, offset=3).keys[0]
         store._connection.set_trace_callback(statements.append)
-        for span in (Span(), Span(after=middle), Span(before=middle)):
-            assert len(store.page("categories", matching, order, span, 3).keys) == 3
+        for bound in ({}, {"after": middle}, {"before": middle}):
+            assert len(store.page("categories", matching, order, 3, **bound).keys) == 3
         store._connection.set_trace_callback(None)
         pages = [statement for statement in statements if "LIMIT" in statement]
         assert len(pages) >= 5
