@@ -125,7 +125,7 @@ def _answer_instead(fault: Fault, audience: str) -> Response | None:
 
 
 def _rate_limit(per_minute: int | None) -> Callable[[], None]:
-    """Return what counts a request, or refuses it and says when the next one may come."""
+    """Return a function that counts a request, or refuses it and says when the next one may come."""
     times: deque[float] = deque(maxlen=per_minute or 0)
 
     def count() -> None:

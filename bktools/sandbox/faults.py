@@ -154,7 +154,7 @@ class Faults:
 
 
 def _hits(fault: Fault) -> Iterator[bool]:
-    """Say of one request of the fault's operation after the other whether the fault hits it."""
+    """Yield, for each request of the fault's operation in turn, whether the fault hits it."""
     yield from repeat(False, fault.skip)
     for _ in repeat(None) if fault.times is None else repeat(None, fault.times):
         yield True

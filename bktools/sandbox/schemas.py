@@ -31,9 +31,9 @@ def ref(name: str) -> Schema:
 
 
 def record(*, closed: bool = False, **names_by_type: str | tuple[str, Schema]) -> Schema:
-    """Return the schema of an object: names by their type; `!` marks what is required, `?` what may be null.
+    """Return the schema of an object from its fields' names by type: `!` marks a required one, `?` a nullable one.
 
-    A type that has no name of its own stands beside the names.
+    A type that is not in the table below is given beside the names.
     """
     required, properties = [], {}
     for type_, given in names_by_type.items():

@@ -371,10 +371,10 @@ def is_open(file: Path) -> bool:
         return False
     try:
         with closing(sqlite3.connect(file, timeout=0)) as connection:
-            # Only who has it alone can leave the WAL; who opens it next begins it again.
+            # Only a connection that has the file alone can leave the WAL; the next one to open it begins the WAL again.
             connection.execute("PRAGMA journal_mode = DELETE")
     except sqlite3.DatabaseError as error:
-        # What is no database is nobody's.
+        # Nobody has a file open that is no database.
         return error.sqlite_errorcode == sqlite3.SQLITE_BUSY
     return False
 

@@ -22,7 +22,7 @@ _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12
 _BETWEEN = re.compile(r"[ \t\n\r,:]*")
 _DIGITS = re.compile(r"-?[0-9]{1,40}")
 
-# Per type of a schema: what Python makes of it, and its words.
+# Per type of a schema: the type in Python, and its name in messages.
 _TYPES = {
     "string": (str, "text"),
     "boolean": (bool, "true or false"),
@@ -169,7 +169,7 @@ async def _whole_body(request: Request) -> bytes:
 
 
 def _as_sent(text: str, name: str) -> str:
-    """Return the JSON of a field to the letter; the text is known to be an object that has it."""
+    """Return a field's JSON exactly as it was sent; the text must be a valid object that has the field."""
 
     def next_at(at: int) -> int:
         found = _BETWEEN.match(text, at)
