@@ -167,7 +167,7 @@ def forget_sandbox(settings: Settings) -> None:
     if not settings.is_sandbox:
         raise ConfigurationError(f"only the sandbox can be forgotten, not {settings.environment}")
     from bktools.sandbox.server import DATABASE
-    from bktools.sandbox.wal import is_open
+    from bktools.sandbox.store import is_open
 
     if is_open(settings.state_dir / DATABASE):
         raise StorageError(

@@ -53,7 +53,7 @@ GROUND = {"errors", "addresses", "views", "caller", "visible"}
 
 ONLY_IN = {
     "httpx": ("service/",),
-    "sqlite3": ("sandbox/store.py", "sandbox/wal.py"),
+    "sqlite3": ("sandbox/store.py",),
     "apsw": ("journal/",),
     "matplotlib": ("figures.py", "reports/", "reconcile/", "widgets/"),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from http import HTTPStatus
 
 from starlette.responses import Response
 
@@ -11,44 +12,26 @@ JSON_TYPE = "application/json;charset=UTF-8"
 
 
 class Refusal(Exception):  # noqa: N818 - it is an answer of the service, not an error of the program
-    """A request that is not done, with the answer that says why.
-
-    Parameters
-    ----------
-    status : int
-        HTTP status.
-    type : str
-        The body's `type`.
-    message : str
-        The body's `message`: the thing, the rule, what was given.
-    headers : mapping, optional
-        Further headers of the answer.
-    """
+    """A request that is not done: the answer's status, the body's `type` and `message`, and further headers."""
 
     def __init__(self, status: int, type: str, message: str, headers: Mapping[str, str] | None = None) -> None:  # noqa: A002 - the interface's name
         super().__init__(message)
         self.status = status
-        self.type = type
-        self.message = message
         self.headers = headers
+        self.body: dict[str, object] = {"type": type, "message": message}
 
     def answer(self) -> Response:
         """Return the answer: `{type, message}` (interface, section 7.1)."""
-        return json_answer({"type": self.type, "message": self.message}, self.status, self.headers)
+        return json_answer(self.body, self.status, self.headers)
 
 
 class ScopeRefusal(Refusal):
-    """A credential that is missing, wrong or too weak, in the shape of the scope errors (interface, section 7.2)."""
+    """A credential that is missing, wrong or too weak: `{statusCode, error, message}` (interface, section 7.2)."""
 
     def __init__(self, status: int, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(status, "user_scope_insufficient", "user_scope_insufficient", headers)
-
-    def answer(self) -> Response:
-        """Return the answer: `{statusCode, error, message}`."""
-        error = {401: "Unauthorized", 403: "Forbidden"}[self.status]
-        return json_answer(
-            {"statusCode": self.status, "error": error, "message": self.message}, self.status, self.headers
-        )
+        message = "user_scope_insufficient"
+        super().__init__(status, message, message, headers)
+        self.body = {"statusCode": status, "error": HTTPStatus(status).phrase, "message": message}
 
 
 def invalid(message: str) -> Refusal:

@@ -16,32 +16,22 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from bktools.contract.accounts import CREATE_ACCOUNT
-from bktools.contract.balance import GET_BALANCE
-from bktools.contract.categories import SEARCH_CATEGORIES
-from bktools.contract.employees import GET_EMPLOYEE, SEARCH_EMPLOYEES
-from bktools.contract.endpoint import Endpoint
-from bktools.contract.export_jobs import CREATE_EXPORT_JOB
+from bktools.contract import ENDPOINTS
+from bktools.contract.endpoint import Endpoint, Host
 from bktools.sandbox.answers import Refusal, json_answer
-from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, Caller, authenticate
+from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, authenticate
 from bktools.sandbox.faults import Fault, Faults, LostResponse, broken, rate_limited
 from bktools.sandbox.openapi import openapi_document
-from bktools.sandbox.routes import accounts, balance, categories, employees, export_jobs
-from bktools.sandbox.state import State
+from bktools.sandbox.routes import HANDLERS, Handler
+from bktools.sandbox.store import State
 
 # From the address of a client to its connection (None: it has gone), for the faults that break it.
 TransportOf = Callable[[tuple[str, int]], asyncio.Transport | None]
 
-Handler = Callable[[Request, State, Caller], Awaitable[Response]]
+ErrorHandler = Callable[[Request, Exception], Awaitable[Response]]
 
-MAIN_ROUTES: tuple[tuple[Endpoint, Handler], ...] = (
-    (SEARCH_CATEGORIES, categories.search),
-    (CREATE_ACCOUNT, accounts.create),
-    (CREATE_EXPORT_JOB, export_jobs.create),
-    (SEARCH_EMPLOYEES, employees.search),
-    (GET_EMPLOYEE, employees.get),
-)
-BALANCE_ROUTES: tuple[tuple[Endpoint, Handler], ...] = ((GET_BALANCE, balance.get),)
+MAIN_ROUTES = tuple((e, HANDLERS[e.operation]) for e in ENDPOINTS if e.host is Host.MAIN)
+BALANCE_ROUTES = tuple((e, HANDLERS[e.operation]) for e in ENDPOINTS if e.host is Host.BALANCE)
 
 ROUTE_UNKNOWN = "Route not found"
 SERVER_FAILURE = "Something went wrong. Please contact the administrator if the problem persists."
@@ -61,12 +51,12 @@ class Conduct:
 
 def build_app(state: State, conduct: Conduct, base_url: str, balance_url: str, transport_of: TransportOf) -> ASGIApp:
     """Return the application: the main host and the balance host, told apart by their ports."""
-    limit = _RateLimit(conduct.requests_per_minute)
+    count = _rate_limit(conduct.requests_per_minute)
 
     def routes(served: tuple[tuple[Endpoint, Handler], ...], audience: str) -> list[Route]:
         return [
             Route(
-                endpoint.path, _operation(endpoint, handler, audience, state, conduct, limit), methods=[endpoint.method]
+                endpoint.path, _operation(endpoint, handler, audience, state, conduct, count), methods=[endpoint.method]
             )
             for endpoint, handler in served
         ]
@@ -76,28 +66,30 @@ def build_app(state: State, conduct: Conduct, base_url: str, balance_url: str, t
     async def describe(request: Request) -> Response:  # noqa: ARG001 - a route takes it
         return json_answer(document)
 
-    main = Starlette(
-        routes=[*routes(MAIN_ROUTES, MAIN_AUDIENCE), Route("/openapi.json", describe, methods=["GET"])],
-        exception_handlers={HTTPException: _main_error, Exception: _main_failure},
-    )
-    separate = Starlette(
-        routes=routes(BALANCE_ROUTES, BALANCE_AUDIENCE),
-        exception_handlers={HTTPException: _balance_error, Exception: _balance_failure},
-    )
-    main.router.redirect_slashes = separate.router.redirect_slashes = False
+    described = Route("/openapi.json", describe, methods=["GET"])
+    main = _host([*routes(MAIN_ROUTES, MAIN_AUDIENCE), described], MAIN_AUDIENCE, _main_error)
+    separate = _host(routes(BALANCE_ROUTES, BALANCE_AUDIENCE), BALANCE_AUDIENCE, _balance_error)
     return _hosts({_port(base_url): main, _port(balance_url): separate}, transport_of)
 
 
-def _operation(
-    endpoint: Endpoint, handler: Handler, audience: str, state: State, conduct: Conduct, limit: _RateLimit
-) -> Callable[[Request], Awaitable[Response]]:
-    settings = state.store.settings
+def _host(routes: list[Route], audience: str, on_error: ErrorHandler) -> Starlette:
+    async def failure(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler takes both
+        return _failure(audience, 500)
 
+    host = Starlette(routes=routes, exception_handlers={HTTPException: on_error, Exception: failure})
+    host.router.redirect_slashes = False
+    return host
+
+
+def _operation(
+    endpoint: Endpoint, handler: Handler, audience: str, state: State, conduct: Conduct, count: Callable[[], None]
+) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
         try:
-            limit.count()
+            count()
             authorization = request.headers.get("authorization")
-            caller = authenticate(endpoint, authorization, settings["secret"], settings["api_key"], audience)
+            api_key = state.store.settings["api_key"]
+            caller = authenticate(endpoint.operation, authorization, audience, api_key, state.store.caller)
             return await handler(request, state, caller)
         except Refusal as refusal:
             return refusal.answer()
@@ -132,23 +124,17 @@ def _answer_instead(fault: Fault, audience: str) -> Response | None:
             return None
 
 
-class _RateLimit:
-    """At most so many requests in any minute."""
+def _rate_limit(per_minute: int | None) -> Callable[[], None]:
+    """Return a function that counts a request, or refuses it and says when the next one may come."""
+    times: deque[float] = deque(maxlen=per_minute or 0)
 
-    def __init__(self, per_minute: int | None) -> None:
-        self._per_minute = per_minute
-        self._times: deque[float] = deque()
-
-    def count(self) -> None:
-        """Count a request, or refuse it and say when the next one may come."""
-        if self._per_minute is None:
-            return
+    def count() -> None:
         now = time.monotonic()
-        while self._times and self._times[0] <= now - _MINUTE:
-            self._times.popleft()
-        if len(self._times) >= self._per_minute:
-            raise rate_limited(self._times[0] + _MINUTE - now)
-        self._times.append(now)
+        if per_minute is not None and len(times) == per_minute and times[0] > now - _MINUTE:
+            raise rate_limited(times[0] + _MINUTE - now)
+        times.append(now)
+
+    return count
 
 
 def _hosts(apps: Mapping[int, ASGIApp], transport_of: TransportOf) -> ASGIApp:
@@ -179,20 +165,11 @@ async def _main_error(request: Request, error: Exception) -> Response:
     return Refusal(error.status_code, types.get(error.status_code, "INVALID_REQUEST"), message, error.headers).answer()
 
 
-async def _main_failure(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler takes both
-    return _failure(MAIN_AUDIENCE, 500)
-
-
 async def _balance_error(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler takes both
     assert isinstance(error, HTTPException)
     # Another method is no unknown route, and the interface leaves it to the standard statuses.
-    return json_answer(
-        ROUTE_UNKNOWN if error.status_code == _NOT_FOUND else error.detail, error.status_code, error.headers
-    )
-
-
-async def _balance_failure(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler takes both
-    return _failure(BALANCE_AUDIENCE, 500)
+    said = ROUTE_UNKNOWN if error.status_code == _NOT_FOUND else error.detail
+    return json_answer(said, error.status_code, error.headers)
 
 
 def _failure(audience: str, status: int) -> Response:

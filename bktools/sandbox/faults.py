@@ -8,9 +8,10 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from email.utils import formatdate
+from itertools import repeat
 from typing import Any
 
 from starlette.responses import Response
@@ -42,6 +43,7 @@ OPTIONS = {
     "seconds": "the delay of the kind latency, or what Retry-After asks for; 1 unless given",
 }
 
+_NUMBERS: dict[str, type] = {"times": int, "skip": int, "every": int, "status": int, "seconds": float}
 _RETRY_AFTER = ("seconds", "date", "none")
 OPERATIONS = tuple(endpoint.operation for endpoint in ENDPOINTS)
 
@@ -54,20 +56,8 @@ class Fault:
     ----------
     kind : str
         One of `KINDS`.
-    operation : str, optional
-        Name of the operation it hits, such as "search_categories"; all of them unless given.
-    times : int, optional
-        How many requests it hits before it is over; without it, it goes on.
-    skip : int
-        Requests of its operation to let pass first.
-    every : int
-        Hits every n-th of the requests after that.
-    status : int
-        Status of the kind "error".
-    retry_after : str
-        "seconds", "date" or "none", for the kind "rate_limited".
-    seconds : float
-        Delay of the kind "latency", or what Retry-After asks for.
+    operation, times, skip, every, status, retry_after, seconds : optional
+        As `OPTIONS` describes them.
     """
 
     kind: str
@@ -83,9 +73,8 @@ class Fault:
         if not isinstance(self.kind, str) or self.kind not in KINDS:
             raise ArgumentError("fault", f"must be one of {', '.join(KINDS)}", self.kind)
         for name in ("times", "skip", "every", "status"):
-            number = getattr(self, name)
-            if number is not None and (not isinstance(number, int) or isinstance(number, bool)):
-                raise ArgumentError(name, "must be a whole number", number)
+            if getattr(self, name) is not None:
+                check_whole(name, getattr(self, name))
         check_seconds("seconds", self.seconds)
         if self.operation is not None and self.operation not in OPERATIONS:
             raise ArgumentError("operation", f"must be one of {', '.join(OPERATIONS)}", self.operation)
@@ -95,6 +84,12 @@ class Fault:
             raise ArgumentError("status", "must be from 400 to 599", self.status)
         if self.every < 1 or self.skip < 0 or (self.times is not None and self.times < 1):
             raise ArgumentError("fault", "needs every and times from 1, skip from 0", self)
+
+
+def check_whole(name: str, value: object) -> None:
+    """Refuse what is no whole number."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ArgumentError(name, "must be a whole number", value)
 
 
 def check_seconds(name: str, value: object) -> None:
@@ -121,44 +116,15 @@ def parse_fault(text: str) -> Fault:
     """
     kind, _, options = text.partition(":")
     values: dict[str, Any] = {}
-    types = {field.name: _READERS[str(field.type)] for field in fields(Fault) if field.name != "kind"}
     for option in filter(None, options.split(",")):
         name, _, value = option.partition("=")
-        if name not in types:
-            raise ArgumentError("fault", f"has the options {', '.join(types)}", option)
+        if name not in OPTIONS:
+            raise ArgumentError("fault", f"has the options {', '.join(OPTIONS)}", option)
         try:
-            values[name] = types[name](value)
+            values[name] = _NUMBERS.get(name, str)(value)
         except ValueError:
             raise ArgumentError(f"fault option {name}", "must be a number", value) from None
     return Fault(kind, **values)
-
-
-_READERS: dict[str, Callable[[str], object]] = {
-    "str": str,
-    "str | None": str,
-    "int": int,
-    "int | None": int,
-    "float": float,
-}
-
-
-@dataclass
-class _Active:
-    """A fault in force, and what it has seen of requests."""
-
-    fault: Fault
-    seen: int = 0
-    hits: int = 0
-
-    def hits_next(self) -> bool:
-        """Count a request and tell whether the fault hits it."""
-        beyond_skipped = self.seen - self.fault.skip
-        self.seen += 1
-        over = self.fault.times is not None and self.hits >= self.fault.times
-        if over or beyond_skipped < 0 or beyond_skipped % self.fault.every:
-            return False
-        self.hits += 1
-        return True
 
 
 class Faults:
@@ -167,13 +133,13 @@ class Faults:
     def __init__(self, faults: Iterable[Fault | str] = ()) -> None:
         self._lock = threading.Lock()
         given = faults if isinstance(faults, Iterable) and not isinstance(faults, str) else [faults]
-        self._active = [_Active(_fault(fault)) for fault in given]
+        self._active = [(fault, _hits(fault)) for fault in map(_fault, given)]
 
     def add(self, fault: Fault | str) -> None:
         """Put a fault in force."""
-        active = _Active(_fault(fault))
+        added = _fault(fault)
         with self._lock:
-            self._active.append(active)
+            self._active.append((added, _hits(added)))
 
     def clear(self) -> None:
         """Take every fault out of force."""
@@ -183,8 +149,17 @@ class Faults:
     def hitting(self, operation: str) -> list[Fault]:
         """Return the faults that hit this request of an operation."""
         with self._lock:
-            concerned = [active for active in self._active if active.fault.operation in {None, operation}]
-            return [active.fault for active in concerned if active.hits_next()]
+            concerned = [(fault, hits) for fault, hits in self._active if fault.operation in {None, operation}]
+            return [fault for fault, hits in concerned if next(hits)]
+
+
+def _hits(fault: Fault) -> Iterator[bool]:
+    """Yield, for each request of the fault's operation in turn, whether the fault hits it."""
+    yield from repeat(False, fault.skip)
+    for _ in repeat(None) if fault.times is None else repeat(None, fault.times):
+        yield True
+        yield from repeat(False, fault.every - 1)
+    yield from repeat(False)
 
 
 def rate_limited(seconds: float, form: str = "seconds") -> Refusal:
@@ -199,13 +174,7 @@ class LostResponse(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - nothing is sent
         """Reset the connection."""
-        transport = scope["state"]["transport_of"](scope["client"])
-        if transport is None:
-            return
-        # Closing with this option set sends a reset instead of an end.
-        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        transport.abort()
-        await _until_disconnected(receive)
+        await _end_connection(scope, receive, reset=True)
 
 
 class CutResponse(Response):
@@ -215,35 +184,42 @@ class CutResponse(Response):
         """Send half of the body that the header announces, then close."""
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         await send({"type": "http.response.body", "body": bytes(self.body)[: len(self.body) // 2], "more_body": True})
-        transport = scope["state"]["transport_of"](scope["client"])
-        if transport is None:
-            return
+        await _end_connection(scope, receive, reset=False)
+
+
+async def _end_connection(scope: Scope, receive: Receive, *, reset: bool) -> None:
+    transport = scope["state"]["transport_of"](scope["client"])
+    if transport is None:
+        return
+    if reset:
+        # Closing with this option set sends a reset instead of an end.
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        transport.abort()
+    else:
         transport.close()
-        await _until_disconnected(receive)
+    # Only then may the application return: an answer that was not finished would be taken for a mistake.
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def broken(response: Response, fault: Fault) -> Response:
     """Return an answer as a fault leaves it."""
-    body = bytes(response.body)
+    body, status, headers = (
+        bytes(response.body),
+        response.status_code,
+        {"content-type": response.headers["content-type"]},
+    )
+    middle = len(body) // 2
     match fault.kind:
         case "drop":
             return LostResponse()
         case "cut":
-            return CutResponse(body, response.status_code, media_type=response.headers["content-type"])
+            return CutResponse(body, status, headers)
         case "cut_gzip":
             packed = gzip.compress(body, mtime=0)
-            headers = {"content-type": response.headers["content-type"], "content-encoding": "gzip"}
-            return Response(packed[: len(packed) // 2], response.status_code, headers)
+            return Response(packed[: len(packed) // 2], status, headers | {"content-encoding": "gzip"})
         case "corrupt":
             # 0xFF is in no UTF-8 text, so no reader can take the body for whole.
-            middle = len(body) // 2
-            damaged = body[:middle] + b"\xff" + body[middle + 1 :]
-            return Response(damaged, response.status_code, media_type=response.headers["content-type"])
+            return Response(body[:middle] + b"\xff" + body[middle + 1 :], status, headers)
         case _:
             return response
-
-
-async def _until_disconnected(receive: Receive) -> None:
-    # Only then may the application return: an answer that was not finished would be taken for a mistake.
-    while (await receive())["type"] != "http.disconnect":
-        pass

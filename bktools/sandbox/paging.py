@@ -1,8 +1,7 @@
-"""Pages of a table: what a request may ask, cursors, and the SQL conditions that find a page at any depth.
+"""Pages of a table: what a request may ask, cursors, and the SQL that finds a page.
 
 A page starts at a key, the sort values and the position of a row, not at a count, so rows that come or go elsewhere
-never shift it. "All rows after a key" is cut into segments that an index serves one by one: for a sort by (a, b) after
-(1, 2) first a = 1 and b > 2, then a > 1.
+never shift it. Without sorting keys the position alone is the key, and a page costs the same anywhere in the table.
 """
 
 from __future__ import annotations
@@ -12,31 +11,19 @@ import hashlib
 import hmac
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from starlette.datastructures import QueryParams
 
 from bktools.sandbox.answers import invalid
+from bktools.sandbox.schemas import CURSOR_PATTERN, PAGE_ORDERS
 from bktools.sandbox.validation import INT32_MAX, INT64_MAX, known_parameters, whole_number
 
-PARAMETERS = ("before", "after", "offset", "limit", "sorting_keys", "sorting_order")
-LISTS = ("sorting_keys", "sorting_order")
+_LISTS = ("sorting_keys", "sorting_order")
+_PARAMETERS = ("before", "after", "offset", "limit", *_LISTS)
 
-# Without an order of its own a null counts as larger than every value.
-_ORDERS = {
-    "ASC": (False, False),
-    "ASC_NULLS_FIRST": (False, True),
-    "ASC_NULLS_LAST": (False, False),
-    "DESC": (True, True),
-    "DESC_NULLS_FIRST": (True, True),
-    "DESC_NULLS_LAST": (True, False),
-}
-PAGE_ORDERS = tuple(_ORDERS)
-
-CURSOR_PATTERN = "^[A-Z2-7=~]+$"
-_CURSOR = re.compile(r"[A-Z2-7=~]+")
+_CURSOR = re.compile(CURSOR_PATTERN)
 _SIGNATURE_BYTES = 16
 _QUERY_BYTES = 8
 
@@ -49,28 +36,27 @@ class Condition(NamedTuple):
     sql: str
     parameters: tuple[Any, ...] = ()
 
+    def __and__(self, other: Condition) -> Condition:
+        """Return the condition that both hold."""
+        return Condition(f"{self.sql} AND {other.sql}", self.parameters + other.parameters)
 
-@dataclass(frozen=True)
-class SortKey:
-    """A column to sort by."""
 
-    column: str
-    nullable: bool = False
+EVERY_ROW = Condition("1")
+
+
+class Term(NamedTuple):
+    """A term of an ORDER BY, in its direction."""
+
+    sql: str
     descending: bool = False
-    nulls_first: bool = False
-
-    def backwards(self) -> SortKey:
-        """Return the key that sorts the other way round."""
-        return replace(self, descending=not self.descending, nulls_first=not self.nulls_first)
 
     @property
-    def sql(self) -> str:
-        """The term of an ORDER BY."""
-        nulls = f" NULLS {'FIRST' if self.nulls_first else 'LAST'}" if self.nullable else ""
-        return f"{self.column} {'DESC' if self.descending else 'ASC'}{nulls}"
+    def direction(self) -> str:
+        """The direction in SQL."""
+        return "DESC" if self.descending else "ASC"
 
 
-Order = tuple[SortKey, ...]
+Order = tuple[Term, ...]
 
 
 class Rows(NamedTuple):
@@ -83,143 +69,76 @@ class Rows(NamedTuple):
     total: int
 
 
-class Span(NamedTuple):
-    """Where a page lies: after a key, before a key, or at an offset."""
-
-    after: Key | None = None
-    before: Key | None = None
-    offset: int | None = None
+def field(name: str) -> str:
+    """Return the SQL of a field of a row's JSON."""
+    return f"json_extract(body, '$.{name}')"
 
 
-@dataclass(frozen=True)
-class PageRequest:
-    """What a request asks of paging, as it was sent."""
-
-    before: str | None
-    after: str | None
-    offset: int | None
-    limit: int | None
-    sorting_keys: tuple[str, ...]
-    sorting_order: tuple[str, ...]
-    parameters: Mapping[str, list[str]]
-
-    def echo(self) -> dict[str, Any]:
-        """Return the envelope's `currentRequestPagination`: what was sent and nothing else."""
-        fields = {
-            "parameters": self.parameters,
-            "after": self.after,
-            "before": self.before,
-            "limit": self.limit,
-            "offset": self.offset,
-            "sortingKeys": list(self.sorting_keys) or None,
-            "sortingOrder": list(self.sorting_order) or None,
-        }
-        return {name: value for name, value in fields.items() if value is not None}
+def equal(column: str, value: object) -> Condition:
+    """Return the condition that a column has a value."""
+    return Condition(f"{column} = ?", (value,))
 
 
-def read_page_request(query: QueryParams, filters: tuple[str, ...] = ()) -> PageRequest:
-    """Read the paging parameters of a request, and refuse what breaks a rule of the interface (section 4.1)."""
-    sent = known_parameters(query, filters + PARAMETERS, LISTS)
+def any_of(column: str, values: Sequence[str]) -> Condition:
+    """Return the condition that a column has one of the values."""
+    # One parameter however many values, sorted so that the same set is the same query.
+    return Condition(f"{column} IN (SELECT value FROM json_each(?))", (json.dumps(sorted(values)),))  # noqa: S608 - own names
+
+
+def backwards(order: Order) -> Order:
+    """Return the order read from its end."""
+    return tuple(Term(term.sql, not term.descending) for term in order)
+
+
+def beyond(order: Order, key: Key, *, inclusive: bool = False) -> Condition:
+    """Return the condition of the rows after a key (with the key's own: inclusive)."""
+    (last, value), *upper = reversed(list(zip(order, key, strict=True)))
+    found = Condition(f"{last.sql} {'<' if last.descending else '>'}{'=' if inclusive else ''} ?", (value,))
+    for term, value in upper:
+        sql = f"({term.sql} {'<' if term.descending else '>'} ? OR {term.sql} IS ? AND {found.sql})"
+        found = Condition(sql, (value, value, *found.parameters))
+    return found
+
+
+def page_parameters(query: QueryParams, filters: tuple[str, ...] = ()) -> dict[str, list[str]]:
+    """Return the parameters of a search, and refuse what breaks a rule of paging (interface, section 4.1)."""
+    sent = known_parameters(query, filters + _PARAMETERS, _LISTS)
     bounds = [name for name in ("before", "after", "offset") if name in sent]
     if len(bounds) > 1:
         raise invalid(f"{bounds[1]} cannot be combined with {bounds[0]}; give one of before, after, offset")
     for name in ("before", "after"):
         if name in sent and not _CURSOR.fullmatch(sent[name][0]):
             raise invalid(f"{name} must match {CURSOR_PATTERN}, got {sent[name][0][:60]!r}")
-    keys, orders = tuple(sent.get("sorting_keys", ())), tuple(sent.get("sorting_order", ()))
+    keys, orders = (sent.get(name, []) for name in _LISTS)
     for order in orders:
-        if order not in _ORDERS:
-            raise invalid(f"sorting_order must be one of {', '.join(_ORDERS)}, got {order[:60]!r}")
+        if order not in PAGE_ORDERS:
+            raise invalid(f"sorting_order must be one of {', '.join(PAGE_ORDERS)}, got {order[:60]!r}")
     if len(orders) != len(keys):
         raise invalid(f"sorting_order must have one entry per sorting key: {len(keys)} keys, {len(orders)} orders")
-    return PageRequest(
-        before=sent["before"][0] if "before" in sent else None,
-        after=sent["after"][0] if "after" in sent else None,
-        offset=whole_number("offset", sent["offset"][0], INT64_MAX) if "offset" in sent else None,
-        limit=whole_number("limit", sent["limit"][0], INT32_MAX) if "limit" in sent else None,
-        sorting_keys=keys,
-        sorting_order=orders,
-        parameters=sent,
-    )
+    for name, largest in (("offset", INT64_MAX), ("limit", INT32_MAX)):
+        if name in sent:
+            whole_number(name, sent[name][0], largest)
+    return sent
 
 
-def read_order(request: PageRequest, sortable: Mapping[str, SortKey]) -> Order:
+def read_order(sent: dict[str, list[str]], sortable: Sequence[str]) -> Order:
     """Return the order of the rows: the keys asked for, and last the position, which no two rows share."""
-    order: list[SortKey] = []
-    for name, direction in zip(request.sorting_keys, request.sorting_order, strict=True):
+    terms: list[Term] = []
+    keys, orders = (sent.get(name, []) for name in _LISTS)
+    descending = False
+    for number, (name, order) in enumerate(zip(keys, orders, strict=True)):
         if name not in sortable:
             raise invalid(f"unknown sorting key {name[:60]!r}; known are {', '.join(sortable)}")
-        if any(key.column == sortable[name].column for key in order):
+        if name in keys[:number]:
             raise invalid(f"sorting key {name} was given twice")
-        descending, nulls_first = _ORDERS[direction]
-        order.append(replace(sortable[name], descending=descending, nulls_first=nulls_first))
-    # Rows of equal keys follow the last key's direction, so that an index is read in one direction.
-    return (*order, SortKey("position", descending=bool(order) and order[-1].descending))
-
-
-def backwards(order: Order) -> Order:
-    """Return the order read from its end."""
-    return tuple(key.backwards() for key in order)
-
-
-class Segment(NamedTuple):
-    """A part of the rows after a key that an index serves, and how it is sorted."""
-
-    condition: Condition
-    order: Order
-
-
-def segments(order: Order, after: Key | None, *, inclusive: bool = False) -> list[Segment]:
-    """Return the segments that together, in this order, are the rows after a key (with the key's own: inclusive)."""
-    if after is None:
-        return [Segment(part, order) for part in _whole(order[0])]
-    found: list[Segment] = []
-    for depth in reversed(range(len(order))):
-        pinned = [_equal(key, value) for key, value in zip(order[:depth], after, strict=False)]
-        deepest = depth == len(order) - 1
-        beyond = _beyond(order[depth], after[depth], inclusive=inclusive and deepest)
-        found += [Segment(all_of([*pinned, part]), order[depth:]) for part in beyond]
-    return found
-
-
-def _whole(key: SortKey) -> list[Condition]:
-    if not key.nullable:
-        return [Condition("1")]
-    parts = [Condition(f"{key.column} IS NULL"), Condition(f"{key.column} IS NOT NULL")]
-    return parts if key.nulls_first else parts[::-1]
-
-
-def _beyond(key: SortKey, value: Any, *, inclusive: bool) -> list[Condition]:
-    if value is None:
-        return [Condition(f"{key.column} IS NOT NULL")] if key.nulls_first else []
-    sign = ("<" if key.descending else ">") + ("=" if inclusive else "")
-    parts = [Condition(f"{key.column} {sign} ?", (value,))]
-    if key.nullable and not key.nulls_first:
-        parts.append(Condition(f"{key.column} IS NULL"))
-    return parts
-
-
-def _equal(key: SortKey, value: Any) -> Condition:
-    return Condition(f"{key.column} IS NULL") if value is None else Condition(f"{key.column} = ?", (value,))
-
-
-def all_of(parts: list[Condition]) -> Condition:
-    """Return the condition that all of the parts hold; with no parts it always does."""
-    return Condition(
-        " AND ".join(part.sql for part in parts) or "1", tuple(p for part in parts for p in part.parameters)
-    )
+        descending, nulls_first = PAGE_ORDERS[order]
+        terms += [Term(f"({field(name)} IS NULL)", nulls_first), Term(field(name), descending)]
+    # Rows of equal keys follow the last key's direction.
+    return (*terms, Term("position", descending))
 
 
 class Cursors:
-    """Writes and reads the cursors of one query: opaque, signed, and of no use to another query.
-
-    Parameters
-    ----------
-    secret : str
-        What cursors are signed with.
-    query : object
-        Table, filters and order, as JSON takes them.
-    """
+    """Writes and reads the cursors of one query: opaque, signed, and of no use to another query."""
 
     def __init__(self, secret: str, query: object) -> None:
         self._secret = secret.encode()
@@ -228,16 +147,16 @@ class Cursors:
     def write(self, key: Key) -> str:
         """Return the cursor of a row."""
         content = self._query + json.dumps(key, separators=(",", ":")).encode()
-        return base64.b32encode(self._sign(content) + content).decode()
+        return base64.b32encode(self._signature(content) + content).decode()
 
     def read(self, name: str, cursor: str) -> Key:
         """Return the key of a cursor; refuse one of another query or of nobody."""
         try:
             whole = base64.b32decode(cursor)
         except ValueError:
-            raise invalid(f"{name} is no cursor of this service") from None
+            whole = b""
         signature, content = whole[:_SIGNATURE_BYTES], whole[_SIGNATURE_BYTES:]
-        if not hmac.compare_digest(signature, self._sign(content)):
+        if not hmac.compare_digest(signature, self._signature(content)):
             raise invalid(f"{name} is no cursor of this service")
         if content[:_QUERY_BYTES] != self._query:
             raise invalid(
@@ -245,5 +164,5 @@ class Cursors:
             )
         return tuple(json.loads(content[_QUERY_BYTES:]))
 
-    def _sign(self, content: bytes) -> bytes:
+    def _signature(self, content: bytes) -> bytes:
         return hmac.digest(self._secret, content, "sha256")[:_SIGNATURE_BYTES]

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from decimal import Decimal
-from itertools import cycle
+from operator import attrgetter
 from pathlib import Path
 
 from bktools import disk
@@ -20,11 +20,8 @@ ENTRIES_FILE = "accounting_entries.csv"
 ACCOUNTS_FILE = "accounts.csv"
 
 _CHART_HEADINGS = ("Konto", "Bezeichnung", "Art", "Steuerschlüssel", "Aktiv")
-_ENTRY_HEADINGS = (
-    "entry_id", "company_id", "date", "amount", "currency", "category_id", "employee_id", "status", "description",
-)  # fmt: skip
-
 _ACCOUNT_HEADINGS = ("id", "external_id", "name", "code", "archived", "tax_code_external_id", "company_id")
+_account_columns = attrgetter(*_ACCOUNT_HEADINGS)
 
 _ENTRIES = 320
 _CURRENCIES = ("EUR", "EUR", "EUR", "EUR", "USD", "SEK", "JPY", "CHF")
@@ -42,14 +39,7 @@ _DESCRIPTIONS = (
     "Snacks 🥨",
 )
 
-# Entries that are something special, by their number.
-_IN_REVIEW = range(10, 310, 20)  # 15 of them: draft and in_review in turn
-_FORMULA = 40
-_NEWLINE = 80
-_NO_CATEGORY = 120
-_UNKNOWN_CATEGORY = 160
-_UNKNOWN_EMPLOYEES = (200, 240)
-_OTHER_COMPANY = 280
+_IN_REVIEW = range(10, 310, 20)  # 15 of the entries: draft and in_review in turn
 _COPIED = 99  # written a second time at the end, every cell the same
 
 
@@ -80,12 +70,13 @@ def write_sample_data(
     ...     [path.name for path in write_sample_data(folder)]
     ['chart_of_accounts.csv', 'accounting_entries.csv']
     """
-    target = Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
     world = World(seed, companies, categories, employees)
-    chart = "\ufeff" + _csv(_CHART_HEADINGS, _chart_rows(), delimiter=";", line_end="\r\n")
-    entries = _csv(_ENTRY_HEADINGS, entry_rows(world), delimiter=",", line_end="\n")
-    return _written(target / CHART_FILE, chart), _written(target / ENTRIES_FILE, entries)
+    chart = [(a.code, a.name, a.type, a.tax_code, "ja" if a.active else "nein") for a in chart_of_accounts()]
+    entries = _entries(world)
+    return (
+        _write(folder, CHART_FILE, [_CHART_HEADINGS, *chart], mark="\ufeff", delimiter=";", line_end="\r\n"),
+        _write(folder, ENTRIES_FILE, [entries[0], *(entry.values() for entry in entries)]),
+    )
 
 
 def write_account_list(folder: Path | str, *, seed: int = 1, companies: int = 3) -> Path:
@@ -114,93 +105,62 @@ def write_account_list(folder: Path | str, *, seed: int = 1, companies: int = 3)
     ...     len(bktools.import_accounts(write_account_list(folder), service=service))
     52
     """
-    target = Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
-    accounts = World(seed, companies).accounts(0)
     rows = [
-        (
-            account.id,
-            account.external_id,
-            account.name,
-            account.code or "",
-            "true" if account.archived else "false",
-            account.tax_code_external_id or "",
-            account.company_id,
-        )
-        for account in accounts
+        [{True: "true", False: "false", None: ""}.get(value, value) for value in _account_columns(account)]
+        for account in World(seed, companies).accounts(0)
     ]
-    return _written(target / ACCOUNTS_FILE, _csv(_ACCOUNT_HEADINGS, rows, delimiter=",", line_end="\n"))
+    return _write(folder, ACCOUNTS_FILE, [_ACCOUNT_HEADINGS, *rows])
 
 
-def _written(path: Path, text: str) -> Path:
-    # Sample data are no secret.
-    return disk.write_whole(path, lambda file: file.write(text.encode()), private=False)
-
-
-def _chart_rows() -> Iterable[tuple[str, ...]]:
-    for account in chart_of_accounts():
-        yield account.code, account.name, account.type, account.tax_code, "ja" if account.active else "nein"
-
-
-def entry_rows(world: World) -> list[tuple[str, ...]]:
-    """Return the accounting entries of a world's first company, most of them approved and coded.
-
-    Raises
-    ------
-    ValueError
-        The world has no categories or employees to write entries for.
-    """
+def _entries(world: World) -> list[dict[str, str]]:
+    """Return the accounting entries of a world's first company, most of them approved and coded."""
     categories = [category.id for category in world.categories_of(0)]
     employees = [employee.id for employee in world.employees_of(0)]
     if not categories or not employees:
         raise ValueError("sample entries need at least one category and one employee")
-    review = dict(zip(_IN_REVIEW, cycle(("draft", "in_review")), strict=False))
-    rows: list[tuple[str, ...]] = []
+    special = {
+        40: {"description": "=1+1 Rechnung"},
+        80: {"description": 'Zeile eins,\nZeile zwei, "zitiert"'},
+        120: {"category_id": ""},
+        160: {"category_id": world.id("no category", 160)},
+        200: {"employee_id": world.id("nobody", 200)},
+        240: {"employee_id": world.id("nobody", 240)},
+        280: {"company_id": world.all_companies[-1].id},
+        **{number: {"status": ("draft", "in_review")[turn % 2]} for turn, number in enumerate(_IN_REVIEW)},
+    }
+    rows: list[dict[str, str]] = []
     for number in range(_ENTRIES - 1):
-        company = world.companies - 1 if number == _OTHER_COMPANY else 0
         currency = _CURRENCIES[world.number(len(_CURRENCIES), "entry", number, "currency")]
-        rows.append(
-            (
-                world.id("entry", number),
-                world.all_companies[company].id,
-                f"2026-10-{1 + world.number(31, 'entry', number, 'day'):02}",
-                _amount(world, number, currency),
-                currency,
-                _category(world, number, categories),
-                world.id("nobody", number) if number in _UNKNOWN_EMPLOYEES else employees[number % len(employees)],
-                review.get(number, "approved"),
-                _description(number),
-            )
-        )
+        cents = 100 + world.number(250_000, "entry", number, "amount")
+        amount = -cents if number % 13 == 5 else cents  # noqa: PLR2004 - now and then a credit
+        usual = {
+            "entry_id": world.id("entry", number),
+            "company_id": world.all_companies[0].id,
+            "date": f"2026-10-{1 + world.number(31, 'entry', number, 'day'):02}",
+            "amount": str(amount) if currency == "JPY" else f"{Decimal(amount) / 100:.2f}",
+            "currency": currency,
+            # Seven is coprime to 240, so every kind of category gets its entries.
+            "category_id": categories[number * 7 % len(categories)],
+            "employee_id": employees[number % len(employees)],
+            "status": "approved",
+            "description": f"{_DESCRIPTIONS[number % len(_DESCRIPTIONS)]} #{number + 1}",
+        }
+        rows.append(usual | special.get(number, {}))
     return [*rows, rows[_COPIED]]
 
 
-def _amount(world: World, number: int, currency: str) -> str:
-    cents = 100 + world.number(250_000, "entry", number, "amount")
-    sign = -1 if number % 13 == 5 else 1  # noqa: PLR2004 - now and then a credit
-    return str(sign * cents) if currency == "JPY" else f"{sign * Decimal(cents) / 100:.2f}"
-
-
-def _category(world: World, number: int, categories: Sequence[str]) -> str:
-    if number == _NO_CATEGORY:
-        return ""
-    if number == _UNKNOWN_CATEGORY:
-        return world.id("no category", number)
-    # Seven is coprime to 240, so every kind of category gets its entries.
-    return categories[number * 7 % len(categories)]
-
-
-def _description(number: int) -> str:
-    if number == _FORMULA:
-        return "=1+1 Rechnung"
-    if number == _NEWLINE:
-        return 'Zeile eins,\nZeile zwei, "zitiert"'
-    return f"{_DESCRIPTIONS[number % len(_DESCRIPTIONS)]} #{number + 1}"
-
-
-def _csv(headings: Sequence[str], rows: Iterable[Sequence[str]], *, delimiter: str, line_end: str) -> str:
+def _write(
+    folder: Path | str,
+    name: str,
+    rows: Iterable[Iterable[str]],
+    *,
+    mark: str = "",
+    delimiter: str = ",",
+    line_end: str = "\n",
+) -> Path:
     text = io.StringIO()
-    writer = csv.writer(text, delimiter=delimiter, lineterminator=line_end)
-    writer.writerow(headings)
-    writer.writerows(rows)
-    return text.getvalue()
+    text.write(mark)
+    csv.writer(text, delimiter=delimiter, lineterminator=line_end).writerows(rows)
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    # Sample data are no secret.
+    return disk.write_whole(Path(folder) / name, lambda file: file.write(text.getvalue().encode()), private=False)

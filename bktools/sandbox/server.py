@@ -8,26 +8,41 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from bktools.errors import ArgumentError, StorageError
 from bktools.sandbox.app import Conduct, build_app
-from bktools.sandbox.auth import ALL_SCOPES, BALANCE_AUDIENCE, MAIN_AUDIENCE, issue_token
-from bktools.sandbox.faults import Fault, Faults, check_seconds
-from bktools.sandbox.jobs import OUTCOMES, job_at
-from bktools.sandbox.state import State
-from bktools.sandbox.store import Store, new_id
-from bktools.sandbox.world import Account, Category, Company, World
+from bktools.sandbox.auth import ALL_SCOPES, BALANCE_AUDIENCE, MAIN_AUDIENCE, Caller
+from bktools.sandbox.faults import Fault, Faults, check_seconds, check_whole
+from bktools.sandbox.jobs import job_at
+from bktools.sandbox.store import State, Store, new_id
+from bktools.sandbox.world import World
 
 DATABASE = "service.sqlite"
 LOOPBACK = "127.0.0.1"
 _START_SECONDS = 60.0
+
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def _of_the_store(method: Callable[Concatenate[Store, _P], _R]) -> Callable[Concatenate[Server, _P], _R]:
+    """Return a method of the store as one of the server, which opens the store for each call."""
+
+    @wraps(method)
+    def call(self: Server, /, *args: _P.args, **options: _P.kwargs) -> _R:
+        with self._store() as store:
+            return method(store, *args, **options)
+
+    return call
 
 
 class Server:
@@ -115,8 +130,7 @@ class Server:
             ("balance_port", balance_port, 0, 65535),
             ("requests_per_minute", 1 if requests_per_minute is None else requests_per_minute, 1, math.inf),
         ):
-            if not isinstance(value, int) or isinstance(value, bool):
-                raise ArgumentError(name, "must be a whole number", value)
+            check_whole(name, value)
             if not smallest <= value <= largest:
                 bounds = f"at least {smallest}" if largest == math.inf else f"from {smallest} to {largest}"
                 raise ArgumentError(name, f"must be {bounds}", value)
@@ -220,83 +234,32 @@ class Server:
         balance : bool
             Whether it is for the balance host; its company is the first of `companies`.
         """
+        audience = BALANCE_AUDIENCE if balance else MAIN_AUDIENCE
+        expires_at = None if expires_in is None else time.time() + expires_in
         with self._store() as store:
-            audience = BALANCE_AUDIENCE if balance else MAIN_AUDIENCE
-            return issue_token(store.settings["secret"], audience, scopes, companies, expires_in)
+            return store.issue_token(Caller(audience, scopes, companies, expires_at))
 
-    def companies(self) -> list[Company]:
-        """Return every company."""
-        with self._store() as store:
-            return store.companies()
-
-    def configure_company(
-        self,
-        company_id: str,
-        *,
-        has_integration: bool | None = None,
-        has_contra_accounts: bool | None = None,
-        job_outcome: str | None = None,
-        job_expires_in: int | None = None,
-    ) -> None:
-        """Change how export jobs of a company go; what is not given stays.
-
-        Parameters
-        ----------
-        company_id : str
-            The company.
-        has_integration, has_contra_accounts : bool, optional
-            Without the one, jobs are refused as ACCOUNTING_INTEGRATION_NOT_FOUND, without the other as
-            MISSING_CONTRA_ACCOUNTS.
-        job_outcome : str, optional
-            How later jobs end: "completed", "completed_with_errors", "failed", or "expired" (they never start).
-        job_expires_in : int, optional
-            Seconds until a job that does not start expires.
-        """
-        if job_outcome is not None and job_outcome not in OUTCOMES:
-            raise ArgumentError("job_outcome", f"must be one of {', '.join(OUTCOMES)}", job_outcome)
-        changes = {
-            "has_integration": has_integration,
-            "has_contra_accounts": has_contra_accounts,
-            "job_outcome": job_outcome,
-            "job_expires_in": job_expires_in,
-        }
-        with self._store() as store:
-            store.configure_company(company_id, {name: value for name, value in changes.items() if value is not None})
+    companies = _of_the_store(Store.companies)
+    configure_company = _of_the_store(Store.configure_company)
+    remove_category = _of_the_store(Store.remove_category)
+    category_ids = _of_the_store(Store.category_ids)
+    accounts = _of_the_store(Store.accounts)
+    accepted_entries = _of_the_store(Store.accepted_entries)
 
     def add_category(self, name: str, **fields: Any) -> str:
         """Add a category at the end of the table and return its id; fields are those of `world.Category`."""
         first = next(self._world.categories_of(0))
-        values = first._asdict() | {"company_id": self.company_id, "account_id": None, "tax_code_id": None}
-        values |= {"metadata": None, "archived": False, "id": new_id(), "name": name} | fields
-        category = Category(**values)
+        new: dict[str, Any] = {"id": new_id(), "company_id": self.company_id, "name": name, "archived": False}
+        new |= dict.fromkeys(("account_id", "tax_code_id", "metadata"))
+        category = first._replace(**(new | fields))
         with self._store() as store:
             store.add_category(category)
         return category.id
-
-    def remove_category(self, category_id: str) -> bool:
-        """Remove a category; tell whether it was there."""
-        with self._store() as store:
-            return store.remove_category(category_id)
-
-    def category_ids(self, company_id: str | None = None) -> list[str]:
-        """Return the ids of a company's categories (the first company's), in the order of the table."""
-        with self._store() as store:
-            return store.category_ids(company_id or self.company_id)
-
-    def accounts(self, company_id: str | None = None) -> list[Account]:
-        """Return the accounts of a company (the first company) as they are stored."""
-        with self._store() as store:
-            return store.accounts(company_id or self.company_id)
 
     def export_jobs(self) -> list[dict[str, Any]]:
         """Return every export job as it is now, the oldest first, with the interface's fields."""
         with self._store() as store:
             return [job_at(job, time.time()) for job in store.export_jobs()]
-
-    def accepted_entries(self) -> dict[str, int]:
-        """Return how often each accounting entry was accepted in an export job; more than once is booked twice."""
-        with self._store() as store:
-            return store.accepted_entries()
 
     def _store(self) -> Store:
         return Store(self.file, self._world)

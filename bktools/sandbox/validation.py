@@ -1,17 +1,17 @@
-"""What the service takes: the rules of fields in bodies and of parameters in queries, written from the interface."""
+"""What the service takes: bodies as the schemas describe them, and the parameters of queries."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 
 from bktools.sandbox.answers import Refusal, invalid
+from bktools.sandbox.schemas import SCHEMAS, Schema
 
 LARGEST_BODY = 4 * 1024 * 1024
 _LARGEST_READ = 16 * LARGEST_BODY
@@ -19,15 +19,16 @@ INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
-_SPACE = re.compile(r"[ \t\n\r]*")
+_BETWEEN = re.compile(r"[ \t\n\r,:]*")
 _DIGITS = re.compile(r"-?[0-9]{1,40}")
 
-
-class Sent(NamedTuple):
-    """A value of a body, and its JSON to the letter."""
-
-    value: Any
-    text: str
+# Per type of a schema: the type in Python, and its name in messages.
+_TYPES = {
+    "string": (str, "text"),
+    "boolean": (bool, "true or false"),
+    "array": (list, "a list of UUIDs"),
+    "object": (dict, "an object"),
+}
 
 
 class Number(NamedTuple):
@@ -36,31 +37,75 @@ class Number(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True)
-class Field:
-    """A field of a body: how it is read, and whether it must be there."""
+async def read_body(request: Request, schema: str) -> dict[str, Any]:
+    """Return every field's value, None where it was left out or null; refuse what breaks a rule.
 
-    read: Callable[[str, Sent], Any]
-    required: bool = False
-
-
-async def read_body(request: Request, fields: Mapping[str, Field]) -> dict[str, Any]:
-    """Return every field's value, None where it was left out or null; refuse what breaks a rule."""
+    UUIDs are in lower case, and an object of any content is its JSON as it was sent.
+    """
     _check_media_type(request.headers.get("content-type"))
-    sent = _json_object(await _whole_body(request))
-    for name in sent:
-        if name not in fields:
-            raise invalid(f"unknown field {name!r}; known are {', '.join(fields)}")
-    values: dict[str, Any] = {}
-    for name, field in fields.items():
-        given = sent.get(name)
-        if given is None or given.value is None:
-            if field.required:
-                raise invalid(f"{name} is required")
-            values[name] = None
-        else:
-            values[name] = field.read(name, given)
+    body = await _whole_body(request)
+    try:
+        text = body.decode("utf-8")
+        sent = _DECODER.decode(text)
+    except RecursionError:
+        raise invalid("the body is nested too deeply") from None
+    except ValueError as error:
+        raise invalid(f"the body is no JSON object: {error}") from None
+    if not isinstance(sent, dict):
+        raise invalid(f"the body must be a JSON object, got {text[:60]}")
+    values = _object("", SCHEMAS[schema], sent)
+    for name, rule in SCHEMAS[schema]["properties"].items():
+        if values[name] is not None and rule.get("additionalProperties") is True:
+            values[name] = _as_sent(text, name)
     return values
+
+
+def _value(name: str, schema: Schema, sent: Any) -> Any:
+    type_ = schema["type"] if isinstance(schema["type"], str) else schema["type"][0]
+    kind, words = _TYPES[type_]
+    if not isinstance(sent, kind):
+        shown = sent.text if isinstance(sent, Number) else json.dumps(sent)
+        raise invalid(f"{name} must be {words}, got {shown[:60]}")
+    return _RULES[type_](name, schema, sent) if type_ in _RULES else sent
+
+
+def _object(name: str, schema: Schema, sent: dict[str, Any]) -> dict[str, Any]:
+    if "properties" not in schema:
+        return sent
+    prefix = f"{name}." if name else ""
+    for field in sent:
+        if field not in schema["properties"]:
+            raise invalid(f"unknown field {prefix + field!r}; known are {', '.join(schema['properties'])}")
+    values = {}
+    for field, rule in schema["properties"].items():
+        value = sent.get(field)
+        if value is None and field in schema["required"]:
+            raise invalid(f"{prefix}{field} is required")
+        values[field] = None if value is None else _value(prefix + field, rule, value)
+    return values
+
+
+def _list(name: str, schema: Schema, sent: list[Any]) -> list[Any]:
+    if len(sent) < schema.get("minItems", 0):
+        raise invalid(f"{name} must have at least {schema['minItems']} item")
+    values = [_value(f"{name}[{index}]", schema["items"], item) for index, item in enumerate(sent)]
+    first: dict[str, int] = {}
+    for index, value in enumerate(values if schema.get("uniqueItems") else ()):
+        if first.setdefault(value, index) != index:
+            raise invalid(f"{name}[{index}] repeats {value}; items must be unique")
+    return values
+
+
+def _text(name: str, schema: Schema, sent: str) -> str:
+    if any("\ud800" <= character <= "\udfff" for character in sent):
+        raise invalid(f"{name} must be Unicode text, has half of a surrogate pair")
+    shortest, longest = schema.get("minLength", 0), schema.get("maxLength", len(sent))
+    if not shortest <= len(sent) <= longest:
+        raise invalid(f"{name} must have {shortest} to {longest} characters, has {len(sent)}")
+    return uuid_text(name, sent) if schema.get("format") == "uuid" else sent
+
+
+_RULES: dict[str, Callable[[str, Schema, Any], Any]] = {"object": _object, "array": _list, "string": _text}
 
 
 def known_parameters(query: QueryParams, known: tuple[str, ...], lists: tuple[str, ...] = ()) -> dict[str, list[str]]:
@@ -93,71 +138,9 @@ def uuid_text(name: str, text: str) -> str:
     return text.lower()
 
 
-def read_uuid(name: str, sent: Sent) -> str:
-    """Read a UUID."""
-    return uuid_text(name, read_text(name, sent))
-
-
-def read_text(name: str, sent: Sent) -> str:
-    """Read text of any length."""
-    if not isinstance(sent.value, str):
-        raise invalid(f"{name} must be text, got {sent.text[:60]}")
-    if any("\ud800" <= character <= "\udfff" for character in sent.value):
-        raise invalid(f"{name} must be Unicode text, has half of a surrogate pair")
-    return sent.value
-
-
-def text_of(shortest: int, longest: int) -> Callable[[str, Sent], str]:
-    """Return a reader of text whose length in characters lies within the bounds."""
-
-    def read(name: str, sent: Sent) -> str:
-        text = read_text(name, sent)
-        if not shortest <= len(text) <= longest:
-            raise invalid(f"{name} must have {shortest} to {longest} characters, has {len(text)}")
-        return text
-
-    return read
-
-
-def read_flag(name: str, sent: Sent) -> bool:
-    """Read true or false."""
-    if not isinstance(sent.value, bool):
-        raise invalid(f"{name} must be true or false, got {sent.text[:60]}")
-    return sent.value
-
-
-def read_uuids(name: str, sent: Sent) -> list[str]:
-    """Read a list of UUIDs."""
-    if not isinstance(sent.value, list):
-        raise invalid(f"{name} must be a list of UUIDs, got {sent.text[:60]}")
-    return [read_uuid(f"{name}[{index}]", Sent(item, _shown(item))) for index, item in enumerate(sent.value)]
-
-
-def read_unique_uuids(name: str, sent: Sent) -> list[str]:
-    """Read a list of UUIDs in which none comes twice."""
-    values = read_uuids(name, sent)
-    seen: set[str] = set()
-    for index, value in enumerate(values):
-        if value in seen:
-            raise invalid(f"{name}[{index}] repeats {value}; items must be unique")
-        seen.add(value)
-    return values
-
-
-def read_object(name: str, sent: Sent) -> str:
-    """Read an object of any content and return its JSON as it was sent."""
-    if not isinstance(sent.value, dict):
-        raise invalid(f"{name} must be an object, got {sent.text[:60]}")
-    return sent.text
-
-
 def same_json(one: str | None, other: str | None) -> bool:
     """Whether two objects, as they were sent, are the same but for spaces and the order of their fields."""
     return one == other or (one is not None and other is not None and _DECODER.decode(one) == _DECODER.decode(other))
-
-
-def _shown(item: object) -> str:
-    return item.text if isinstance(item, Number) else json.dumps(item)
 
 
 def _check_media_type(given: str | None) -> None:
@@ -185,59 +168,21 @@ async def _whole_body(request: Request) -> bytes:
     return b"".join(parts)
 
 
-def _json_object(body: bytes) -> dict[str, Sent]:
-    try:
-        return _fields(body.decode("utf-8"))
-    except RecursionError:
-        raise invalid("the body is nested too deeply") from None
-    except ValueError as error:
-        raise invalid(f"the body is no JSON object: {error}") from None
+def _as_sent(text: str, name: str) -> str:
+    """Return a field's JSON exactly as it was sent; the text must be a valid object that has the field."""
 
+    def next_at(at: int) -> int:
+        found = _BETWEEN.match(text, at)
+        return found.end() if found else at
 
-def _fields(text: str) -> dict[str, Sent]:
-    """Return the fields of an object, each with its JSON as it stands in the text."""
-    fields: dict[str, Sent] = {}
-    at, _ = _past(text, 0, "{")
-    closed = text.startswith("}", at)
-    if closed:
-        at, _ = _past(text, at, "}")
-    while not closed:
-        if not text.startswith('"', at):
-            raise _unexpected(text, at)
-        name, at = _decoded(text, at)
-        start, _ = _past(text, at, ":")
-        value, end = _decoded(text, start)
-        fields[name] = Sent(value, text[start:end])
-        at, sign = _past(text, end, ",}")
-        closed = sign == "}"
-    if at != len(text):
-        raise _unexpected(text, at)
-    return fields
-
-
-def _decoded(text: str, at: int) -> tuple[Any, int]:
-    try:
-        return _DECODER.raw_decode(text, at)
-    except StopIteration:
-        raise _unexpected(text, at) from None
-
-
-def _past(text: str, at: int, signs: str) -> tuple[int, str]:
-    """Return the place after one of the signs and the spaces around it, and the sign."""
-    at = _after_space(text, at)
-    sign = text[at : at + 1]
-    if not sign or sign not in signs:
-        raise _unexpected(text, at)
-    return _after_space(text, at + 1), sign
-
-
-def _after_space(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
-
-
-def _unexpected(text: str, at: int) -> ValueError:
-    return ValueError(f"unexpected {text[at : at + 10]!r} at character {at}" if text[at:] else "it ends too early")
+    at, as_sent = next_at(text.index("{") + 1), ""
+    while text[at] == '"':
+        field, at = _DECODER.raw_decode(text, at)
+        start = next_at(at)
+        _, at = _DECODER.raw_decode(text, start)
+        as_sent = text[start:at] if field == name else as_sent
+        at = next_at(at)
+    return as_sent
 
 
 def _no_constant(name: str) -> NoReturn:

@@ -16,12 +16,14 @@ from typing import NamedTuple
 from bktools.sandbox import names
 from bktools.sandbox.chart import ONLY_IN_SERVICE, OTHER_NAMES, chart_of_accounts
 
-# Kinds of categories by their number modulo a period; remainders are chosen so that no two kinds meet.
+# Kinds of categories by their number: period and remainder, chosen so that no two kinds meet.
 _UNMAPPED = (12, 5)
 _ARCHIVED = (30, 7)
 _ON_ARCHIVED_ACCOUNT = (48, 11)
 _ON_UNCHARTED_ACCOUNT = (60, 25)
 _NAMESAKE_OF_THIRD = (240, 200)
+_TAXED = (20, 3)
+_WITH_METADATA = (16, 0)
 
 # Made once: `json.dumps` makes one a call.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, check_circular=False)
@@ -40,22 +42,6 @@ class Company(NamedTuple):
     has_contra_accounts: bool
     current: str
     available: str
-
-
-class CategoryGroup(NamedTuple):
-    """A category group."""
-
-    id: str
-    company_id: str
-    name: str
-
-
-class TaxCode(NamedTuple):
-    """A tax code of the target system."""
-
-    id: str
-    company_id: str
-    external_id: str
 
 
 class Account(NamedTuple):
@@ -151,18 +137,6 @@ class World:
             available=f"{whole - 1_250}{cents}",
         )
 
-    def category_groups(self, company: int) -> list[CategoryGroup]:
-        """Return the category groups of a company."""
-        called = names.GROUPS.get(self.all_companies[company].country, names.OTHER_GROUPS)
-        owner = self.all_companies[company].id
-        return [CategoryGroup(self.id("company", company, "group", name), owner, name) for name in called]
-
-    def tax_codes(self, company: int) -> list[TaxCode]:
-        """Return the tax codes that a company's accounts name."""
-        found = dict.fromkeys(a.tax_code_external_id for a in self.accounts(company) if a.tax_code_external_id)
-        owner = self.all_companies[company].id
-        return [TaxCode(self.id("company", company, "tax", code), owner, code) for code in found]
-
     def accounts(self, company: int) -> list[Account]:
         """Return the accounts the service knows of a company."""
         owner = self.all_companies[company].id
@@ -183,15 +157,16 @@ class World:
     def categories_of(self, company: int) -> Iterator[Category]:
         """Yield the categories of a company, in the order in which they were made."""
         owner = self.all_companies[company]
-        groups = [group.id for group in self.category_groups(company)]
+        called = names.GROUPS.get(owner.country, names.OTHER_GROUPS)
+        groups = [self.id("company", company, "group", name) for name in called]
         accounts = self.accounts(company)
+        codes = dict.fromkeys(a.tax_code_external_id for a in accounts if a.tax_code_external_id)
+        taxes = [self.id("company", company, "tax", code) for code in codes]
         foreign = {code for code, _, _ in ONLY_IN_SERVICE}
         uncharted = [a.id for a in accounts if a.external_id in foreign and not a.archived]
         archived = [a.id for a in accounts if a.archived and a.external_id not in foreign]
         usual = [a.id for a in accounts if not a.archived and a.external_id not in foreign]
-        taxes = [tax.id for tax in self.tax_codes(company)]
-        count = self.categories if company == 0 else self.categories // _SMALLER
-        for number in range(count):
+        for number in range(self.categories if company == 0 else self.categories // _SMALLER):
             account: str | None = usual[self.number(len(usual), "company", company, "mapping", number)]
             if _is(number, _UNMAPPED):
                 account = None
@@ -206,8 +181,8 @@ class World:
                 name=_category_name(company, owner.country, number),
                 archived=_is(number, _ARCHIVED),
                 account_id=account,
-                tax_code_id=taxes[number % len(taxes)] if taxes and _is(number, (20, 3)) else None,
-                metadata=names.METADATA[number // 16 % len(names.METADATA)] if _is(number, (16, 0)) else None,
+                tax_code_id=taxes[number % len(taxes)] if taxes and _is(number, _TAXED) else None,
+                metadata=names.METADATA[number // 16 % len(names.METADATA)] if _is(number, _WITH_METADATA) else None,
             )
 
     def employees_of(self, company: int) -> Iterator[Employee]:
@@ -234,35 +209,25 @@ class World:
 
 def category_json(category: Category) -> str:
     """Return a category as the service answers it; its metadata to the letter, left out where there is none."""
-    shown = _ENCODER.encode(
-        {
-            "id": category.id,
-            "companyId": category.company_id,
-            "categoryGroupId": category.category_group_id,
-            "name": category.name,
-            "archived": category.archived,
-            "accountId": category.account_id,
-            "taxCodeId": category.tax_code_id,
-        }
-    )
+    shown = _ENCODER.encode(dict(zip(_CATEGORY_FIELDS, category[:-1], strict=True)))
     return shown if category.metadata is None else f'{shown[:-1]}, "metadata": {category.metadata}}}'
 
 
 def employee_json(employee: Employee) -> str:
     """Return an employee as the service answers it, without the fields that are not known."""
-    fields = {
-        "id": employee.id,
-        "companyId": employee.company_id,
-        "email": employee.email,
-        "firstName": employee.first_name,
-        "lastName": employee.last_name,
-        "avatar": {"url": employee.avatar_url} if employee.avatar_url else None,
-        "code": employee.code,
-        "jobTitle": employee.job_title,
-        "phone": employee.phone,
-        "role": employee.role,
-    }
-    return _ENCODER.encode({name: value for name, value in fields.items() if value is not None})
+    avatar = {"url": employee.avatar_url} if employee.avatar_url else None
+    shown = dict(zip(_EMPLOYEE_FIELDS, employee, strict=True)) | {"avatar": avatar}
+    return _ENCODER.encode({name: value for name, value in shown.items() if value is not None})
+
+
+def camel(name: str) -> str:
+    """Return the name of a field as the interface writes it."""
+    first, *others = name.split("_")
+    return first + "".join(map(str.title, others))
+
+
+_CATEGORY_FIELDS = [camel(name) for name in Category._fields[:-1]]
+_EMPLOYEE_FIELDS = [camel(name.removesuffix("_url")) for name in Employee._fields]
 
 
 def _is(number: int, kind: tuple[int, int]) -> bool:

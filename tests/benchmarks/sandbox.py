@@ -25,16 +25,6 @@ from page import machine, write_section
 
 HEADING = "## The sandbox"
 PAGE = 100
-SORTS = (
-    (),
-    ("name",),
-    ("accountId",),
-    ("taxCodeId",),
-    ("archived",),
-    ("name", "id"),
-    ("archived", "name"),
-    ("categoryGroupId", "archived", "name"),
-)
 
 
 class Client:
@@ -85,21 +75,20 @@ def serving(categories: int) -> Iterator[tuple[Client, float, int]]:
                 process.kill()
 
 
-def ends_of(client: Client, keys: tuple[str, ...], categories: int, rounds: int) -> dict[str, float]:
+def ends_of(client: Client, categories: int, rounds: int) -> dict[str, float]:
     """Return median seconds of the first page after a cursor and of the last, taken in turn, and of the very first."""
-    sort = {"sorting_keys": list(keys), "sorting_order": ["ASC"] * len(keys)} if keys else {}
     begun = time.perf_counter()
-    first = json.loads(client.search(**sort))["pagination"]["endCursor"]
+    first = json.loads(client.search())["pagination"]["endCursor"]
     unprepared = time.perf_counter() - begun
     offset = max(categories - PAGE - 1, 0)
-    last = json.loads(client.search(**sort, offset=offset))["pagination"]["startCursor"]
-    end_page = json.loads(client.search(**sort, after=last))
+    last = json.loads(client.search(offset=offset))["pagination"]["startCursor"]
+    end_page = json.loads(client.search(after=last))
     assert not end_page["pagination"]["hasNextPage"]
     assert len(end_page["data"]) == min(PAGE, categories - 1)
     seconds: dict[str, list[float]] = {"start": [], "end": []}
     for _ in range(rounds):
-        seconds["start"].append(client.timed(**sort, after=first))
-        seconds["end"].append(client.timed(**sort, after=last))
+        seconds["start"].append(client.timed(after=first))
+        seconds["end"].append(client.timed(after=last))
     medians = {name: statistics.median(taken) for name, taken in seconds.items()}
     return medians | {"ratio": medians["end"] / medians["start"], "unprepared": unprepared}
 
@@ -121,7 +110,7 @@ def pages_a_second(client: Client, rounds: int, pages: int) -> list[float]:
 def measure(categories: int, rounds: int, pages: int) -> dict[str, Any]:
     """Return all measurements."""
     with serving(categories) as (client, seconds, size):
-        ends = {keys: ends_of(client, keys, categories, rounds) for keys in SORTS}
+        ends = ends_of(client, categories, rounds)
         rates = pages_a_second(client, max(rounds // 5, 1), pages)
         return {"made": seconds, "bytes": size, "ends": ends, "rates": rates}
 
@@ -129,7 +118,8 @@ def measure(categories: int, rounds: int, pages: int) -> dict[str, Any]:
 def table(categories: int, measured: dict[str, Any]) -> str:
     """Return the measurements in Markdown."""
     how = f"{categories:,} categories of one company, pages of {PAGE}, one client on loopback, the server a process of its own"
-    rates = measured["rates"]
+    rates, ends = measured["rates"], measured["ends"]
+    start, end, first = (1000 * ends[name] for name in ("start", "end", "unprepared"))
     spread = f"median of {len(rates)} rounds, {min(rates):.0f} to {max(rates):.0f}"
     made = f"{measured['made']:.0f} s, {measured['bytes'] / 2**20:,.0f} MiB"
     return f"""`python tests/benchmarks/run.py sandbox` writes this section.
@@ -138,19 +128,14 @@ def table(categories: int, measured: dict[str, Any]) -> str:
 
 {how}. Goals: end ÷ start ≤ 1.5, 500 pages a second or more.
 
-| sorted by | page at the start, ms | page at the end, ms | end ÷ start | very first page, ms |
-| --- | ---: | ---: | ---: | ---: |
-{"".join(_row(keys, found) for keys, found in measured["ends"].items())}
-Start and end are medians of pages taken in turn. The very first page of a search counts the rows; by several keys it
-sorts them all, once until the data change.
+| page at the start, ms | page at the end, ms | end ÷ start | very first page, ms |
+| ---: | ---: | ---: | ---: |
+| {start:.2f} | {end:.2f} | {ends["ratio"]:.2f} | {first:.0f} |
+
+Start and end are medians of pages taken in turn. The very first page of a search counts the rows.
 
 Pages a second, read on from cursor to cursor: {statistics.median(rates):.0f} ({spread}). World made and served: {made}.
 """
-
-
-def _row(keys: tuple[str, ...], found: dict[str, float]) -> str:
-    start, end, first = (1000 * found[name] for name in ("start", "end", "unprepared"))
-    return f"| {', '.join(keys) or 'nothing'} | {start:.2f} | {end:.2f} | {found['ratio']:.2f} | {first:.0f} |\n"
 
 
 def run(*, tiny: bool, peers: bool) -> None:

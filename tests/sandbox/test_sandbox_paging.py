@@ -6,12 +6,9 @@ import itertools
 
 import httpx
 import pytest
-from starlette.datastructures import QueryParams
 
 from bktools.sandbox import Server
-from bktools.sandbox.paging import Condition, Span, read_order, read_page_request
-from bktools.sandbox.routes.categories import SORTABLE
-from bktools.sandbox.schema import OF_COMPANY
+from bktools.sandbox.paging import equal, read_order
 from bktools.sandbox.store import Store
 from bktools.sandbox.world import World
 
@@ -237,33 +234,21 @@ def test_refused_paging_says_what(refusal, paging, said):
     assert said in refusal(**paging)
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    """Open a small store without a server."""
-    with Store(tmp_path_factory.mktemp("plan") / "service.sqlite", World(categories=8)) as opened:
-        yield opened
-
-
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("key", [None, *KEYS])
-def test_a_page_is_a_range_of_an_index(store, key, order):
-    """Without and with each sorting key, forwards and backwards, an index gives the page: no scan and no sorting."""
-    keys = {"sorting_keys": key, "sorting_order": order} if key else {}
-    sort_by = read_order(read_page_request(QueryParams(keys)), SORTABLE)
+def test_a_page_by_cursor_costs_the_same_anywhere(tmp_path):
+    """In the order of the table, forwards and backwards, an index gives the page: no scan and no sorting."""
     statements = []
-    matching = Condition(OF_COMPANY, (store.companies()[0].id,))
-    middle = store.page("categories", matching, sort_by, Span(offset=3), 1).keys[0]
-    store._connection.set_trace_callback(statements.append)
-    for span in (Span(), Span(after=middle), Span(before=middle)):
-        assert len(store.page("categories", matching, sort_by, span, 3).keys) == 3
-    store._connection.set_trace_callback(None)
-    pages = [statement for statement in statements if "LIMIT" in statement]
-    assert len(pages) >= 5
-    for page in pages:
-        plan = [row[3] for row in store._connection.execute(f"EXPLAIN QUERY PLAN {page}")]
-        # The company's position is looked up besides, once.
-        steps = [step for step in plan if "SUBQUERY" not in step and "SEARCH companies USING" not in step]
-        assert [step.startswith("SEARCH categories USING") for step in steps] == [True], (page, plan)
+    with Store(tmp_path / "service.sqlite", World(categories=8)) as store:
+        matching, order = equal("company_id", store.companies()[0].id), read_order({}, ())
+        middle = store.page("categories", matching, order, 1, offset=3).keys[0]
+        store._connection.set_trace_callback(statements.append)
+        for bound in ({}, {"after": middle}, {"before": middle}):
+            assert len(store.page("categories", matching, order, 3, **bound).keys) == 3
+        store._connection.set_trace_callback(None)
+        pages = [statement for statement in statements if "LIMIT" in statement]
+        assert len(pages) >= 5
+        for page in pages:
+            steps = [row[3] for row in store._connection.execute(f"EXPLAIN QUERY PLAN {page}")]
+            assert [step.startswith("SEARCH categories USING") for step in steps] == [True], (page, steps)
 
 
 def test_cursors_of_several_keys_hold_while_rows_come_and_go(server, client):

@@ -168,6 +168,14 @@ def test_a_foreign_file_is_refused(tmp_path):
     assert file.read_bytes().startswith(b"not a database")
 
 
+def test_a_state_of_another_version_is_refused(tmp_path):
+    """A state with tables of another version is left as it is and refused with the way out."""
+    with contextlib.closing(sqlite3.connect(tmp_path / "service.sqlite")) as connection:
+        connection.execute("PRAGMA user_version = 2")
+    with pytest.raises(StorageError, match="made by another version of bktools; reset the sandbox"):
+        Server(tmp_path).start()
+
+
 def test_a_taken_port_is_refused(server, tmp_path):
     """A port in use is named, and the server can be started on another one."""
     port = int(server.base_url.rpartition(":")[2])

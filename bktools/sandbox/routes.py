@@ -1,0 +1,177 @@
+"""The six operations. A handler takes the request, the state and the caller; `HANDLERS` names them all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from functools import reduce
+from operator import and_, eq
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from bktools.sandbox.answers import Refusal, ScopeRefusal, json_answer, text_answer
+from bktools.sandbox.auth import ORGANISATION_SCOPE, Caller
+from bktools.sandbox.jobs import ExportJob, job_at
+from bktools.sandbox.paging import EVERY_ROW, Condition, Cursors, any_of, equal, field, page_parameters, read_order
+from bktools.sandbox.store import State, new_id
+from bktools.sandbox.validation import read_body, same_json, uuid_text
+from bktools.sandbox.world import Account, camel
+
+# The interface shows the meaning of the filters, not their names.
+EMPLOYEE_FILTERS = ("companyId", "email", "code")
+
+SORTABLE = {
+    "categories": ("id", "companyId", "categoryGroupId", "name", "archived", "accountId", "taxCodeId"),
+    "employees": ("id", "companyId", "email", "firstName", "lastName", "code", "jobTitle", "phone", "role"),
+}
+
+_LISTS = {"ids": "id", "accountIds": field("accountId"), "categoryGroupIds": field("categoryGroupId")}
+# What a repeat must have equal to count as the same account.
+_SENT = [name for name in Account._fields if name != "id"]
+
+
+async def search_categories(request: Request, state: State, caller: Caller) -> Response:
+    """Answer one page of the categories that all filters let through (interface, section 4.1)."""
+    paging = page_parameters(request.query_params)
+    sent = await read_body(request, "CategorySearch")
+    caller.check_company(sent["companyId"], known=state.store.company(sent["companyId"]) is not None)
+    conditions = [equal("company_id", sent["companyId"])]
+    conditions += [any_of(column, sent[name]) for name, column in _LISTS.items() if sent[name]]
+    if sent["archived"] is not None:
+        conditions.append(equal(field("archived"), sent["archived"]))
+    if sent["name"]:
+        conditions.append(Condition(f"instr(folded({field('name')}), ?) > 0", (sent["name"].casefold(),)))
+    return _page(state, "categories", conditions, paging)
+
+
+async def search_employees(request: Request, state: State, caller: Caller) -> Response:
+    """Answer one page of the employees that all filters let through (section 4.4)."""
+    sent = page_parameters(request.query_params, EMPLOYEE_FILTERS)
+    conditions = [EVERY_ROW]
+    if "companyId" in sent:
+        company = uuid_text("companyId", sent["companyId"][0])
+        caller.check_company(company, known=state.store.company(company) is not None)
+        conditions.append(equal("company_id", company))
+    elif ORGANISATION_SCOPE not in caller.scopes:
+        raise ScopeRefusal(403)
+    elif caller.companies is not None:
+        conditions.append(any_of("company_id", caller.companies))
+    conditions += [equal(field(name), sent[name][0]) for name in ("email", "code") if name in sent]
+    return _page(state, "employees", conditions, sent)
+
+
+def _page(state: State, table: str, conditions: list[Condition], sent: dict[str, list[str]]) -> Response:
+    """Return the page of a table that a search's parameters ask for, in its envelope (section 2.3)."""
+    matching, order = reduce(and_, conditions), read_order(sent, SORTABLE[table])
+    single = {name: values[0] for name, values in sent.items()}
+    numbers: dict[str, int] = {name: int(single[name]) for name in ("limit", "offset") if name in single}
+    cursors = Cursors(state.store.settings["secret"], [table, matching, order])
+    bounds = {name: cursors.read(name, single[name]) for name in ("after", "before") if name in single}
+    limit = min(numbers.get("limit", state.max_limit), state.max_limit)
+    rows = state.store.page(table, matching, order, limit, **bounds, offset=numbers.get("offset", 0))
+    echo: dict[str, object] = {"parameters": sent, **{name: single[name] for name in bounds}, **numbers}
+    if "sorting_keys" in sent:
+        echo |= {"sortingKeys": sent["sorting_keys"], "sortingOrder": sent["sorting_order"]}
+    pagination = {
+        "currentRequestPagination": echo,
+        "hasNextPage": rows.has_next,
+        "hasPreviousPage": rows.has_previous,
+        "total": rows.total,
+    }
+    if rows.keys:
+        pagination |= {"startCursor": cursors.write(rows.keys[0]), "endCursor": cursors.write(rows.keys[-1])}
+    envelope = json.dumps(pagination, ensure_ascii=False)
+    return text_answer(f'{{"data": [{", ".join(rows.bodies)}], "pagination": {envelope}}}')
+
+
+async def get_employee(request: Request, state: State, caller: Caller) -> Response:
+    """Answer one employee (section 4.5)."""
+    employee_id = uuid_text("employeeId", request.path_params["employeeId"])
+    found = state.store.employee(employee_id)
+    if found is None:
+        raise Refusal(404, "NOT_FOUND", f"there is no employee {employee_id}")
+    company, body = found
+    caller.check_company(company, known=True)
+    return text_answer(f'{{"data": {body}}}')
+
+
+async def create_account(request: Request, state: State, caller: Caller) -> Response:
+    """Create an account: 201 when it is new, 200 when it is there as sent, 409 when it is there otherwise (4.3)."""
+    sent = await read_body(request, "AccountCreate")
+    caller.check_company(sent["companyId"], known=state.store.company(sent["companyId"]) is not None)
+    account = Account(id=new_id(), **{name: sent[camel(name)] for name in _SENT})
+    stored, new = state.store.create_account(account)
+    differing = [
+        camel(name)
+        for name in _SENT
+        if not (same_json if name == "metadata" else eq)(getattr(account, name), getattr(stored, name))
+    ]
+    if differing:
+        raise Refusal(
+            409,
+            "ACCOUNT_ALREADY_EXISTS",
+            f"company {stored.company_id} has an account with externalId {stored.external_id!r} already, "
+            f"with another {', '.join(differing)}",
+        )
+    fields = {camel(name): value for name, value in sorted(stored._asdict().items()) if name != "metadata"}
+    # Metadata go back to the letter, so they are not parsed and written again.
+    shown = json.dumps(fields, ensure_ascii=False)
+    return text_answer(f'{{"data": {shown[:-1]}, "metadata": {stored.metadata or "null"}}}}}', 201 if new else 200)
+
+
+async def create_export_job(request: Request, state: State, caller: Caller) -> Response:
+    """Create an export job, or say which of the three documented reasons stands against it (section 4.2)."""
+    sent = await read_body(request, "ExportJobCreate")
+    company = state.store.company(sent["companyId"])
+    caller.check_company(sent["companyId"], known=company is not None)
+    assert company is not None
+    if not company.has_integration:
+        message = f"no active accounting integration exists for company {company.id} and its accounting system"
+        raise Refusal(404, "ACCOUNTING_INTEGRATION_NOT_FOUND", message)
+    if not company.has_contra_accounts:
+        rule = f"contra accounts of company {company.id} are not fully configured; map them in the accounting settings"
+        raise Refusal(400, "MISSING_CONTRA_ACCOUNTS", rule)
+    entries, options = sent["accountingEntryIds"], sent["options"] or {}
+    job = state.store.create_export_job(
+        ExportJob(
+            id=new_id(),
+            company_id=company.id,
+            created_at=0.0,
+            expires_in=0,
+            is_interactive=sent["isInteractive"] is not False,
+            number_of_items=len(entries),
+            vendor_based_bookkeeping=bool(options.get("vendorBasedBookkeeping")),
+            created_by=sent["employeeId"],
+            seconds=state.job_seconds,
+            outcome="",
+        ),
+        entries,
+    )
+    if job is None:
+        busy = f"an export job is already in progress for company {company.id}"
+        raise Refusal(409, "EXPORT_ALREADY_IN_PROGRESS", busy)
+    return json_answer({"data": job_at(job, job.created_at)}, 201)
+
+
+async def get_balance(request: Request, state: State, caller: Caller) -> Response:  # noqa: ARG001 - every handler takes the three
+    """Answer the balance of the company that the token is for (section 4.6)."""
+    company = next((c for c in state.store.companies() if caller.companies and c.id in caller.companies), None)
+    if company is None:
+        raise ScopeRefusal(403)
+    # The amounts are text in the store, so that their digits stay as they are.
+    return text_answer(
+        f'{{"currency": "{company.currency}", "current": {company.current}, "available": {company.available}}}'
+    )
+
+
+Handler = Callable[[Request, State, Caller], Awaitable[Response]]
+
+HANDLERS: dict[str, Handler] = {
+    "search_categories": search_categories,
+    "create_account": create_account,
+    "create_export_job": create_export_job,
+    "search_employees": search_employees,
+    "get_employee": get_employee,
+    "get_balance": get_balance,
+}

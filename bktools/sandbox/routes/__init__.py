@@ -1,1 +1,0 @@
-"""The six operations, one file per noun. A handler takes the request, the state and the caller."""

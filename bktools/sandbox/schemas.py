@@ -1,0 +1,140 @@
+"""The objects of the service, once: its description shows them, and sent bodies are checked against them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Schema = dict[str, Any]
+
+CURSOR_PATTERN = "^[A-Z2-7=~]+$"
+
+# Descending, nulls first. Without an order of its own a null counts as larger than every value.
+PAGE_ORDERS = {
+    "ASC": (False, False),
+    "ASC_NULLS_FIRST": (False, True),
+    "ASC_NULLS_LAST": (False, False),
+    "DESC": (True, True),
+    "DESC_NULLS_FIRST": (True, True),
+    "DESC_NULLS_LAST": (True, False),
+}
+
+UUID: Schema = {"type": "string", "format": "uuid"}
+TEXT: Schema = {"type": "string"}
+CURSOR = TEXT | {"pattern": CURSOR_PATTERN}
+_FLAG: Schema = {"type": "boolean"}
+_UUIDS: Schema = {"type": "array", "items": UUID}
+
+
+def ref(name: str) -> Schema:
+    """Return the reference to one of `SCHEMAS`."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def record(*, closed: bool = False, **names_by_type: str | tuple[str, Schema]) -> Schema:
+    """Return the schema of an object from its fields' names by type: `!` marks a required one, `?` a nullable one.
+
+    A type that is not in the table below is given beside the names.
+    """
+    required, properties = [], {}
+    for type_, given in names_by_type.items():
+        names, schema = (given, _TYPES[type_]) if isinstance(given, str) else given
+        for marked in names.split():
+            name = marked.rstrip("!?")
+            required += [name] * ("!" in marked)
+            properties[name] = schema | {"type": [schema["type"], "null"]} if "?" in marked else schema
+    found: Schema = {"type": "object", "required": required, "properties": properties}
+    return found | {"additionalProperties": False} if closed else found
+
+
+_TYPES: dict[str, Schema] = {
+    "uuid": UUID,
+    "text": TEXT,
+    "flag": _FLAG,
+    "time": {"type": "string", "format": "date-time"},
+    "whole": {"type": "integer"},
+    "int32": {"type": "integer", "format": "int32"},
+    "int64": {"type": "integer", "format": "int64"},
+    "number": {"type": "number"},
+    "short_text": TEXT | {"maxLength": 255},
+    "external_id": TEXT | {"minLength": 1, "maxLength": 255},
+    "texts": {"type": "array", "items": TEXT},
+    "uuids": _UUIDS | {"uniqueItems": True},
+    "some_uuids": _UUIDS | {"minItems": 1},
+    "anything": {"type": "object", "additionalProperties": True},
+    "cursor": CURSOR,
+}
+
+SCHEMAS: dict[str, Schema] = {
+    "BookkeepingCategory": record(
+        uuid="id! companyId! categoryGroupId! accountId? taxCodeId?",
+        text="name!",
+        flag="archived!",
+        anything="metadata?",
+    ),
+    "CategorySearch": record(
+        closed=True,
+        uuid="companyId!",
+        uuids="ids? accountIds? categoryGroupIds?",
+        flag="archived?",
+        text="name?",
+    ),
+    "PageOrder": TEXT | {"enum": list(PAGE_ORDERS)},
+    "CurrentRequestPagination": record(
+        parameters=("parameters!", {"type": "object", "additionalProperties": _TYPES["texts"]}),
+        text="after before",
+        int32="limit",
+        int64="offset",
+        texts="sortingKeys",
+        orders=("sortingOrder", {"type": "array", "items": ref("PageOrder")}),
+    ),
+    "Pagination": record(
+        echo=("currentRequestPagination!", ref("CurrentRequestPagination")),
+        flag="hasNextPage! hasPreviousPage!",
+        cursor="startCursor endCursor",
+        int64="total",
+    ),
+    "AccountCreate": record(
+        closed=True,
+        flag="archived!",
+        uuid="companyId!",
+        external_id="externalId!",
+        short_text="name! code?",
+        anything="metadata?",
+        text="taxCodeExternalId?",
+    ),
+    "Account": record(
+        flag="archived!",
+        uuid="id! companyId!",
+        external_id="externalId!",
+        short_text="name!",
+        text="code!? taxCodeExternalId!?",
+        anything="metadata!?",
+    ),
+    "ExportJobCreate": record(
+        closed=True,
+        some_uuids="accountingEntryIds!",
+        uuid="companyId! employeeId?",
+        interactive=("isInteractive?", _FLAG | {"default": True}),
+        options=("options?", record(closed=True, vendor=("vendorBasedBookkeeping?", _FLAG | {"default": False}))),
+    ),
+    "ExportJob": record(
+        uuid="id! companyId! createdBy!?",
+        time="createdAt! lastUpdatedAt! startedAt completedAt expiredAt",
+        whole="expiresIn! numberOfItems!",
+        flag="isInteractive! vendorBasedBookkeeping!",
+        text="status! failureReason failureReasonType",
+    ),
+    "Employee": record(
+        uuid="id! companyId!",
+        text="email! firstName! lastName! code jobTitle phone role",
+        avatar=("avatar", record(text="url!")),
+    ),
+    "Balance": record(text="currency!", number="current! available!"),
+    "Error": record(text="type! message!"),
+    "ScopeError": record(
+        status=("statusCode!", {"type": "integer", "enum": [401, 403]}),
+        text="error!",
+        message=("message!", TEXT | {"enum": ["user_scope_insufficient"]}),
+    ),
+    "PlainText": TEXT,
+}
