@@ -213,3 +213,20 @@ def test_an_account_to_create_is_told_with_its_own(service):
         bktools.create_accounts(found, service=service)
     with pytest.raises(ArgumentError, match="reconciliation must be what reconcile_accounts returns, is a Series"):
         bktools.create_accounts(pd.Series(["1"]), service=service)
+
+
+def test_a_company_in_doubt_is_told_the_same_dry_and_applied(talking):
+    """What waits for a batch in doubt says which one it is, in the words of the dry run, and nothing is sent for it."""
+
+    def answer(raw, connection, request):
+        send(connection, 500, "")
+
+    with talking(answer) as (raw, service):
+        plan = bktools.compose_export_jobs(entries_of(COMPANY, 2), max_entries=1)
+        bktools.submit_export_jobs(plan, apply=True, service=service)
+        dry = bktools.submit_export_jobs(plan, service=service)
+        applied = bktools.submit_export_jobs(plan, apply=True, service=service)
+        assert applied["outcome"].to_list() == dry["outcome"].to_list() == ["UNKNOWN", "BLOCKED"]
+        assert applied["message"].to_list() == dry["message"].to_list()
+        assert plan.batches["batch_id"][0] in applied["message"][1]
+        assert len(raw.requests) == 1
