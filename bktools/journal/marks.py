@@ -224,6 +224,11 @@ def journal_beside(inner: Path) -> str | None:
     return str(read_about(inner / FOLDER)["journal"]) if (inner / FOLDER / ABOUT).exists() else None
 
 
+def addresses_beside(inner: Path) -> list[str]:
+    """Return the addresses of the journal that the marks beside it tell of."""
+    return list(read_about(inner / FOLDER)["addresses"])
+
+
 def told_outside(outer: Path, address: str) -> dict[str, Any] | None:
     """Return what marks outside of the data folder say of the one journal of an address."""
     named = [about for about in map(read_about, sorted(outer.glob("*"))) if address in about["addresses"]]

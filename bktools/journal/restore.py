@@ -16,7 +16,17 @@ from bktools.errors import ArgumentError, JournalError, StorageError
 from bktools.journal.file import COMPANIONS, File, now, record_event, remove_with_companions
 from bktools.journal.journal import Journal, change, insert, outer_folder, refuse_second_copy
 from bktools.journal.lock import sending_for
-from bktools.journal.marks import Mark, Marks, at_risk, journal_beside, lost, packed, told_outside, unpacked
+from bktools.journal.marks import (
+    Mark,
+    Marks,
+    addresses_beside,
+    at_risk,
+    journal_beside,
+    lost,
+    packed,
+    told_outside,
+    unpacked,
+)
 from bktools.journal.others import FILE, folder_of
 from bktools.settings import Settings
 
@@ -118,7 +128,8 @@ def _checked(file: File, source: Path, settings: Settings, folder: Path) -> str:
         raise StorageError(f"{source} is damaged: {damage[0]}; nothing was changed")
     known = file.addresses()
     is_owned = file.about("environment") is not None
-    if is_owned and folder == settings.state_dir and settings.identity not in known:
+    # A copy from before an address was named does not know it; the marks know the others.
+    if is_owned and not {settings.identity, *addresses_beside(folder)} & {*known}:
         raise JournalError(
             f"{source} is the journal of {', '.join(known)}, not of {settings.identity}: nothing was changed"
         )
@@ -134,9 +145,14 @@ def _checked(file: File, source: Path, settings: Settings, folder: Path) -> str:
     wanted = wanted or (None if told is None else str(told["journal"]))
     if wanted is None and not known:
         raise JournalError(f"there is no journal {source}, and no marks of one: nothing was sent from here before")
+    if wanted in {None, file.id}:
+        return file.id
     with file.transaction() as connection:
-        connection.execute("UPDATE about SET value = ? WHERE name = 'id'", (wanted or file.id,))
-    return wanted or file.id
+        connection.execute("UPDATE about SET value = ? WHERE name = 'id'", (wanted,))
+        # Its address is that of the folder, not of the copy.
+        connection.execute("DELETE FROM about WHERE name = 'environment'")
+        connection.execute("DELETE FROM addresses")
+    return str(wanted)
 
 
 def _put_in_doubt(file: File, companies: dict[str, list[Mark]], by: str) -> None:

@@ -167,7 +167,7 @@ class Exports(RuleBasedStateMachine):
         self.service = Service()
         self.plans: list[bktools.ExportPlan] = []
         self.processes: dict[int, Process] = {}
-        self.copies: list[tuple[int, Path]] = []
+        self.copies: list[tuple[int, Path, Path]] = []
         FIGURES["runs"] += 1
 
     def _now(self) -> dt.datetime:
@@ -233,20 +233,18 @@ class Exports(RuleBasedStateMachine):
         for suffix in ("", "-wal") if with_log else ("",):
             if path.with_name(path.name + suffix).exists():
                 shutil.copy(path.with_name(path.name + suffix), copied / f"journal.sqlite{suffix}")
-        self.copies.append((at, copied / "journal.sqlite"))
+        self.copies.append((at, path, copied / "journal.sqlite"))
 
     @rule(which=st.integers(0, 5), by_command=st.booleans())
     def put_back(self, which, by_command):
         """Somebody puts a copy back, by the command or by hand."""
         if not self.copies or self.processes:
             return
-        at, copied = self.copies[which % len(self.copies)]
+        at, path, copied = self.copies[which % len(self.copies)]
         FIGURES["copies put back"] += 1
         if by_command:
             self._restore(at, copied)
             return
-        with Journal(self.places[at]) as journal:
-            path = journal.path
         for suffix in ("", "-wal", "-shm"):
             path.with_name(path.name + suffix).unlink(missing_ok=True)
         for suffix in ("", "-wal"):
