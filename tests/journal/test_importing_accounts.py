@@ -50,3 +50,21 @@ def test_a_list_that_breaks_a_rule_changes_nothing(known, service, more, error, 
         bktools.import_accounts(frame, service=service)
     assert "\n" not in str(caught.value)
     assert bktools.load_accounts(service=service)["name"].to_list() == ["Bank"]
+
+
+def test_how_a_list_is_read_can_be_said(service, tmp_path):
+    """Columns, delimiter and encoding of a list reach its reader, each as what it is."""
+    path = tmp_path / "konten.csv"
+    path.write_bytes(f"Kennung|Nummer|Name\n{BANK}|0400|Köln\n".encode("cp1252"))
+    columns = {"id": "Kennung", "external_id": "Nummer"}
+    known = bktools.import_accounts(path, columns=columns, delimiter="|", encoding="cp1252", service=service)
+    assert known[["id", "external_id", "name"]].to_numpy().tolist() == [[BANK, "0400", "Köln"]]
+
+
+def test_the_sheet_of_a_list_can_be_said(service, tmp_path):
+    """Of a workbook with several sheets, the named one is read."""
+    path = tmp_path / "konten.xlsx"
+    with pd.ExcelWriter(path) as book:
+        pd.DataFrame({"id": [FEES], "external_id": ["0500"]}).to_excel(book, sheet_name="first", index=False)
+        pd.DataFrame({"id": [BANK], "external_id": ["0400"]}).to_excel(book, sheet_name="second", index=False)
+    assert bktools.import_accounts(path, sheet="second", service=service)["external_id"].to_list() == ["0400"]

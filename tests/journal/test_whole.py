@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from contextlib import closing
 
 import pytest
 
 from bktools.errors import BktoolsError, StorageError
 from bktools.export.plan import BatchRequest
+from bktools.journal.file import connect
 from bktools.journal.journal import Journal
 from bktools.settings import load_settings
 
@@ -62,3 +64,39 @@ def test_the_message_names_the_way_out(settings):
     path.write_bytes(data)
     with pytest.raises(StorageError, match=r"journal\.sqlite is damaged .*bktools journal restore FILE"):
         problems(settings)
+
+
+TAMPERED = {
+    "is not the one that was written": "UPDATE events SET message = 'another' WHERE event_id = 3",
+    "batch batch-5: its state is RELEASED, its last event says PLANNED": (
+        "UPDATE batches SET state = 'RELEASED' WHERE batch_id = 'batch-5'"
+    ),
+    "batch batch-7: its entries are not all there": "DELETE FROM batch_entries WHERE batch_id = 'batch-7'",
+    "batch batch-9: its body is not the one that was planned": (
+        "UPDATE batches SET body = x'7b7d' WHERE batch_id = 'batch-9'"
+    ),
+}
+
+
+@pytest.mark.parametrize("said", TAMPERED)
+def test_what_somebody_changed_by_hand_is_told(settings, said):
+    """With valid checksums too, events, states, entries and bodies must agree: the line names what does not."""
+    with Journal(settings) as journal:
+        path = journal.path
+    with closing(connect(path)) as connection:
+        for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
+            connection.execute(f"DROP TRIGGER {row['name']}")
+        connection.execute(TAMPERED[said])
+    found = problems(settings)
+    assert len(found) == 1
+    assert said in found[0]
+
+
+def test_a_history_in_pieces_is_the_whole_history(settings):
+    """Every row comes once and in order, whatever the size of a piece."""
+    with Journal(settings) as journal:
+        whole = [row["entry_id"] for piece in journal.history("entries", size=1000) for row in piece]
+        pieces = list(journal.history("entries", size=7))
+    assert [len(piece) for piece in pieces] == [7] * 5 + [5]
+    assert [row["entry_id"] for piece in pieces for row in piece] == whole
+    assert len(set(whole)) == 40

@@ -161,8 +161,12 @@ def test_an_entry_that_went_out_for_another_company_is_refused_elsewhere(sandbox
     sandbox.server.configure_company(other, has_contra_accounts=True)
     with connect() as service:
         submitted(entries, service)
-    with connect(alias) as service, pytest.raises(PlanError, match="nothing was sent"):
-        submitted(entries.assign(company_id=other), service)
+        sent = bktools.load_export_jobs(entries=True, service=service)
+    plan = bktools.compose_export_jobs(entries.assign(company_id=other), max_entries=2)
+    own, there = plan.batches["batch_id"][0], sent.set_index("entry_id")["batch_id"][entries["id"][0]]
+    said = f"2 entries of batch {own} are in batch {there} of {service.settings.identity}.* which is ACCEPTED"
+    with connect(alias) as service, pytest.raises(PlanError, match=said):
+        bktools.submit_export_jobs(plan, apply=True, service=service)
     assert booked(sandbox) == {1}
 
 
