@@ -77,7 +77,7 @@ class Journal(File):
         try:
             self._belongs()
             self.marks = Marks(self.folder, outer_folder(settings), self.id)
-            self.others = Others(self)
+            self.others = Others(self, self.marks, self.command)
         except BaseException:
             self.close()
             raise

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bktools import disk
 from bktools.errors import JournalError, StorageError
@@ -20,9 +19,6 @@ from bktools.journal.file import File, now, record_event, spelled
 from bktools.journal.marks import Marks, read_about
 from bktools.journal.verbs import Batch
 from bktools.settings import SANDBOX, Settings
-
-if TYPE_CHECKING:
-    from bktools.journal.journal import Journal
 
 FILE = "journal.sqlite"
 
@@ -90,12 +86,18 @@ class Others:
 
     Parameters
     ----------
-    journal : Journal
+    own : File
         The journal that asks.
+    marks : Marks
+        Its marks.
+    command : callable
+        From the words of a command to the command as a message gives it.
     """
 
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
+    def __init__(self, own: File, marks: Marks, command: Callable[[str], str]) -> None:
+        self._own = own
+        self._marks = marks
+        self._command = command
         self._open: dict[Path, File] = {}
 
     def close(self) -> None:
@@ -106,18 +108,18 @@ class Others:
     def all(self) -> list[Other]:
         """Return every other journal that has sent something, in the data folder and outside of it."""
         found = {other.id: other for other in self._beside() if self._has_sent(other, None)}
-        for folder in sorted(self._journal.marks.outer.glob("*")):
+        for folder in sorted(self._marks.outer.glob("*")):
             other = _told_by(folder)
-            if other.id != self._journal.id and folder.name != "locks":
+            if other.id != self._own.id and folder.name != "locks":
                 found.setdefault(other.id, other)
         return list(found.values())
 
     def relation(self, other: Other) -> str | None:
         """Return what is known of another journal: the same service, another one, or None before a person says it."""
-        said = self._journal.rows("SELECT relation FROM other_journals WHERE journal_id = ?", other.id)
+        said = self._own.rows("SELECT relation FROM other_journals WHERE journal_id = ?", other.id)
         if said:
             return str(said[0]["relation"])
-        shares_address = bool(set(other.addresses) & set(self._journal.addresses()))
+        shares_address = bool(set(other.addresses) & set(self._own.addresses()))
         return SAME if shares_address and self._is_beside(other) and self._file(other) is not None else None
 
     def require_none(self, company_id: str) -> None:
@@ -164,39 +166,37 @@ class Others:
                 "to its data folder"
             )
         if relation == SAME and file is not None and self._is_beside(other) and not self._has_history():
-            _point_to(self._journal, file, by)
-            return f"from now on {self._journal.addresses()[0]} uses the journal {file.path}"
-        _relate(self._journal, other, relation, by)
+            _point_to(self._own, file, by)
+            return f"from now on {self._own.addresses()[0]} uses the journal {file.path}"
+        _relate(self._own, other, relation, by)
         if file is not None:
             _relate(file, self._as_other(), relation, by)
         what = "entries sent there are refused here" if relation == SAME else "the two no longer ask for each other"
         return f"{other} is {'the same service' if relation == SAME else 'another service'}: {what}"
 
     def _as_other(self) -> Other:
-        return Other(self._journal.id, self._journal.path, tuple(self._journal.addresses()))
+        return Other(self._own.id, self._own.path, tuple(self._own.addresses()))
 
     def _is_beside(self, other: Other) -> bool:
-        return other.path is not None and other.path.parent.parent == self._journal.folder.parent
+        return other.path is not None and other.path.parent.parent == self._own.path.parent.parent
 
     def _has_history(self) -> bool:
-        return bool(self._journal.rows(f"SELECT 1 FROM batches WHERE state IN {_SENT} LIMIT 1"))
+        return bool(self._own.rows(f"SELECT 1 FROM batches WHERE state IN {_SENT} LIMIT 1"))
 
     def _question(self, company_id: str) -> str:
         """Return the question about a journal that sent for a company and of which nobody said what it is."""
         for other in self._that_sent_for(company_id):
             if self.relation(other) is None and self._file(other) is None:
-                restore = self._journal.command("journal restore")
-                say = self._journal.command(f"journal addresses --other {other.id[:8]}")
+                restore = self._command("journal restore")
+                say = self._command(f"journal addresses --other {other.id[:8]}")
                 return (
                     f"company {company_id} was exported before from {other}, which is gone: nothing was sent. Put a backup back "
                     f"({restore} FILE --by NAME), or go on without one ({restore} --by NAME): what was sent is in doubt then. "
                     f"If it was another service, say so: {say} --by NAME"
                 )
             if self.relation(other) is None:
-                name = (
-                    other.addresses[0] if len(set(other.addresses) - set(self._journal.addresses())) else other.id[:8]
-                )
-                say = self._journal.command("journal addresses")
+                name = other.addresses[0] if len(set(other.addresses) - set(self._own.addresses())) else other.id[:8]
+                say = self._command("journal addresses")
                 return (
                     f"company {company_id} was exported before from {other}: nothing was sent. If that is the same service, "
                     f"use its journal, or say so once: {say} --same {name} --by NAME; if it is another service: {say} "
@@ -229,7 +229,7 @@ class Others:
     def _that_sent_for(self, company_id: str) -> Iterator[Other]:
         beside = {other.id: other for other in self._beside()}
         yield from (other for other in beside.values() if self._has_sent(other, company_id))
-        told = [_told_by(folder) for folder in self._journal.marks.folders_of_others(company_id)]
+        told = [_told_by(folder) for folder in self._marks.folders_of_others(company_id)]
         yield from (other for other in told if other.id not in beside)
 
     def _has_sent(self, other: Other, company_id: str | None) -> bool:
@@ -243,7 +243,7 @@ class Others:
                 yield other, file
 
     def _not_of_another_service(self) -> Iterator[tuple[Other, File]]:
-        said = self._journal.rows("SELECT journal_id, folder FROM other_journals WHERE relation = 'same'")
+        said = self._own.rows("SELECT journal_id, folder FROM other_journals WHERE relation = 'same'")
         elsewhere = [Other(row["journal_id"], Path(row["folder"]) / FILE, ()) for row in said if row["folder"]]
         found = {other.id: other for other in (*elsewhere, *self._beside())}
         for other in found.values():
@@ -254,12 +254,12 @@ class Others:
                         f"the journal {other} of the same service is gone: nothing was sent; put it back"
                     )
                 # An old copy of it would not know what it sent.
-                Marks(file.path.parent, self._journal.marks.outer, other.id).require_current(file)
+                Marks(file.path.parent, self._marks.outer, other.id).require_current(file)
                 yield other, file
 
     def _beside(self) -> Iterator[Other]:
         """Yield the other journals of the data folder; the sandbox's books are no real ones."""
-        folder = self._journal.folder
+        folder = self._own.path.parent
         if folder.name == SANDBOX:
             return
         for path in sorted(folder.parent.glob(f"*/{FILE}")):
@@ -287,15 +287,15 @@ def _told_by(folder: Path) -> Other:
     return Other(str(about["journal"]), Path(path) if path else None, tuple(map(str, about["addresses"])))
 
 
-def _point_to(journal: Journal, file: File, by: str) -> None:
+def _point_to(own: File, file: File, by: str) -> None:
     """Have an address that was not used for sending use the journal of another one."""
-    address = journal.addresses()[0]
+    address = own.addresses()[0]
     with file.transaction() as connection:
         connection.execute("INSERT OR IGNORE INTO addresses VALUES (?, ?, ?)", (address, now().isoformat(), by))
         record_event(connection, "address", address, None, SAME, "the same service", by)
     said = json.dumps({"folder": file.path.parent.name, "by": by, "at": now().isoformat()})
-    with disk.storage_errors(journal.folder):
-        disk.replace_content(journal.folder / ELSEWHERE, said.encode())
+    with disk.storage_errors(own.path.parent):
+        disk.replace_content(own.path.parent / ELSEWHERE, said.encode())
 
 
 def _relate(file: File, other: Other, relation: str, by: str) -> None:
