@@ -71,11 +71,13 @@ def test_a_configured_company_that_is_none(served_by):
 )
 def test_a_moment_means_utc_on_any_machine(served_by, monkeypatch, moment, said):
     """A moment without a zone is UTC whatever the zone of the machine; one with a zone is converted."""
+    service = served_by(lambda _: answer(NO_ROWS))
+    bktools.load_categories(service=service)
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     time.tzset()
     try:
         with pytest.raises(SnapshotNotFoundError, match=f"up to 2020-10-31 {said} UTC"):
-            bktools.load_categories(as_of=moment, service=served_by(lambda _: answer(NO_ROWS)))
+            bktools.load_categories(as_of=moment, service=service)
     finally:
         monkeypatch.undo()
         time.tzset()
