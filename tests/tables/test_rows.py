@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import resource
+import signal
 import uuid
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from bktools.contract.categories import CATEGORIES as NOUN
@@ -81,3 +84,32 @@ def test_what_is_no_uuid_is_refused_by_its_column():
     assert checked(pa.Table.from_pylist([good], schema=CATEGORIES), "categories")["id"].to_pylist() == [
         str(uuid.UUID(int=10))
     ]
+
+
+def test_only_ids_of_other_things_share_a_dictionary(tmp_path):
+    """Ids that repeat are kept once; text that is its own is written as it is, without a dictionary that never helps."""
+    written(tmp_path / "rows", 100)
+    group = pq.read_metadata(tmp_path / "rows" / "rows.parquet").row_group(0)
+    columns = [group.column(number) for number in range(group.num_columns)]
+    shared = {column.path_in_schema for column in columns if column.has_dictionary_page}
+    assert shared == {"company_id", "category_group_id", "account_id", "tax_code_id"}
+
+
+@pytest.mark.parametrize("error", [None, KeyError("of the body")])
+def test_a_file_that_cannot_be_closed_is_an_error(tmp_path, error):
+    """A drive that is full at the end is not passed over in silence, and does not hide an error that came before."""
+
+    def write_until(error):
+        with RowWriter(NOUN, {}, tmp_path / "rows.parquet", None):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (2, usual[1]))
+            if error:
+                raise error
+
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    previous = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        with pytest.raises(KeyError if error else OSError, match="of the body" if error else "too large"):
+            write_until(error)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+        signal.signal(signal.SIGXFSZ, previous)

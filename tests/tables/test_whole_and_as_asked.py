@@ -119,6 +119,14 @@ def test_a_count_that_is_an_estimate_needs_a_word(served_by, total, tmp_path):
     assert len(pd.read_parquet(path)) == 60
 
 
+def test_two_counts_without_proof_are_an_error(served_by):
+    """A count that changed once while pages came that are not shown to join is named with both of its values."""
+    before, after = (ByPosition(60, total=lambda _, count=count: count, start=False) for count in (60, 61))
+    service = served_by(lambda asked: after(asked) if asked.one("after") else before(asked))
+    with pytest.raises(DriftError, match=r"60 rows came while the service's count went from 60 to 61"):
+        bktools.load_categories(service=service)
+
+
 def test_rows_that_come_twice_are_never_accepted(served_by):
     """An id stands for one row, also for somebody who accepts what is not shown."""
 

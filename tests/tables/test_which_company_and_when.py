@@ -1,0 +1,83 @@
+"""Which companies and which moments a load means, and which of several stale snapshots its warning names."""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+import uuid
+
+import pandas as pd
+import pytest
+from scripted_server import answer
+from test_clocks_and_folders import clock_off_by, with_settings
+
+import bktools
+from bktools.errors import ArgumentError, SnapshotNotFoundError, StaleSnapshotWarning
+
+FIRST, SECOND, THIRD = (str(uuid.UUID(int=number)) for number in (1, 2, 3))
+NO_ROWS = {"data": [], "pagination": {"hasNextPage": False, "hasPreviousPage": False, "total": 0}}
+
+
+def test_the_oldest_stale_snapshot_is_the_one_that_is_named(service, served_by, monkeypatch):
+    """Of several companies whose snapshots are stale, the warning gives the time and age of the oldest."""
+    # The sandbox is one service at any address.
+    address = served_by(lambda _: answer(NO_ROWS)).settings.base_url
+    for company, hours in ((FIRST, -2), (SECOND, -50), (THIRD, -3)):
+        with monkeypatch.context() as patch, with_settings(service, base_url=address) as online:
+            clock_off_by(patch, dt.timedelta(hours=hours))
+            bktools.load_categories(company, service=online)
+    with (
+        with_settings(service, base_url="http://127.0.0.1:9") as offline,
+        pytest.warns(StaleSnapshotWarning, match="is used instead, 2 days old") as told,
+    ):
+        frame = bktools.load_categories([FIRST, SECOND, THIRD], service=offline)
+    assert f"the snapshot of {frame.attrs['bktools']['fetched_at'][1]} " in str(told[0].message)
+
+
+@pytest.mark.parametrize(("configured", "sent"), [(SECOND, SECOND), (SECOND.upper(), SECOND), (None, None)])
+def test_the_configured_company_is_meant_where_none_is_named(served_by, configured, sent):
+    """Without a company the configured one is asked for, without that one all of them, and "all" is all in any case."""
+    asked = []
+
+    def script(request):
+        asked.append(request.one("companyId"))
+        return answer(NO_ROWS)
+
+    service = served_by(script, company=configured)
+    bktools.load_employees(service=service)
+    bktools.load_employees("all", service=service, refresh=True)
+    assert asked == [sent, None]
+
+
+def test_a_configured_company_that_is_none(served_by):
+    """A wrong company in the settings is named as the configured one, and nothing is sent."""
+    asked = []
+    service = served_by(asked.append, company="Example Ltd")
+    with pytest.raises(ArgumentError, match=r"^company \(configured\) must be a UUID.*Example Ltd"):
+        bktools.load_categories(service=service)
+    assert asked == []
+
+
+@pytest.mark.parametrize(
+    ("moment", "said"),
+    [
+        (dt.datetime(2020, 10, 31, 12), "12:00"),  # noqa: DTZ001 - what it means is the question
+        (pd.Timestamp(2020, 10, 31, 12), "12:00"),
+        (dt.datetime(2020, 10, 31, 12, tzinfo=dt.UTC), "12:00"),
+        (dt.datetime(2020, 10, 31, 12, tzinfo=dt.timezone(dt.timedelta(hours=2))), "10:00"),
+        ("2020-10-31T12:00:00", "12:00"),
+        (dt.date(2020, 10, 31), "23:59"),
+    ],
+)
+def test_a_moment_means_utc_on_any_machine(served_by, monkeypatch, moment, said):
+    """A moment without a zone is UTC whatever the zone of the machine; one with a zone is converted."""
+    service = served_by(lambda _: answer(NO_ROWS))
+    bktools.load_categories(service=service)
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        with pytest.raises(SnapshotNotFoundError, match=f"up to 2020-10-31 {said} UTC"):
+            bktools.load_categories(as_of=moment, service=service)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
