@@ -314,6 +314,9 @@ class Exports(RuleBasedStateMachine):
             FIGURES["entries"] += len(self.service.accepted)
             FIGURES["doubles"] += sum(times > 1 for times in self.service.accepted.values())
             self.stack.close()
+            if FIGURES["runs"] % 100 == 0:
+                sys.stdout.write(f"\n{dict(FIGURES)}\n")
+                sys.stdout.flush()
 
     def _restore(self, at: int, source: Path | None) -> None:
         try:
