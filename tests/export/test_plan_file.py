@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import stat
 import zipfile
 from decimal import Decimal
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hand_made import COMPANY
 
@@ -119,6 +123,43 @@ def test_a_file_that_was_changed_is_refused(plan, tmp_path, case):
     path = write_plan(plan, tmp_path / "october.plan", made_for="https://books.example", made_by="Ada")
     rewritten(path, change)
     with pytest.raises(PlanError, match=f"({said}).*compose it again"):
+        read_plan(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "ids", "said"),
+    [
+        ("company_id", pa.array(range(6)), "the column company_id of its entries holds int64, or gaps"),
+        ("batch_id", pa.nulls(6, pa.large_string()), "the column batch_id of its entries holds .*string, or gaps"),
+    ],
+)
+def test_entries_of_another_kind_are_refused(plan, tmp_path, name, ids, said):
+    """IDs that are numbers or missing are refused by column and kind, also where every digest fits what is there."""
+    path = write_plan(plan, tmp_path / "october.plan", made_for="https://books.example", made_by="Ada")
+
+    def change(members):
+        table = pq.read_table(io.BytesIO(members["entries.parquet"]))
+        data = io.BytesIO()
+        pq.write_table(table.set_column(table.column_names.index(name), name, ids), data)
+        members["entries.parquet"] = data.getvalue()
+        said = json.loads(members["plan.json"])
+        said["sha256"]["entries.parquet"] = hashlib.sha256(data.getvalue()).hexdigest()
+        del said["digest"]
+        said["digest"] = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+        members["plan.json"] = json.dumps(said).encode()
+
+    rewritten(path, change)
+    with pytest.raises(PlanError, match=f"is not what was written .*{said}.*compose it again"):
+        read_plan(path)
+
+
+def test_how_large_a_head_may_be(plan, tmp_path):
+    """A head of 64 MiB is read, one of a byte more is refused before it is unpacked."""
+    path = write_plan(plan, tmp_path / "october.plan", made_for="https://books.example", made_by="Ada")
+    rewritten(path, lambda members: members.update({"plan.json": members["plan.json"].ljust(64 << 20)}))
+    assert read_plan(path).plan.plan_id == plan.plan_id
+    rewritten(path, lambda members: members.update({"plan.json": members["plan.json"] + b" "}))
+    with pytest.raises(PlanError, match=r"its plan\.json is too large.*compose it again"):
         read_plan(path)
 
 

@@ -290,3 +290,12 @@ def test_the_largest_sum_itself_is_refused(entries):
     with pytest.raises(InputError, match="too large to be added exactly"):
         compose_export_jobs(entries(7, amount=[(2**63 - 1) // 7] * 7))
     assert compose_export_jobs(entries(7, amount=[(2**63 - 1) // 7 - 1] * 7)).totals["entries"].to_list() == [7]
+
+
+def test_of_equal_entries_the_first_line_of_the_file_is_exported(entries):
+    """Which copy is the first goes by the lines of the file, also where a frame was sorted otherwise."""
+    frame = entries(1)
+    both = pd.concat([frame.assign(line=9), frame.assign(line=4)], ignore_index=True)
+    plan = compose_export_jobs(both)
+    assert plan.entries["line"].to_list() == [4]
+    assert plan.not_ready[["reason", "line"]].to_numpy().tolist() == [["duplicate", 9]]

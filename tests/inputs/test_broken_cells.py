@@ -51,6 +51,19 @@ def test_an_error_in_a_workbook_is_named(book, error):
     assert len(bktools.read_entries(book("=1/0", error, "my note"))) == 2
 
 
+def test_an_error_far_down_beside_an_empty_cell_is_named(tmp_path):
+    """The cell of an error is told in a line of four figures too, where cells before it were never written."""
+    path = tmp_path / "entries.xlsx"
+    with xlsxwriter.Workbook(path) as made:
+        sheet = made.add_worksheet("Buchungen")
+        sheet.write_row(0, 0, ["my note", "id", "company_id", "amount", "currency"])
+        for line in range(1, 1001):
+            sheet.write_row(line, 1, [ENTRY, COMPANY, 12.5, "EUR"])
+        sheet.write_formula(1000, 3, "=1/0", None, "#DIV/0!")
+    with pytest.raises(InputError, match=r"line 1001: the cell D1001 of the sheet 'Buchungen' holds the error #DIV/0!"):
+        bktools.read_entries(path)
+
+
 def test_a_formula_without_a_value_is_named(book):
     """A program that writes formulas and does not compute them leaves cells that look filled and are empty."""
     with pytest.raises(

@@ -29,6 +29,8 @@ from bktools.inputs.encoding import to_utf8
         ("\u2013 Kasse \u2013", "cp1252", "cp1252"),
         ("ŻÓŁĆ", "cp1250", "cp1250"),
         ("Contribuições não pagas", "cp1252", "cp1252"),
+        ("Kasse (€)", "cp1252", "cp1252"),
+        ("Möbel für Büro, Ťapák", "cp1250", "cp1250"),
     ],
 )
 def test_encodings_are_found(text, encoding, found):
@@ -39,6 +41,9 @@ def test_encodings_are_found(text, encoding, found):
 CHARTS = {
     "cp1252": [
         "Bank £ account, Cash, Turnover £m, Sales £1000",
+        "Bank £ account",
+        "Bank A£ account",
+        "Turnover £m net",
         "Kasse (¥, $, kr)",
         "Gas (m³), Water (m²)",
         "Büroausstattung, Löhne und Gehälter, Straße, Kasse (¥, $, kr), Bank £ account, Gas m³",
@@ -51,6 +56,7 @@ CHARTS = {
         "Środki trwałe, Należności od odbiorców, Zużycie materiałów, Ładunki",
         "ŚRODKI TRWAŁE, RACHUNEK BIEŻĄCY, USŁUGI OBCE, ŁADUNKI, DZIAŁ",
         "Ładunek",
+        "i Ładunek",
         "Łódka",
         "Kapitał",
         "Dlouhodobý majetek, Běžný účet, Závazky vůči zaměstnancům, Tržby za zboží",
@@ -109,10 +115,11 @@ def test_every_encoding_reads_or_refuses(encoding, data):
             r"line 3: byte 0xD6 is no UTF-8.*mixed.*set encoding=",
         ),
         ("Büro\n".encode("cp1252") * 50 + "Öl\n".encode(), None, r"line 1: byte 0xFC .*mixed"),
+        ("\n日本語\n".encode() + "Öl\n".encode("cp1252"), None, r"line 3: byte 0xD6 is no UTF-8.*mixed"),
         (codecs.BOM_UTF8 + b"a\n\xff\n", None, r"line 2: byte 0xFF is no utf-8"),
         (b"a\nb\n\xe4\n", "utf-8", r"line 3: byte 0xE4 is no utf-8; set encoding="),
         (b"a\n\x81\n", "cp1252", r"line 2: byte 0x81 is no cp1252"),
-        (b"a\nx\xb0y\n", None, r"line 2: byte 0xB0 is no UTF-8, and no other.*set encoding="),
+        (b"\nx\xb0y\n", None, r"line 2: byte 0xB0 is no UTF-8, and no other.*set encoding="),
         (b"a,b\nc,\0\n", None, r"line 2: the text has a NUL byte"),
     ],
 )
