@@ -308,9 +308,9 @@ class Journal(File):
         return found[0] if found else None
 
     def newest_accepted(self, company_id: str) -> Row | None:
-        """Return the batch of a company whose job was created last."""
-        sql = "SELECT * FROM batches WHERE company_id = ? AND state = 'ACCEPTED' AND job IS NOT NULL ORDER BY settled_at DESC"
-        found = self.rows(f"{sql} LIMIT 1", company_id)
+        """Return the batch of a company that was sent last of those whose job was created."""
+        sql = "SELECT * FROM batches WHERE company_id = ? AND state = 'ACCEPTED' ORDER BY sent_at DESC LIMIT 1"
+        found = self.rows(sql, company_id)
         return found[0] if found else None
 
     def is_known_job(self, job_id: str) -> bool:

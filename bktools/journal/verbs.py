@@ -69,7 +69,7 @@ class ExportMemory(Protocol):
         """Return a batch as it stands."""
 
     def newest_accepted(self, company_id: str) -> Row | None:
-        """Return the batch of a company whose job was created last."""
+        """Return the batch of a company that was sent last of those whose job was created."""
 
     def is_known_job(self, job_id: str) -> bool:
         """Whether a job answered for another batch before."""

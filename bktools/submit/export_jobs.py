@@ -303,11 +303,12 @@ def _may_still_run(accepted: Row | None) -> bool:
     Only then is a refusal because of a job in progress explained by this journal's own doing. A time in the future says
     that a clock was changed, and explains nothing.
     """
-    if accepted is None:
+    if accepted is None or accepted["sent_at"] is None:
         return False
-    expires = json.loads(accepted["job"]).get("expiresIn")
+    # A batch that a person found booked has no answer of the service.
+    expires = json.loads(accepted["job"] or "{}").get("expiresIn")
     lasts = expires if isinstance(expires, int | float) and expires > 0 else JOB_SECONDS
-    age = (now() - dt.datetime.fromisoformat(accepted["settled_at"])).total_seconds()
+    age = (now() - dt.datetime.fromisoformat(accepted["sent_at"])).total_seconds()
     return 0 <= age <= lasts
 
 

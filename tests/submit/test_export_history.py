@@ -35,7 +35,9 @@ def test_evidence_is_kept_for_good(doubted, sandbox):
     begun = pd.Timestamp.now(tz="UTC")
     bktools.resolve_export_job(batch, "released", evidence="no booking of 31 Oct", by="Ada")
     sandbox.server.clear_faults()
-    assert bktools.submit_export_jobs(plan, apply=True, wait=30)["outcome"].to_list() == ["ACCEPTED"]
+    # The job whose answer was lost may still run; nothing in the journal explains it, so it is said to be another's.
+    again = bktools.submit_export_jobs(plan, apply=True, wait=30, others_export=True)
+    assert again["outcome"].to_list() == ["ACCEPTED"]
     assert bktools.load_export_jobs()["message"].str.contains("no booking").to_list() == [False]
     events = bktools.load_export_jobs(events=True)
     assert list(events.columns) == EXPORT_EVENTS.names
