@@ -113,10 +113,6 @@ class Marks:
                     "set BKTOOLS_MARKS_DIR to a folder that lasts and can be written"
                 ) from error
 
-    def of_company(self, company_id: str) -> list[Mark]:
-        """Return the lines about a company from both places, each once, in the order they were written."""
-        return _joined(_read(place / _name(company_id)) for place in self.places)
-
     def of_all(self) -> dict[str, list[Mark]]:
         """Return the lines of each company."""
         names = {path.name for place in self.places for path in place.glob(f"*{SUFFIX}")}

@@ -107,7 +107,7 @@ class Others:
 
     def all(self) -> list[Other]:
         """Return every other journal that has sent something, in the data folder and outside of it."""
-        found = {other.id: other for other in self._beside() if self._has_sent(other, None)}
+        found = {other.id: other for other in self._beside() if _has_sent(self._file(other))}
         for folder in sorted(self._marks.outer.glob("*")):
             other = _told_by(folder)
             if other.id != self._own.id and folder.name != "locks":
@@ -165,7 +165,7 @@ class Others:
                 f"the journal {other} cannot be opened here: nothing was recorded; put it back, or point BKTOOLS_DATA_DIR "
                 "to its data folder"
             )
-        if relation == SAME and file is not None and self._is_beside(other) and not self._has_history():
+        if relation == SAME and file is not None and self._is_beside(other) and not _has_sent(self._own):
             _point_to(self._own, file, by)
             return f"from now on {self._own.addresses()[0]} uses the journal {file.path}"
         _relate(self._own, other, relation, by)
@@ -179,9 +179,6 @@ class Others:
 
     def _is_beside(self, other: Other) -> bool:
         return other.path is not None and other.path.parent.parent == self._own.path.parent.parent
-
-    def _has_history(self) -> bool:
-        return bool(self._own.rows(f"SELECT 1 FROM batches WHERE state IN {_SENT} LIMIT 1"))
 
     def _question(self, company_id: str) -> str:
         """Return the question about a journal that sent for a company and of which nobody said what it is."""
@@ -228,14 +225,9 @@ class Others:
 
     def _that_sent_for(self, company_id: str) -> Iterator[Other]:
         beside = {other.id: other for other in self._beside()}
-        yield from (other for other in beside.values() if self._has_sent(other, company_id))
+        yield from (other for other in beside.values() if _has_sent(self._file(other), company_id))
         told = [_told_by(folder) for folder in self._marks.folders_of_others(company_id)]
         yield from (other for other in told if other.id not in beside)
-
-    def _has_sent(self, other: Other, company_id: str | None) -> bool:
-        sql = f"SELECT 1 FROM batches WHERE state IN {_SENT} AND (?1 IS NULL OR company_id = ?1) LIMIT 1"
-        file = self._file(other)
-        return file is not None and bool(file.rows(sql, company_id))
 
     def _same(self) -> Iterator[tuple[Other, File]]:
         for other, file in self._not_of_another_service():
@@ -278,6 +270,12 @@ class Others:
         if path not in self._open:
             self._open[path] = File(path)
         return self._open[path]
+
+
+def _has_sent(file: File | None, company_id: str | None = None) -> bool:
+    """Whether a journal sent something, for a company or for any; one that cannot be opened says nothing."""
+    sql = f"SELECT 1 FROM batches WHERE state IN {_SENT} AND (?1 IS NULL OR company_id = ?1) LIMIT 1"
+    return file is not None and bool(file.rows(sql, company_id))
 
 
 def _told_by(folder: Path) -> Other:

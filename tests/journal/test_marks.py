@@ -44,7 +44,7 @@ def test_a_mark_is_in_both_places(sent):
     assert files[0].read_bytes() == files[1].read_bytes()
     if os.name == "posix":
         assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
-    assert [mark.state for mark in sent.marks.of_company(COMPANY)] == ["SENDING", "ACCEPTED"]
+    assert [mark.state for mark in sent.marks.of_all()[COMPANY]] == ["SENDING", "ACCEPTED"]
     assert sent.problems() == []
 
 
@@ -55,9 +55,9 @@ def test_one_place_makes_up_for_the_other(sent, place):
     data = bytearray(file.read_bytes())
     data[40] ^= 1
     file.write_bytes(data[:-10])
-    assert [mark.state for mark in sent.marks.of_company(COMPANY)] == ["SENDING", "ACCEPTED"]
+    assert [mark.state for mark in sent.marks.of_all()[COMPANY]] == ["SENDING", "ACCEPTED"]
     file.unlink()
-    assert len(sent.marks.of_company(COMPANY)) == 2
+    assert len(sent.marks.of_all()[COMPANY]) == 2
 
 
 def test_a_line_that_was_cut_stays_by_itself(sent):
@@ -65,9 +65,9 @@ def test_a_line_that_was_cut_stays_by_itself(sent):
     for place in sent.marks.places:
         file = next(place.glob("*.marks"))
         file.write_bytes(file.read_bytes() + b"0123456789abcdef {")
-    mark = sent.marks.of_company(COMPANY)[-1]
+    mark = sent.marks.of_all()[COMPANY][-1]
     sent.marks.write(mark.__class__(**{**mark.__dict__, "batch_id": "b"}), sent.about_me)
-    assert [mark.batch_id for mark in sent.marks.of_company(COMPANY)] == ["a", "a", "b"]
+    assert [mark.batch_id for mark in sent.marks.of_all()[COMPANY]] == ["a", "a", "b"]
 
 
 def test_another_history_is_noticed(sent, settings):
