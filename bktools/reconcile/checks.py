@@ -205,7 +205,7 @@ CHECKS: tuple[Check, ...] = (
         "codes of the chart have {shortest} to {longest} digits and none starts with 0: if the ERP has some "
         "that do, read the chart's file as text",
         where="shortest < longest AND NOT has_zeros",
-        table="digits",
+        table="charts",
         field="code",
     ),
     Check(
@@ -303,11 +303,14 @@ def _found(check: Check) -> str:
 
 FOUND = " UNION ALL BY NAME ".join(map(_found, CHECKS))
 
+# A company is a value of an enumeration while the checks run.
+COMPANY_AS_TEXT = "CAST(company_id AS VARCHAR) AS company_id"
+
 # Most severe first, in an order that depends on nothing but their content. One line each, whatever line breaks the
 # names have.
 FINDINGS = f"""
 SELECT
-    "check", severity, action, company_id, external_id, account_id, category_id, field, erp_value, service_value,
+    "check", severity, action, {COMPANY_AS_TEXT}, external_id, account_id, category_id, field, erp_value, service_value,
     regexp_replace(message, '[\\r\\n\\t]+', ' ', 'g') AS message
 FROM ({FOUND})
 ORDER BY

@@ -15,7 +15,7 @@ from bktools.contract.accounts import LONGEST_TEXT
 from bktools.frames.engine import Scannable, engine
 from bktools.frames.schema import KNOWN_STATES
 from bktools.reconcile import inputs
-from bktools.reconcile.checks import FINDINGS, FOUND
+from bktools.reconcile.checks import COMPANY_AS_TEXT, FINDINGS, FOUND
 from bktools.reconcile.verbs import THE_SAME, decided
 
 # What a spreadsheet or a person may add to a text without anybody seeing it. Spelled out: RE2's \s is ASCII alone.
@@ -37,69 +37,67 @@ CREATE MACRO counted(number, noun) AS format('{{:,}} {{}}{{}}', number, noun, if
 CREATE MACRO named(code, external_id, name) AS concat_ws(' ', coalesce(code, external_id), name);
 """
 
-# A company's ID is long and on every row: rows are joined on its number. The same UUID in capitals is the same company.
-# Rows of a chart without a company are of the only one there is.
+# A company's ID is long and on every row; a value of an enumeration is a small number. The same UUID in capitals is the
+# same company, and only those in capitals are changed to small letters, which takes longer than reading them.
 COMPANIES = """
-CREATE TABLE spellings AS
-SELECT spelling, company_id, dense_rank() OVER (ORDER BY company_id) AS company
-FROM (
-    SELECT spelling, coalesce(lower(spelling), min(lower(spelling)) OVER ()) AS company_id
+CREATE TYPE company AS ENUM (
+    SELECT DISTINCT lower(company_id) AS company
     FROM (
-        SELECT company_id AS spelling FROM given_chart
+        SELECT company_id FROM given_chart
         UNION SELECT company_id FROM given_accounts
         UNION SELECT company_id FROM given_categories
     )
+    WHERE company_id IS NOT NULL
+    ORDER BY company
 );
-CREATE VIEW companies AS SELECT DISTINCT company, company_id FROM spellings;
+CREATE MACRO company_of(spelling) AS coalesce(TRY_CAST(spelling AS company), CAST(lower(spelling) AS company));
 """
 
+# Rows of a chart without a company are of the only one there is.
 VIEWS = """
 CREATE VIEW chart AS
-SELECT given.* REPLACE (spellings.company_id AS company_id), company
-FROM given_chart AS given JOIN spellings ON given.company_id IS NOT DISTINCT FROM spelling;
+SELECT * REPLACE (coalesce(company_of(company_id), CAST(enum_first(NULL::company) AS company)) AS company_id)
+FROM given_chart;
 
 CREATE VIEW known AS
-SELECT given.* REPLACE (spellings.company_id AS company_id), company
-FROM given_accounts AS given JOIN spellings ON given.company_id = spelling
-WHERE is_known(state);
+SELECT * REPLACE (company_of(company_id) AS company_id) FROM given_accounts WHERE is_known(state);
 
 CREATE VIEW categories AS
-SELECT given.* REPLACE (spellings.company_id AS company_id), company
-FROM given_categories AS given JOIN spellings ON given.company_id = spelling;
+SELECT * REPLACE (company_of(company_id) AS company_id) FROM given_categories;
 
 CREATE VIEW unused_accounts AS
 SELECT company_id, external_id, id AS account_id, code, name
 FROM known
-SEMI JOIN (SELECT DISTINCT company FROM categories) AS asked ON known.company = asked.company
-ANTI JOIN categories ON known.company = categories.company AND known.id = categories.account_id
+SEMI JOIN (SELECT DISTINCT company_id FROM categories) AS asked USING (company_id)
+ANTI JOIN categories ON known.company_id = categories.company_id AND known.id = categories.account_id
 WHERE id IS NOT NULL AND archived IS NOT true;
 """
 
 CHARTS = """
 CREATE TABLE charts AS
-SELECT company, min(digits) AS shortest, max(digits) AS longest, bool_or(code LIKE '0%' AND digits > 0) AS has_zeros
-FROM (SELECT company, code, CASE WHEN is_number(code) THEN strlen(code) END AS digits FROM chart)
-GROUP BY company;
+SELECT company_id, min(digits) AS shortest, max(digits) AS longest, bool_or(code LIKE '0%' AND digits > 0) AS has_zeros
+FROM (SELECT company_id, code, CASE WHEN is_number(code) THEN strlen(code) END AS digits FROM chart)
+GROUP BY company_id;
 """
 
 # External IDs that one side has several times, with how many rows each side has. Groups of hashes take half the time
 # of groups of texts; the few hashes that come twice are then looked at as texts.
 DOUBLED = """
 CREATE VIEW keys AS
-SELECT 'chart' AS side, company, external_id FROM chart WHERE NOT is_empty(external_id)
+SELECT 'chart' AS side, company_id, external_id FROM chart WHERE NOT is_empty(external_id)
 UNION ALL
-SELECT 'service' AS side, company, external_id FROM known WHERE NOT is_empty(external_id);
+SELECT 'service' AS side, company_id, external_id FROM known WHERE NOT is_empty(external_id);
 
 CREATE TABLE doubled AS
 WITH several AS (
-    SELECT hash(company, external_id) AS digest FROM chart GROUP BY digest HAVING count(*) > 1
+    SELECT hash(company_id, external_id) AS digest FROM chart GROUP BY digest HAVING count(*) > 1
     UNION
-    SELECT hash(company, external_id) AS digest FROM known GROUP BY digest HAVING count(*) > 1
+    SELECT hash(company_id, external_id) AS digest FROM known GROUP BY digest HAVING count(*) > 1
 )
 SELECT
-    company, external_id,
+    company_id, external_id,
     count(*) FILTER (side = 'chart') AS chart_rows, count(*) FILTER (side = 'service') AS service_rows
-FROM keys SEMI JOIN several ON hash(company, external_id) = digest
+FROM keys SEMI JOIN several ON hash(company_id, external_id) = digest
 GROUP BY ALL
 HAVING chart_rows > 1 OR service_rows > 1;
 """
@@ -117,9 +115,9 @@ DIFFERENCES: Mapping[str, tuple[str, str]] = {
 PAIRS = """
 CREATE VIEW pairs AS
 SELECT
-    coalesce(erp.company, service.company) AS company,
+    coalesce(erp.company_id, service.company_id) AS company_id,
     coalesce(erp.external_id, service.external_id) AS external_id,
-    erp.company IS NOT NULL AS in_chart, service.company IS NOT NULL AS in_service,
+    erp.company_id IS NOT NULL AS in_chart, service.company_id IS NOT NULL AS in_service,
     erp.name AS erp_name, erp.code AS erp_code, erp.archived AS erp_archived, erp.tax_code_external_id AS erp_tax,
     service.id AS account_id, service.name, service.code, service.archived, service.tax_code_external_id AS tax,
     service.id IS NOT NULL AND service.state <> 'IMPORTED' AS told,
@@ -128,7 +126,7 @@ SELECT
     OR may_be_long(erp.external_id) OR may_be_long(erp_name) OR may_be_long(erp_code) AS is_remarkable
 FROM (FROM chart WHERE NOT is_empty(external_id)) AS erp
 FULL JOIN (FROM known WHERE NOT is_empty(external_id)) AS service
-    ON erp.company = service.company AND erp.external_id = service.external_id;
+    ON erp.company_id = service.company_id AND erp.external_id = service.external_id;
 """
 
 # The pairs that something is to be said about: among a million accounts, a few. What an account on one side alone is
@@ -137,7 +135,7 @@ ACCOUNTS = f"""
 CREATE TABLE accounts AS
 WITH
     remarkable AS (
-        SELECT *, 1 AS chart_rows, 1 AS service_rows FROM pairs ANTI JOIN doubled USING (company, external_id)
+        SELECT *, 1 AS chart_rows, 1 AS service_rows FROM pairs ANTI JOIN doubled USING (company_id, external_id)
         WHERE is_remarkable
         UNION ALL BY NAME
         SELECT *, chart_rows > 0 AS in_chart, service_rows > 0 AS in_service FROM doubled
@@ -145,12 +143,11 @@ WITH
     sided AS (
         SELECT
             remarkable.*,
-            companies.company_id,
-            charts.company IS NOT NULL AS is_charted,
+            charts.company_id IS NOT NULL AS is_charted,
             in_chart AND NOT in_service AS is_new,
             in_service AND NOT in_chart AND is_charted AS is_gone,
             chart_rows <= 1 AND service_rows <= 1 AS is_single
-        FROM remarkable JOIN companies USING (company) LEFT JOIN charts USING (company)
+        FROM remarkable LEFT JOIN charts USING (company_id)
     ),
     likened AS (
         SELECT
@@ -165,8 +162,8 @@ WITH
             END AS zeros_like
         FROM sided
         WINDOW
-            without_blanks AS (PARTITION BY company, without_blanks(external_id)),
-            without_zeros AS (PARTITION BY company, without_zeros(external_id))
+            without_blanks AS (PARTITION BY company_id, without_blanks(external_id)),
+            without_zeros AS (PARTITION BY company_id, without_zeros(external_id))
     )
 SELECT
     *,
@@ -183,21 +180,21 @@ CREATE TABLE coverage AS
 WITH
     named_accounts AS (
         SELECT
-            company, id AS account_id, min(external_id) AS external_id, min(name) AS account_name,
+            company_id, id AS account_id, min(external_id) AS external_id, min(name) AS account_name,
             min(code) AS account_code, bool_or(archived) AS is_archived
         FROM known
-        SEMI JOIN categories ON known.company = categories.company AND known.id = categories.account_id
+        SEMI JOIN categories ON known.company_id = categories.company_id AND known.id = categories.account_id
         GROUP BY ALL
     ),
     taxes AS (
-        SELECT company, external_id, min(tax_code_external_id) AS erp_tax
-        FROM chart SEMI JOIN named_accounts USING (company, external_id)
+        SELECT company_id, external_id, min(tax_code_external_id) AS erp_tax
+        FROM chart SEMI JOIN named_accounts USING (company_id, external_id)
         WHERE NOT is_empty(external_id)
         GROUP BY ALL
         HAVING count(*) = 1
     )
 SELECT
-    categories.id AS category_id, company, categories.company_id, categories.name, categories.archived,
+    categories.id AS category_id, company_id, categories.name, categories.archived,
     account_id, external_id, account_name, tax_code_id,
     CASE
         WHEN is_empty(account_id) THEN 'no_account'
@@ -208,21 +205,19 @@ SELECT
     END AS state,
     action AS account_action,
     erp_tax,
-    min(erp_tax) OVER (PARTITION BY company, tax_code_id) AS first_tax,
-    max(erp_tax) OVER (PARTITION BY company, tax_code_id) AS last_tax,
-    count(*) OVER (PARTITION BY company, categories.name) AS of_this_name,
+    min(erp_tax) OVER (PARTITION BY company_id, tax_code_id) AS first_tax,
+    max(erp_tax) OVER (PARTITION BY company_id, tax_code_id) AS last_tax,
+    count(*) OVER (PARTITION BY company_id, categories.name) AS of_this_name,
     named(account_code, external_id, account_name) AS account,
     concat('category ', coalesce(categories.name, category_id)) AS category
 FROM categories
-LEFT JOIN named_accounts USING (company, account_id)
-LEFT JOIN taxes USING (company, external_id)
-LEFT JOIN (SELECT company, external_id, is_gone, action FROM accounts) AS judged USING (company, external_id);
+LEFT JOIN named_accounts USING (company_id, account_id)
+LEFT JOIN taxes USING (company_id, external_id)
+LEFT JOIN (SELECT company_id, external_id, is_gone, action FROM accounts) AS judged USING (company_id, external_id);
 """
 
 # What a few checks look at beside accounts and coverage.
 SUBJECTS = """
-CREATE VIEW digits AS FROM charts JOIN companies USING (company);
-
 CREATE VIEW unidentified_chart AS
 SELECT company_id, external_id, named(code, 'an account', name) AS account
 FROM chart WHERE is_empty(external_id);
@@ -251,8 +246,7 @@ FROM accounts
 UNION ALL
 SELECT company_id, external_id, account_id, 'none', '{THE_SAME}', erp_name, erp_code, erp_archived, erp_tax
 FROM pairs
-ANTI JOIN doubled USING (company, external_id)
-JOIN companies USING (company)
+ANTI JOIN doubled USING (company_id, external_id)
 WHERE NOT is_remarkable
 UNION ALL
 SELECT company_id, external_id, NULL, 'none', 'the external ID is empty', name, code, archived, tax_code_external_id
@@ -269,16 +263,17 @@ SELECT concat('action: ', action), '', count(*) FROM ({ACTIONS}) GROUP BY ALL
 RESULTS: Mapping[str, str] = {
     "findings": FINDINGS,
     "summary": SUMMARY,
-    "coverage": """
-        SELECT category_id, company_id, name, archived, account_id, external_id, account_name, tax_code_id, state
+    "coverage": f"""
+        SELECT
+            category_id, {COMPANY_AS_TEXT}, name, archived, account_id, external_id, account_name, tax_code_id, state
         FROM coverage
         ORDER BY company_id, name NULLS FIRST, category_id
     """,
     "actions": f"""
-        FROM ({ACTIONS})
+        SELECT * REPLACE ({COMPANY_AS_TEXT}) FROM ({ACTIONS})
         ORDER BY company_id, external_id NULLS FIRST, code NULLS FIRST, name NULLS FIRST
     """,
-    "unused_accounts": "FROM unused_accounts ORDER BY ALL NULLS FIRST",
+    "unused_accounts": f"SELECT * REPLACE ({COMPANY_AS_TEXT}) FROM unused_accounts ORDER BY ALL NULLS FIRST",
 }
 
 
@@ -289,9 +284,8 @@ def results(frames: Mapping[str, Scannable], *names: str) -> list[pa.Table]:
         for noun, frame in frames.items():
             columns = ", ".join(_column(name, frame.schema) for name in inputs.USED[noun])
             connection.execute(f"CREATE VIEW given_{noun} AS SELECT {columns} FROM {noun}_frame")
-        _check_gaps(connection)
         connection.execute(COMPANIES)
-        _check_companies(connection)
+        _check_gaps(connection)
         connection.execute(VIEWS + CHARTS + DOUBLED + _pairs(frames) + ACCOUNTS + COVERAGE + SUBJECTS)
         return [_kept(connection, name) for name in names]
 
@@ -308,17 +302,11 @@ def _column(name: str, columns: pa.Schema) -> str:
 
 
 def _check_gaps(connection: duckdb.DuckDBPyConnection) -> None:
-    counts = [
-        f"SELECT '{noun}', '{name}', count(*) - count({name}) FROM given_{noun}"
-        for noun, names in inputs.FILLED.items()
-        for name in names
-    ]
+    columns = [(noun, name) for noun, names in inputs.FILLED.items() for name in names]
+    counts = [f"SELECT '{noun}', '{name}', count(*) - count({name}) FROM given_{noun}" for noun, name in columns]
     rows = connection.execute(" UNION ALL ".join(counts)).fetchall()
     inputs.check_gaps({(noun, name): count for noun, name, count in rows})
-
-
-def _check_companies(connection: duckdb.DuckDBPyConnection) -> None:
-    query = "SELECT count(*) - count(spelling), count(DISTINCT lower(spelling)) FROM spellings"
+    query = "SELECT (SELECT count(*) - count(company_id) FROM given_chart), len(enum_range(NULL::company))"
     nameless, companies = connection.execute(query).fetchall()[0]
     if nameless:
         inputs.check_companies(companies)
