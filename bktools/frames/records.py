@@ -30,8 +30,8 @@ def _columns(
 ) -> dict[str, Sequence[Any]]:
     columns: dict[str, Sequence[Any]] = {}
     # Turned over in one go: half the time of one attribute after the other.
-    for (name, kind), column in zip(_fields(record), zip(*values, strict=True), strict=True):
-        name = prefix + name
+    for (field, kind), column in zip(_fields(record), zip(*values, strict=True), strict=True):
+        name = prefix + field
         if kind is msgspec.Raw:
             columns[name] = _json_texts(column, name)
         elif issubclass(kind, msgspec.Struct):
