@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import stat
 import subprocess
@@ -22,6 +23,17 @@ def test_files_are_private(service):
     with Journal(service.settings) as journal:
         for path in journal.folder.glob("journal.sqlite*"):
             assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_new_folder_is_on_disk_before_anything_is_sent(tmp_path, monkeypatch):
+    """The name of the journal's new folder is flushed to the disk, and not again each time the journal is opened."""
+    flushed = []
+    fsync = os.fsync
+    monkeypatch.setattr("os.fsync", lambda file: (flushed.append(os.fstat(file).st_ino), fsync(file)))
+    folder = tmp_path / "data" / "journal"
+    for count in (1, 1):
+        connect(folder / "journal.sqlite").close()
+        assert flushed.count(folder.parent.stat().st_ino) == count
 
 
 def test_a_backup_is_whole_and_replaces_nothing(service, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sqlite3
 import stat
@@ -44,7 +45,11 @@ def test_a_mark_is_in_both_places(sent):
     assert files[0].read_bytes() == files[1].read_bytes()
     if os.name == "posix":
         assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
-    assert [mark.state for mark in sent.marks.of_all()[COMPANY]] == ["SENDING", "ACCEPTED"]
+    marks = sent.marks.of_all()[COMPANY]
+    assert [(mark.state, mark.message, bool(mark.body)) for mark in marks] == [
+        ("SENDING", "", True),
+        ("ACCEPTED", "job", False),
+    ]
     assert sent.problems() == []
 
 
@@ -58,6 +63,41 @@ def test_one_place_makes_up_for_the_other(sent, place):
     assert [mark.state for mark in sent.marks.of_all()[COMPANY]] == ["SENDING", "ACCEPTED"]
     file.unlink()
     assert len(sent.marks.of_all()[COMPANY]) == 2
+
+
+@pytest.mark.parametrize("lost", [("2", "3"), ("1", "3"), ("1", "4"), ("23", "4"), ("3", "12")])
+@pytest.mark.parametrize("places", [(0, 1), (1, 0)], ids=["beside the journal first", "outside first"])
+def test_lines_that_each_place_lost_keep_their_order(tmp_path, lost, places):
+    """Where both places lost lines, they tell together what happened, in the order in which it was written."""
+    marks = Marks(tmp_path / "inner", tmp_path / "outer", "journal")
+    for batch in "1234":
+        marks.write(Mark(int(batch), "d", batch, "plan", COMPANY, "SENDING", "", "2026-10-31"), {})
+    for place, gone in zip(places, lost, strict=True):
+        (file,) = marks.places[place].glob("*.marks")
+        lines = file.read_bytes().splitlines(keepends=True)
+        file.write_bytes(b"".join(line for batch, line in enumerate(lines, 1) if str(batch) not in gone))
+    assert "".join(mark.batch_id for mark in marks.of_all()[COMPANY]) == "1234"
+    for _ in range(2):
+        marks.confirm({})
+        for place in marks.places:
+            (file,) = place.glob("*.marks")
+            assert len(file.read_text().splitlines()) == 4
+
+
+def test_a_line_is_read_by_every_version(tmp_path):
+    """A line as the first version wrote it, typed here by hand, is read and is written again to the letter."""
+    body = (
+        '{"event": 1, "digest": "d", "batch_id": "b", "plan_id": "p", "company_id": "c", "state": "SENDING", '
+        '"message": "caf\\u00e9", "at": "2026-10-31", "body": ""}'
+    )
+    line = f"{hashlib.sha256(body.encode()).hexdigest()[:16]} {body}\n"
+    marks = Marks(tmp_path / "inner", tmp_path / "outer", "journal")
+    mark = Mark(1, "d", "b", "p", "c", "SENDING", "café", "2026-10-31")
+    marks.write(mark, {})
+    for place in marks.places:
+        (file,) = place.glob("*.marks")
+        assert file.read_text() == line
+    assert marks.of_all() == {"c": [mark]}
 
 
 def test_a_line_that_was_cut_stays_by_itself(sent):
