@@ -310,7 +310,7 @@ def _joined(places: Sequence[list[Mark]]) -> list[Mark]:
 
     Lines that both places have keep them in step. Between two of these, a lower event was written first.
     """
-    both = set(places[0]).intersection(*places)
+    both = set.intersection(*map(set, places))
     order: dict[Mark, tuple[int, int]] = {}
     for marks in places:
         step, event = 0, 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -154,10 +153,13 @@ class RowWriter(Generic[Record]):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._thread.shutdown(wait=True, cancel_futures=True)
-        # Where the file is kept, `finish` has closed it. A full disk refuses the rest of one that is removed.
-        with contextlib.suppress(OSError, pa.ArrowException):
+        try:
             self._parquet.close()
             self._file.close()
+        except (OSError, pa.ArrowException):
+            if error is None:
+                raise
+            # A full disk refuses the rest of a file that is removed anyway.
 
     def _to_slice(self) -> None:
         self._slices.append(rows_of(self._records, self._schema))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import json
 import os
 
+import filelock
 import pyarrow.parquet as pq
 import pytest
 from test_kills_and_damage import COMPANY, QUERY, commit, history, read, rows_of, store_in
@@ -84,12 +86,13 @@ def test_only_own_files_that_nobody_needs_are_removed(tmp_path, has_lost):
     for name in names:
         (folder / name).write_text("old")
         (folder / f"{name[:4]}-young{name[4:]}").write_text("young")
+    (folder / "tmp-link").symlink_to("nowhere")  # as good as removed by somebody else meanwhile
     (folder / "tmp-folder").mkdir()
     (folder / "tmp-folder" / "part").touch()
     before = {path.name for path in folder.iterdir()}
     for path in folder.iterdir():
         if "-young" not in path.name:
-            os.utime(path, LONG_AGO)
+            os.utime(path, LONG_AGO, follow_symlinks=False)
     new = commit(store, 2)
     gone = {"tmp-killed", f"damaged-{'0' * 16}", "tmp-folder"} | (set() if has_lost else {f"{'0' * 64}.parquet"})
     assert {path.name for path in folder.iterdir()} == before - gone | {new.file}
@@ -122,3 +125,42 @@ def test_a_full_drive_is_named_by_its_folder(tmp_path):
     with pytest.raises(StorageError, match="No space left on device; the last one is as it was") as caught:
         store.append(QUERY, write)
     assert str(store.folder(QUERY)) in str(caught.value)
+
+
+def test_a_file_with_fewer_rows_than_were_fetched_is_no_snapshot(tmp_path):
+    """The rows that can be read back are counted before a snapshot is committed; the error says both numbers."""
+
+    def write(path):
+        pq.write_table(rows_of(1), path)
+        return Facts("2026-10-31T12:00:00+00:00", 201)
+
+    store = store_in(tmp_path)
+    with pytest.raises(StorageError, match=r"201 rows were written to .*, 200 can be read back") as caught:
+        store.append(QUERY, write)
+    assert f"to {store.folder(QUERY)}," in str(caught.value)
+    assert history(store) == ()
+
+
+def test_a_secret_of_an_earlier_version_is_used(tmp_path):
+    """A cache of an earlier version, whose secret is 32 bytes, stays in use: its snapshots are found."""
+    (tmp_path / "secret").write_bytes(bytes(32))
+    store = store_in(tmp_path)
+    commit(store, 1)
+    assert (tmp_path / "secret").read_bytes() == bytes(32)
+    assert len(history(store)) == 1
+
+
+def test_pruning_waits_for_whoever_holds_the_lock(tmp_path, monkeypatch):
+    """While another process has the lock of a query, nothing of it is pruned."""
+    monkeypatch.setattr("bktools.store.folder.REPORT_AFTER", 0.1)
+    monkeypatch.setattr("bktools.store.folder.GIVE_UP_AFTER", 0.1)
+    store = store_in(tmp_path)
+    for version in (1, 2):
+        commit(store, version)
+    before = history(store)
+    with (
+        filelock.FileLock(store.folder(QUERY) / "manifest.lock"),
+        pytest.raises(StorageError, match="another process has held"),
+    ):
+        store.prune(QUERY, dt.timedelta(0))
+    assert history(store) == before
