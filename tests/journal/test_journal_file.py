@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import resource
+import signal
 import sqlite3
 import stat
 import subprocess
@@ -47,6 +49,25 @@ def test_a_backup_is_whole_and_replaces_nothing(service, tmp_path):
         assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         assert copy.execute("SELECT value FROM about WHERE name = 'environment'").fetchone() == ("sandbox",)
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
+
+
+def test_a_backup_that_does_not_fit_leaves_nothing_behind(service, tmp_path):
+    """A drive that is full in the middle of a backup is one clear error, and no part of a file is there."""
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    previous = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    with Journal(service.settings) as journal:
+        try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (5000, usual[1]))
+            with pytest.raises(StorageError, match=r"the backup .*backup\.sqlite cannot be written"):
+                journal.backup(folder / "backup.sqlite")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+            signal.signal(signal.SIGXFSZ, previous)
+        assert list(folder.iterdir()) == []
+        journal.backup(folder / "backup.sqlite")
+    assert [path.name for path in folder.iterdir()] == ["backup.sqlite"]
 
 
 def test_a_newer_journal_is_left_alone(service):

@@ -10,14 +10,15 @@ from contextlib import closing
 
 import pytest
 
-from bktools.errors import JournalError
+from bktools.errors import JournalError, StorageError
 from bktools.export.plan import BatchRequest
 from bktools.journal.journal import FILE, Journal
-from bktools.journal.marks import Mark, Marks, at_risk
+from bktools.journal.marks import Mark, Marks, at_risk, read_about
 from bktools.journal.schema import MIGRATIONS
 from bktools.settings import load_settings
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
+OTHER = "123e4567-e89b-42d3-a456-426614174000"
 ENTRY = "00000000-0000-4000-8000-000000000001"
 BODY = f'{{"accountingEntryIds": ["{ENTRY}"], "companyId": "{COMPANY}"}}'.encode()
 
@@ -179,3 +180,58 @@ def test_marks_name_the_folder_of_the_journal(sent, settings):
     text = (outer / "about.json").read_text()
     assert str(sent.path) in text
     assert "https://books.example.com" in text
+
+
+@pytest.mark.parametrize("order", [(COMPANY, OTHER), (OTHER, COMPANY)], ids=["one first", "other first"])
+def test_an_old_copy_names_the_batch_that_was_sent_first(settings, tmp_path, order):
+    """Of all that an old copy lacks, the message names the first batch, its company and its time."""
+    with Journal(settings) as journal:
+        journal.backup(tmp_path / "kept.sqlite")
+        for number, company in enumerate(order):
+            with journal.sending(company):
+                entry = f"00000000-0000-4000-8000-{number:012d}"
+                journal.claim([BatchRequest(f"batch-{number}", company, [entry], BODY)], "plan")
+                journal.begin(f"batch-{number}")
+                journal.settle(f"batch-{number}", "UNKNOWN", "lost")
+        (first, _) = journal.rows("SELECT sent_at FROM batches ORDER BY sent_at")
+        path = journal.path
+    path.write_bytes((tmp_path / "kept.sqlite").read_bytes())
+    said = f"since {first['sent_at'][:19]} UTC, 2 batches of 2 companies .*first is batch-0 of company {order[0]}"
+    with Journal(settings) as journal, pytest.raises(JournalError, match=said):
+        journal.require_current()
+
+
+def test_marks_that_cannot_be_written_are_one_clear_error(tmp_path):
+    """A file where the folder of marks should be is named, by whoever wants to lock, write or confirm marks there."""
+    (tmp_path / "file").write_text("no folder")
+    marks = Marks(tmp_path, tmp_path / "file", "journal")
+    mark = Mark(1, "d", "b", "p", COMPANY, "SENDING", "", "2026-10-31")
+    with pytest.raises(StorageError, match="file"), marks.alone(COMPANY):
+        pass
+    with pytest.raises(StorageError, match=r"file.*BKTOOLS_MARKS_DIR"):
+        marks.write(mark, {})
+    with pytest.raises(StorageError, match="file"):
+        marks.confirm({})
+
+
+def test_the_name_of_a_new_file_of_marks_is_on_disk(tmp_path, monkeypatch):
+    """The first line of a company flushes the folder too: after a power cut the file is there."""
+    marks = Marks(tmp_path / "inner", tmp_path / "outer", "journal")
+    mark = Mark(1, "d", "b", "p", COMPANY, "SENDING", "", "2026-10-31")
+    marks.confirm({})
+    flushed = []
+    fsync = os.fsync
+    monkeypatch.setattr("os.fsync", lambda file: (flushed.append(os.fstat(file).st_ino), fsync(file)))
+    for _ in range(2):
+        marks.write(mark, {})
+        files = [next(place.glob("*.marks")) for place in marks.places]
+        assert [flushed.count(place.stat().st_ino) for place in marks.places] == [1, 1]
+    assert [flushed.count(file.stat().st_ino) for file in files] == [2, 2]
+
+
+@pytest.mark.parametrize("content", [None, b"", b"7", b"[]", b"{", b"\xff"])
+def test_a_folder_of_marks_that_says_nothing_is_known_by_its_name(tmp_path, content):
+    """Where the description is gone or damaged, the folder's name still says which journal it is of."""
+    if content is not None:
+        (tmp_path / "about.json").write_bytes(content)
+    assert read_about(tmp_path) == {"journal": tmp_path.name, "path": "", "addresses": []}
