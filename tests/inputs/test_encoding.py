@@ -25,6 +25,8 @@ from bktools.inputs.encoding import to_utf8
         ("Śródki trwałe, należności", "cp1250", "cp1250"),
         ("PÓŁPRODUKTY, należności", "cp1250", "cp1250"),
         ("Büromöbel, Straße", "cp850", "cp850"),
+        ("Umlaute: ä, ö, ü", "cp850", "cp850"),
+        ("Āa" * 9 + "aa", "utf-16-be", "utf-16-be"),
         ("Büromöbel", "mac_roman", "mac_roman"),
         ("\u2013 Kasse \u2013", "cp1252", "cp1252"),
         ("ŻÓŁĆ", "cp1250", "cp1250"),
@@ -85,6 +87,9 @@ def test_set_encoding_wins():
     """The encoding that the caller names is taken, with or without its mark."""
     assert to_utf8("ł".encode("cp1250"), "cp1250", "f")[:2] == ("ł".encode(), "cp1250")
     assert to_utf8(codecs.BOM_UTF16_LE + "ł".encode("utf-16-le"), "utf-16", "f")[0] == "ł".encode()
+    for mark, name in ((codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be")):
+        for named in (None, name):
+            assert to_utf8(mark + "ł".encode(name), named, "f")[0] == "ł".encode()
     assert to_utf8(codecs.BOM_UTF8 + b"a", "utf-8", "f")[0] == b"a"
     assert to_utf8("ä".encode(), "latin-1", "f")[0] == "Ã¤".encode()
 
@@ -119,7 +124,8 @@ def test_every_encoding_reads_or_refuses(encoding, data):
         (b"a\nb\n\xe4\n", "utf-8", r"line 3: byte 0xE4 is no utf-8; set encoding="),
         (b"a\n\x81\n", "cp1252", r"line 2: byte 0x81 is no cp1252"),
         (b"\nx\xb0y\n", None, r"line 2: byte 0xB0 is no UTF-8, and no other.*set encoding="),
-        (b"a,b\nc,\0\n", None, r"line 2: the text has a NUL byte"),
+        (b"a,b\nc,\0\n\0", None, r"line 2: the text has a NUL byte"),
+        (b"+2AA-", "utf-7", r"is no utf-7 text; set encoding="),
     ],
 )
 def test_refusals(data, encoding, message):

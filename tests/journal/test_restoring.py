@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bktools.errors import JournalError, StorageError
+from bktools.errors import ArgumentError, JournalError, StorageError
 from bktools.export.plan import BatchRequest
 from bktools.journal.journal import Journal
 from bktools.journal.marks import at_risk
@@ -12,6 +12,7 @@ from bktools.journal.restore import restore
 from bktools.settings import load_settings
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
+ENTRY = "00000000-0000-4000-8000-000000000001"
 
 
 @pytest.fixture
@@ -83,3 +84,26 @@ def test_a_refused_backup_leaves_nothing_behind(settings, kept, tmp_path):
         with pytest.raises(error):
             restore(settings, tmp_path / f"{name}.sqlite", by="Ada")
         assert {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_who_restores_must_be_named(settings):
+    """A name of blanks is none; the argument is named and nothing is made."""
+    with pytest.raises(ArgumentError, match="by must name who restores"):
+        restore(settings, None, by=" ")
+    assert not settings.state_dir.exists()
+
+
+def test_what_waited_with_entries_that_were_sent_later_is_withdrawn(settings, tmp_path):
+    """A batch that waits in the backup and whose entry went out in a later one is released, and says in which."""
+    body = f'{{"accountingEntryIds": ["{ENTRY}"], "companyId": "{COMPANY}"}}'.encode()
+    with Journal(settings) as journal:
+        journal.claim([BatchRequest("waiting", COMPANY, [ENTRY], body)], "plan")
+        journal.backup(tmp_path / "kept.sqlite")
+        with journal.sending(COMPANY):
+            journal.claim([BatchRequest("later", COMPANY, [ENTRY], body)], "plan")
+            journal.begin("later")
+            journal.settle("later", "ACCEPTED", "said", job_id=ENTRY)
+    assert restore(settings, tmp_path / "kept.sqlite", by="Ada").in_doubt == ("later",)
+    with Journal(settings) as journal:
+        waiting = journal.state_of("waiting")
+    assert (waiting["state"], waiting["message"]) == ("RELEASED", "its entries were sent in batch later")

@@ -140,3 +140,50 @@ def test_whatever_comes_from_the_sandbox_says_so(service):
     jobs = bktools.load_export_jobs(service=service)
     for loaded in (employees, categories, balance, changes, employee, accounts, jobs):
         assert loaded.attrs["bktools"]["environment"] == "sandbox"
+
+
+def test_a_table_says_where_it_comes_from(service):
+    """The frame names environment, address, table, companies and rows, as they were asked for."""
+    settings = service.settings
+    frame = bktools.load_categories([settings.company], archived=False, service=service)
+    said = {name: frame.attrs["bktools"][name] for name in ("environment", "base_url", "table", "filters", "rows")}
+    assert said == {
+        "environment": settings.environment,
+        "base_url": settings.identity,
+        "table": "categories",
+        "filters": {"archived": False, "company_id": [settings.company]},
+        "rows": len(frame),
+    }
+    assert bktools.load_employees("all", service=service).attrs["bktools"]["filters"] == {}
+
+
+def test_an_employee_and_a_balance_say_where_they_come_from(service):
+    """A series names environment, address and operation; the balance is the service's, with one warning to the caller."""
+    employee = bktools.get_employee(bktools.load_employees(service=service)["id"].iloc[0], service=service)
+    with pytest.warns(DeprecationWarning, match="balance") as caught:
+        balance = bktools.get_balance(service=service)
+    assert [warning.filename for warning in caught] == [__file__]
+    for series, operation in ((employee, "get_employee"), (balance, "get_balance")):
+        assert series.attrs["bktools"] == {
+            "environment": service.settings.environment,
+            "base_url": service.settings.identity,
+            "operation": operation,
+        }
+    with pytest.warns(DeprecationWarning, match="balance"):
+        found = service.get_balance()
+    assert balance.to_dict() == {"currency": found.currency, "current": found.current, "available": found.available}
+
+
+def test_a_wrong_verify_is_named(service):
+    """Another word than strict and warn is refused with the argument's name and what was given."""
+    with pytest.raises(ArgumentError, match=r'verify must be "strict" or "warn".*lax'):
+        bktools.load_categories(verify="lax", service=service)
+
+
+def test_a_file_is_made_from_a_fresh_snapshot(sandbox, service, tmp_path, monkeypatch):
+    """What was loaded within the hour is not asked for again, for a frame or for a file."""
+    count = len(bktools.load_categories(service=service))
+    sent = requests_of(sandbox, monkeypatch)
+    path = bktools.categories_to_parquet(tmp_path / "all.parquet", service=service)
+    assert len(pd.read_parquet(path)) == count
+    assert sent == []
