@@ -16,7 +16,8 @@ import pytest
 from bktools.errors import JournalError, StorageError
 from bktools.journal import file as file_module
 from bktools.journal.file import connect
-from bktools.journal.journal import Journal
+from bktools.journal.journal import Journal, identity_of
+from bktools.journal.others import folder_of
 from bktools.journal.schema import MIGRATIONS
 
 
@@ -142,6 +143,21 @@ def test_a_write_that_fails_is_one_clear_error(service, monkeypatch):
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StorageError, match="cannot be written: database is locked"), journal.transaction():
             pass
+
+
+def test_a_read_that_fails_is_one_clear_error(service):
+    """What SQLite says while it reads is an error of bktools that names the file."""
+    with Journal(service.settings) as journal, pytest.raises(StorageError, match=r"journal\.sqlite cannot be read"):
+        journal.rows("SELECT nothing")
+
+
+def test_the_identity_is_shown_without_making_a_journal(service):
+    """Before the first use its place is told and no file is made; then identity and place."""
+    path = folder_of(service.settings) / "journal.sqlite"
+    assert identity_of(service.settings) == f"none yet; it will be {path}"
+    assert not path.exists()
+    with Journal(service.settings) as journal:
+        assert identity_of(service.settings) == f"{journal.id}  ({path})"
 
 
 def test_what_is_no_journal_is_said(service):

@@ -101,6 +101,14 @@ def test_a_line_is_read_by_every_version(tmp_path):
     assert marks.of_all() == {"c": [mark]}
 
 
+def test_damage_to_a_mark_that_is_whole_elsewhere_keeps_nobody_from_sending(sent):
+    """A last line that is damaged in one place, and known to the journal from the other, is nothing that is missing."""
+    file = next(sent.marks.places[0].glob("*.marks"))
+    file.write_bytes(file.read_bytes()[:-10])
+    sent.require_current()
+    assert sent.problems() == []
+
+
 def test_a_line_that_was_cut_stays_by_itself(sent):
     """After a kill in the middle of a line the next one is whole."""
     for place in sent.marks.places:
