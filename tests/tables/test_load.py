@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -143,32 +144,34 @@ def test_whatever_comes_from_the_sandbox_says_so(service):
 
 
 def test_a_table_says_where_it_comes_from(service):
-    """The frame names environment, address, table, companies and rows, as they were asked for."""
-    settings = service.settings
-    frame = bktools.load_categories([settings.company], archived=False, service=service)
+    """A frame names environment, address, table, companies and rows, as they were asked for; so does an employee."""
+    settings = replace(service.settings, environment="staging")
+    with bktools.Service(settings) as staging:
+        frame = bktools.load_categories([settings.company], archived=False, service=staging)
+        employee = bktools.get_employee(bktools.load_employees(service=staging)["id"].iloc[0], service=staging)
+    assert settings.identity.startswith("http")
     said = {name: frame.attrs["bktools"][name] for name in ("environment", "base_url", "table", "filters", "rows")}
     assert said == {
-        "environment": settings.environment,
+        "environment": "staging",
         "base_url": settings.identity,
         "table": "categories",
         "filters": {"archived": False, "company_id": [settings.company]},
         "rows": len(frame),
     }
+    assert employee.attrs["bktools"] == {
+        "environment": "staging",
+        "base_url": settings.identity,
+        "operation": "get_employee",
+    }
     assert bktools.load_employees("all", service=service).attrs["bktools"]["filters"] == {}
 
 
-def test_an_employee_and_a_balance_say_where_they_come_from(service):
-    """A series names environment, address and operation; the balance is the service's, with one warning to the caller."""
-    employee = bktools.get_employee(bktools.load_employees(service=service)["id"].iloc[0], service=service)
+def test_a_balance_is_the_services(service):
+    """Each value is in its own place, with one warning to the caller."""
     with pytest.warns(DeprecationWarning, match="balance") as caught:
         balance = bktools.get_balance(service=service)
     assert [warning.filename for warning in caught] == [__file__]
-    for series, operation in ((employee, "get_employee"), (balance, "get_balance")):
-        assert series.attrs["bktools"] == {
-            "environment": service.settings.environment,
-            "base_url": service.settings.identity,
-            "operation": operation,
-        }
+    assert balance.attrs["bktools"]["operation"] == "get_balance"
     with pytest.warns(DeprecationWarning, match="balance"):
         found = service.get_balance()
     assert balance.to_dict() == {"currency": found.currency, "current": found.current, "available": found.available}
