@@ -189,7 +189,7 @@ def _read(entries: pa.Table) -> pa.Table:
 
 def _contents(entries: pa.Table) -> pa.Table:
     """Return each entry as one value, its line in the file aside."""
-    content = entries.drop_columns([name for name in ("line",) if name in entries.column_names])
+    content = entries.select([name for name in entries.column_names if name != "line"])
     # Names that differ in capitals alone are the same name to the engine.
     content = content.rename_columns([str(place) for place in range(content.num_columns)])
     return numbered(pa.table({"content": content.to_struct_array()}), "row")

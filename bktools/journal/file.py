@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from ctypes import addressof, c_int
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -107,14 +108,7 @@ class File:
         """Yield the rows of a query in lists of at most `size`, so that a long table is never held as rows."""
         with self._errors("read"):
             cursor = self._connection.execute(sql, parameters)
-            piece: list[Row] = []
-            for row in cursor:
-                piece.append(row)
-                if len(piece) == size:
-                    yield piece
-                    piece = []
-            if piece:
-                yield piece
+            yield from iter(lambda: list(islice(cursor, size)), [])
 
     def about(self, name: str) -> str | None:
         """Return what the journal says of itself."""
@@ -180,22 +174,22 @@ class File:
 
     def damage(self) -> list[str]:
         """Return what is wrong with the file: every page, constraint and link of the chain is checked."""
-        found: list[str] = []
         with self._errors("read"):
             # Every page is read, also those that hold nothing, and its checksum compared.
             _copy(self._connection, ":memory:")
             checks = ("integrity_check", "foreign_key_check")
             answers = [value for check in checks for row in self.rows(f"PRAGMA {check}") for value in row.values()]
-            found += [f"SQLite says: {answer}" for answer in answers if answer != "ok"]
-            found += self._broken_chain()
-            found += [f"batch {row['batch_id']}: {row['what']}" for row in self.rows(_CONTRADICTIONS)]
-            found += [
-                f"batch {row['batch_id']}: its body is not the one that was planned"
-                for piece in self.pieces("SELECT batch_id, body, body_sha256 FROM batches", size=100)
-                for row in piece
-                if hashlib.sha256(row["body"]).hexdigest() != row["body_sha256"]
+            return [
+                *(f"SQLite says: {answer}" for answer in answers if answer != "ok"),
+                *self._broken_chain(),
+                *(f"batch {row['batch_id']}: {row['what']}" for row in self.rows(_CONTRADICTIONS)),
+                *(
+                    f"batch {row['batch_id']}: its body is not the one that was planned"
+                    for piece in self.pieces("SELECT batch_id, body, body_sha256 FROM batches", size=100)
+                    for row in piece
+                    if hashlib.sha256(row["body"]).hexdigest() != row["body_sha256"]
+                ),
             ]
-        return found
 
     @contextmanager
     def _errors(self, what: str) -> Iterator[None]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import filelock
 
+from bktools import disk
 from bktools.errors import JournalBusyError, StorageError
 from bktools.journal.file import now, this_process
 
@@ -34,7 +35,7 @@ def sending_for(folder: Path, company_id: str, *, patience: float = PATIENCE) ->
     lock = filelock.FileLock(folder / LOCKS / f"{name}.lock", mode=0o600)
     holder = folder / LOCKS / f"{name}.holder"
     try:
-        holder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        disk.private_folder(holder.parent)
         lock.acquire(timeout=patience, poll_interval=PATIENCE / 10)
     except filelock.Timeout:
         raise JournalBusyError(

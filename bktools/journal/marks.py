@@ -1,6 +1,6 @@
 """Marks of what was sent, outside of the journal's file: by them an old copy of the journal is noticed.
 
-For each company one file of lines that only grows, kept in two places: beside the journal, and outside of the data
+For each company one file of lines, each written once, kept in two places: beside the journal, and outside of the data
 folder. A line is written when a batch is about to be sent, with the request's body, and when its outcome is known. It names
 the event and the chain's digest at that event. A journal that lacks the event of the last line, or has another digest
 there, is not the one that sent last.
@@ -106,7 +106,7 @@ class Marks:
             try:
                 disk.private_folder(place)
                 _write_about(place, {**about, "journal": self._journal_id})
-                _append(place / _name(mark.company_id), [mark])
+                _append(place / _name(mark.company_id), _line(mark))
             except OSError as error:
                 raise StorageError(
                     f"the mark of what is sent cannot be written to {place}: {error.strerror or error}; "
@@ -116,7 +116,7 @@ class Marks:
     def of_all(self) -> dict[str, list[Mark]]:
         """Return the lines of each company."""
         names = {path.name for place in self.places for path in place.glob(f"*{SUFFIX}")}
-        found = (_joined(_read(place / name) for place in self.places) for name in sorted(names))
+        found = (_joined([_read(place / name) for place in self.places]) for name in sorted(names))
         return {marks[0].company_id: marks for marks in found if marks}
 
     def last_path(self) -> Path:
@@ -135,9 +135,8 @@ class Marks:
                 _write_about(place, {**about, "journal": self._journal_id})
         for company_id, marks in self.of_all().items():
             for place in self.places:
-                known = set(_read(place / _name(company_id)))
                 with disk.storage_errors(place):
-                    _append(place / _name(company_id), [mark for mark in marks if mark not in known])
+                    disk.replace_content(place / _name(company_id), b"".join(map(_line, marks)))
 
     def require_current(self, file: File) -> None:
         """Refuse to send when the journal is behind its marks, or is another history than they tell.
@@ -242,18 +241,15 @@ def _write_about(place: Path, about: Mapping[str, Any]) -> None:
         disk.replace_content(path, content)
 
 
-def _append(path: Path, marks: Iterable[Mark]) -> None:
-    lines = b"".join(_line(mark) for mark in marks)
-    if not lines:
-        return
+def _append(path: Path, line: bytes) -> None:
     is_new = not path.exists()
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), disk.PRIVATE_FILE)
     with os.fdopen(descriptor, "rb+") as file:
         size = file.seek(0, os.SEEK_END)
         if size and not _ends_with_newline(file, size):
             # A line that a kill cut short stays by itself.
-            lines = b"\n" + lines
-        file.write(lines)
+            line = b"\n" + line
+        file.write(line)
         file.flush()
         os.fsync(file.fileno())
     if is_new:
@@ -266,8 +262,14 @@ def _ends_with_newline(file: Any, size: int) -> bool:
 
 
 def _line(mark: Mark) -> bytes:
-    body = json.dumps(asdict(mark), ensure_ascii=True)
+    body = json.dumps(asdict(mark))
     return f"{_checksum(body)} {body}\n".encode()
+
+
+def _mark(line: bytes) -> Mark | None:
+    """Return what a line says; None where it was cut short or damaged."""
+    checksum, _, body = line.decode("ascii", errors="replace").partition(" ")
+    return Mark(**json.loads(body)) if body and checksum == _checksum(body) else None
 
 
 def _checksum(body: str) -> str:
@@ -277,7 +279,7 @@ def _checksum(body: str) -> str:
 def _read(path: Path) -> list[Mark]:
     """Return the lines of a file; those that were cut short or damaged are left out, the other place has them."""
     try:
-        lines = path.read_bytes().decode("ascii", errors="replace").splitlines()
+        lines = path.read_bytes().splitlines()
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -286,9 +288,9 @@ def _read(path: Path) -> list[Mark]:
         ) from error
     found = []
     for line in lines:
-        checksum, _, body = line.partition(" ")
-        if line and checksum == _checksum(body):
-            found.append(Mark(**json.loads(body)))
+        mark = _mark(line)
+        if mark is not None:
+            found.append(mark)
         elif line:
             log.warning("a line of %s is damaged and is left out", path)
     return found
@@ -299,20 +301,21 @@ def _last(path: Path) -> Mark | None:
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - TAIL))
-        end = file.read()
-    lines = end.split(b"\n")
-    checksum, _, body = lines[-2].decode("ascii", errors="replace").partition(" ") if len(lines) > 1 else ("", "", "")
-    return Mark(**json.loads(body)) if lines[-1] == b"" and body and checksum == _checksum(body) else None
+        *_, last, after = (b"\n" + file.read()).split(b"\n")
+    return None if after else _mark(last)
 
 
-def _joined(places: Iterable[list[Mark]]) -> list[Mark]:
-    """Return the lines of both places in the order of writing; a line that one of them lacks keeps its place."""
-    longest, *others = sorted(places, key=len, reverse=True)
-    joined = list(longest)
-    known = set(longest)
-    for marks in others:
-        for number, mark in enumerate(marks):
-            if mark not in known:
-                joined.insert(joined.index(marks[number - 1]) + 1 if number else 0, mark)
-                known.add(mark)
-    return joined
+def _joined(places: Sequence[list[Mark]]) -> list[Mark]:
+    """Return the lines of both places in the order of writing.
+
+    Lines that both places have keep them in step. Between two of these, a lower event was written first.
+    """
+    both = set.intersection(*map(set, places))
+    order: dict[Mark, tuple[int, int]] = {}
+    for marks in places:
+        step, event = 0, 0
+        for mark in marks:
+            # After a restore events count from a lower number: no line goes before one of its own place.
+            step, event = (step + 1, 0) if mark in both else (step, max(event, mark.event))
+            order[mark] = step, event
+    return sorted(order, key=order.__getitem__)

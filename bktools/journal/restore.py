@@ -23,7 +23,6 @@ from bktools.journal.marks import (
     at_risk,
     journal_beside,
     lost,
-    packed,
     told_outside,
     unpacked,
 )
@@ -222,6 +221,5 @@ def _mark_anew(journal: Journal, companies: dict[str, list[Mark]]) -> None:
             last = journal.last_event()
             found = journal.state_of(mark.batch_id)
             state = mark.state if found is None else found["state"]
-            body = "" if found is None else packed(found["body"])
-            anew = replace(mark, event=last["event_id"], digest=last["digest"], state=state, body=body)
+            anew = replace(mark, event=last["event_id"], digest=last["digest"], state=state)
             journal.marks.write(anew, journal.about_me)

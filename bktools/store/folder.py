@@ -81,7 +81,6 @@ class FolderStore:
                 os.fsync(file.fileno())
                 name = f"{hashlib.file_digest(file, 'sha256').hexdigest()}.parquet"
                 size, footer = file.seek(0, os.SEEK_END), _footer_digest(file)
-                file.seek(0)
                 readable = pq.ParquetFile(file).metadata.num_rows
             if readable != facts.rows:
                 raise StorageError(f"{facts.rows} rows were written to {folder}, {readable} can be read back")
@@ -190,8 +189,7 @@ def _portions(path: Path, snapshot: Snapshot) -> Iterator[pa.Table]:
     with pa.OSFile(str(path), "rb") as file:
         if file.size() != snapshot.size or _footer_digest(file) != snapshot.footer:
             raise OSError("it is not what was written")
-        file.seek(0)
-        with pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=True) as parquet:
+        with pq.ParquetFile(file, page_checksum_verification=True) as parquet:
             for number in range(parquet.num_row_groups):
                 yield parquet.read_row_group(number)
 

@@ -50,7 +50,7 @@ class Query:
 
     def canonical(self) -> str:
         """Return the same text for the same query."""
-        return json.dumps([self.operation, self.narrowed_to], sort_keys=True, ensure_ascii=True)
+        return json.dumps([self.operation, self.narrowed_to], sort_keys=True)
 
 
 @dataclass(frozen=True)
@@ -138,10 +138,11 @@ def parsed(content: bytes) -> History:
     found = [_body(line) for line in raw if line]
     about = next((body for body in found if "operation" in body), None)
     if about is not None and "snapshots" in about:  # written before lines had their own checksums
-        query, lines = Query(about["operation"], about["filters"]), enumerate(about["snapshots"], 1)
-        return History(query, tuple(item for _, line in lines if (item := _snapshot(line)) is not None))
+        return History(
+            Query(about["operation"], about["filters"]), tuple(filter(None, map(_snapshot, about["snapshots"])))
+        )
     numbered = {body["number"]: body for body in found if "number" in body}
-    snapshots = tuple(item for _, line in sorted(numbered.items()) if (item := _snapshot(line)) is not None)
+    snapshots = tuple(filter(None, (_snapshot(body) for _, body in sorted(numbered.items()))))
     lost = about is None or len(snapshots) < about["lines"]
     if not lost and {} not in found and len(found) == 2 * (1 + len(snapshots)) and raw[-1] == b"":
         damage = ""
@@ -151,7 +152,7 @@ def parsed(content: bytes) -> History:
 
 
 def _line(body: Mapping[str, Any]) -> bytes:
-    text = json.dumps(body, sort_keys=True)
+    text = json.dumps(body)
     return json.dumps({"body": text, "sha256": _digest(text)}).encode() + b"\n"
 
 

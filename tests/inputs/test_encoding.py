@@ -25,12 +25,13 @@ from bktools.inputs.encoding import to_utf8
         ("Śródki trwałe, należności", "cp1250", "cp1250"),
         ("PÓŁPRODUKTY, należności", "cp1250", "cp1250"),
         ("Büromöbel, Straße", "cp850", "cp850"),
+        ("Umlaute: ä, ö, ü", "cp850", "cp850"),
+        ("Āa" * 9 + "aa", "utf-16-be", "utf-16-be"),
         ("Büromöbel", "mac_roman", "mac_roman"),
         ("\u2013 Kasse \u2013", "cp1252", "cp1252"),
         ("ŻÓŁĆ", "cp1250", "cp1250"),
         ("Contribuições não pagas", "cp1252", "cp1252"),
         ("Kasse (€)", "cp1252", "cp1252"),
-        ("Möbel für Büro, Ťapák", "cp1250", "cp1250"),
     ],
 )
 def test_encodings_are_found(text, encoding, found):
@@ -90,11 +91,31 @@ def test_set_encoding_wins():
     assert to_utf8("ä".encode(), "latin-1", "f")[0] == "Ã¤".encode()
 
 
+@pytest.mark.parametrize(
+    ("mark", "encoding", "named"),
+    [
+        (codecs.BOM_UTF8, "utf-8", "utf-8-sig"),
+        (codecs.BOM_UTF16_LE, "utf-16-le", "utf-16"),
+        (codecs.BOM_UTF16_LE, "utf-16-le", "utf-16-le"),
+        (codecs.BOM_UTF16_BE, "utf-16-be", "utf-16-be"),
+        (codecs.BOM_UTF32_LE, "utf-32-le", "utf-32"),
+        (codecs.BOM_UTF32_LE, "utf-32-le", "utf-32-le"),
+        (codecs.BOM_UTF32_BE, "utf-32-be", "utf-32-be"),
+    ],
+)
+def test_a_mark_is_no_text(mark, encoding, named):
+    """The mark of an encoding is left out where the file is read in it, whether it was named or found."""
+    data = mark + "łä".encode(encoding)
+    assert to_utf8(data, named, "f")[0] == "łä".encode()
+    assert to_utf8(data, None, "f")[0] == "łä".encode()
+
+
 @pytest.mark.parametrize("encoding", ["klingon", "base64", "rot13", "undefined", "idna", "", "\0", "\ud800", 1252])
 def test_what_is_no_encoding_of_files(encoding):
     """A name that Python knows no text encoding by is refused by name, whatever Python says of it."""
-    with pytest.raises(ArgumentError, match="encoding must be an encoding such as utf-8 or cp1252"):
+    with pytest.raises(ArgumentError, match="encoding must be an encoding such as utf-8 or cp1252") as caught:
         to_utf8(b"a", encoding, "f")
+    assert repr(encoding) in str(caught.value)
 
 
 @pytest.mark.parametrize("encoding", sorted({*encodings.aliases.aliases.values(), "punycode", "unicode_escape"}))
@@ -120,7 +141,8 @@ def test_every_encoding_reads_or_refuses(encoding, data):
         (b"a\nb\n\xe4\n", "utf-8", r"line 3: byte 0xE4 is no utf-8; set encoding="),
         (b"a\n\x81\n", "cp1252", r"line 2: byte 0x81 is no cp1252"),
         (b"\nx\xb0y\n", None, r"line 2: byte 0xB0 is no UTF-8, and no other.*set encoding="),
-        (b"a,b\nc,\0\n", None, r"line 2: the text has a NUL byte"),
+        (b"a,b\nc,\0\n\0", None, r"line 2: the text has a NUL byte.*set encoding="),
+        (b"+2AA-", "utf-7", r"is no utf-7 text; set encoding="),
     ],
 )
 def test_refusals(data, encoding, message):

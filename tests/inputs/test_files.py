@@ -189,3 +189,25 @@ def test_sheet_of_a_text_is_refused(write):
     """A sheet of a text file is a mistake of the caller."""
     with pytest.raises(ArgumentError, match="sheet does not apply"):
         read_chart_of_accounts(write("Code,Name\n1,a\n"), sheet="A")
+
+
+def test_a_delimiter_that_was_named(write):
+    """Any one character of ASCII may be named as the delimiter; another one, a quote or two of them are refused."""
+    chart = read_chart_of_accounts(write("Konto|Bezeichnung\n0400|Büro;Haus\n"), delimiter="|")
+    assert chart[["code", "name"]].to_numpy().tolist() == [["0400", "Büro;Haus"]]
+    for delimiter in ("§", '"', "\n", ";;", ""):
+        with pytest.raises(ArgumentError, match="delimiter must be one character"):
+            read_chart_of_accounts(write("Konto;Bezeichnung\n0400;Büro\n"), delimiter=delimiter)
+
+
+def test_a_workbook_whose_errors_are_seen_has_no_note_of_it(workbook):
+    """In a workbook whose broken cells can be told from empty ones, no note says that they cannot."""
+    chart = read_chart_of_accounts(workbook({"chart": [["Konto", "Bezeichnung"], ["0400", "Büro"]]}))
+    assert not any("look empty" in note for note in chart.attrs["bktools"]["notes"])
+
+
+def test_cells_that_break_a_rule_are_counted_with_their_lines(write):
+    """The first such cell is shown, and how many there are in which lines."""
+    path = write(f"id,company_id\n{ENTRY},7\n{COMPANY},{COMPANY}\n{COMPANY},8\n")
+    with pytest.raises(InputError, match=r"line 2: 'company_id' .*got '7' \(2 such cells: [^)]*2[^)]*4\)"):
+        read_entries(path)

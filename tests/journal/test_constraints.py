@@ -7,8 +7,10 @@ from contextlib import closing
 import apsw
 import pytest
 
+import bktools
 from bktools.errors import JournalError
 from bktools.export.plan import BatchRequest
+from bktools.journal.doubts import how_to_settle
 from bktools.journal.file import connect
 from bktools.journal.journal import Journal
 
@@ -191,3 +193,33 @@ def test_a_damaged_body_is_not_sent(journal, by_hand):
     found = journal.state_of("a")
     assert found is not None
     assert found["state"] == "PLANNED"
+
+
+def test_a_batch_that_nobody_planned_is_not_sent(journal):
+    """The error names the batch."""
+    with pytest.raises(JournalError, match="there is no batch nobody in the journal"):
+        journal.begin("nobody")
+
+
+@pytest.mark.parametrize(("count", "named"), [(3, ""), (4, " and 1 more"), (5, " and 2 more")])
+def test_what_is_in_doubt_is_named_with_the_way_to_settle_it(journal, service, count, named):
+    """The line names batch, company, time, three entries and the commands; the frame says where it comes from."""
+    entries = ENTRIES[:count]
+    with journal.sending(COMPANY):
+        journal.claim([batch("a", entries)], "plan")
+        journal.begin("a")
+        journal.settle("a", "UNKNOWN", "lost")
+    row = journal.in_doubt(COMPANY)
+    assert how_to_settle(journal, row) == (
+        f"batch a of company {COMPANY}, sent {row['sent_at']}, may have been booked: look up its {count} entries in the "
+        f"accounting system ({', '.join(entries[:3])}{named}; all of them: bktools export history --entries --batch a "
+        "--sandbox), then say what you found: bktools export resolve a --sandbox --outcome accepted|released --evidence "
+        '"..." --by NAME'
+    )
+    assert bktools.load_export_jobs(service=service).attrs["bktools"] == {
+        "environment": "sandbox",
+        "table": "export jobs",
+        "rows": 1,
+        "complete": True,
+        "journal": journal.id,
+    }

@@ -7,6 +7,7 @@ import pytest
 
 import bktools
 from bktools.errors import ArgumentError, InputError
+from bktools.journal.journal import Journal
 
 BANK = "123e4567-e89b-42d3-a456-426614174000"
 FEES = "223e4567-e89b-42d3-a456-426614174000"
@@ -19,6 +20,28 @@ def known(service):
     return bktools.import_accounts(
         service_list.assign(archived=True, tax_code_external_id="V19", metadata='{"a": 1}'), service=service
     )
+
+
+def test_known_accounts_say_where_they_come_from(known, service):
+    """The frame names environment, table and rows, and is the whole of what is known."""
+    assert bktools.load_accounts(service=service).attrs["bktools"] == {
+        "environment": "sandbox",
+        "table": "accounts",
+        "rows": 1,
+        "complete": True,
+    }
+
+
+def test_each_account_is_an_event_with_its_own_state_before(known, service):
+    """What an account was before is told of that account, also where its company has others."""
+    bktools.import_accounts(pd.DataFrame({"id": [FEES, BANK], "external_id": ["0500", "0400"]}), service=service)
+    with Journal(service.settings) as journal:
+        events = journal.rows("SELECT before, after FROM events WHERE subject = 'account' ORDER BY event_id")
+    assert [(event["before"], event["after"]) for event in events] == [
+        (None, "IMPORTED"),
+        (None, "IMPORTED"),
+        ("IMPORTED", "IMPORTED"),
+    ]
 
 
 @pytest.mark.parametrize("kind", ["frame", "file"])

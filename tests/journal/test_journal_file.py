@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import resource
+import signal
 import sqlite3
 import stat
 import subprocess
@@ -13,7 +16,8 @@ import pytest
 from bktools.errors import JournalError, StorageError
 from bktools.journal import file as file_module
 from bktools.journal.file import connect
-from bktools.journal.journal import Journal
+from bktools.journal.journal import Journal, identity_of
+from bktools.journal.others import folder_of
 from bktools.journal.schema import MIGRATIONS
 
 
@@ -22,6 +26,17 @@ def test_files_are_private(service):
     with Journal(service.settings) as journal:
         for path in journal.folder.glob("journal.sqlite*"):
             assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_new_folder_is_on_disk_before_anything_is_sent(tmp_path, monkeypatch):
+    """The name of the journal's new folder is flushed to the disk, and not again each time the journal is opened."""
+    flushed = []
+    fsync = os.fsync
+    monkeypatch.setattr("os.fsync", lambda file: (flushed.append(os.fstat(file).st_ino), fsync(file)))
+    folder = tmp_path / "data" / "journal"
+    for count in (1, 1):
+        connect(folder / "journal.sqlite").close()
+        assert flushed.count(folder.parent.stat().st_ino) == count
 
 
 def test_a_backup_is_whole_and_replaces_nothing(service, tmp_path):
@@ -35,6 +50,25 @@ def test_a_backup_is_whole_and_replaces_nothing(service, tmp_path):
         assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         assert copy.execute("SELECT value FROM about WHERE name = 'environment'").fetchone() == ("sandbox",)
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
+
+
+def test_a_backup_that_does_not_fit_leaves_nothing_behind(service, tmp_path):
+    """A drive that is full in the middle of a backup is one clear error, and no part of a file is there."""
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    previous = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    with Journal(service.settings) as journal:
+        try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (5000, usual[1]))
+            with pytest.raises(StorageError, match=r"the backup .*backup\.sqlite cannot be written"):
+                journal.backup(folder / "backup.sqlite")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+            signal.signal(signal.SIGXFSZ, previous)
+        assert list(folder.iterdir()) == []
+        journal.backup(folder / "backup.sqlite")
+    assert [path.name for path in folder.iterdir()] == ["backup.sqlite"]
 
 
 def test_a_newer_journal_is_left_alone(service):
@@ -109,6 +143,21 @@ def test_a_write_that_fails_is_one_clear_error(service, monkeypatch):
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StorageError, match="cannot be written: database is locked"), journal.transaction():
             pass
+
+
+def test_a_read_that_fails_is_one_clear_error(service):
+    """What SQLite says while it reads is an error of bktools that names the file."""
+    with Journal(service.settings) as journal, pytest.raises(StorageError, match=r"journal\.sqlite cannot be read"):
+        journal.rows("SELECT nothing")
+
+
+def test_the_identity_is_shown_without_making_a_journal(service):
+    """Before the first use its place is told and no file is made; then identity and place."""
+    path = folder_of(service.settings) / "journal.sqlite"
+    assert identity_of(service.settings) == f"none yet; it will be {path}"
+    assert not path.exists()
+    with Journal(service.settings) as journal:
+        assert identity_of(service.settings) == f"{journal.id}  ({path})"
 
 
 def test_what_is_no_journal_is_said(service):

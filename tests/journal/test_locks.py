@@ -44,3 +44,19 @@ def test_files_of_locks_are_private(tmp_path):
     with sending_for(tmp_path, COMPANY):
         modes = {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "locks").iterdir()}
     assert modes == {0o600}
+
+
+def test_a_name_that_cannot_be_written_keeps_nobody_from_sending(tmp_path):
+    """Without the file that says who sends, the lock holds all the same, and others are told of another process."""
+    with sending_for(tmp_path / "new" / "folder", COMPANY):
+        pass
+    (holder,) = (tmp_path / "new" / "folder" / "locks").glob("*.holder")
+    holder.unlink()
+    holder.mkdir()
+    said = "^another process sends for company"
+    with (
+        sending_for(tmp_path / "new" / "folder", COMPANY),
+        pytest.raises(JournalBusyError, match=said),
+        sending_for(tmp_path / "new" / "folder", COMPANY, patience=0),
+    ):
+        pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sqlite3
 import stat
@@ -9,14 +10,15 @@ from contextlib import closing
 
 import pytest
 
-from bktools.errors import JournalError
+from bktools.errors import JournalError, StorageError
 from bktools.export.plan import BatchRequest
 from bktools.journal.journal import FILE, Journal
-from bktools.journal.marks import Mark, Marks, at_risk
+from bktools.journal.marks import Mark, Marks, at_risk, read_about
 from bktools.journal.schema import MIGRATIONS
 from bktools.settings import load_settings
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
+OTHER = "123e4567-e89b-42d3-a456-426614174000"
 ENTRY = "00000000-0000-4000-8000-000000000001"
 BODY = f'{{"accountingEntryIds": ["{ENTRY}"], "companyId": "{COMPANY}"}}'.encode()
 
@@ -44,7 +46,11 @@ def test_a_mark_is_in_both_places(sent):
     assert files[0].read_bytes() == files[1].read_bytes()
     if os.name == "posix":
         assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
-    assert [mark.state for mark in sent.marks.of_all()[COMPANY]] == ["SENDING", "ACCEPTED"]
+    marks = sent.marks.of_all()[COMPANY]
+    assert [(mark.state, mark.message, bool(mark.body)) for mark in marks] == [
+        ("SENDING", "", True),
+        ("ACCEPTED", "job", False),
+    ]
     assert sent.problems() == []
 
 
@@ -58,6 +64,49 @@ def test_one_place_makes_up_for_the_other(sent, place):
     assert [mark.state for mark in sent.marks.of_all()[COMPANY]] == ["SENDING", "ACCEPTED"]
     file.unlink()
     assert len(sent.marks.of_all()[COMPANY]) == 2
+
+
+@pytest.mark.parametrize("lost", [("2", "3"), ("1", "3"), ("1", "4"), ("23", "4"), ("3", "12")])
+@pytest.mark.parametrize("places", [(0, 1), (1, 0)], ids=["beside the journal first", "outside first"])
+def test_lines_that_each_place_lost_keep_their_order(tmp_path, lost, places):
+    """Where both places lost lines, they tell together what happened, in the order in which it was written."""
+    marks = Marks(tmp_path / "inner", tmp_path / "outer", "journal")
+    for batch in "1234":
+        marks.write(Mark(int(batch), "d", batch, "plan", COMPANY, "SENDING", "", "2026-10-31"), {})
+    for place, gone in zip(places, lost, strict=True):
+        (file,) = marks.places[place].glob("*.marks")
+        lines = file.read_bytes().splitlines(keepends=True)
+        file.write_bytes(b"".join(line for batch, line in enumerate(lines, 1) if str(batch) not in gone))
+    assert "".join(mark.batch_id for mark in marks.of_all()[COMPANY]) == "1234"
+    for _ in range(2):
+        marks.confirm({})
+        for place in marks.places:
+            (file,) = place.glob("*.marks")
+            assert len(file.read_text().splitlines()) == 4
+
+
+def test_a_line_is_read_by_every_version(tmp_path):
+    """A line as the first version wrote it, typed here by hand, is read and is written again to the letter."""
+    body = (
+        '{"event": 1, "digest": "d", "batch_id": "b", "plan_id": "p", "company_id": "c", "state": "SENDING", '
+        '"message": "caf\\u00e9", "at": "2026-10-31", "body": ""}'
+    )
+    line = f"{hashlib.sha256(body.encode()).hexdigest()[:16]} {body}\n"
+    marks = Marks(tmp_path / "inner", tmp_path / "outer", "journal")
+    mark = Mark(1, "d", "b", "p", "c", "SENDING", "café", "2026-10-31")
+    marks.write(mark, {})
+    for place in marks.places:
+        (file,) = place.glob("*.marks")
+        assert file.read_text() == line
+    assert marks.of_all() == {"c": [mark]}
+
+
+def test_damage_to_a_mark_that_is_whole_elsewhere_keeps_nobody_from_sending(sent):
+    """A last line that is damaged in one place, and known to the journal from the other, is nothing that is missing."""
+    file = next(sent.marks.places[0].glob("*.marks"))
+    file.write_bytes(file.read_bytes()[:-10])
+    sent.require_current()
+    assert sent.problems() == []
 
 
 def test_a_line_that_was_cut_stays_by_itself(sent):
@@ -139,3 +188,58 @@ def test_marks_name_the_folder_of_the_journal(sent, settings):
     text = (outer / "about.json").read_text()
     assert str(sent.path) in text
     assert "https://books.example.com" in text
+
+
+@pytest.mark.parametrize("order", [(COMPANY, OTHER), (OTHER, COMPANY)], ids=["one first", "other first"])
+def test_an_old_copy_names_the_batch_that_was_sent_first(settings, tmp_path, order):
+    """Of all that an old copy lacks, the message names the first batch, its company and its time."""
+    with Journal(settings) as journal:
+        journal.backup(tmp_path / "kept.sqlite")
+        for number, company in enumerate(order):
+            with journal.sending(company):
+                entry = f"00000000-0000-4000-8000-{number:012d}"
+                journal.claim([BatchRequest(f"batch-{number}", company, [entry], BODY)], "plan")
+                journal.begin(f"batch-{number}")
+                journal.settle(f"batch-{number}", "UNKNOWN", "lost")
+        (first, _) = journal.rows("SELECT sent_at FROM batches ORDER BY sent_at")
+        path = journal.path
+    path.write_bytes((tmp_path / "kept.sqlite").read_bytes())
+    said = f"since {first['sent_at'][:19]} UTC, 2 batches of 2 companies .*first is batch-0 of company {order[0]}"
+    with Journal(settings) as journal, pytest.raises(JournalError, match=said):
+        journal.require_current()
+
+
+def test_marks_that_cannot_be_written_are_one_clear_error(tmp_path):
+    """A file where the folder of marks should be is named, by whoever wants to lock, write or confirm marks there."""
+    (tmp_path / "file").write_text("no folder")
+    marks = Marks(tmp_path, tmp_path / "file", "journal")
+    mark = Mark(1, "d", "b", "p", COMPANY, "SENDING", "", "2026-10-31")
+    with pytest.raises(StorageError, match="file"), marks.alone(COMPANY):
+        pass
+    with pytest.raises(StorageError, match=r"file.*BKTOOLS_MARKS_DIR"):
+        marks.write(mark, {})
+    with pytest.raises(StorageError, match="file"):
+        marks.confirm({})
+
+
+def test_the_name_of_a_new_file_of_marks_is_on_disk(tmp_path, monkeypatch):
+    """The first line of a company flushes the folder too: after a power cut the file is there."""
+    marks = Marks(tmp_path / "inner", tmp_path / "outer", "journal")
+    mark = Mark(1, "d", "b", "p", COMPANY, "SENDING", "", "2026-10-31")
+    marks.confirm({})
+    flushed = []
+    fsync = os.fsync
+    monkeypatch.setattr("os.fsync", lambda file: (flushed.append(os.fstat(file).st_ino), fsync(file)))
+    for _ in range(2):
+        marks.write(mark, {})
+        files = [next(place.glob("*.marks")) for place in marks.places]
+        assert [flushed.count(place.stat().st_ino) for place in marks.places] == [1, 1]
+    assert [flushed.count(file.stat().st_ino) for file in files] == [2, 2]
+
+
+@pytest.mark.parametrize("content", [None, b"", b"7", b"[]", b"{", b"\xff"])
+def test_a_folder_of_marks_that_says_nothing_is_known_by_its_name(tmp_path, content):
+    """Where the description is gone or damaged, the folder's name still says which journal it is of."""
+    if content is not None:
+        (tmp_path / "about.json").write_bytes(content)
+    assert read_about(tmp_path) == {"journal": tmp_path.name, "path": "", "addresses": []}

@@ -46,16 +46,11 @@ NOT_USED = (
     *("tests/mutation", "tests/benchmarks", "tests/notebooks", "tests/pictures", "tests/typing", "tests/sandbox"),
     *("tests/cli/test_accounts_", "tests/cli/test_bad_", "tests/cli/test_csv_", "tests/cli/test_interrupted_"),
     *("tests/cli/test_month_end_command", "tests/cli/test_other_", "tests/cli/test_output_", "tests/cli/test_sandbox_"),
-    *(
-        "tests/submit/test_kill",
-        "tests/submit/test_order_on_disk",
-        "tests/tables/test_kills",
-        "tests/reports/test_libre",
-    ),
+    *("tests/submit/test_kill", "tests/submit/test_order_on_disk", "tests/reports/test_libre"),
     *("tests/test_house.py", "tests/test_lint_format_types.py", "tests/test_readme.py", "tests/test_docs.py"),
 )
 SECONDS_A_TEST = 15  # a longer one is not used
-LONG = "not spark and not hundred_thousand"  # these are longer wherever they run
+LONG = "not spark and not hundred_thousand and not while_committing and not four_processes"  # these are longer wherever they run
 SECONDS_A_MUTANT = 30  # the tests that fit are run, those of the room before others
 MEMORY = 12 * 2**30
 OUTPUT = "output.txt"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -140,3 +141,52 @@ def test_whatever_comes_from_the_sandbox_says_so(service):
     jobs = bktools.load_export_jobs(service=service)
     for loaded in (employees, categories, balance, changes, employee, accounts, jobs):
         assert loaded.attrs["bktools"]["environment"] == "sandbox"
+
+
+def test_a_table_says_where_it_comes_from(service):
+    """A frame names environment, address, table, companies and rows, as they were asked for; so does an employee."""
+    settings = replace(service.settings, environment="staging")
+    with bktools.Service(settings) as staging:
+        frame = bktools.load_categories([settings.company], archived=False, service=staging)
+        employee = bktools.get_employee(bktools.load_employees(service=staging)["id"].iloc[0], service=staging)
+    assert settings.identity.startswith("http")
+    said = {name: frame.attrs["bktools"][name] for name in ("environment", "base_url", "table", "filters", "rows")}
+    assert said == {
+        "environment": "staging",
+        "base_url": settings.identity,
+        "table": "categories",
+        "filters": {"archived": False, "company_id": [settings.company]},
+        "rows": len(frame),
+    }
+    assert employee.attrs["bktools"] == {
+        "environment": "staging",
+        "base_url": settings.identity,
+        "operation": "get_employee",
+    }
+    assert bktools.load_employees("all", service=service).attrs["bktools"]["filters"] == {}
+
+
+def test_a_balance_is_the_services(service):
+    """Each value is in its own place, with one warning to the caller."""
+    with pytest.warns(DeprecationWarning, match="balance") as caught:
+        balance = bktools.get_balance(service=service)
+    assert [warning.filename for warning in caught] == [__file__]
+    assert balance.attrs["bktools"]["operation"] == "get_balance"
+    with pytest.warns(DeprecationWarning, match="balance"):
+        found = service.get_balance()
+    assert balance.to_dict() == {"currency": found.currency, "current": found.current, "available": found.available}
+
+
+def test_a_wrong_verify_is_named(service):
+    """Another word than strict and warn is refused with the argument's name and what was given."""
+    with pytest.raises(ArgumentError, match=r'verify must be "strict" or "warn".*lax'):
+        bktools.load_categories(verify="lax", service=service)
+
+
+def test_a_file_is_made_from_a_fresh_snapshot(sandbox, service, tmp_path, monkeypatch):
+    """What was loaded within the hour is not asked for again, for a frame or for a file."""
+    count = len(bktools.load_categories(service=service))
+    sent = requests_of(sandbox, monkeypatch)
+    path = bktools.categories_to_parquet(tmp_path / "all.parquet", service=service)
+    assert len(pd.read_parquet(path)) == count
+    assert sent == []

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import json
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 
+import filelock
 import pyarrow.parquet as pq
 import pytest
 from test_kills_and_damage import COMPANY, QUERY, commit, history, read, rows_of, store_in
 
 from bktools.errors import DamagedStoreWarning, StorageError
-from bktools.store import Facts, Query
+from bktools.store import Facts, History, Query
 
 LONG_AGO = (0, 0)
 
@@ -53,10 +57,10 @@ def test_a_history_from_before_lines_had_checksums(tmp_path):
     said = [json.loads(json.loads(text)["body"]) for text in path.read_text().splitlines()]
     lines = [body for body in said[: len(said) // 2] if "number" in body]
     path.write_bytes(line({"operation": QUERY.operation, "filters": QUERY.narrowed_to, "snapshots": lines}) * 2)
-    assert history(store) == before
+    assert store.history(QUERY) == History(QUERY, before, damage="", lost=False)
     assert store.queries() == [QUERY]
     newest = commit(store, 3)
-    assert history(store) == (*before, newest)
+    assert store.history(QUERY) == History(QUERY, (*before, newest))
     assert read(store, before[0]).equals(rows_of(1))
 
 
@@ -68,7 +72,7 @@ def test_a_line_that_says_nothing_of_a_snapshot_is_damage(tmp_path, said):
     before = history(store)
     path = store.folder(QUERY) / "manifest.json"
     path.write_bytes(path.read_bytes() + line(said))
-    with pytest.warns(DamagedStoreWarning, match="second copy"):
+    with pytest.warns(DamagedStoreWarning, match=f"snapshots {path} is damaged: .* second copy"):
         assert history(store) == before
 
 
@@ -84,12 +88,13 @@ def test_only_own_files_that_nobody_needs_are_removed(tmp_path, has_lost):
     for name in names:
         (folder / name).write_text("old")
         (folder / f"{name[:4]}-young{name[4:]}").write_text("young")
+    (folder / "tmp-link").symlink_to("nowhere")  # as good as removed by somebody else meanwhile
     (folder / "tmp-folder").mkdir()
     (folder / "tmp-folder" / "part").touch()
     before = {path.name for path in folder.iterdir()}
     for path in folder.iterdir():
         if "-young" not in path.name:
-            os.utime(path, LONG_AGO)
+            os.utime(path, LONG_AGO, follow_symlinks=False)
     new = commit(store, 2)
     gone = {"tmp-killed", f"damaged-{'0' * 16}", "tmp-folder"} | (set() if has_lost else {f"{'0' * 64}.parquet"})
     assert {path.name for path in folder.iterdir()} == before - gone | {new.file}
@@ -122,3 +127,82 @@ def test_a_full_drive_is_named_by_its_folder(tmp_path):
     with pytest.raises(StorageError, match="No space left on device; the last one is as it was") as caught:
         store.append(QUERY, write)
     assert str(store.folder(QUERY)) in str(caught.value)
+
+
+def test_a_file_with_fewer_rows_than_were_fetched_is_no_snapshot(tmp_path):
+    """The rows that can be read back are counted before a snapshot is committed; the error says both numbers."""
+
+    def write(path):
+        pq.write_table(rows_of(1), path)
+        return Facts("2026-10-31T12:00:00+00:00", 201)
+
+    store = store_in(tmp_path)
+    with pytest.raises(StorageError, match=r"201 rows were written to .*, 200 can be read back") as caught:
+        store.append(QUERY, write)
+    assert f"to {store.folder(QUERY)}," in str(caught.value)
+    assert history(store) == ()
+
+
+def test_a_secret_of_an_earlier_version_is_used(tmp_path):
+    """A cache of an earlier version, whose secret is 32 bytes, stays in use: its snapshots are found."""
+    (tmp_path / "secret").write_bytes(bytes(32))
+    store = store_in(tmp_path)
+    commit(store, 1)
+    assert (tmp_path / "secret").read_bytes() == bytes(32)
+    assert len(history(store)) == 1
+
+
+def test_pruning_waits_for_whoever_holds_the_lock(tmp_path, monkeypatch):
+    """While another process has the lock of a query, nothing of it is pruned."""
+    monkeypatch.setattr("bktools.store.folder.REPORT_AFTER", 0.1)
+    monkeypatch.setattr("bktools.store.folder.GIVE_UP_AFTER", 0.1)
+    store = store_in(tmp_path)
+    for version in (1, 2):
+        commit(store, version)
+    before = history(store)
+    with (
+        filelock.FileLock(store.folder(QUERY) / "manifest.lock"),
+        pytest.raises(StorageError, match="another process has held"),
+    ):
+        store.prune(QUERY, dt.timedelta(0))
+    assert history(store) == before
+
+
+def test_queries_of_another_credential_are_not_listed(tmp_path):
+    """In one cache, each credential sees the queries that it loaded itself."""
+    commit(store_in(tmp_path, "mine"), 1)
+    assert store_in(tmp_path, "mine").queries() == [QUERY]
+    (tmp_path / "snapshots" / "notes.txt").write_text("of somebody else")
+    assert store_in(tmp_path, "theirs").queries() == []
+
+
+def test_a_file_that_was_made_whole_meanwhile_stays(tmp_path, monkeypatch, caplog):
+    """A reader that met a damaged file sets nothing aside when a whole one has taken its place in the meantime."""
+    monkeypatch.setattr("bktools.store.folder.REPORT_AFTER", 0.05)
+    store = store_in(tmp_path)
+    snapshot = commit(store, 1)
+    path = store.path(QUERY, snapshot)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1])
+    with ThreadPoolExecutor() as threads:
+        with filelock.FileLock(path.with_name("manifest.lock")):
+            reader = threads.submit(read, store, snapshot)
+            until = time.monotonic() + 20
+            while "waiting for another process" not in caplog.text:
+                assert time.monotonic() < until
+                time.sleep(0.02)
+            path.write_bytes(whole)
+        with pytest.raises(StorageError, match=rf"the snapshot {path} cannot be read: it is not what was written"):
+            reader.result()
+    assert read(store, snapshot).equals(rows_of(1))
+    assert not list(path.parent.glob("damaged-*"))
+
+
+def test_a_footer_is_known_by_its_digest(tmp_path):
+    """What a history says of a footer is the digest of the file's end, as every version writes and compares it."""
+    store = store_in(tmp_path)
+    snapshot = commit(store, 1)
+    content = store.path(QUERY, snapshot).read_bytes()
+    length = pq.read_metadata(store.path(QUERY, snapshot)).serialized_size
+    assert snapshot.footer == hashlib.sha256(content[-length - 8 :]).hexdigest()
+    assert (snapshot.size, snapshot.file) == (len(content), f"{hashlib.sha256(content).hexdigest()}.parquet")
