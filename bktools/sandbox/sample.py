@@ -1,7 +1,5 @@
 """Sample files of the sandbox's world: a German ERP's chart of accounts, accounting entries, the service's accounts."""
 
-# ruff: noqa: RUF001 - letters of other scripts that look like Latin ones are the point
-
 from __future__ import annotations
 
 import csv
@@ -13,6 +11,7 @@ from pathlib import Path
 
 from bktools import disk
 from bktools.sandbox.chart import chart_of_accounts
+from bktools.sandbox.names import NAMES
 from bktools.sandbox.world import World
 
 CHART_FILE = "chart_of_accounts.csv"
@@ -25,19 +24,6 @@ _account_columns = attrgetter(*_ACCOUNT_HEADINGS)
 
 _ENTRIES = 320
 _CURRENCIES = ("EUR", "EUR", "EUR", "EUR", "USD", "SEK", "JPY", "CHF")
-_DESCRIPTIONS = (
-    "ICE Köln – Berlin",
-    "Mittagessen mit Kunden",
-    "Büromaterial, 2. Lieferung",
-    "Taxi Flughafen",
-    "会議費",
-    "Ücretli otopark",
-    "Обед с клиентом",
-    "دعوة عشاء",
-    "L'hôtel de la gare",
-    "Gutschrift Rücksendung",
-    "Snacks 🥨",
-)
 
 _IN_REVIEW = range(10, 310, 20)  # 15 of the entries: draft and in_review in turn
 _COPIED = 99  # written a second time at the end, every cell the same
@@ -143,7 +129,7 @@ def _entries(world: World) -> list[dict[str, str]]:
             "category_id": categories[number * 7 % len(categories)],
             "employee_id": employees[number % len(employees)],
             "status": "approved",
-            "description": f"{_DESCRIPTIONS[number % len(_DESCRIPTIONS)]} #{number + 1}",
+            "description": f"{NAMES.descriptions[number % len(NAMES.descriptions)]} #{number + 1}",
         }
         rows.append(usual | special.get(number, {}))
     return [*rows, rows[_COPIED]]

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from bktools.sandbox import names
 from bktools.sandbox.chart import ONLY_IN_SERVICE, OTHER_NAMES, chart_of_accounts
+from bktools.sandbox.names import NAMES
 
 # Kinds of categories by their number: period and remainder, chosen so that no two kinds meet.
 _UNMAPPED = (12, 5)
@@ -122,8 +122,8 @@ class World:
         return tuple(self._company(index) for index in range(self.companies))
 
     def _company(self, index: int) -> Company:
-        called = names.COMPANIES[index % len(names.COMPANIES)]
-        again = index // len(names.COMPANIES)
+        called = NAMES.companies[index % len(NAMES.companies)]
+        again = index // len(NAMES.companies)
         whole = 10_000 + self.number(90_000, "company", index, "balance")
         cents = "" if called.currency == "JPY" else ".50"
         return Company(
@@ -157,7 +157,7 @@ class World:
     def categories_of(self, company: int) -> Iterator[Category]:
         """Yield the categories of a company, in the order in which they were made."""
         owner = self.all_companies[company]
-        called = names.GROUPS.get(owner.country, names.OTHER_GROUPS)
+        called = NAMES.groups.get(owner.country, NAMES.groups["other"])
         groups = [self.id("company", company, "group", name) for name in called]
         accounts = self.accounts(company)
         codes = dict.fromkeys(a.tax_code_external_id for a in accounts if a.tax_code_external_id)
@@ -182,17 +182,17 @@ class World:
                 archived=_is(number, _ARCHIVED),
                 account_id=account,
                 tax_code_id=taxes[number % len(taxes)] if taxes and _is(number, _TAXED) else None,
-                metadata=names.METADATA[number // 16 % len(names.METADATA)] if _is(number, _WITH_METADATA) else None,
+                metadata=NAMES.metadata[number // 16 % len(NAMES.metadata)] if _is(number, _WITH_METADATA) else None,
             )
 
     def employees_of(self, company: int) -> Iterator[Employee]:
         """Yield the employees of a company; some without code, avatar, job title, phone or role."""
         owner = self.all_companies[company]
-        domain = names.COMPANIES[company % len(names.COMPANIES)].domain
+        domain = NAMES.companies[company % len(NAMES.companies)].domain
         count = self.employees if company == 0 else max(1, self.employees // _SMALLER) if self.employees else 0
         for number in range(count):
-            first, last, address = names.PEOPLE[(number + 5 * company) % len(names.PEOPLE)]
-            again = number // len(names.PEOPLE)
+            first, last, address = NAMES.people[(number + 5 * company) % len(NAMES.people)]
+            again = number // len(NAMES.people)
             yield Employee(
                 id=self.id("company", company, "employee", number),
                 company_id=owner.id,
@@ -201,9 +201,9 @@ class World:
                 last_name=last,
                 avatar_url=f"https://images.{domain}/{number}.png" if number % 3 == 0 else None,
                 code=None if number % 6 == 4 else f"{number + 1:04}",  # noqa: PLR2004 - every sixth
-                job_title=None if number % 5 == 3 else names.JOB_TITLES[number % len(names.JOB_TITLES)],  # noqa: PLR2004
+                job_title=None if number % 5 == 3 else NAMES.job_titles[number % len(NAMES.job_titles)],  # noqa: PLR2004
                 phone=f"+49 221 {number + 100:03} {number}" if number % 4 else None,
-                role=names.ROLES[number % len(names.ROLES)] if number % 7 else None,
+                role=NAMES.roles[number % len(NAMES.roles)] if number % 7 else None,
             )
 
 
@@ -236,12 +236,12 @@ def _is(number: int, kind: tuple[int, int]) -> bool:
 
 
 def _category_name(company: int, country: str, number: int) -> str:
-    if company == 0 and number < len(names.FIRST_NAMES):
-        return names.FIRST_NAMES[number]
+    if company == 0 and number < len(NAMES.first_categories):
+        return NAMES.first_categories[number]
     if company == 0 and _is(number, _NAMESAKE_OF_THIRD):
-        return names.FIRST_NAMES[2]
-    things = names.CATEGORY_NAMES.get(country, names.OTHER_CATEGORY_NAMES)
+        return NAMES.first_categories[2]
+    things = NAMES.things.get(country, NAMES.things["other"])
     thing = things[number % len(things)]
-    place = names.PLACES[number // len(things) % len(names.PLACES)]
-    again = number // (len(things) * len(names.PLACES))
+    place = NAMES.places[number // len(things) % len(NAMES.places)]
+    again = number // (len(things) * len(NAMES.places))
     return f"{thing} {place} {again + 1}" if again else f"{thing} {place}"
