@@ -19,15 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from bktools import disk, figures
+from bktools import bars, disk
 from bktools.errors import InputError, StorageError
 from bktools.export import ExportPlan
 from bktools.frames.delimited import to_csv
 from bktools.journal.file import this_process
 from bktools.reconcile import Reconciliation
-from bktools.reports.coverage import plot_coverage
 from bktools.reports.excel import too_large, write_workbook
-from bktools.reports.export_value import plot_ageing
+from bktools.reports.plots import plot_ageing, plot_coverage
 from bktools.visible import visible
 
 if TYPE_CHECKING:
@@ -244,9 +243,9 @@ def _sheets(close: Close) -> dict[str, pd.DataFrame]:
 
 
 def _picture(close: Close, plot: Callable[[Close, Axes], Axes], path: Path) -> Path:
-    figure = figures.figure_of_its_own((figures.WIDTH, figures.height(0, 0)))
+    figure = bars.figure_of_its_own((bars.WIDTH, bars.height(0, 0)))
     ax = plot(close, figure.add_subplot())
-    figure.set_figheight(HEADING + figures.height(len(ax.get_yticks()), len(ax.get_legend_handles_labels()[0])))
+    figure.set_figheight(HEADING + bars.height(len(ax.get_yticks()), len(ax.get_legend_handles_labels()[0])))
     figure.suptitle(f"Month-end {close.period} · {_where(close)}", fontsize=11, x=0.01, ha="left")
     return disk.write_whole(path, lambda file: figure.savefig(file, format="png", dpi=140))
 

@@ -14,9 +14,9 @@ import pytest
 from matplotlib.figure import Figure
 
 import bktools
+from bktools import bars
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.schema import ACCOUNTS
-from bktools.reports import bars
 from bktools.reports.month_end import Close
 
 
@@ -163,7 +163,7 @@ def test_names_are_drawn_as_they_stand():
     first, second, third = _labels(axes)
     assert first == "$a$ and $b$"
     assert "\n" not in second
-    assert len(third) == 34
+    assert len(third) == bars.LONGEST_LABEL
     assert not axes.get_yticklabels()[0].get_parse_math()
 
 

@@ -1,33 +1,72 @@
-"""Bars that every plot here draws: labelled, told apart without colour, and right with three groups and with 300."""
+"""The bars of every plot here: labelled, told apart without colour, and right with three groups and with 300."""
 
 from __future__ import annotations
 
 import functools
+import itertools
+import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 from bktools.errors import ArgumentError
-from bktools.figures import FEWEST_PLACES, axes_for
+from bktools.progress import in_notebook
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
+WIDTH = 10.0
+FEWEST_PLACES = 3
 SHOWN_GROUPS = 20
-LONGEST_LABEL = 34
+LONGEST_LABEL = 36
 LONGEST_LINE = 105
 
 # Okabe and Ito's colours, told apart by colour-blind readers; the hatches tell them apart in print.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
-HATCHES = ("", "//", "..", "\\\\", "xx", "--", "oo")
-QUIET = "#BBBBBB"
+Look = tuple[str, str]
+LOOKS: tuple[Look, ...] = (
+    ("#0072B2", ""), ("#E69F00", "//"), ("#009E73", ".."), ("#CC79A7", "\\\\"),
+    ("#56B4E9", "xx"), ("#D55E00", "--"), ("#F0E442", "oo"),
+)  # fmt: skip
+# The look of a part that needs nobody's attention.
+QUIET: Look = ("#BBBBBB", "")
 
 # DejaVu comes with matplotlib and has Latin, Greek, Cyrillic, Hebrew, Arabic; the others are there or not.
 FONTS = (
     "DejaVu Sans", "Noto Sans CJK JP", "Noto Sans CJK SC", "Source Han Sans", "Yu Gothic", "Hiragino Sans",
     "Microsoft YaHei", "PingFang SC", "Malgun Gothic", "Noto Sans Devanagari", "Noto Sans Thai", "Arial Unicode MS",
 )  # fmt: skip
+
+
+def height(groups: int, parts: int) -> float:
+    """Return how high a figure is, in inches, that has room for groups and for a legend of parts."""
+    return 1.3 + max(0.3 * max(groups, FEWEST_PLACES), 0.2 * parts)
+
+
+def axes_for(ax: Axes | None, groups: int, parts: int) -> Axes:
+    """Return the axes given, or those of a new figure as high as the groups need.
+
+    The figure is pyplot's where pyplot is in use, so that it shows itself in a notebook and in a script that calls
+    `show`; elsewhere one of its own, without windows and global state: `ax.figure.savefig(path)`.
+    """
+    if ax is not None:
+        return ax
+    size = (WIDTH, height(groups, parts))
+    if "matplotlib.pyplot" in sys.modules or in_notebook():
+        import matplotlib.pyplot as plt
+
+        made: Axes = plt.figure(figsize=size, layout="constrained").add_subplot()
+        return made
+    return figure_of_its_own(size).add_subplot()  # type: ignore[no-any-return]
+
+
+def figure_of_its_own(size: tuple[float, float]) -> Any:
+    """Return a figure that no window and no global state knows of."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
 
 
 def checked(given: Any, argument: str, kind: type, source: str) -> Any:
@@ -48,8 +87,9 @@ def draw(
     unit: str,
     groups: str,
     note: str = "",
-    quiet: str | None = None,
+    looks: Mapping[str, Look] | None = None,
     shown: Callable[[Any], str] = "{:,}".format,
+    empty: str = "nothing to show",
 ) -> Axes:
     """Draw a horizontal bar for each row, in parts for its columns.
 
@@ -66,23 +106,25 @@ def draw(
         but not drawn, because their bar would dwarf the others.
     note : str
         A second line below the title.
-    quiet : str, optional
-        The part that needs nobody's attention: grey.
+    looks : mapping, optional
+        Colour and hatch of a part, such as `QUIET`; the other parts get `LOOKS` in turn.
     shown : callable
-        How the total of a bar is written at its end.
+        Formats the total of a bar, which is written at its end.
+    empty : str
+        Drawn in place of the bars when there is no group.
     """
     bounded, others = counts.iloc[:SHOWN_GROUPS], counts.iloc[SHOWN_GROUPS:]
     ax = axes_for(ax, len(bounded) + bool(len(others)), len(counts.columns))
     places = range(len(bounded))
     ends = {1: [0.0] * len(bounded), -1: [0.0] * len(bounded)}
-    looks = _looks(list(map(str, bounded.columns)), quiet)
+    own, others_look = looks or {}, itertools.cycle(LOOKS)
     for part in bounded.columns:
+        colour, hatch = own.get(str(part)) or next(others_look)
         values = [float(value) for value in bounded[part]]
         if not any(values):
             continue
         # Credits go to the left of zero, on top of other credits.
         starts = [ends[1 if value >= 0 else -1][place] for place, value in zip(places, values, strict=True)]
-        colour, hatch = looks[str(part)]
         ax.barh(
             places, values, left=starts, color=colour, hatch=hatch, edgecolor="white", linewidth=0.5, label=str(part)
         )
@@ -102,20 +144,14 @@ def draw(
         ax.annotate(
             f"{total} together", (0, len(bounded)), (4, 0), textcoords="offset points", va="center", style="italic"
         )
-    _finish(ax, names, title=title, note=note, unit=unit)
-    if len(looks) > 1 and ax.get_legend_handles_labels()[0]:
+    _finish(ax, names, title=title, note=note, unit=unit, empty=empty)
+    if (own or len(counts.columns) > 1) and ax.get_legend_handles_labels()[0]:
         # Beside the bars, where it covers none.
         ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0, fontsize="small")
     return ax
 
 
-def _looks(parts: list[str], quiet: str | None) -> Mapping[str, tuple[str, str]]:
-    loud = [part for part in parts if part != quiet]
-    looks = {part: (COLOURS[place % len(COLOURS)], HATCHES[place % len(HATCHES)]) for place, part in enumerate(loud)}
-    return looks if quiet is None else looks | {quiet: (QUIET, "")}
-
-
-def _finish(ax: Axes, names: list[str], *, title: str, note: str, unit: str) -> None:
+def _finish(ax: Axes, names: list[str], *, title: str, note: str, unit: str, empty: str) -> None:
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
     ax.set_yticks(range(len(names)), [readable(name) for name in names])
@@ -134,7 +170,7 @@ def _finish(ax: Axes, names: list[str], *, title: str, note: str, unit: str) -> 
         text.set_parse_math(False)
         text.set_fontfamily(list(_fonts()))
     if not names:
-        ax.text(0.5, 0.5, "nothing to show", transform=ax.transAxes, ha="center", va="center")
+        ax.text(0.5, 0.5, empty, transform=ax.transAxes, ha="center", va="center")
         ax.set_xticks([])
 
 

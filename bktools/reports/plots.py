@@ -1,4 +1,4 @@
-"""Plots of an export plan: the value of what is ready, and the age of what is not."""
+"""The plots of a close: what changed, what is to be done, what is ready for export and how old the rest is."""
 
 from __future__ import annotations
 
@@ -10,20 +10,168 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.errors import ArgumentError
+from bktools import bars
+from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan
 from bktools.export.tables import days_of
+from bktools.frames.engine import in_pandas
 from bktools.frames.schema import to_arrow
-from bktools.reports import bars
+from bktools.reconcile import Reconciliation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+UNCHANGED = "right as they are"
+# Parts of the bars, the ones that need somebody first.
+ACTIONS = ("create", "update", "archive", "unarchive", UNCHANGED)
+STATES = ("no account", "unknown account", "archived account", "to be archived account", "covered")
 
 # Days since the date of the entry: up to here, and how the group is called.
 AGES = ((-1, "dated later"), (7, "0 to 7 days"), (30, "8 to 30 days"), (60, "31 to 60 days"), (90, "61 to 90 days"))
 OLDEST = "over 90 days"
 UNDATED = "no date"
 SHOWN_REASONS = 6
+
+
+def plot_changes(changes: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw what changed in the categories between two closes.
+
+    Parameters
+    ----------
+    changes : DataFrame
+        As `compare_categories` returns it.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure without it.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        For one company a bar per kind of change; for several a bar per company, in parts by kind. The length is the
+        number of changes; after 20 companies the rest are one bar.
+
+    Raises
+    ------
+    ArgumentError
+        When something else than a frame is given.
+    InputError
+        When the frame is not one of changes.
+
+    Notes
+    -----
+    Bookkeeping categories: interface, section 2.1.
+
+    Examples
+    --------
+    >>> import bktools, pandas as pd
+    >>> changes = pd.DataFrame({"change": ["renamed", "mapped", "mapped"], "company_id": ["a", "a", "a"]})
+    >>> [label.get_text() for label in bktools.plot_changes(changes).get_yticklabels()]
+    ['mapped', 'renamed']
+    """
+    bars.checked(changes, "changes", pd.DataFrame, "compare_categories")
+    missing = [name for name in ("change", "company_id") if name not in changes.columns]
+    if missing:
+        raise InputError(f"the changes have no column {missing[0]!r}: give what compare_categories returns")
+    if len(changes["company_id"].unique()) > 1:
+        counts = _by_company(changes, "change")
+    else:
+        counts = changes["change"].value_counts().rename_axis(None).to_frame("changes")
+    return bars.draw(counts, ax, title="Changes of categories", unit="changes", groups="companies")
+
+
+def plot_reconciliation(reconciliation: Reconciliation, ax: Axes | None = None) -> Axes:
+    """Draw what is to be done with the accounts of each company.
+
+    Parameters
+    ----------
+    reconciliation : Reconciliation
+        As `reconcile_accounts` returns it; one of lazy frames is collected.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure without it.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        A bar per company, the one with the most to do on top, in parts by verb; the length is the number of accounts.
+        After 20 companies the rest are one bar.
+
+    Raises
+    ------
+    ArgumentError
+        When something else than a reconciliation is given.
+
+    Notes
+    -----
+    Accounts: interface, section 2.4.
+
+    Examples
+    --------
+    >>> import bktools
+    >>> with bktools.Sandbox() as service:
+    ...     chart = bktools.read_chart_of_accounts("data/chart_of_accounts.csv", company=service.settings.company)
+    ...     categories = bktools.load_categories(service=service)
+    ...     found = bktools.reconcile_accounts(chart, bktools.load_accounts(service=service), categories)
+    >>> bktools.plot_reconciliation(found).get_xlabel()
+    'accounts'
+    """
+    found = bars.checked(reconciliation, "reconciliation", Reconciliation, "reconcile_accounts")
+    actions = in_pandas(found.actions).replace({"action": {"none": UNCHANGED}})
+    counts = _by_company(actions, "action", UNCHANGED)
+    return bars.draw(
+        counts[[name for name in ACTIONS if name in counts.columns]],
+        ax,
+        title="Accounts by action",
+        unit="accounts",
+        groups="companies",
+        looks={UNCHANGED: bars.QUIET},
+    )
+
+
+def plot_coverage(reconciliation: Reconciliation, ax: Axes | None = None) -> Axes:
+    """Draw which categories of each company hang on an account that an export can use.
+
+    Parameters
+    ----------
+    reconciliation : Reconciliation
+        As `reconcile_accounts` returns it; one of lazy frames is collected.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure without it.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        A bar per company, the one with most categories to repair on top, in parts by state; the length is the number of
+        categories. After 20 companies the rest are one bar.
+
+    Raises
+    ------
+    ArgumentError
+        When something else than a reconciliation is given.
+
+    Notes
+    -----
+    Categories and their accounts: interface, section 2.1.
+
+    Examples
+    --------
+    >>> import bktools
+    >>> with bktools.Sandbox() as service:
+    ...     chart = bktools.read_chart_of_accounts("data/chart_of_accounts.csv", company=service.settings.company)
+    ...     categories = bktools.load_categories(service=service)
+    ...     found = bktools.reconcile_accounts(chart, bktools.load_accounts(service=service), categories)
+    >>> bktools.plot_coverage(found).get_xlabel()
+    'categories'
+    """
+    found = bars.checked(reconciliation, "reconciliation", Reconciliation, "reconcile_accounts")
+    coverage = in_pandas(found.coverage)
+    counts = _by_company(coverage.assign(state=coverage["state"].str.replace("_", " ")), "state", "covered")
+    return bars.draw(
+        counts[[name for name in STATES if name in counts.columns]],
+        ax,
+        title="Categories and their accounts",
+        unit="categories",
+        groups="companies",
+        looks={"covered": bars.QUIET},
+    )
 
 
 def plot_export_value(
@@ -148,8 +296,16 @@ def plot_ageing(plan: ExportPlan, ax: Axes | None = None, *, as_of: dt.date | No
         title=f"Entries not ready, by age on {day:%Y-%m-%d}",
         unit="entries",
         groups="ages",
-        quiet="other reasons",
+        looks={"other reasons": bars.QUIET},
     )
+
+
+def _by_company(frame: pd.DataFrame, column: str, done: str = "") -> pd.DataFrame:
+    """Return how often each value of a column occurs in each company, the company with most left to do first."""
+    counts = pd.crosstab(frame["company_id"], frame[column]).rename_axis(None)
+    left = counts.drop(columns=done, errors="ignore").sum(axis="columns")
+    ordered = counts.loc[left.sort_values(ascending=False, kind="stable").index]
+    return ordered.set_axis([f"company {name[:8]}" for name in ordered.index])
 
 
 def _day(moment: dt.date) -> dt.date:
