@@ -9,26 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bktools.caller import command
+from bktools.cli import options
 from bktools.cli.exits import Exit
-from bktools.cli.loading import Csv, Profile
-from bktools.cli.options import (
-    READS_FILE,
-    Apply,
-    Chart,
-    Column,
-    Company,
-    Delimiter,
-    Encoding,
-    Environment,
-    FileColumn,
-    FileDelimiter,
-    FileEncoding,
-    Sandbox,
-    conversation,
-    one_of,
-    same,
-)
-from bktools.cli.options import columns as to_columns
 from bktools.cli.output import tell
 from bktools.errors import ArgumentError
 
@@ -61,14 +43,15 @@ def _states() -> Iterable[str]:
 
 @app.command("list")
 def list_accounts(
-    company: Company = None,
-    environment: Environment = None,
-    sandbox: Sandbox = False,
+    company: options.Company = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
     state: Annotated[
-        str | None, typer.Option("--state", help="Only those in it, such as EXISTS.", autocompletion=one_of(_states))
+        str | None,
+        typer.Option("--state", help="Only those in it, such as EXISTS.", autocompletion=options.one_of(_states)),
     ] = None,
-    csv: Csv = None,
-    profile: Profile = "excel",
+    csv: options.Csv = None,
+    profile: options.Profile = "excel",
 ) -> None:
     """List the accounts known here: created, matched or imported.
 
@@ -79,27 +62,27 @@ def list_accounts(
 
     if state is not None and state.upper() not in _states():
         raise ArgumentError("--state", f"must be one of {', '.join(_states())}", state)
-    with conversation(environment, sandbox=sandbox, company=company) as service:
+    with options.conversation(environment, sandbox=sandbox, company=company) as service:
         known = load_accounts(company, service=service)
     if state is not None:
         known = known[known["state"] == state.upper()]
     columns = ["external_id", "code", "name", "archived", "state", "id"]
     hand_over(_urgent_first(known, "state"), columns, csv, profile)
-    _say_next(known["state"], same(environment, sandbox=sandbox))
+    _say_next(known["state"], options.same(environment, sandbox=sandbox))
 
 
 @app.command("create")
 def create(
-    chart: Chart = None,
-    apply: Apply = False,
-    company: Company = None,
-    environment: Environment = None,
-    sandbox: Sandbox = False,
-    column: Column = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    csv: Csv = None,
-    profile: Profile = "excel",
+    chart: options.Chart = None,
+    apply: options.Apply = False,
+    company: options.Company = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    column: options.Column = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
+    csv: options.Csv = None,
+    profile: options.Profile = "excel",
 ) -> None:
     """Create the accounts of a chart that the service lacks; without --apply, list them.
 
@@ -109,12 +92,12 @@ def create(
     from bktools.cli.tables import counts, hand_over
     from bktools.submit import create_accounts
 
-    with conversation(environment, sandbox=sandbox, company=company) as service:
-        found = reconciled(service, chart, to_columns(column), delimiter, encoding)
+    with options.conversation(environment, sandbox=sandbox, company=company) as service:
+        found = reconciled(service, chart, options.columns(column), delimiter, encoding)
         made = create_accounts(found, apply=apply, service=service)
     hand_over(_urgent_first(made, "outcome"), ["external_id", "name", "outcome", "message"], csv, profile)
     typer.echo(counts(made["outcome"]) or "0 accounts")
-    _say_next(made["outcome"], same(environment, sandbox=sandbox))
+    _say_next(made["outcome"], options.same(environment, sandbox=sandbox))
     if made["outcome"].isin(OPEN).any():
         raise typer.Exit(Exit.INCOMPLETE)
 
@@ -136,12 +119,12 @@ def _say_next(states: pd.Series, environment: str) -> None:
 @app.command("import")
 def import_list(
     file: Annotated[Path, typer.Argument(help="The list that the service's user interface exports.")],
-    company: Company = None,
-    environment: Environment = None,
-    sandbox: Sandbox = False,
-    column: FileColumn = None,
-    delimiter: FileDelimiter = None,
-    encoding: FileEncoding = None,
+    company: options.Company = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    column: options.FileColumn = None,
+    delimiter: options.FileDelimiter = None,
+    encoding: options.FileEncoding = None,
 ) -> None:
     """Make accounts known that were created elsewhere.
 
@@ -150,11 +133,11 @@ def import_list(
     from bktools.cli.reconcile import taken_as
     from bktools.journal.accounts import import_accounts
 
-    with conversation(environment, sandbox=sandbox, company=company) as service, command(READS_FILE):
+    with options.conversation(environment, sandbox=sandbox, company=company) as service, command(options.READS_FILE):
         known = import_accounts(
             file,
             company=company,
-            columns=to_columns(column),
+            columns=options.columns(column),
             delimiter=delimiter,
             encoding=encoding,
             service=service,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import datetime as dt
 import inspect
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from bktools.caller import command
-from bktools.cli.options import Environment, Sandbox, conversation, one_of
+from bktools.cli import options
 from bktools.contract import rules
 from bktools.contract.noun import Filter, Noun
 from bktools.errors import ArgumentError
@@ -33,22 +33,8 @@ Verify = Annotated[
         help="strict: an error when a check speaks against the rows. warn: a warning, where the service estimates its count.",
     ),
 ]
-Csv = Annotated[Path | None, typer.Option("--csv", help="Write to this file; see --profile.")]
 Parquet = Annotated[Path | None, typer.Option("--parquet", help="Stream to this Parquet file in constant memory.")]
 
-
-def _profiles() -> Iterable[str]:
-    from bktools.frames.delimited import PROFILES
-
-    return PROFILES
-
-
-Profile = Annotated[
-    str,
-    typer.Option(
-        "--profile", help="How the CSV is written: excel, excel-eu or machine.", autocompletion=one_of(_profiles)
-    ),
-]
 
 UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
@@ -61,15 +47,13 @@ def age(option: str, text: str) -> dt.timedelta:
     return dt.timedelta(seconds=int(number) * UNITS[unit])
 
 
-def of_companies(options: list[str] | None) -> str | list[str] | None:
+def of_companies(given: list[str] | None) -> str | list[str] | None:
     """Return the companies that were named, as the loaders take them."""
-    if not options:
-        return None
-    if "all" in options:
-        if len(options) > 1:
-            raise ArgumentError("--company", "all stands alone")
-        return "all"
-    return options
+    if not given or "all" not in given:
+        return given or None
+    if len(given) > 1:
+        raise ArgumentError("--company", "all cannot be combined with other companies")
+    return "all"
 
 
 def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
@@ -91,11 +75,11 @@ def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
         max_age: MaxAge = "1h",
         refresh: Refresh = False,
         verify: Verify = "strict",
-        csv: Csv = None,
+        csv: options.Csv = None,
         parquet: Parquet = None,
-        profile: Profile = "excel",
-        environment: Environment = None,
-        sandbox: Sandbox = False,
+        profile: options.Profile = "excel",
+        environment: options.Environment = None,
+        sandbox: options.Sandbox = False,
         **filters: Any,
     ) -> None:
         from bktools.cli.tables import counted, hand_over
@@ -103,7 +87,7 @@ def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
         from bktools.tables.load import load_table
 
         with (
-            conversation(environment, sandbox=sandbox) as service,
+            options.conversation(environment, sandbox=sandbox) as service,
             command({"refresh": "--refresh", "verify": "--verify"}),
         ):
             companies = of_companies(company)

@@ -18,6 +18,39 @@ from bktools.errors import ArgumentError, InputError
 if TYPE_CHECKING:
     from bktools.service import Service
 
+
+def one_of(words: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """Return what offers words when the shell completes an option; they are asked for then, not at every start."""
+
+    def offered(incomplete: str) -> list[str]:
+        return [word for word in words() if word.startswith(incomplete)]
+
+    return offered
+
+
+def _profiles() -> Iterable[str]:
+    from bktools.frames.delimited import PROFILES
+
+    return PROFILES
+
+
+def _checked_profile(context: typer.Context, name: str) -> str:
+    if not context.resilient_parsing:
+        from bktools.frames.delimited import profile_named
+
+        profile_named(name)
+    return name
+
+
+Profile = Annotated[
+    str,
+    typer.Option(
+        "--profile",
+        help="How the CSV is written: excel, excel-eu or machine.",
+        autocompletion=one_of(_profiles),
+        callback=_checked_profile,
+    ),
+]
 Sandbox = Annotated[
     bool, typer.Option("--sandbox", help="Use the embedded sandbox service: no real books are touched.")
 ]
@@ -60,11 +93,16 @@ FileDelimiter = Annotated[str | None, typer.Option("--delimiter", help="Between 
 FileEncoding = Annotated[str | None, typer.Option("--encoding", help="Of the file, such as cp1252.")]
 Decimal = Annotated[str | None, typer.Option("--decimal", help="Decimal mark of the amounts: . or ,")]
 DateFormat = Annotated[str | None, typer.Option("--date-format", help="Of the dates, such as %d/%m/%Y.")]
+Csv = Annotated[Path | None, typer.Option("--csv", help="Write to this file; see --profile.")]
 Apply = Annotated[bool, typer.Option("--apply", help="Write to the service (default: dry run).")]
 OthersExport = Annotated[
     bool,
     typer.Option("--others-export", help="People also export by hand: wait for a job in progress, it may be theirs."),
 ]
+Wait = Annotated[
+    float, typer.Option("--wait", min=0, help="Seconds to wait while an export job of the company is in progress.")
+]
+MaxEntries = Annotated[int, typer.Option("--max-entries", min=1, help="Entries of an export job at most.")]
 
 # How the readers' messages name these options.
 READS_FILE = {"columns": "--column", "delimiter": "--delimiter", "encoding": "--encoding"}
@@ -98,15 +136,6 @@ def selected(environment: str | None, *, sandbox: bool) -> str | None:
 def same(environment: str | None, *, sandbox: bool) -> str:
     """Return the options that put another command into the same environment, as a message gives it."""
     return " --sandbox" if sandbox else f" --environment {shlex.quote(environment)}" if environment else ""
-
-
-def one_of(words: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    """Return what offers words when the shell completes an option; they are asked for then, not at every start."""
-
-    def offered(incomplete: str) -> list[str]:
-        return [word for word in words() if word.startswith(incomplete)]
-
-    return offered
 
 
 def the_company(service: Service) -> str:

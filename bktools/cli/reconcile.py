@@ -9,22 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bktools.caller import command
+from bktools.cli import options
 from bktools.cli.exits import Exit
-from bktools.cli.loading import Profile
-from bktools.cli.options import (
-    READS_FILE,
-    Chart,
-    Column,
-    Company,
-    Delimiter,
-    Encoding,
-    Environment,
-    Sandbox,
-    conversation,
-    one_of,
-    the_company,
-)
-from bktools.cli.options import columns as to_columns
 from bktools.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -37,21 +23,21 @@ FAIL_ON = {"error": ("error",), "warning": ("error", "warning")}
 
 
 def reconcile(
-    chart: Chart = None,
-    company: Company = None,
-    environment: Environment = None,
-    sandbox: Sandbox = False,
-    column: Column = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
+    chart: options.Chart = None,
+    company: options.Company = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    column: options.Column = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder for the findings as CSV; see --profile.")] = None,
-    profile: Profile = "excel",
+    profile: options.Profile = "excel",
     fail_on: Annotated[
         str | None,
         typer.Option(
             "--fail-on",
             help="error or warning: exit 11 when there are any.",
-            autocompletion=one_of(lambda: FAIL_ON),
+            autocompletion=options.one_of(lambda: FAIL_ON),
         ),
     ] = None,
 ) -> None:
@@ -59,13 +45,10 @@ def reconcile(
 
     Example: bktools reconcile --chart chart_of_accounts.csv --fail-on error
     """
-    from bktools.frames.delimited import profile_named
-
     if fail_on is not None and fail_on not in FAIL_ON:
         raise ArgumentError("--fail-on", f"must be one of {', '.join(FAIL_ON)}", fail_on)
-    profile_named(profile)
-    with conversation(environment, sandbox=sandbox, company=company) as service:
-        found = reconciled(service, chart, to_columns(column), delimiter, encoding)
+    with options.conversation(environment, sandbox=sandbox, company=company) as service:
+        found = reconciled(service, chart, options.columns(column), delimiter, encoding)
     typer.echo(str(found))
     if out is not None:
         found.to_csv(out, profile)
@@ -83,9 +66,9 @@ def reconciled(
     from bktools.reconcile import reconcile_accounts
     from bktools.tables.load import load_categories
 
-    company = the_company(service)
+    company = options.the_company(service)
     path = chart or sample_files(service, "--chart")[0]
-    with command(READS_FILE):
+    with command(options.READS_FILE):
         frame = read_chart_of_accounts(path, columns=columns, company=company, delimiter=delimiter, encoding=encoding)
     typer.echo(recognised(frame))
     categories = load_categories(company, service=service)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bktools.cli import options
 from bktools.cli.loading import age
-from bktools.cli.options import Environment, Sandbox, conversation
 from bktools.errors import SnapshotNotFoundError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ PRIVATE = {"email"}
 
 
 @app.command("list")
-def list_snapshots(environment: Environment = None, sandbox: Sandbox = False) -> None:
+def list_snapshots(environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
     """List what is kept for the environment and credential in force: how much, how large, how old.
 
     Example: bktools snapshots list
@@ -42,7 +42,7 @@ def list_snapshots(environment: Environment = None, sandbox: Sandbox = False) ->
 
 
 @app.command("show")
-def show(key: Key, environment: Environment = None, sandbox: Sandbox = False) -> None:
+def show(key: Key, environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
     """Show all cached versions of one query, in the order they were committed.
 
     Example: bktools snapshots show 3f2a
@@ -68,8 +68,8 @@ def show(key: Key, environment: Environment = None, sandbox: Sandbox = False) ->
 @app.command("prune")
 def prune(
     older_than: Annotated[str, typer.Option("--older-than", help="Age, such as 90d.")] = "90d",
-    environment: Environment = None,
-    sandbox: Sandbox = False,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
 ) -> None:
     """Remove old snapshots; the newest and each month's last stay.
 
@@ -85,8 +85,8 @@ def prune(
 @app.command("path")
 def path(
     key: Annotated[str | None, typer.Argument(help="Beginning of a key; all of them by default.")] = None,
-    environment: Environment = None,
-    sandbox: Sandbox = False,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
 ) -> None:
     """Print the newest Parquet files, one a line, for DuckDB, Polars or Spark to read as they are.
 
@@ -103,7 +103,7 @@ def _stored(environment: str | None, *, sandbox: bool) -> Iterator[tuple[FolderS
     from bktools.store import FolderStore
 
     # The sandbox alone has to be started, to know its credential.
-    with conversation(environment, sandbox=sandbox) as service:
+    with options.conversation(environment, sandbox=sandbox) as service:
         store = FolderStore(service.settings)
         yield store, [query for query in store.queries() if store.history(query).snapshots]
 
