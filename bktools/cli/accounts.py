@@ -22,7 +22,7 @@ app = typer.Typer(help="Accounts known here: list, create from a chart, import."
 
 _REPEAT = "Outcome unknown; safe to run again"
 
-# What needs a person, the most urgent first, and what to do about it.
+# States that need a person, the most urgent first, with the next step.
 NEXT = {
     "REJECTED": "refused: correct the chart as the message says, then create them again",
     "UNKNOWN": _REPEAT,
@@ -31,7 +31,7 @@ NEXT = {
     "bktools sandbox sample-data FOLDER), then bktools accounts import FILE{environment}",
 }
 
-# Outcomes of accounts that were to be created and are not known to exist.
+# Outcomes after which an account may be missing in the service.
 OPEN = ("REJECTED", "UNKNOWN")
 
 
@@ -48,7 +48,9 @@ def list_accounts(
     sandbox: options.Sandbox = False,
     state: Annotated[
         str | None,
-        typer.Option("--state", help="Only those in it, such as EXISTS.", autocompletion=options.one_of(_states)),
+        typer.Option(
+            "--state", help="Only accounts in this state, such as EXISTS.", autocompletion=options.one_of(_states)
+        ),
     ] = None,
     csv: options.Csv = None,
     profile: options.Profile = "excel",
@@ -84,7 +86,7 @@ def create(
     csv: options.Csv = None,
     profile: options.Profile = "excel",
 ) -> None:
-    """Create the accounts of a chart that the service lacks; without --apply, list them.
+    """Create the accounts of a chart that are missing in the service; without --apply, list them.
 
     Example: bktools accounts create --chart chart_of_accounts.csv --apply
     """
@@ -118,7 +120,7 @@ def _say_next(states: pd.Series, environment: str) -> None:
 
 @app.command("import")
 def import_list(
-    file: Annotated[Path, typer.Argument(help="The list that the service's user interface exports.")],
+    file: Annotated[Path, typer.Argument(help="The account list, exported from the service's user interface.")],
     company: options.Company = None,
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
@@ -126,11 +128,11 @@ def import_list(
     delimiter: options.FileDelimiter = None,
     encoding: options.FileEncoding = None,
 ) -> None:
-    """Make accounts known that were created elsewhere.
+    """Import the list of accounts that were created elsewhere.
 
     Example: bktools accounts import accounts.csv
     """
-    from bktools.cli.reconcile import taken_as
+    from bktools.cli.reconcile import recognised
     from bktools.journal.accounts import import_accounts
 
     with options.conversation(environment, sandbox=sandbox, company=company) as service, command(options.READS_FILE):
@@ -142,5 +144,5 @@ def import_list(
             encoding=encoding,
             service=service,
         )
-    typer.echo(taken_as(known.attrs["bktools"]["imported"]))
+    typer.echo(recognised(known.attrs["bktools"]["imported"]))
     typer.echo(f"{len(known)} accounts are known now")

@@ -1,4 +1,4 @@
-"""`bktools export`: compose a plan, submit it once, see what became of it, settle what is in doubt."""
+"""`bktools export`: compose a plan, submit it once, show its state, settle unknown outcomes."""
 
 from __future__ import annotations
 
@@ -22,30 +22,34 @@ if TYPE_CHECKING:
     from bktools.export import ExportPlan
     from bktools.service import Service
 
-# What history prints.
+# Columns that `history` prints.
 COLUMNS = {
     "batches": ["batch_id", "state", "entries", "sent_at", "message"],
     "entries": ["entry_id", "batch_id", "state"],
     "events": ["at", "batch_id", "after", "message", "done_by"],
 }
 
-# What comes after an outcome was settled, as journal.export_jobs.RESOLVED names them.
+# The next step after an outcome was settled, by the outcomes of journal.export_jobs.RESOLVED.
 NEXT = {
-    "accepted": "Next, for what waited for it, submit the plan again",
+    "accepted": "Next, to send the batches that waited for it, submit the plan again",
     "released": "Its entries may be exported again. Next, submit their plan again",
 }
 
-app = typer.Typer(help="Export jobs: compose, submit once, and what became of them.", no_args_is_help=True)
+app = typer.Typer(help="Export jobs: compose, submit once, show and settle them.", no_args_is_help=True)
 
 
 @app.command("compose")
 def compose(
-    entries: Annotated[Path | None, typer.Argument(help="The accounting entries; the samples with --sandbox.")] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="File of the plan; named after it by default.")] = None,
+    entries: Annotated[
+        Path | None, typer.Argument(help="The accounting entries; with --sandbox, the sample file by default.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="File of the plan; export-PLAN_ID.plan by default.")] = None,
     select: Annotated[
         Path | None, typer.Option("--select", help="File with the IDs to export; all by default.")
     ] = None,
-    csv: Annotated[Path | None, typer.Option("--csv", help="Folder for the plan as CSV, too; see --profile.")] = None,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", help="Also write the plan as CSV to this folder; see --profile.")
+    ] = None,
     profile: options.Profile = "excel",
     company: options.Company = None,
     environment: options.Environment = None,
@@ -56,8 +60,10 @@ def compose(
     decimal: options.Decimal = None,
     date_format: options.DateFormat = None,
     max_entries: options.MaxEntries = 500,
-    employee: Annotated[str | None, typer.Option("--employee", help="UUID of who initiates the jobs.")] = None,
-    background: Annotated[bool, typer.Option("--background", help="Jobs that need no user interaction.")] = False,
+    employee: Annotated[
+        str | None, typer.Option("--employee", help="UUID of the employee who initiates the jobs.")
+    ] = None,
+    background: Annotated[bool, typer.Option("--background", help="The jobs need no user interaction.")] = False,
     vendor_based: Annotated[bool, typer.Option("--vendor-based", help="Vendor-based bookkeeping.")] = False,
 ) -> None:
     """Check entries and write the plan of their export to a file. Nothing is sent.
@@ -83,7 +89,7 @@ def compose(
                 date_format=date_format,
                 required=("category_id",),
             )
-        typer.echo(recognised(read))
+        typer.echo(recognised(read.attrs["bktools"]))
         only = company or service.settings.company
         plan = compose_export_jobs(
             read,
@@ -149,7 +155,7 @@ def submit(
 def status(
     company: options.Company = None, environment: options.Environment = None, sandbox: options.Sandbox = False
 ) -> None:
-    """Show how many batches are in which state, and how to settle those in doubt.
+    """Show the number of batches by state, and how to settle those in doubt.
 
     Example: bktools export status
     """
@@ -173,9 +179,9 @@ def history(
     company: options.Company = None,
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
-    entries: Annotated[bool, typer.Option("--entries", help="One line an accounting entry.")] = False,
+    entries: Annotated[bool, typer.Option("--entries", help="One row per accounting entry.")] = False,
     events: Annotated[
-        bool, typer.Option("--events", help="One line an event: also what was settled before, by whom, and why.")
+        bool, typer.Option("--events", help="One row per event, with earlier settlements, by whom and why.")
     ] = False,
     batch: Annotated[str | None, typer.Option("--batch", help="Only this batch.")] = None,
     csv: options.Csv = None,
@@ -190,17 +196,17 @@ def history(
 
     with options.conversation(environment, sandbox=sandbox, company=company) as service:
         found = load_export_jobs(company, entries=entries, events=events, batch=batch, service=service)
-        # Who lists entries does what the question asks for.
+        # An open question tells the user to list the entries, so it is not repeated in that list.
         questions = [] if entries else open_questions(company, batch=batch, service=service)
     hand_over(found, COLUMNS["entries" if entries else "events" if events else "batches"], csv, profile, most=100_000)
     for question in questions:
-        # Beside the rows that a program reads, not among them.
+        # On standard error, apart from the rows that a program reads.
         tell(f"\nin doubt: {question}")
 
 
 @app.command("resolve")
 def resolve(
-    batch: Annotated[str, typer.Argument(help="The batch, as the message named it.")],
+    batch: Annotated[str, typer.Argument(help="ID of the batch.")],
     outcome: Annotated[
         str,
         typer.Option(
@@ -209,9 +215,9 @@ def resolve(
             autocompletion=options.one_of(lambda: NEXT),
         ),
     ],
-    evidence: Annotated[str, typer.Option("--evidence", help="What you looked at and found; kept for good.")],
-    by: Annotated[str, typer.Option("--by", help="Who looked.")],
-    job: Annotated[str | None, typer.Option("--job", help="UUID of the job, where it was found.")] = None,
+    evidence: Annotated[str, typer.Option("--evidence", help="What you checked and found; kept permanently.")],
+    by: Annotated[str, typer.Option("--by", help="Name of the person who checked.")],
+    job: Annotated[str | None, typer.Option("--job", help="UUID of the job, if it was found.")] = None,
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
 ) -> None:
@@ -228,7 +234,7 @@ def resolve(
 
 
 def _known(service: Service, companies: list[str]) -> dict[str, pd.DataFrame]:
-    """Return what the entries of companies are checked against: as the service has it now, where it can be reached."""
+    """Return the tables that entries are checked against: current ones, or cached ones when the service cannot be reached."""
     import pandas as pd
 
     from bktools.journal.accounts import load_accounts

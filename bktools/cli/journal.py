@@ -1,4 +1,4 @@
-"""`bktools journal`: the durable memory of what was sent."""
+"""`bktools journal`: the durable record of everything that was sent."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from bktools.journal.journal import Journal
     from bktools.settings import Settings
 
-app = typer.Typer(help="The journal: the only memory of what was sent.", invoke_without_command=True)
+app = typer.Typer(help="The journal: the only record of everything that was sent.", invoke_without_command=True)
 
-By = Annotated[str | None, typer.Option("--by", help="Your name; kept for good.")]
+By = Annotated[str | None, typer.Option("--by", help="Your name; kept permanently.")]
 
 
 @app.callback()
 def show(context: typer.Context, environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
-    """Show which journal is used here, for which addresses, and how many batches are in which state.
+    """Show the journal in use, its addresses, and the number of batches by state.
 
     Example: bktools journal
     """
@@ -46,11 +46,13 @@ def show(context: typer.Context, environment: options.Environment = None, sandbo
 
 @app.command("backup")
 def backup(
-    target: Annotated[Path | None, typer.Argument(help="File to write; named after the time by default.")] = None,
+    target: Annotated[
+        Path | None, typer.Argument(help="File to write; named after the current time by default.")
+    ] = None,
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
 ) -> None:
-    """Write a copy of the journal, whole at an instant; also while something is being sent.
+    """Write a consistent copy of the journal. Works while export jobs are being sent.
 
     Example: bktools journal backup
     """
@@ -62,14 +64,12 @@ def backup(
 
 @app.command("restore")
 def restore(
-    source: Annotated[
-        Path | None, typer.Argument(help="The backup. By default the journal goes on with the file that is there.")
-    ] = None,
+    source: Annotated[Path | None, typer.Argument(help="The backup; by default the current file is kept.")] = None,
     by: By = None,
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
 ) -> None:
-    """Put a backup of the journal back. What was sent after it was made is in doubt until a person settles it.
+    """Restore a backup of the journal. Batches sent after the backup are in doubt until a person settles them.
 
     Example: bktools journal restore bktools-journal-20261031T180000Z.sqlite --by Ada
     """
@@ -105,16 +105,14 @@ def verify(environment: options.Environment = None, sandbox: options.Sandbox = F
 @app.command("addresses")
 def addresses(
     is_same: Annotated[
-        str | None, typer.Option("--same", help="Address or id of a journal that is of the same service.")
+        str | None, typer.Option("--same", help="Address or ID of a journal of the same service.")
     ] = None,
-    other: Annotated[
-        str | None, typer.Option("--other", help="Address or id of a journal that is of another service.")
-    ] = None,
+    other: Annotated[str | None, typer.Option("--other", help="Address or ID of a journal of another service.")] = None,
     by: By = None,
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
 ) -> None:
-    """Show the addresses of the journal and the other journals known here, or say how they belong together.
+    """Show the addresses of the journal and the other known journals, or record whether they are of one service.
 
     Example: bktools journal addresses --same https://books.example.com --by Ada
     """
@@ -130,7 +128,7 @@ def addresses(
         for address in journal.addresses():
             typer.echo(f"{address}  this journal")
         for found in journal.others.all():
-            typer.echo(f"{found}  {journal.others.relation(found) or 'nobody has said yet what it is'}")
+            typer.echo(f"{found}  {journal.others.relation(found) or 'not known whether it is of the same service'}")
 
 
 def _journal(environment: str | None, *, sandbox: bool) -> Journal:
@@ -147,5 +145,5 @@ def _settings(environment: str | None, *, sandbox: bool) -> Settings:
 
 def _named(by: str | None) -> str:
     if by is None or not by.strip():
-        raise ArgumentError("--by", "must name who says so")
+        raise ArgumentError("--by", "must be the name of the person who says so")
     return by.strip()

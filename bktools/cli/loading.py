@@ -1,4 +1,4 @@
-"""What `bktools categories` and `bktools employees` share: options, and where a table goes."""
+"""The command that loads a noun of the service: its options, and the output of its table."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ AsOf = Annotated[str | None, typer.Option("--as-of", help="The newest snapshot a
 MaxAge = Annotated[
     str, typer.Option("--max-age", help="Use the cached copy if it is younger than this: 90s, 30m, 12h, 7d.")
 ]
-Refresh = Annotated[bool, typer.Option("--refresh", help="Ask the service in any case.")]
+Refresh = Annotated[bool, typer.Option("--refresh", help="Always ask the service and ignore the cache.")]
 Verify = Annotated[
     str,
     typer.Option(
         "--verify",
-        help="strict: an error when a check speaks against the rows. warn: a warning, where the service estimates its count.",
+        help="strict: rows that fail a check are an error. warn: only a warning, for services that estimate their totals.",
     ),
 ]
 Parquet = Annotated[Path | None, typer.Option("--parquet", help="Stream to this Parquet file in constant memory.")]
@@ -100,12 +100,12 @@ def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
             }
             if parquet is not None:
                 typer.echo(f"written to {table_to_parquet(parquet, noun, companies, refresh=refresh, **given)}")
-                # The next lines, if any, are about the same moment.
+                # The CSV file is written from the same load.
                 refresh = False
             if csv is not None or parquet is None:
                 frame = load_table(noun, companies, refresh=refresh, **given)
                 hand_over(frame, shown, csv, profile)
-            # A program counts for itself.
+            # Only for people: programs count the rows themselves.
             if csv is None and parquet is None and sys.stdout.isatty():
                 typer.echo(counted(len(frame), "row"))
 

@@ -1,4 +1,4 @@
-"""`bktools month-end`: the whole close, step by step, each step said."""
+"""`bktools month-end`: the whole close, with a line for each step."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def month_end(
 ) -> None:
     """Close a month: load, reconcile, create accounts, export the entries that are ready, write the folder.
 
-    Without --apply everything is planned and nothing is written to the service. Run twice with --apply, the second run
-    creates nothing twice.
+    Without --apply everything is planned and nothing is written to the service. Safe to re-run with --apply: completed
+    steps are skipped.
 
     Example: bktools month-end --sandbox --apply
     """
@@ -79,10 +79,10 @@ def month_end(
             chart, entries = chart or samples[0], entries or samples[1]
         with command(options.READS_FILE):
             read_chart = read_chart_of_accounts(chart, company=known, **chart_as)
-        typer.echo(_line("chart", recognised(read_chart)))
+        typer.echo(_line("chart", recognised(read_chart.attrs["bktools"])))
         with command(options.READS_ENTRIES_BESIDE_CHART):
             read = read_entries(entries, required=("category_id",), **entries_as)
-        typer.echo(_line("entries", recognised(read)))
+        typer.echo(_line("entries", recognised(read.attrs["bktools"])))
         with command({"month": "--month"}):
             close = close_month(
                 read_chart,
@@ -114,7 +114,7 @@ def _plan(plan: ExportPlan) -> str:
     return "\n".join([f"{ready}, {len(plan.not_ready)} not ready", *amounts])
 
 
-# Of each step of a close: what it is called, and its result as text.
+# By step of a close: its name, and a function that formats its result.
 STEPS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "month": ("month", str),
     "categories": ("categories", lambda frame: f"{len(frame)} rows"),
@@ -139,7 +139,7 @@ def _line(step: str, text: str) -> str:
 def _verbs(actions: pd.DataFrame) -> str:
     order = ("create", "update", "archive", "unarchive", "none")
     found = actions["action"].value_counts()
-    named = {"none": "right as they are"}
+    named = {"none": "unchanged"}
     return (
         ", ".join(f"{found[verb]} {named.get(verb, f'to {verb}')}" for verb in order if verb in found) or "no accounts"
     )
@@ -147,7 +147,7 @@ def _verbs(actions: pd.DataFrame) -> str:
 
 def _say_not_done(close: Close) -> None:
     lines = []
-    # What may have been booked comes first.
+    # Batches that may have been booked come first.
     if close.applied:
         open_jobs = close.jobs[close.jobs["outcome"] != "ACCEPTED"].sort_values(
             "outcome", key=lambda outcomes: outcomes != "UNKNOWN", kind="stable"

@@ -14,8 +14,6 @@ from bktools.cli.exits import Exit
 from bktools.errors import ArgumentError
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from bktools.reconcile import Reconciliation
     from bktools.service import Service
 
@@ -36,7 +34,7 @@ def reconcile(
         str | None,
         typer.Option(
             "--fail-on",
-            help="error or warning: exit 11 when there are any.",
+            help="error or warning: exit 11 when there are findings of this severity or worse.",
             autocompletion=options.one_of(lambda: FAIL_ON),
         ),
     ] = None,
@@ -60,7 +58,7 @@ def reconcile(
 def reconciled(
     service: Service, chart: Path | None, columns: dict[str, str] | None, delimiter: str | None, encoding: str | None
 ) -> Reconciliation:
-    """Read a chart, show it as recognised, and return its reconciliation with what is known now."""
+    """Read a chart, print how it was read, and return its reconciliation with the known accounts."""
     from bktools.inputs.chart_of_accounts import read_chart_of_accounts
     from bktools.journal.accounts import load_accounts
     from bktools.reconcile import reconcile_accounts
@@ -70,13 +68,13 @@ def reconciled(
     path = chart or sample_files(service, "--chart")[0]
     with command(options.READS_FILE):
         frame = read_chart_of_accounts(path, columns=columns, company=company, delimiter=delimiter, encoding=encoding)
-    typer.echo(recognised(frame))
+    typer.echo(recognised(frame.attrs["bktools"]))
     categories = load_categories(company, service=service)
     return reconcile_accounts(frame, load_accounts(company, service=service), categories)
 
 
 def sample_files(service: Service, asked: str = "--chart and --entries") -> tuple[Path, Path]:
-    """Return the sample files of the sandbox's world; with another environment, say what must be given."""
+    """Return the sample files of the sandbox; with another environment, refuse the missing option."""
     from bktools.sandbox.sample import write_sample_data
 
     if not service.settings.is_sandbox:
@@ -84,14 +82,9 @@ def sample_files(service: Service, asked: str = "--chart and --entries") -> tupl
     return write_sample_data(service.settings.state_dir / "sample-data")
 
 
-def recognised(frame: pd.DataFrame) -> str:
-    """Return the lines that say what was recognised in the file that a frame was read from."""
-    return taken_as(frame.attrs["bktools"])
-
-
-def taken_as(about: Mapping[str, Any]) -> str:
-    """Return the lines that say what a reader recognised."""
-    # A heading that is the field's own name says nothing new.
+def recognised(about: Mapping[str, Any]) -> str:
+    """Return the description of a file that was read, from `frame.attrs["bktools"]`."""
+    # A heading equal to the field's name is left out.
     columns = [f"{heading} → {field}" for field, heading in about["columns"].items() if heading != field]
     form = [f"{name} {about[name]!r}" for name in ("delimiter", "encoding") if about.get(name)]
     notes = "".join(f"\n                 note: {note}" for note in about["notes"])

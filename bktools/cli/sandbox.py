@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from bktools.sandbox import Server
 
 app = typer.Typer(
-    help="The embedded service: serve it, forget its state, write its sample files.", no_args_is_help=True
+    help="The embedded service: serve it, delete its state, write its sample files.", no_args_is_help=True
 )
 
 
@@ -25,33 +25,33 @@ _CURL = (
 @app.command("serve")
 def serve(
     context: typer.Context,
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="On loopback; a free one by default.")] = 0,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port on loopback; 0 is any free port.")] = 0,
     balance_port: Annotated[
-        int, typer.Option("--balance-port", min=0, max=65535, help="Of the balance host; a free one by default.")
+        int, typer.Option("--balance-port", min=0, max=65535, help="Port of the balance host; 0 is any free port.")
     ] = 0,
     db: Annotated[
         Path | None, typer.Option("--db", dir_okay=False, help="File of the state; one in the data folder by default.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Where a new world comes from.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of a new world.")] = 1,
     companies: Annotated[int, typer.Option("--companies", min=1, help="Companies of a new world.")] = 3,
     categories: Annotated[int, typer.Option("--categories", min=0, help="Categories of its first company.")] = 240,
     employees: Annotated[int, typer.Option("--employees", min=0, help="Employees of its first company.")] = 27,
     latency: Annotated[float, typer.Option("--latency", min=0, help="Milliseconds before every answer.")] = 0.0,
     requests_per_minute: Annotated[
-        int | None, typer.Option("--requests-per-minute", min=1, help="More are answered 429.")
+        int | None, typer.Option("--requests-per-minute", min=1, help="Further requests are answered 429.")
     ] = None,
     max_limit: Annotated[int, typer.Option("--max-limit", min=1, help="Rows of a page at most.")] = 100,
     fault: Annotated[
         list[str] | None,
         typer.Option(
             "--fault",
-            help="What goes wrong, such as error:operation=search_categories,times=3,status=503; may be repeated. "
-            "Kinds: latency, rate_limited, error, reset, drop, cut, cut_gzip, corrupt, drift. What they and their options "
-            "do: bktools sandbox faults.",
+            help="Fault to inject, such as error:operation=search_categories,times=3,status=503; may be repeated. "
+            "Kinds: latency, rate_limited, error, reset, drop, cut, cut_gzip, corrupt, drift. Their options: "
+            "bktools sandbox faults.",
         ),
     ] = None,
 ) -> None:
-    """Serve the sandbox until Ctrl-C; lines to paste are printed, for curl and for bktools itself.
+    """Serve the sandbox until Ctrl-C; print lines to paste for curl and for bktools.
 
     Example: bktools sandbox serve --port 8765
     """
@@ -137,7 +137,7 @@ def _exported(variables: Mapping[str, str]) -> str:
 def reset(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
-    """Forget the sandbox's state, and what the journal remembers of it. Real books are not touched.
+    """Delete the sandbox's state and its journal. Real books are not touched.
 
     Example: bktools sandbox reset --yes
     """
@@ -146,17 +146,17 @@ def reset(
 
     settings = load_settings("sandbox")
     if not yes:
-        typer.confirm(f"Forget the sandbox in {settings.state_dir}, with its journal?", abort=True)
+        typer.confirm(f"Delete the sandbox in {settings.state_dir}, with its journal?", abort=True)
     forget_sandbox(settings)
     typer.echo("The sandbox begins anew at its next start.")
 
 
 @app.command("sample-data")
-def sample_data(folder: Annotated[Path, typer.Argument(help="Where to write them.")]) -> None:
+def sample_data(folder: Annotated[Path, typer.Argument(help="Folder to write to.")]) -> None:
     """Write sample files of the sandbox's world: chart of accounts, accounting entries, accounts of the service.
 
-    The last stands for the list that a service's user interface exports. It makes known the accounts that the interface
-    does not tell: bktools accounts import accounts.csv --sandbox
+    The last stands for the account list that a service's user interface exports. Import it with: bktools accounts import
+    accounts.csv --sandbox
 
     Example: bktools sandbox sample-data data
     """
@@ -173,7 +173,7 @@ def sample_data(folder: Annotated[Path, typer.Argument(help="Where to write them
 
 @app.command("faults")
 def faults() -> None:
-    """List what can go wrong on request: kinds, options and operations of `bktools sandbox serve --fault`.
+    """List the faults of `bktools sandbox serve --fault`: their kinds, options and operations.
 
     Example: bktools sandbox faults
     """

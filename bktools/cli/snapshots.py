@@ -1,4 +1,4 @@
-"""`bktools snapshots`: what is kept of past loads."""
+"""`bktools snapshots`: cached versions of past loads."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PRIVATE = {"email"}
 
 @app.command("list")
 def list_snapshots(environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
-    """List what is kept for the environment and credential in force: how much, how large, how old.
+    """List the cached queries of the environment and credential in force: rows, size and age.
 
     Example: bktools snapshots list
     """
@@ -99,10 +99,10 @@ def path(
 
 @contextmanager
 def _stored(environment: str | None, *, sandbox: bool) -> Iterator[tuple[FolderStore, list[Query]]]:
-    """Open the store, with the queries that have snapshots in it; the service is asked nothing."""
+    """Open the store and list its cached queries, without a request to the service."""
     from bktools.store import FolderStore
 
-    # The sandbox alone has to be started, to know its credential.
+    # Only the sandbox has to be started, to learn its credential.
     with options.conversation(environment, sandbox=sandbox) as service:
         store = FolderStore(service.settings)
         yield store, [query for query in store.queries() if store.history(query).snapshots]
@@ -123,7 +123,7 @@ def _noun(query: Query) -> str:
 def _filters(query: Query) -> str:
     told = []
     for name, value in query.narrowed_to.items():
-        # An e-mail is somebody's own, also on a screen that others see.
+        # An e-mail is private, and others may see the screen.
         text = "…" if name in PRIVATE else f"{len(value)} of them" if isinstance(value, list) else str(value).lower()
         told.append(f"{name}={text}")
     return " ".join(told) or "everything"

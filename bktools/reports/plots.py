@@ -21,7 +21,7 @@ from bktools.reconcile import Reconciliation
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-UNCHANGED = "right as they are"
+UNCHANGED = "unchanged"
 # Parts of the bars, the ones that need somebody first.
 ACTIONS = ("create", "update", "archive", "unarchive", UNCHANGED)
 STATES = ("no account", "unknown account", "archived account", "to be archived account", "covered")

@@ -25,7 +25,7 @@ from bktools.sandbox.openapi import openapi_document
 from bktools.sandbox.routes import HANDLERS, Handler
 from bktools.sandbox.store import State
 
-# From the address of a client to its connection (None: it has gone), for the faults that break it.
+# Returns the connection of a client's address, None once it is closed. Faults that break connections need it.
 TransportOf = Callable[[tuple[str, int]], asyncio.Transport | None]
 
 ErrorHandler = Callable[[Request, Exception], Awaitable[Response]]
@@ -42,7 +42,7 @@ _NOT_FOUND = 404
 
 @dataclass(frozen=True)
 class Conduct:
-    """How a server treats every request, whatever it asks for."""
+    """Faults and limits that apply to every request."""
 
     faults: Faults
     latency: float
@@ -101,7 +101,7 @@ def _operation(
             await asyncio.sleep(delay)
         instead = [found for fault in faults if (found := _answer_instead(fault, audience))]
         if instead:
-            # A client that still writes would see its own write fail, and not what the fault is about.
+            # Read the request first: a client whose write fails would not see the fault.
             await request.body()
             return instead[0]
         response = await answer(request)
@@ -125,7 +125,7 @@ def _answer_instead(fault: Fault, audience: str) -> Response | None:
 
 
 def _rate_limit(per_minute: int | None) -> Callable[[], None]:
-    """Return a function that counts a request, or refuses it and says when the next one may come."""
+    """Return a function that counts a request, or refuses it with the time of the next one."""
     times: deque[float] = deque(maxlen=per_minute or 0)
 
     def count() -> None:
@@ -140,7 +140,7 @@ def _rate_limit(per_minute: int | None) -> Callable[[], None]:
 def _hosts(apps: Mapping[int, ASGIApp], transport_of: TransportOf) -> ASGIApp:
     """Choose the application by the port, and refuse requests meant for another host.
 
-    A page in a browser can make its own host name point here; the name in the header then gives it away.
+    A web page can make its own host name point here (DNS rebinding); the Host header shows that name.
     """
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -167,7 +167,7 @@ async def _main_error(request: Request, error: Exception) -> Response:
 
 async def _balance_error(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler takes both
     assert isinstance(error, HTTPException)
-    # Another method is no unknown route, and the interface leaves it to the standard statuses.
+    # The interface shows a text for unknown routes only; a wrong method gets its standard status.
     said = ROUTE_UNKNOWN if error.status_code == _NOT_FOUND else error.detail
     return json_answer(said, error.status_code, error.headers)
 

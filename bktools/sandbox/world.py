@@ -1,7 +1,7 @@
-"""The world the sandbox starts with: everything follows from a seed, the same bytes on every platform.
+"""The world of a new sandbox: the same bytes for the same seed, on every platform.
 
-Ids and choices come from SHA-256 of the seed and a path such as ("company", 0, "category", 17), so that asking for more
-of one thing never changes another, and no version of a random generator matters.
+Ids and choices come from SHA-256 of the seed and a path such as ("company", 0, "category", 17). More of one thing never
+changes another, and no random generator is involved.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NamedTuple
 from bktools.sandbox.chart import ONLY_IN_SERVICE, OTHER_NAMES, chart_of_accounts
 from bktools.sandbox.names import NAMES
 
-# Kinds of categories by their number: period and remainder, chosen so that no two kinds meet.
+# Kinds of categories by their number: period and remainder, chosen so that no number is of two kinds.
 _UNMAPPED = (12, 5)
 _ARCHIVED = (30, 7)
 _ON_ARCHIVED_ACCOUNT = (48, 11)
@@ -25,7 +25,7 @@ _NAMESAKE_OF_THIRD = (240, 200)
 _TAXED = (20, 3)
 _WITH_METADATA = (16, 0)
 
-# Made once: `json.dumps` makes one a call.
+# One encoder: `json.dumps` creates one for each call.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, check_circular=False)
 
 _SMALLER = 4  # the other companies have a quarter of the first one's categories
@@ -87,14 +87,14 @@ class Employee(NamedTuple):
 
 @dataclass(frozen=True)
 class World:
-    """Everything the sandbox holds at first.
+    """The content of a new sandbox.
 
     Parameters
     ----------
     seed : int
-        Where all ids come from.
+        The source of all ids.
     companies, categories, employees : int
-        How many: companies in all, categories and employees of the first company (a quarter of it in the others).
+        Numbers of companies in all, and of categories and employees of the first company (the others have a quarter).
     """
 
     seed: int = 1
@@ -103,8 +103,8 @@ class World:
     employees: int = 27
 
     def id(self, *path: object) -> str:
-        """Return the UUID (shaped as version 4) of whatever lies at a path."""
-        # Written out by hand, which takes a quarter of the time of `uuid.UUID` where a million are made.
+        """Return the UUID (version 4) that belongs to a path."""
+        # Formatted by hand in a quarter of the time of `uuid.UUID`: a world may have a million.
         sixteen = self._digest(path).hex()
         variant = "89ab"[int(sixteen[16], 16) % 4]
         return f"{sixteen[:8]}-{sixteen[8:12]}-4{sixteen[13:16]}-{variant}{sixteen[17:20]}-{sixteen[20:32]}"
@@ -138,7 +138,7 @@ class World:
         )
 
     def accounts(self, company: int) -> list[Account]:
-        """Return the accounts the service knows of a company."""
+        """Return the accounts that the service has of a company."""
         owner = self.all_companies[company].id
 
         def account(code: str, name: str, tax: str | None, *, archived: bool) -> Account:
@@ -155,7 +155,7 @@ class World:
         return known + [account(code, name, None, archived=archived) for code, name, archived in ONLY_IN_SERVICE]
 
     def categories_of(self, company: int) -> Iterator[Category]:
-        """Yield the categories of a company, in the order in which they were made."""
+        """Yield the categories of a company, in the order of their creation."""
         owner = self.all_companies[company]
         called = NAMES.groups.get(owner.country, NAMES.groups["other"])
         groups = [self.id("company", company, "group", name) for name in called]
@@ -208,26 +208,26 @@ class World:
 
 
 def category_json(category: Category) -> str:
-    """Return a category as the service answers it; its metadata to the letter, left out where there is none."""
-    shown = _ENCODER.encode(dict(zip(_CATEGORY_FIELDS, category[:-1], strict=True)))
+    """Return a category as the service answers it; metadata exactly as stored, left out when missing."""
+    shown = _ENCODER.encode(dict(zip(CATEGORY_FIELDS[:-1], category[:-1], strict=True)))
     return shown if category.metadata is None else f'{shown[:-1]}, "metadata": {category.metadata}}}'
 
 
 def employee_json(employee: Employee) -> str:
-    """Return an employee as the service answers it, without the fields that are not known."""
+    """Return an employee as the service answers it, without empty fields."""
     avatar = {"url": employee.avatar_url} if employee.avatar_url else None
-    shown = dict(zip(_EMPLOYEE_FIELDS, employee, strict=True)) | {"avatar": avatar}
+    shown = dict(zip(EMPLOYEE_FIELDS, employee, strict=True)) | {"avatar": avatar}
     return _ENCODER.encode({name: value for name, value in shown.items() if value is not None})
 
 
 def camel(name: str) -> str:
-    """Return the name of a field as the interface writes it."""
+    """Return the interface's name of a field."""
     first, *others = name.split("_")
     return first + "".join(map(str.title, others))
 
 
-_CATEGORY_FIELDS = [camel(name) for name in Category._fields[:-1]]
-_EMPLOYEE_FIELDS = [camel(name.removesuffix("_url")) for name in Employee._fields]
+CATEGORY_FIELDS = [camel(name) for name in Category._fields]
+EMPLOYEE_FIELDS = [camel(name.removesuffix("_url")) for name in Employee._fields]
 
 
 def _is(number: int, kind: tuple[int, int]) -> bool:
