@@ -1,4 +1,4 @@
-"""The bars of every plot here: labelled, told apart without colour, and right with three groups and with 300."""
+"""The bar charts of all plots: labelled, readable without colour, and drawn alike for three groups and for 300."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LOOKS: tuple[Look, ...] = (
 # The look of a part that needs nobody's attention.
 QUIET: Look = ("#BBBBBB", "")
 
-# DejaVu comes with matplotlib and has Latin, Greek, Cyrillic, Hebrew, Arabic; the others are there or not.
+# DejaVu comes with matplotlib and has Latin, Greek, Cyrillic, Hebrew and Arabic; the others depend on the machine.
 FONTS = (
     "DejaVu Sans", "Noto Sans CJK JP", "Noto Sans CJK SC", "Source Han Sans", "Yu Gothic", "Hiragino Sans",
     "Microsoft YaHei", "PingFang SC", "Malgun Gothic", "Noto Sans Devanagari", "Noto Sans Thai", "Arial Unicode MS",
@@ -38,15 +38,15 @@ FONTS = (
 
 
 def height(groups: int, parts: int) -> float:
-    """Return how high a figure is, in inches, that has room for groups and for a legend of parts."""
+    """Return the height of a figure in inches, with room for the groups and for a legend of the parts."""
     return 1.3 + max(0.3 * max(groups, FEWEST_PLACES), 0.2 * parts)
 
 
 def axes_for(ax: Axes | None, groups: int, parts: int) -> Axes:
-    """Return the axes given, or those of a new figure as high as the groups need.
+    """Return the given axes, or those of a new figure with room for the groups.
 
-    The figure is pyplot's where pyplot is in use, so that it shows itself in a notebook and in a script that calls
-    `show`; elsewhere one of its own, without windows and global state: `ax.figure.savefig(path)`.
+    Where pyplot is in use, the figure is pyplot's, which a notebook shows, and a script that calls `show`. Elsewhere it
+    has no window and no global state: save it with `ax.figure.savefig(path)`.
     """
     if ax is not None:
         return ax
@@ -60,7 +60,7 @@ def axes_for(ax: Axes | None, groups: int, parts: int) -> Axes:
 
 
 def figure_of_its_own(size: tuple[float, float]) -> Any:
-    """Return a figure that no window and no global state knows of."""
+    """Return a figure without a window and without global state."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -70,7 +70,7 @@ def figure_of_its_own(size: tuple[float, float]) -> Any:
 
 
 def checked(given: Any, argument: str, kind: type, source: str) -> Any:
-    """Return what a plot was given, or refuse it with what is needed: what `source` returns."""
+    """Return the argument of a plot; refuse another type, and name `source`, whose result is needed."""
     if not isinstance(given, kind):
         article = "an" if kind.__name__[0] in "AEIOU" else "a"
         raise ArgumentError(
@@ -96,14 +96,14 @@ def draw(
     Parameters
     ----------
     counts : DataFrame
-        Numbers; the index names the groups, the most important first, the columns the parts.
+        Numbers: a row a group, the most important first, and a column a part.
     ax : Axes, optional
         Where to draw.
     title, unit : str
-        Heading; what the length of a bar is.
+        Heading, and the unit of the bars' length.
     groups : str
-        What the groups are, in the plural: those after the first 20 are summed up as "and 280 other companies", told
-        but not drawn, because their bar would dwarf the others.
+        Name of the groups, in the plural. Those after the first 20 are one line of text, such as "and 280 other
+        companies", because their bar would dwarf the others.
     note : str
         A second line below the title.
     looks : mapping, optional
@@ -123,7 +123,7 @@ def draw(
         values = [float(value) for value in bounded[part]]
         if not any(values):
             continue
-        # Credits go to the left of zero, on top of other credits.
+        # Negative values grow to the left of zero.
         starts = [ends[1 if value >= 0 else -1][place] for place, value in zip(places, values, strict=True)]
         ax.barh(
             places, values, left=starts, color=colour, hatch=hatch, edgecolor="white", linewidth=0.5, label=str(part)
@@ -135,7 +135,7 @@ def draw(
             shown(total), (ends[1][place], place), (4, 0), textcoords="offset points", va="center", fontsize="small"
         )
     low, high = min([0, *ends[-1]]), max([1e-9, *ends[1]])
-    # Room for the figures at the ends of the bars.
+    # Room for the totals at the ends of the bars.
     ax.set_xlim(low - 0.12 * (high - low) if low else 0, high + 0.12 * (high - low))
     names = [str(name) for name in bounded.index]
     if len(others):
@@ -155,7 +155,7 @@ def _finish(ax: Axes, names: list[str], *, title: str, note: str, unit: str, emp
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
     ax.set_yticks(range(len(names)), [readable(name) for name in names])
-    # A single bar is centred, as high as one of three.
+    # A single bar is centred, and as high as one of three.
     middle, half = (len(names) - 1) / 2, max(len(names), FEWEST_PLACES) / 2 + 0.1
     ax.set_ylim(middle + half, middle - half)
     ax.set_xlabel(readable(unit))
@@ -165,7 +165,7 @@ def _finish(ax: Axes, names: list[str], *, title: str, note: str, unit: str, emp
         "\n".join(readable(line, LONGEST_LINE) for line in (title, note) if line), loc="left", fontsize=11
     )
     ax.spines[["top", "right"]].set_visible(False)
-    # A dollar sign in a name is a dollar sign.
+    # A dollar sign in a name does not begin a formula.
     for text in (*ax.get_yticklabels(), heading, ax.xaxis.label):
         text.set_parse_math(False)
         text.set_fontfamily(list(_fonts()))
@@ -175,7 +175,7 @@ def _finish(ax: Axes, names: list[str], *, title: str, note: str, unit: str, emp
 
 
 def readable(text: str, longest: int = LONGEST_LABEL) -> str:
-    """Return text for a label: one line, not too long, with a box for what no font here can draw."""
+    """Return text for a label: one line, shortened, with a box for each letter that no font here has."""
     line = " ".join(text.split())
     short = line if len(line) <= longest else f"{line[: longest - 1]}…"
     known = _characters()

@@ -1,4 +1,4 @@
-"""How a reconciliation looks: as text, in a notebook, as a plot."""
+"""A reconciliation as text, as HTML and as a plot."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LOOKS = {"error": ("#D55E00", ""), "warning": ("#E69F00", "//"), "info": ("#56B4E9", "..")}
-# Named by text and shape, not by colour, so that it reads in light and dark.
+# Marks differ in shape, so that they can be told apart in light and dark themes.
 WORDS = {"action: none": "unchanged"}
 MARKS = {"error": "✖", "warning": "▲", "info": "●"}
 
 
 def summarised(counts: pd.DataFrame) -> pd.DataFrame:
-    """Return counts of each check and verb, which may be of one company each, as counts of all; most severe first."""
+    """Return the counts of each check and action, summed over companies; the most severe first."""
     rows = counts.groupby(["severity", "check"], as_index=False)["count"].sum()
     rank = rows["severity"].map({name: place for place, name in enumerate((*SEVERITIES, ""))})
     ranked: pd.DataFrame = rows.assign(rank=rank).sort_values(["rank", "check"], ignore_index=True)

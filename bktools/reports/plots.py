@@ -1,4 +1,4 @@
-"""The plots of a close: what changed, what is to be done, what is ready for export and how old the rest is."""
+"""The plots of a close: changed categories, accounts by action, coverage, value and age of entries."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 UNCHANGED = "unchanged"
-# Parts of the bars, the ones that need somebody first.
+# Parts of the bars, those that need attention first.
 ACTIONS = ("create", "update", "archive", "unarchive", UNCHANGED)
 STATES = ("no account", "unknown account", "archived account", "to be archived account", "covered")
 
-# Days since the date of the entry: up to here, and how the group is called.
+# Largest number of days since the date of the entry, and the name of the group.
 AGES = ((-1, "dated later"), (7, "0 to 7 days"), (30, "8 to 30 days"), (60, "31 to 60 days"), (90, "61 to 90 days"))
 OLDEST = "over 90 days"
 UNDATED = "no date"
@@ -34,7 +34,7 @@ SHOWN_REASONS = 6
 
 
 def plot_changes(changes: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw what changed in the categories between two closes.
+    """Draw the changes of categories between two closes.
 
     Parameters
     ----------
@@ -52,9 +52,9 @@ def plot_changes(changes: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Raises
     ------
     ArgumentError
-        When something else than a frame is given.
+        When the argument is not a frame.
     InputError
-        When the frame is not one of changes.
+        When the frame lacks the columns of changes.
 
     Notes
     -----
@@ -79,7 +79,7 @@ def plot_changes(changes: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 
 def plot_reconciliation(reconciliation: Reconciliation, ax: Axes | None = None) -> Axes:
-    """Draw what is to be done with the accounts of each company.
+    """Draw the accounts of each company by action: create, update, archive, unarchive, unchanged.
 
     Parameters
     ----------
@@ -91,13 +91,13 @@ def plot_reconciliation(reconciliation: Reconciliation, ax: Axes | None = None) 
     Returns
     -------
     matplotlib.axes.Axes
-        A bar per company, the one with the most to do on top, in parts by verb; the length is the number of accounts.
+        A bar per company, the one with most actions on top, in parts by action; the length is the number of accounts.
         After 20 companies the rest are one bar.
 
     Raises
     ------
     ArgumentError
-        When something else than a reconciliation is given.
+        When the argument is not a reconciliation.
 
     Notes
     -----
@@ -127,7 +127,7 @@ def plot_reconciliation(reconciliation: Reconciliation, ax: Axes | None = None) 
 
 
 def plot_coverage(reconciliation: Reconciliation, ax: Axes | None = None) -> Axes:
-    """Draw which categories of each company hang on an account that an export can use.
+    """Draw the categories of each company by the state of their account, such as covered or archived.
 
     Parameters
     ----------
@@ -139,13 +139,13 @@ def plot_coverage(reconciliation: Reconciliation, ax: Axes | None = None) -> Axe
     Returns
     -------
     matplotlib.axes.Axes
-        A bar per company, the one with most categories to repair on top, in parts by state; the length is the number of
+        A bar per company, the one with most uncovered categories on top, in parts by state; the length is the number of
         categories. After 20 companies the rest are one bar.
 
     Raises
     ------
     ArgumentError
-        When something else than a reconciliation is given.
+        When the argument is not a reconciliation.
 
     Notes
     -----
@@ -181,7 +181,7 @@ def plot_export_value(
     currency: str | None = None,
     categories: pd.DataFrame | None = None,
 ) -> Axes:
-    """Draw the value of the entries that are ready, by category, in one currency.
+    """Draw the value of the entries that are ready for export, by category, in one currency.
 
     Parameters
     ----------
@@ -190,8 +190,8 @@ def plot_export_value(
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure without it.
     currency : str, optional
-        Three letters; by default the one of most entries. The title says what the others amount to: amounts of two
-        currencies are never added.
+        Three letters; by default the one with most entries. Amounts of two currencies are never added: the title gives
+        the totals of the others.
     categories : DataFrame, optional
         As `load_categories` returns it, for names instead of IDs.
 
@@ -204,7 +204,7 @@ def plot_export_value(
     Raises
     ------
     ArgumentError
-        When something else than a plan is given, the plan has no amounts, or no entry in that currency.
+        When the argument is not a plan, or the plan has no amounts, or no entry in that currency.
 
     Notes
     -----
@@ -237,7 +237,7 @@ def plot_export_value(
     return bars.draw(
         rows.to_frame("amount"),
         ax,
-        title=f"Value of what is ready: {currency} {_money(amounts[currency])}",
+        title=f"Value of entries ready for export: {currency} {_money(amounts[currency])}",
         note=f"not drawn: {', '.join(others)}" if others else "",
         unit=currency,
         groups="categories",
@@ -246,7 +246,7 @@ def plot_export_value(
 
 
 def plot_ageing(plan: ExportPlan, ax: Axes | None = None, *, as_of: dt.date | None = None) -> Axes:
-    """Draw how old the entries are that are not ready for export, and why they are not.
+    """Draw the entries that are not ready for export, by age and reason.
 
     Parameters
     ----------
@@ -260,13 +260,13 @@ def plot_ageing(plan: ExportPlan, ax: Axes | None = None, *, as_of: dt.date | No
     Returns
     -------
     matplotlib.axes.Axes
-        A bar per group of ages in days, in parts by reason, the six most frequent apart; the length is the number of
+        A bar per group of ages, in parts by reason: the six most frequent, and the rest; the length is the number of
         entries.
 
     Raises
     ------
     ArgumentError
-        When something else than a plan is given, or `as_of` is no day.
+        When the argument is not a plan, or `as_of` is not a date.
 
     Notes
     -----
@@ -283,7 +283,7 @@ def plot_ageing(plan: ExportPlan, ax: Axes | None = None, *, as_of: dt.date | No
     day = _day(as_of or dt.datetime.now(dt.UTC))
     frequent = list(waiting["reason"].value_counts().index[:SHOWN_REASONS])
     reasons = [name.replace("_", " ") if name in frequent else "other reasons" for name in waiting["reason"]]
-    # The days that batches are dated with.
+    # The same days as in the batches of a plan.
     dated = days_of(to_arrow(waiting.filter(["id", "date"]), "the entries"))
     ages = [_age(days) for days in pc.days_between(dated, pa.scalar(day, dated.type)).to_pylist()]
     counts = pd.crosstab(pd.Series(ages, dtype="str"), pd.Series(reasons, dtype="str")).rename_axis(None)
@@ -301,7 +301,7 @@ def plot_ageing(plan: ExportPlan, ax: Axes | None = None, *, as_of: dt.date | No
 
 
 def _by_company(frame: pd.DataFrame, column: str, done: str = "") -> pd.DataFrame:
-    """Return how often each value of a column occurs in each company, the company with most left to do first."""
+    """Return the counts of a column's values by company, the company with most rows that are not `done` first."""
     counts = pd.crosstab(frame["company_id"], frame[column]).rename_axis(None)
     left = counts.drop(columns=done, errors="ignore").sum(axis="columns")
     ordered = counts.loc[left.sort_values(ascending=False, kind="stable").index]
