@@ -94,7 +94,9 @@ def test_value_is_of_one_currency(close: Close):
     for currency in ("EUR", "CHF"):
         axes = bktools.plot_export_value(close.plan, currency=currency, categories=close.categories)
         exact = entries.loc[entries["currency"] == currency, "amount"].sum()
-        assert axes.get_title("left").startswith(f"Value of entries ready for export: {currency} {exact:,.2f}\nnot drawn: ")
+        assert axes.get_title("left").startswith(
+            f"Value of entries ready for export: {currency} {exact:,.2f}\nnot drawn: "
+        )
     names = set(close.categories["name"])
     assert set(_labels(axes)) & names
     with pytest.raises(ArgumentError, match="currency must be one of the plan's: EUR"):
