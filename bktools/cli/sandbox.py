@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,10 +15,35 @@ app = typer.Typer(
 )
 
 
-_CURL = (
-    'curl -s "$ADDRESS/v1/bookkeeping-categories:search?limit=2" -H "Authorization: Bearer $TOKEN" '
-    """-H "Content-Type: application/json" -d '{"companyId": "'$COMPANY'"}'"""
-)
+# The variables of curl's lines, and the settings of bktools that have the same value.
+VARIABLES = {
+    "ADDRESS": "BKTOOLS_BASE_URL",
+    "TOKEN": "BKTOOLS_TOKEN",
+    "API_KEY": "BKTOOLS_API_KEY",
+    "COMPANY": "BKTOOLS_COMPANY",
+    "BALANCE": "BKTOOLS_BALANCE_URL",
+    "BALANCE_TOKEN": "BKTOOLS_BALANCE_TOKEN",
+}
+
+HOW_TO_CONNECT = """\
+address  {ADDRESS}
+token    {TOKEN}
+API key  {API_KEY}
+balance  {BALANCE}
+  token  {BALANCE_TOKEN}
+company  {COMPANY}
+state    {file}
+Ctrl-C stops it. To paste into another terminal, for curl:
+
+export {for_curl}
+curl -s "$ADDRESS/v1/bookkeeping-categories:search?limit=2" -H "Authorization: Bearer $TOKEN" \
+-H "Content-Type: application/json" -d '{{"companyId": "'$COMPANY'"}}'
+
+or for bktools, as if it were a real service:
+
+export {for_bktools}
+bktools categories
+"""
 
 
 @app.command("serve")
@@ -78,7 +102,7 @@ def serve(
         typer.echo(f"{server.file} holds a world already, which is kept: {options} is for a new one", err=True)
     with server:
         try:
-            typer.echo(_told(server))
+            typer.echo(_how_to_connect(server))
             server.wait()
         except KeyboardInterrupt:
             typer.echo("stopped; its state is kept")
@@ -89,8 +113,8 @@ def _is_given(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def _told(server: Server) -> str:
-    for_curl = {
+def _how_to_connect(server: Server) -> str:
+    values = {
         "ADDRESS": server.base_url,
         "TOKEN": server.token,
         "API_KEY": server.api_key,
@@ -98,39 +122,12 @@ def _told(server: Server) -> str:
         "BALANCE": server.balance_url,
         "BALANCE_TOKEN": server.balance_token,
     }
-    for_bktools = {
-        "BKTOOLS_BASE_URL": server.base_url,
-        "BKTOOLS_TOKEN": server.token,
-        "BKTOOLS_API_KEY": server.api_key,
-        "BKTOOLS_COMPANY": server.company_id,
-        "BKTOOLS_BALANCE_URL": server.balance_url,
-        "BKTOOLS_BALANCE_TOKEN": server.balance_token,
-    }
-    return "\n".join(
-        (
-            f"address  {server.base_url}",
-            f"token    {server.token}",
-            f"API key  {server.api_key}",
-            f"balance  {server.balance_url}",
-            f"  token  {server.balance_token}",
-            f"company  {server.company_id}",
-            f"state    {server.file}",
-            "Ctrl-C stops it. To paste into another terminal, for curl:",
-            "",
-            _exported(for_curl),
-            _CURL,
-            "",
-            "or for bktools, as if it were a real service:",
-            "",
-            _exported(for_bktools),
-            "bktools categories",
-            "",
-        )
+    return HOW_TO_CONNECT.format(
+        **values,
+        file=server.file,
+        for_curl=" ".join(f"{name}={value}" for name, value in values.items()),
+        for_bktools=" ".join(f"{VARIABLES[name]}={value}" for name, value in values.items()),
     )
-
-
-def _exported(variables: Mapping[str, str]) -> str:
-    return f"export {' '.join(f'{name}={value}' for name, value in variables.items())}"
 
 
 @app.command("reset")
