@@ -297,7 +297,7 @@ def load_settings(
     Raises
     ------
     ConfigurationError
-        When no environment is configured or a value is malformed. The message names the setting and where it stands.
+        When no environment is configured or a value is malformed. The message names the setting and its source.
     """
     env = os.environ if env is None else env
     unknown = sorted(set(overrides) - set(SETTINGS))

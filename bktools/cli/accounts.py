@@ -24,11 +24,11 @@ _REPEAT = "Outcome unknown; safe to run again"
 
 # States that need a person, the most urgent first, with the next step.
 NEXT = {
-    "REJECTED": "refused: correct the chart as the message says, then create them again",
+    "REJECTED": "refused by the service: correct the chart as the message says, then create them again",
     "UNKNOWN": _REPEAT,
     "SENDING": _REPEAT,
-    "EXISTS": "in the service, which does not say what they are: export the list of accounts there (the sandbox's: "
-    "bktools sandbox sample-data FOLDER), then bktools accounts import FILE{environment}",
+    "EXISTS": "in the service with different data: export the account list there (of the sandbox: bktools sandbox "
+    "sample-data FOLDER), then import it: bktools accounts import FILE{environment}",
 }
 
 # Outcomes after which an account may be missing in the service.

@@ -110,7 +110,7 @@ def compose(
         plan.to_csv(csv, profile)
     again = f"bktools export submit {shlex.quote(str(file))}{options.same(environment, sandbox=sandbox)}"
     if plan.batches.empty:
-        again = "repair what is not ready, then compose again; there is nothing to submit"
+        again = "correct the entries that are not ready, then compose again; there is nothing to submit"
     typer.echo(f"\nWritten to {file}; nothing was sent. Next: {again}")
 
 

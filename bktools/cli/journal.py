@@ -78,7 +78,7 @@ def restore(
     done = put_back(_settings(environment, sandbox=sandbox), source, by=_named(by))
     typer.echo(f"{done.path} was restored" + (f" from {source}" if source else ""))
     if done.set_aside is not None:
-        typer.echo(f"The file that was there is kept as {done.set_aside}")
+        typer.echo(f"The earlier file is kept as {done.set_aside}")
     if done.in_doubt:
         typer.echo(
             f"{len(done.in_doubt)} batches are in doubt; bktools export status{options.same(environment, sandbox=sandbox)} says "
@@ -88,7 +88,7 @@ def restore(
 
 @app.command("verify")
 def verify(environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
-    """Check every page of the journal, its events, and the marks of what was sent.
+    """Check every page of the journal, its events, and its marks.
 
     Example: bktools journal verify
     """

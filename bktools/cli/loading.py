@@ -62,7 +62,7 @@ def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
     Parameters
     ----------
     noun : Noun
-        What is loaded.
+        The noun to load.
     shown : list of str
         Columns in the terminal.
     says : str

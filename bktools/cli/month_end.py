@@ -101,7 +101,7 @@ def month_end(
     _say_not_done(close)
     typer.echo(f"\nWritten to {close.folder}/")
     if close.kept is not None:
-        typer.echo(f"The close that was there is kept as {close.kept}/")
+        typer.echo(f"The earlier close is kept as {close.kept}/")
     if not apply:
         typer.echo("Nothing was written to the service: run again with --apply to do it.")
     elif _is_incomplete(close):

@@ -16,7 +16,7 @@ from bktools.visible import visible
 class _Told(io.BufferedIOBase):
     """Standard output that raises `StorageError` at its first failed write and drops all later text.
 
-    A reader that closes the pipe (`| head`) is no error: the command goes on, because it may be writing to the service.
+    A reader that closes the pipe (`| head`) causes no error: the command goes on, because it may be writing to the service.
     Nothing is buffered, so that Ctrl-C during a write repeats no text.
     """
 
@@ -60,7 +60,7 @@ def guard_output() -> None:
     out = sys.stdout
     if not isinstance(out, io.TextIOWrapper):
         return
-    # A terminal is never full, and on some systems it is no plain file.
+    # A terminal is never full, and on some systems it is not a plain file.
     target: Any = out.buffer if out.isatty() else _Told(out.fileno())
     sys.stdout = _Visible(
         target, out.encoding, "backslashreplace",

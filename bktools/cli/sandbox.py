@@ -145,7 +145,7 @@ def reset(
     if not yes:
         typer.confirm(f"Delete the sandbox in {settings.state_dir}, with its journal?", abort=True)
     forget_sandbox(settings)
-    typer.echo("The sandbox begins anew at its next start.")
+    typer.echo("The next start makes a new sandbox.")
 
 
 @app.command("sample-data")

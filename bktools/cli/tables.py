@@ -40,7 +40,7 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
 
 
 def counts(values: pd.Series) -> str:
-    """Return how often each value occurs, the most frequent first; empty where there is none."""
+    """Return the count of each value, the most frequent first; empty without values."""
     return ", ".join(f"{count:,} {value}" for value, count in values.value_counts().items())
 
 

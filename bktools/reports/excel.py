@@ -47,7 +47,7 @@ def to_excel(
         One frame, or frames by the name of their sheet (31 characters at most); they are not changed, their indexes are
         not written.
     path : path
-        File to write, ending in .xlsx. A new one is readable by you alone; one that is there is replaced and keeps its
+        File to write, ending in .xlsx. A new file is readable by you alone; an existing one is replaced and keeps its
         permissions.
     progress : bool, optional
         Whether to show a progress bar; by default in a terminal or notebook.
@@ -156,7 +156,7 @@ def too_large(frame: pd.DataFrame) -> str | None:
 
 _LOOKS: dict[str, dict[str, Any]] = {
     "heading": {"bold": True, "bottom": 1, "valign": "top"},
-    # Excel's text format: what is typed over a code stays text as well.
+    # Excel's text format: a value typed over a code stays text.
     "text": {"num_format": "@", "valign": "top"},
     "date": {"num_format": "yyyy-mm-dd", "align": "left", "valign": "top"},
     "instant": {"num_format": 'yyyy-mm-dd hh:mm:ss.000 "UTC"', "align": "left", "valign": "top"},

@@ -1,4 +1,4 @@
-"""Answers of the service: JSON bodies, and refusals that say what was wrong."""
+"""Answers of the service: JSON bodies, and refusals with their reason."""
 
 from __future__ import annotations
 

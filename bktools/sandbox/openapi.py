@@ -51,7 +51,7 @@ _ANSWERS: dict[str, _Answers] = {
         409: ("EXPORT_ALREADY_IN_PROGRESS", _ERROR),
     },
     "search_employees": {200: ("a page of employees", _page("Employee"))},
-    "get_employee": {200: ("an employee", _data("Employee")), 404: ("there is no such employee", _ERROR)},
+    "get_employee": {200: ("an employee", _data("Employee")), 404: ("no such employee", _ERROR)},
     "get_balance": {
         200: ("the balance", ref("Balance")),
         500: ("a failure of the server", ref("PlainText")),
