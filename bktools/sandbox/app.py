@@ -30,8 +30,10 @@ TransportOf = Callable[[tuple[str, int]], asyncio.Transport | None]
 
 ErrorHandler = Callable[[Request, Exception], Awaitable[Response]]
 
-MAIN_ROUTES = tuple((e, HANDLERS[e.operation]) for e in ENDPOINTS if e.host is Host.MAIN)
-BALANCE_ROUTES = tuple((e, HANDLERS[e.operation]) for e in ENDPOINTS if e.host is Host.BALANCE)
+Served = tuple[tuple[Endpoint, Handler], ...]
+
+MAIN_ROUTES: Served = tuple((e, HANDLERS[e.operation]) for e in ENDPOINTS if e.host is Host.MAIN)
+BALANCE_ROUTES: Served = tuple((e, HANDLERS[e.operation]) for e in ENDPOINTS if e.host is Host.BALANCE)
 
 ROUTE_UNKNOWN = "Route not found"
 SERVER_FAILURE = "Something went wrong. Please contact the administrator if the problem persists."
@@ -53,13 +55,17 @@ def build_app(state: State, conduct: Conduct, base_url: str, balance_url: str, t
     """Return the application: the main host and the balance host, told apart by their ports."""
     count = _rate_limit(conduct.requests_per_minute)
 
-    def routes(served: tuple[tuple[Endpoint, Handler], ...], audience: str) -> list[Route]:
-        return [
-            Route(
-                endpoint.path, _operation(endpoint, handler, audience, state, conduct, count), methods=[endpoint.method]
-            )
-            for endpoint, handler in served
-        ]
+    def host(served: Served, audience: str, on_error: ErrorHandler, *others: Route) -> Starlette:
+        async def failure(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler takes both
+            return _failure(audience, 500)
+
+        answers = {
+            endpoint: _operation(endpoint, handler, audience, state, conduct, count) for endpoint, handler in served
+        }
+        routes = [Route(endpoint.path, answer, methods=[endpoint.method]) for endpoint, answer in answers.items()]
+        app = Starlette(routes=[*routes, *others], exception_handlers={HTTPException: on_error, Exception: failure})
+        app.router.redirect_slashes = False
+        return app
 
     document = openapi_document(base_url, balance_url, state.max_limit)
 
@@ -67,18 +73,9 @@ def build_app(state: State, conduct: Conduct, base_url: str, balance_url: str, t
         return json_answer(document)
 
     described = Route("/openapi.json", describe, methods=["GET"])
-    main = _host([*routes(MAIN_ROUTES, MAIN_AUDIENCE), described], MAIN_AUDIENCE, _main_error)
-    separate = _host(routes(BALANCE_ROUTES, BALANCE_AUDIENCE), BALANCE_AUDIENCE, _balance_error)
+    main = host(MAIN_ROUTES, MAIN_AUDIENCE, _main_error, described)
+    separate = host(BALANCE_ROUTES, BALANCE_AUDIENCE, _balance_error)
     return _hosts({_port(base_url): main, _port(balance_url): separate}, transport_of)
-
-
-def _host(routes: list[Route], audience: str, on_error: ErrorHandler) -> Starlette:
-    async def failure(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler takes both
-        return _failure(audience, 500)
-
-    host = Starlette(routes=routes, exception_handlers={HTTPException: on_error, Exception: failure})
-    host.router.redirect_slashes = False
-    return host
 
 
 def _operation(
