@@ -145,5 +145,5 @@ def _settings(environment: str | None, *, sandbox: bool) -> Settings:
 
 def _named(by: str | None) -> str:
     if by is None or not by.strip():
-        raise ArgumentError("--by", "must be the name of the person who says so")
+        raise ArgumentError("--by", "must name the person who decides")
     return by.strip()
