@@ -24,7 +24,7 @@ _REPEAT = "Outcome unknown; safe to run again"
 
 # States that need a person, the most urgent first, with the next step.
 NEXT = {
-    "REJECTED": "refused by the service: correct the chart as the message says, then create them again",
+    "REJECTED": "refused: correct the chart as the message says, then create them again",
     "UNKNOWN": _REPEAT,
     "SENDING": _REPEAT,
     "EXISTS": "in the service with different data: export the account list there (of the sandbox: bktools sandbox "
