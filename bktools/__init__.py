@@ -22,12 +22,16 @@ if TYPE_CHECKING:
     from bktools.journal.accounts import import_accounts, load_accounts
     from bktools.journal.export_jobs import load_export_jobs, resolve_export_job
     from bktools.reconcile import Reconciliation, reconcile_accounts
-    from bktools.reports.changes import plot_changes
     from bktools.reports.closing import close_month
-    from bktools.reports.coverage import plot_coverage, plot_reconciliation
     from bktools.reports.excel import to_excel
-    from bktools.reports.export_value import plot_ageing, plot_export_value
     from bktools.reports.outcomes import Outcomes
+    from bktools.reports.plots import (
+        plot_ageing,
+        plot_changes,
+        plot_coverage,
+        plot_export_value,
+        plot_reconciliation,
+    )
     from bktools.service import Service
     from bktools.submit import create_accounts, submit_export_jobs
     from bktools.tables.compare import compare_categories
@@ -56,11 +60,11 @@ _HOMES = {
     "load_employees": "bktools.tables.load",
     "load_export_jobs": "bktools.journal.export_jobs",
     "pick_entries": "bktools.widgets.entries",
-    "plot_ageing": "bktools.reports.export_value",
-    "plot_changes": "bktools.reports.changes",
-    "plot_coverage": "bktools.reports.coverage",
-    "plot_export_value": "bktools.reports.export_value",
-    "plot_reconciliation": "bktools.reports.coverage",
+    "plot_ageing": "bktools.reports.plots",
+    "plot_changes": "bktools.reports.plots",
+    "plot_coverage": "bktools.reports.plots",
+    "plot_export_value": "bktools.reports.plots",
+    "plot_reconciliation": "bktools.reports.plots",
     "read_chart_of_accounts": "bktools.inputs.chart_of_accounts",
     "read_entries": "bktools.inputs.entries",
     "reconcile_accounts": "bktools.reconcile",

@@ -1,12 +1,12 @@
-"""Where the service is, who asks, and where files are kept.
+"""Settings: addresses, credentials, company, folders, and the source of each value.
 
 Every setting is taken from the first of these that has it: an argument, an environment variable `BKTOOLS_<NAME>`, the
 table of the environment in the config file, the top level of the config file, the system keyring (secrets), a default.
 
-The settings of a connection (address, credentials, company) are used together or not at all: the variables belong to
-the environment that `BKTOOLS_ENVIRONMENT` names, or else `BKTOOLS_BASE_URL`, or else the config file, and to no other
-one. Two different addresses for one environment are an error, and a credential goes only to the address that stands
-where the credential stands: beside it, or in the table of the environment that it is set for.
+The settings of a connection (address, credentials, company) belong together. The variables apply only to the
+environment that `BKTOOLS_ENVIRONMENT` names, or else `BKTOOLS_BASE_URL`, or else the config file. Two different
+addresses for one environment are an error. A credential is sent only to the address that stands in the same place, or
+in the table of its environment.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ HOW_TO_CONFIGURE = (
 
 
 class Secret:
-    """Text that shows itself only when asked to."""
+    """Text that is shown only by `reveal`."""
 
     __slots__ = ("_text",)
 
@@ -69,7 +69,7 @@ class Secret:
 
 def _text(name: str, value: object) -> str:
     if not isinstance(value, str) or not value.strip():
-        # A table may hold secrets.
+        # Not shown in full: a table may hold secrets.
         got = "a table" if isinstance(value, Mapping) else repr(value)
         raise ConfigurationError(f"{name} must be text, got {got}")
     return value.strip()
@@ -79,7 +79,7 @@ def _secret(name: str, value: object) -> Secret:
     if isinstance(value, Secret):
         return value
     if not isinstance(value, str) or not value.strip():
-        # The value is not shown: it may be a secret all the same.
+        # Not shown: it may be a secret.
         raise ConfigurationError(f"{name} must be text that is not empty")
     text = value.strip()
     if not text.isascii() or not text.isprintable() or " " in text:
@@ -88,7 +88,7 @@ def _secret(name: str, value: object) -> Secret:
 
 
 def _address(text: str) -> SplitResult | None:
-    """Return the parts of an HTTP address; None when no client could use it."""
+    """Return the parts of an HTTP address, None when no client can use it."""
     try:
         parts = urlsplit(text)
         host, port = parts.hostname or "", parts.port
@@ -105,7 +105,7 @@ def _url(name: str, value: object) -> str:
     text = _text(name, value).rstrip("/")
     parts = _address(text)
     if parts is None:
-        # What may hold a password is not shown.
+        # Not shown when it may hold a password.
         got = "" if "@" in text else f", got {text!r}"
         raise ConfigurationError(f"{name} must be an address such as https://api.example.com{got}")
     if parts.username or parts.password or parts.query or parts.fragment:
@@ -135,7 +135,7 @@ def _path(name: str, value: object) -> Path:
 
 def _rate(name: str, value: object) -> int:
     try:
-        # By its text: a fraction, infinity and True have whole parts, and are none.
+        # Read from the text, so that 1.5, infinity and True are refused.
         number = int(str(value))
     except ValueError:
         number = -1
@@ -158,7 +158,7 @@ def _setting(read: Callable[[str, object], Any], *, default: Any = None, connect
 
 @dataclass(frozen=True, repr=False)
 class Settings:
-    """What is in force, and where each value came from.
+    """The settings in force, and the source of each value.
 
     Parameters
     ----------
@@ -167,25 +167,25 @@ class Settings:
     base_url, balance_url : str, optional
         The two hosts (interface, section 5).
     token, api_key, balance_token : Secret, optional
-        Credentials: bearer token, API key (HTTP Basic), bearer token of the balance's host.
+        Credentials: bearer token, API key (HTTP Basic), bearer token of the balance host.
     api_key_everywhere : bool
-        True for a service that takes the API key on every operation, not only on the two the interface names.
+        True for a service that takes the API key for every operation, not only for the two of the interface.
     credential_name : str, optional
-        Whose credential it is; snapshots then stay readable when its token is renewed.
+        Owner of the credential, so that its snapshots stay readable after the token is renewed.
     company : str, optional
-        The company meant when none is named.
+        The default company.
     cache_dir, data_dir : Path
-        Snapshots may be deleted; the data folder holds the journal and may not.
+        The cache folder holds snapshots and may be deleted; the data folder holds the journal and must be kept.
     marks_dir : Path
-        Outside of the data folder: marks of what was sent, by which an old copy of the journal is noticed.
+        Marks of everything that was sent, outside of the data folder: they reveal an old copy of the journal.
     requests_per_minute : int
-        What the client keeps itself under; 0 for no limit.
+        The client's own limit; 0 for no limit.
     proxy : Secret, optional
         Address of an HTTP proxy, which may hold a user name and a password.
     ca_bundle : Path, optional
         A file of certificates to trust instead of the usual ones.
     sources : mapping
-        Where each value came from, by name.
+        Source of each value, by name.
     """
 
     environment: str
@@ -212,13 +212,13 @@ class Settings:
 
     @property
     def identity(self) -> str:
-        """The service that journal and snapshots belong to: its normalised address, whatever its name or spelling."""
-        # The sandbox listens on another port at each start, and is the same service.
+        """The normalised address of the service, to which journal and snapshots belong."""
+        # The sandbox has another port after each start, and stays the same service.
         return SANDBOX if self.is_sandbox else normalised(str(self.base_url))
 
     @property
     def folder_name(self) -> str:
-        """Name of this environment's folder below the data folder; a digest, never text from outside."""
+        """Name of this environment's folder below the data folder: a digest, so that no address becomes a path."""
         return SANDBOX if self.is_sandbox else hashlib.sha256(self.identity.encode()).hexdigest()[:32]
 
     @property
@@ -266,10 +266,10 @@ SETTINGS = {item.name: item for item in fields(Settings) if "read" in item.metad
 SECRETS = tuple(name for name, item in SETTINGS.items() if item.metadata["read"] is _secret)
 CONNECTION = tuple(name for name, item in SETTINGS.items() if item.metadata["connection"])
 ADDRESSES = ("base_url", "balance_url")
-# Where a setting of a connection is used; the others at base_url.
+# The address at which a setting is used; base_url for all others.
 ADDRESS_OF = {"balance_url": "balance_url", "balance_token": "balance_url"}
 
-# A value, and the name of where it stands; and all that one place says.
+# A value with its source, and all values of one source.
 Said = tuple[Any, str]
 Place = dict[str, Said]
 
@@ -297,7 +297,7 @@ def load_settings(
     Raises
     ------
     ConfigurationError
-        When no environment is configured or a value is malformed. The message names the setting and where it stands.
+        When no environment is configured or a value is malformed. The message names the setting and its source.
     """
     env = os.environ if env is None else env
     unknown = sorted(set(overrides) - set(SETTINGS))
@@ -351,12 +351,12 @@ def load_settings(
 
 
 def _place(values: Mapping[str, Any], source: str = "") -> Place:
-    """Return each value that a place has, with its source; without one, the values are variables."""
+    """Return the values of a place, each with its source; by default its environment variable."""
     return {name: (value, source or f"BKTOOLS_{name.upper()}") for name, value in values.items() if value is not None}
 
 
 def _first(*candidates: Said) -> Said | None:
-    """Return the first environment that is named; an address as the client takes it."""
+    """Return the first environment that is given, an address in the client's form."""
     for value, source in candidates:
         if value:
             name = f"environment ({source})"
@@ -365,7 +365,7 @@ def _first(*candidates: Said) -> Said | None:
 
 
 def _own_place(named: Said, file: Mapping[str, Any], file_name: Path) -> Place:
-    """Return what an environment says by its name alone: its table of the file, or the address that it is."""
+    """Return the settings in an environment's name itself: its table in the file, or its address."""
     if "://" in named[0]:
         return {"base_url": named}
     where = f"[{named[0]}] in {file_name}"
@@ -377,7 +377,7 @@ def _own_place(named: Said, file: Mapping[str, Any], file_name: Path) -> Place:
 
 
 def _is_same(named: Said, asked: Iterable[Place], owner: Said, owned: Iterable[Place]) -> bool:
-    """Whether two environments are one: of one name, or, where one of them is an address, of one address."""
+    """Whether two environments are the same: one name, or one address where one of them is an address."""
     if owner[0] == named[0] or "://" not in owner[0] + named[0]:
         return bool(owner[0] == named[0])
     one, other = _one_address("base_url", named[0], asked), _one_address("base_url", owner[0], owned)
@@ -385,7 +385,7 @@ def _is_same(named: Said, asked: Iterable[Place], owner: Said, owned: Iterable[P
 
 
 def _one_address(name: str, environment: str, places: Iterable[Place]) -> Said | None:
-    """Return the address that all places agree on, and the first that says it."""
+    """Return the address on which all places agree, with its first source."""
     said = [(_url(f"{name} ({place[name][1]})", place[name][0]), place[name][1]) for place in places if name in place]
     for address, source in said:
         if normalised(address) != normalised(said[0][0]):
@@ -399,7 +399,7 @@ def _one_address(name: str, environment: str, places: Iterable[Place]) -> Said |
 
 
 def _refuse_elsewhere(name: str, said: Said, address: Said, known: Place) -> None:
-    """Refuse to use a value at an address that neither its own place nor the environment's table says."""
+    """Refuse to use a value at an address that stands neither in its own place nor in the environment's table."""
     needed = ADDRESS_OF.get(name, "base_url")
     if needed not in known:
         raise ConfigurationError(
@@ -414,7 +414,7 @@ def _default(name: str, environment: str) -> Any:
     if name == "data_dir":
         return platformdirs.user_data_path("bktools")
     if name == "marks_dir":
-        # A name of its own: on some systems state and data share a folder.
+        # A separate name: on some systems state and data share a folder.
         return platformdirs.user_state_path("bktools-marks")
     if name == "requests_per_minute" and environment == SANDBOX:
         return 0
@@ -425,7 +425,7 @@ def _read_config(config_file: Path | None, env: Mapping[str, str]) -> tuple[dict
     named = config_file or env.get("BKTOOLS_CONFIG")
     path = _path("BKTOOLS_CONFIG", named) if named else platformdirs.user_config_path("bktools") / "config.toml"
     try:
-        # Some editors, and PowerShell, begin UTF-8 with a mark.
+        # Some editors, and PowerShell, write a byte order mark.
         found = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         if named:
@@ -455,7 +455,7 @@ def _refuse_unknown(table: Mapping[str, Any], where: str, *others: str) -> None:
 
 
 def _keyring_secret(environment: str, name: str, address: str, own: Place) -> Said | None:
-    """Return a secret kept for an environment whose table says the address, or for the address itself."""
+    """Return a secret from the keyring: for an environment whose table has the address, or for the address itself."""
     try:
         import keyring
         from keyring.errors import KeyringError

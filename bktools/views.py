@@ -1,6 +1,6 @@
-"""How things look in a notebook: bounded tables of escaped text that read in light and in dark.
+"""HTML for notebooks: bounded tables of escaped text, readable in light and dark themes.
 
-Colours are those of the page; lines are grey with transparency, which shows on either.
+Text has the page's own colours; lines are a transparent grey, visible on both.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _NEXT = "border-left:3px solid #56B4E9;padding:2px 0 2px 8px;margin:6px 0"
 
 
 def short(value: Any) -> str:
-    """Return a value as one line that is not too long."""
+    """Return a value as one line, shortened."""
     line = "" if value is None else visible(" ".join(str(value).split()))
     return line if len(line) <= LONGEST_CELL else f"{line[: LONGEST_CELL - 1]}…"
 
 
 def heading(text: str) -> str:
-    """Return what a thing is, in one line."""
+    """Return a heading of one line."""
     return f"<p><b>{html.escape(short(text))}</b></p>"
 
 
@@ -41,9 +41,9 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[Any]], *, total: int,
     rows : iterable of sequences
         Values; shown as text, numbers to the right.
     total : int
-        How many rows there are.
+        Number of all rows.
     where : str
-        Where the others can be seen, as ".batches".
+        Place of the other rows, such as ".batches".
     """
     head = "".join(f'<th style="{_CELL}">{html.escape(name)}</th>' for name in headings) if any(headings) else ""
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in islice(rows, SHOWN_ROWS))
@@ -57,7 +57,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[Any]], *, total: int,
 
 
 def next_steps(steps: Iterable[str]) -> str:
-    """Return what to do next."""
+    """Return the next steps, a line each."""
     return "".join(f'<div style="{_NEXT}">Next: {html.escape(short(step))}</div>' for step in steps)
 
 

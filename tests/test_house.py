@@ -29,10 +29,10 @@ FLOORS = {
     "progress": 0,
     "views": 0,
     "contract": 1,
-    "figures": 1,
     "service": 2,
     "sandbox": 2,
     "conversation": 3,
+    "bars": 4,
     "frames": 4,
     "store": 4,
     "tables": 5,
@@ -55,7 +55,7 @@ ONLY_IN = {
     "httpx": ("service/",),
     "sqlite3": ("sandbox/store.py",),
     "apsw": ("journal/",),
-    "matplotlib": ("figures.py", "reports/", "reconcile/", "widgets/"),
+    "matplotlib": ("bars.py", "reports/", "reconcile/"),
 }
 
 

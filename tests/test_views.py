@@ -108,12 +108,12 @@ def test_an_account_may_be_created_again_and_a_job_may_not():
     """The same outcome has another meaning and another next step for accounts and for jobs."""
     accounts = pd.DataFrame({"outcome": ["EXISTS", "UNKNOWN"], "external_id": ["0400", "0500"]})
     assert Outcomes(accounts).next_steps == [
-        "EXISTS: look the account up in the service and import it: import_accounts",
-        "UNKNOWN: run again: a create may be repeated",
+        "EXISTS: import the account list of the service with import_accounts",
+        "UNKNOWN: safe to run again",
     ]
-    assert "it did not tell its id" in repr(Outcomes(accounts))
+    assert "its data is not known here" in repr(Outcomes(accounts))
     jobs = pd.DataFrame({"outcome": ["UNKNOWN"], "batch_id": ["batch"]})
-    assert "look it up in the service before anything else" in Outcomes(jobs).next_steps[0]
+    assert "look it up in the service first" in Outcomes(jobs).next_steps[0]
 
 
 @pytest.mark.parametrize(

@@ -9,26 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bktools.caller import command
+from bktools.cli import options
 from bktools.cli.exits import Exit
-from bktools.cli.loading import Csv, Profile
-from bktools.cli.options import (
-    READS_FILE,
-    Apply,
-    Chart,
-    Column,
-    Company,
-    Delimiter,
-    Encoding,
-    Environment,
-    FileColumn,
-    FileDelimiter,
-    FileEncoding,
-    Sandbox,
-    conversation,
-    one_of,
-    same,
-)
-from bktools.cli.options import columns as to_columns
 from bktools.cli.output import tell
 from bktools.errors import ArgumentError
 
@@ -40,16 +22,16 @@ app = typer.Typer(help="Accounts known here: list, create from a chart, import."
 
 _REPEAT = "Outcome unknown; safe to run again"
 
-# What needs a person, the most urgent first, and what to do about it.
+# States that need a person, the most urgent first, with the next step.
 NEXT = {
     "REJECTED": "refused: correct the chart as the message says, then create them again",
     "UNKNOWN": _REPEAT,
     "SENDING": _REPEAT,
-    "EXISTS": "in the service, which does not say what they are: export the list of accounts there (the sandbox's: "
-    "bktools sandbox sample-data FOLDER), then bktools accounts import FILE{environment}",
+    "EXISTS": "in the service with different data: export the account list there (of the sandbox: bktools sandbox "
+    "sample-data FOLDER), then import it: bktools accounts import FILE{environment}",
 }
 
-# Outcomes of accounts that were to be created and are not known to exist.
+# Outcomes after which an account may be missing in the service.
 OPEN = ("REJECTED", "UNKNOWN")
 
 
@@ -61,14 +43,17 @@ def _states() -> Iterable[str]:
 
 @app.command("list")
 def list_accounts(
-    company: Company = None,
-    environment: Environment = None,
-    sandbox: Sandbox = False,
+    company: options.Company = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
     state: Annotated[
-        str | None, typer.Option("--state", help="Only those in it, such as EXISTS.", autocompletion=one_of(_states))
+        str | None,
+        typer.Option(
+            "--state", help="Only accounts in this state, such as EXISTS.", autocompletion=options.one_of(_states)
+        ),
     ] = None,
-    csv: Csv = None,
-    profile: Profile = "excel",
+    csv: options.Csv = None,
+    profile: options.Profile = "excel",
 ) -> None:
     """List the accounts known here: created, matched or imported.
 
@@ -79,29 +64,29 @@ def list_accounts(
 
     if state is not None and state.upper() not in _states():
         raise ArgumentError("--state", f"must be one of {', '.join(_states())}", state)
-    with conversation(environment, sandbox=sandbox, company=company) as service:
+    with options.conversation(environment, sandbox=sandbox, company=company) as service:
         known = load_accounts(company, service=service)
     if state is not None:
         known = known[known["state"] == state.upper()]
     columns = ["external_id", "code", "name", "archived", "state", "id"]
     hand_over(_urgent_first(known, "state"), columns, csv, profile)
-    _say_next(known["state"], same(environment, sandbox=sandbox))
+    _say_next(known["state"], options.same(environment, sandbox=sandbox))
 
 
 @app.command("create")
 def create(
-    chart: Chart = None,
-    apply: Apply = False,
-    company: Company = None,
-    environment: Environment = None,
-    sandbox: Sandbox = False,
-    column: Column = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    csv: Csv = None,
-    profile: Profile = "excel",
+    chart: options.Chart = None,
+    apply: options.Apply = False,
+    company: options.Company = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    column: options.Column = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
+    csv: options.Csv = None,
+    profile: options.Profile = "excel",
 ) -> None:
-    """Create the accounts of a chart that the service lacks; without --apply, list them.
+    """Create the accounts of a chart that are missing in the service; without --apply, list them.
 
     Example: bktools accounts create --chart chart_of_accounts.csv --apply
     """
@@ -109,12 +94,12 @@ def create(
     from bktools.cli.tables import counts, hand_over
     from bktools.submit import create_accounts
 
-    with conversation(environment, sandbox=sandbox, company=company) as service:
-        found = reconciled(service, chart, to_columns(column), delimiter, encoding)
+    with options.conversation(environment, sandbox=sandbox, company=company) as service:
+        found = reconciled(service, chart, options.columns(column), delimiter, encoding)
         made = create_accounts(found, apply=apply, service=service)
     hand_over(_urgent_first(made, "outcome"), ["external_id", "name", "outcome", "message"], csv, profile)
     typer.echo(counts(made["outcome"]) or "0 accounts")
-    _say_next(made["outcome"], same(environment, sandbox=sandbox))
+    _say_next(made["outcome"], options.same(environment, sandbox=sandbox))
     if made["outcome"].isin(OPEN).any():
         raise typer.Exit(Exit.INCOMPLETE)
 
@@ -135,29 +120,29 @@ def _say_next(states: pd.Series, environment: str) -> None:
 
 @app.command("import")
 def import_list(
-    file: Annotated[Path, typer.Argument(help="The list that the service's user interface exports.")],
-    company: Company = None,
-    environment: Environment = None,
-    sandbox: Sandbox = False,
-    column: FileColumn = None,
-    delimiter: FileDelimiter = None,
-    encoding: FileEncoding = None,
+    file: Annotated[Path, typer.Argument(help="The account list, exported from the service's user interface.")],
+    company: options.Company = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    column: options.FileColumn = None,
+    delimiter: options.FileDelimiter = None,
+    encoding: options.FileEncoding = None,
 ) -> None:
-    """Make accounts known that were created elsewhere.
+    """Import the list of accounts that were created elsewhere.
 
     Example: bktools accounts import accounts.csv
     """
-    from bktools.cli.reconcile import taken_as
+    from bktools.cli.reconcile import recognised
     from bktools.journal.accounts import import_accounts
 
-    with conversation(environment, sandbox=sandbox, company=company) as service, command(READS_FILE):
+    with options.conversation(environment, sandbox=sandbox, company=company) as service, command(options.READS_FILE):
         known = import_accounts(
             file,
             company=company,
-            columns=to_columns(column),
+            columns=options.columns(column),
             delimiter=delimiter,
             encoding=encoding,
             service=service,
         )
-    typer.echo(taken_as(known.attrs["bktools"]["imported"]))
+    typer.echo(recognised(known.attrs["bktools"]["imported"]))
     typer.echo(f"{len(known)} accounts are known now")

@@ -8,7 +8,7 @@ from bktools import errors
 
 
 class Exit(IntEnum):
-    """What a command tells the shell."""
+    """Exit codes of the commands."""
 
     DONE = 0
     FAILED = 1
@@ -20,8 +20,8 @@ class Exit(IntEnum):
     SERVICE = 7
     STORAGE = 8
     JOURNAL = 9
-    INCOMPLETE = 10  # what was asked was not all done; the output says what and why
-    FINDINGS = 11  # a check that was asked to fail on findings found some
+    INCOMPLETE = 10  # part of the work was not done; the output lists it with the reasons
+    FINDINGS = 11  # there are findings of the severity that --fail-on names
     INTERRUPTED = 130
 
 

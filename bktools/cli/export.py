@@ -1,4 +1,4 @@
-"""`bktools export`: compose a plan, submit it once, see what became of it, settle what is in doubt."""
+"""`bktools export`: compose a plan, submit it once, show its state, settle unknown outcomes."""
 
 from __future__ import annotations
 
@@ -11,25 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bktools.caller import command
+from bktools.cli import options
 from bktools.cli.exits import Exit
-from bktools.cli.loading import Csv, Profile
-from bktools.cli.options import (
-    READS_ENTRIES,
-    Apply,
-    Company,
-    DateFormat,
-    Decimal,
-    EntriesColumn,
-    Environment,
-    FileDelimiter,
-    FileEncoding,
-    OthersExport,
-    Sandbox,
-    conversation,
-    one_of,
-    same,
-)
-from bktools.cli.options import columns as to_columns
 from bktools.cli.output import tell
 from bktools.errors import PlanError
 
@@ -39,42 +22,48 @@ if TYPE_CHECKING:
     from bktools.export import ExportPlan
     from bktools.service import Service
 
-# What history prints.
+# Columns that `history` prints.
 COLUMNS = {
     "batches": ["batch_id", "state", "entries", "sent_at", "message"],
     "entries": ["entry_id", "batch_id", "state"],
     "events": ["at", "batch_id", "after", "message", "done_by"],
 }
 
-# What comes after an outcome was settled, as journal.export_jobs.RESOLVED names them.
+# The next step after an outcome was settled, by the outcomes of journal.export_jobs.RESOLVED.
 NEXT = {
-    "accepted": "Next, for what waited for it, submit the plan again",
+    "accepted": "Next, to send the batches that waited for it, submit the plan again",
     "released": "Its entries may be exported again. Next, submit their plan again",
 }
 
-app = typer.Typer(help="Export jobs: compose, submit once, and what became of them.", no_args_is_help=True)
+app = typer.Typer(help="Export jobs: compose, submit once, show and settle them.", no_args_is_help=True)
 
 
 @app.command("compose")
 def compose(
-    entries: Annotated[Path | None, typer.Argument(help="The accounting entries; the samples with --sandbox.")] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="File of the plan; named after it by default.")] = None,
+    entries: Annotated[
+        Path | None, typer.Argument(help="The accounting entries; with --sandbox, the sample file by default.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="File of the plan; export-PLAN_ID.plan by default.")] = None,
     select: Annotated[
         Path | None, typer.Option("--select", help="File with the IDs to export; all by default.")
     ] = None,
-    csv: Annotated[Path | None, typer.Option("--csv", help="Folder for the plan as CSV, too; see --profile.")] = None,
-    profile: Profile = "excel",
-    company: Company = None,
-    environment: Environment = None,
-    sandbox: Sandbox = False,
-    column: EntriesColumn = None,
-    delimiter: FileDelimiter = None,
-    encoding: FileEncoding = None,
-    decimal: Decimal = None,
-    date_format: DateFormat = None,
-    max_entries: Annotated[int, typer.Option("--max-entries", min=1, help="Entries of an export job at most.")] = 500,
-    employee: Annotated[str | None, typer.Option("--employee", help="UUID of who initiates the jobs.")] = None,
-    background: Annotated[bool, typer.Option("--background", help="Jobs that need no user interaction.")] = False,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", help="Also write the plan as CSV to this folder; see --profile.")
+    ] = None,
+    profile: options.Profile = "excel",
+    company: options.Company = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    column: options.EntriesColumn = None,
+    delimiter: options.FileDelimiter = None,
+    encoding: options.FileEncoding = None,
+    decimal: options.Decimal = None,
+    date_format: options.DateFormat = None,
+    max_entries: options.MaxEntries = 500,
+    employee: Annotated[
+        str | None, typer.Option("--employee", help="UUID of the employee who initiates the jobs.")
+    ] = None,
+    background: Annotated[bool, typer.Option("--background", help="The jobs need no user interaction.")] = False,
     vendor_based: Annotated[bool, typer.Option("--vendor-based", help="Vendor-based bookkeeping.")] = False,
 ) -> None:
     """Check entries and write the plan of their export to a file. Nothing is sent.
@@ -84,25 +73,23 @@ def compose(
     from bktools.cli.reconcile import recognised, sample_files
     from bktools.export import compose_export_jobs
     from bktools.export.plan_file import write_plan
-    from bktools.frames.delimited import profile_named
     from bktools.inputs.entries import read_entries
     from bktools.journal.export_jobs import load_export_jobs
     from bktools.journal.file import this_process
 
-    profile_named(profile)
-    with conversation(environment, sandbox=sandbox, company=company) as service:
+    with options.conversation(environment, sandbox=sandbox, company=company) as service:
         path = entries or sample_files(service, "the file of accounting entries")[1]
-        with command(READS_ENTRIES):
+        with command(options.READS_ENTRIES):
             read = read_entries(
                 path,
-                columns=to_columns(column),
+                columns=options.columns(column),
                 delimiter=delimiter,
                 encoding=encoding,
                 decimal=decimal,
                 date_format=date_format,
                 required=("category_id",),
             )
-        typer.echo(recognised(read))
+        typer.echo(recognised(read.attrs["bktools"]))
         only = company or service.settings.company
         plan = compose_export_jobs(
             read,
@@ -121,23 +108,21 @@ def compose(
         write_plan(plan, file, made_for=service.settings.identity, made_by=this_process())
     if csv is not None:
         plan.to_csv(csv, profile)
-    again = f"bktools export submit {shlex.quote(str(file))}{same(environment, sandbox=sandbox)}"
+    again = f"bktools export submit {shlex.quote(str(file))}{options.same(environment, sandbox=sandbox)}"
     if plan.batches.empty:
-        again = "repair what is not ready, then compose again; there is nothing to submit"
+        again = "correct the entries that are not ready, then compose again; there is nothing to submit"
     typer.echo(f"\nWritten to {file}; nothing was sent. Next: {again}")
 
 
 @app.command("submit")
 def submit(
     file: Annotated[Path, typer.Argument(help="The plan that compose wrote.")],
-    apply: Apply = False,
+    apply: options.Apply = False,
     plan_id: Annotated[str | None, typer.Option("--plan", help="Refuse the file unless it holds this plan.")] = None,
-    environment: Environment = None,
-    sandbox: Sandbox = False,
-    wait: Annotated[
-        float, typer.Option("--wait", min=0, help="Seconds to wait while an export job of the company is in progress.")
-    ] = 300.0,
-    others_export: OthersExport = False,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    wait: options.Wait = 300.0,
+    others_export: options.OthersExport = False,
 ) -> None:
     """Submit a plan, each batch once; without --apply, show what would happen. Safe to re-run: resumes where it stopped.
 
@@ -149,7 +134,7 @@ def submit(
     read = read_plan(file)
     if plan_id is not None and plan_id != read.plan.plan_id:
         raise PlanError(f"{file} holds plan {read.plan.plan_id}, not {plan_id}: nothing was sent")
-    with conversation(environment, sandbox=sandbox) as service:
+    with options.conversation(environment, sandbox=sandbox) as service:
         if read.made_for != service.settings.identity:
             raise PlanError(
                 f"{file} was made for {read.made_for}, this is {service.settings.identity}: nothing was sent; compose it "
@@ -167,14 +152,16 @@ def submit(
 
 
 @app.command("status")
-def status(company: Company = None, environment: Environment = None, sandbox: Sandbox = False) -> None:
-    """Show how many batches are in which state, and how to settle those in doubt.
+def status(
+    company: options.Company = None, environment: options.Environment = None, sandbox: options.Sandbox = False
+) -> None:
+    """Show the number of batches by state, and how to settle those in doubt.
 
     Example: bktools export status
     """
     from bktools.journal.export_jobs import load_export_jobs, open_questions
 
-    with conversation(environment, sandbox=sandbox, company=company) as service:
+    with options.conversation(environment, sandbox=sandbox, company=company) as service:
         found = load_export_jobs(company, service=service)
         questions = open_questions(company, service=service)
     for state, rows in found.groupby("state"):
@@ -189,16 +176,16 @@ def status(company: Company = None, environment: Environment = None, sandbox: Sa
 
 @app.command("history")
 def history(
-    company: Company = None,
-    environment: Environment = None,
-    sandbox: Sandbox = False,
-    entries: Annotated[bool, typer.Option("--entries", help="One line an accounting entry.")] = False,
+    company: options.Company = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    entries: Annotated[bool, typer.Option("--entries", help="One row per accounting entry.")] = False,
     events: Annotated[
-        bool, typer.Option("--events", help="One line an event: also what was settled before, by whom, and why.")
+        bool, typer.Option("--events", help="One row per event, with earlier settlements, by whom and why.")
     ] = False,
     batch: Annotated[str | None, typer.Option("--batch", help="Only this batch.")] = None,
-    csv: Csv = None,
-    profile: Profile = "excel",
+    csv: options.Csv = None,
+    profile: options.Profile = "excel",
 ) -> None:
     """Show the export jobs that were sent from here, and their state.
 
@@ -207,30 +194,32 @@ def history(
     from bktools.cli.tables import hand_over
     from bktools.journal.export_jobs import load_export_jobs, open_questions
 
-    with conversation(environment, sandbox=sandbox, company=company) as service:
+    with options.conversation(environment, sandbox=sandbox, company=company) as service:
         found = load_export_jobs(company, entries=entries, events=events, batch=batch, service=service)
-        # Who lists entries does what the question asks for.
+        # An open question tells the user to list the entries, so it is not repeated in that list.
         questions = [] if entries else open_questions(company, batch=batch, service=service)
     hand_over(found, COLUMNS["entries" if entries else "events" if events else "batches"], csv, profile, most=100_000)
     for question in questions:
-        # Beside the rows that a program reads, not among them.
+        # On standard error, apart from the rows that a program reads.
         tell(f"\nin doubt: {question}")
 
 
 @app.command("resolve")
 def resolve(
-    batch: Annotated[str, typer.Argument(help="The batch, as the message named it.")],
+    batch: Annotated[str, typer.Argument(help="ID of the batch.")],
     outcome: Annotated[
         str,
         typer.Option(
-            "--outcome", help="accepted: it was booked. released: it was not.", autocompletion=one_of(lambda: NEXT)
+            "--outcome",
+            help="accepted: it was booked. released: it was not.",
+            autocompletion=options.one_of(lambda: NEXT),
         ),
     ],
-    evidence: Annotated[str, typer.Option("--evidence", help="What you looked at and found; kept for good.")],
-    by: Annotated[str, typer.Option("--by", help="Who looked.")],
-    job: Annotated[str | None, typer.Option("--job", help="UUID of the job, where it was found.")] = None,
-    environment: Environment = None,
-    sandbox: Sandbox = False,
+    evidence: Annotated[str, typer.Option("--evidence", help="What you checked and found; kept permanently.")],
+    by: Annotated[str, typer.Option("--by", help="Name of the person who checked.")],
+    job: Annotated[str | None, typer.Option("--job", help="UUID of the job, if it was found.")] = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
 ) -> None:
     """Settle an export job whose outcome is unknown, after looking it up in the accounting system.
 
@@ -238,14 +227,14 @@ def resolve(
     """
     from bktools.journal.export_jobs import resolve_export_job
 
-    with conversation(environment, sandbox=sandbox) as service:
+    with options.conversation(environment, sandbox=sandbox) as service:
         resolve_export_job(batch, outcome, evidence=evidence, by=by, job_id=job, service=service)
     typer.echo(f"batch {batch}: {outcome}, by {by}")
-    typer.echo(f"{NEXT[outcome]}: bktools export submit PLAN --apply{same(environment, sandbox=sandbox)}")
+    typer.echo(f"{NEXT[outcome]}: bktools export submit PLAN --apply{options.same(environment, sandbox=sandbox)}")
 
 
 def _known(service: Service, companies: list[str]) -> dict[str, pd.DataFrame]:
-    """Return what the entries of companies are checked against: as the service has it now, where it can be reached."""
+    """Return the tables that entries are checked against: current ones, or cached ones when the service cannot be reached."""
     import pandas as pd
 
     from bktools.journal.accounts import load_accounts

@@ -1,4 +1,4 @@
-"""`bktools journal`: the durable memory of what was sent."""
+"""`bktools journal`: the durable record of everything that was sent."""
 
 from __future__ import annotations
 
@@ -8,29 +8,28 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bktools.cli import options
 from bktools.cli.exits import Exit
-from bktools.cli.options import Environment, Sandbox, same, selected
 from bktools.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from bktools.journal.journal import Journal
     from bktools.settings import Settings
 
-app = typer.Typer(help="The journal: the only memory of what was sent.", invoke_without_command=True)
+app = typer.Typer(help="The journal: the only record of everything that was sent.", invoke_without_command=True)
 
-By = Annotated[str | None, typer.Option("--by", help="Your name; kept for good.")]
+By = Annotated[str | None, typer.Option("--by", help="Your name; kept permanently.")]
 
 
 @app.callback()
-def show(context: typer.Context, environment: Environment = None, sandbox: Sandbox = False) -> None:
-    """Show which journal is used here, for which addresses, and how many batches are in which state.
+def show(context: typer.Context, environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
+    """Show the journal in use, its addresses, and the number of batches by state.
 
     Example: bktools journal
     """
     if context.invoked_subcommand is not None:
         return
-    from bktools.journal.journal import Journal
-
-    with Journal(_settings(environment, sandbox=sandbox)) as journal:
+    with _journal(environment, sandbox=sandbox) as journal:
         states = journal.rows("SELECT state, count(*) AS batches FROM batches GROUP BY state ORDER BY state")
         rows = [
             ("journal", journal.id),
@@ -47,32 +46,30 @@ def show(context: typer.Context, environment: Environment = None, sandbox: Sandb
 
 @app.command("backup")
 def backup(
-    target: Annotated[Path | None, typer.Argument(help="File to write; named after the time by default.")] = None,
-    environment: Environment = None,
-    sandbox: Sandbox = False,
+    target: Annotated[
+        Path | None, typer.Argument(help="File to write; named after the current time by default.")
+    ] = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
 ) -> None:
-    """Write a copy of the journal, whole at an instant; also while something is being sent.
+    """Write a consistent copy of the journal. Works while export jobs are being sent.
 
     Example: bktools journal backup
     """
-    from bktools.journal.journal import Journal
-
     path = target or Path(f"bktools-journal-{dt.datetime.now(dt.UTC):%Y%m%dT%H%M%SZ}.sqlite")
-    with Journal(_settings(environment, sandbox=sandbox)) as journal:
+    with _journal(environment, sandbox=sandbox) as journal:
         journal.backup(path)
         typer.echo(f"{journal.path} was copied to {path}")
 
 
 @app.command("restore")
 def restore(
-    source: Annotated[
-        Path | None, typer.Argument(help="The backup. By default the journal goes on with the file that is there.")
-    ] = None,
+    source: Annotated[Path | None, typer.Argument(help="The backup; by default the current file is kept.")] = None,
     by: By = None,
-    environment: Environment = None,
-    sandbox: Sandbox = False,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
 ) -> None:
-    """Put a backup of the journal back. What was sent after it was made is in doubt until a person settles it.
+    """Restore a backup of the journal. Batches sent after the backup are in doubt until a person settles them.
 
     Example: bktools journal restore bktools-journal-20261031T180000Z.sqlite --by Ada
     """
@@ -81,23 +78,21 @@ def restore(
     done = put_back(_settings(environment, sandbox=sandbox), source, by=_named(by))
     typer.echo(f"{done.path} was restored" + (f" from {source}" if source else ""))
     if done.set_aside is not None:
-        typer.echo(f"The file that was there is kept as {done.set_aside}")
+        typer.echo(f"The earlier file is kept as {done.set_aside}")
     if done.in_doubt:
         typer.echo(
-            f"{len(done.in_doubt)} batches are in doubt; bktools export status{same(environment, sandbox=sandbox)} says "
+            f"{len(done.in_doubt)} batches are in doubt; bktools export status{options.same(environment, sandbox=sandbox)} says "
             "how to settle each"
         )
 
 
 @app.command("verify")
-def verify(environment: Environment = None, sandbox: Sandbox = False) -> None:
-    """Check every page of the journal, its events, and the marks of what was sent.
+def verify(environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
+    """Check every page of the journal, its events, and its marks.
 
     Example: bktools journal verify
     """
-    from bktools.journal.journal import Journal
-
-    with Journal(_settings(environment, sandbox=sandbox)) as journal:
+    with _journal(environment, sandbox=sandbox) as journal:
         problems = journal.problems()
         events, path = journal.last_event()["event_id"], journal.path
     for problem in problems:
@@ -110,25 +105,22 @@ def verify(environment: Environment = None, sandbox: Sandbox = False) -> None:
 @app.command("addresses")
 def addresses(
     is_same: Annotated[
-        str | None, typer.Option("--same", help="Address or id of a journal that is of the same service.")
+        str | None, typer.Option("--same", help="Address or ID of a journal of the same service.")
     ] = None,
-    other: Annotated[
-        str | None, typer.Option("--other", help="Address or id of a journal that is of another service.")
-    ] = None,
+    other: Annotated[str | None, typer.Option("--other", help="Address or ID of a journal of another service.")] = None,
     by: By = None,
-    environment: Environment = None,
-    sandbox: Sandbox = False,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
 ) -> None:
-    """Show the addresses of the journal and the other journals known here, or say how they belong together.
+    """Show the addresses of the journal and the other known journals, or record whether they are of one service.
 
     Example: bktools journal addresses --same https://books.example.com --by Ada
     """
-    from bktools.journal.journal import Journal
     from bktools.journal.others import OTHER, SAME
 
     if is_same and other:
         raise ArgumentError("--same", "cannot be combined with --other")
-    with Journal(_settings(environment, sandbox=sandbox)) as journal:
+    with _journal(environment, sandbox=sandbox) as journal:
         if is_same or other:
             name, relation = (is_same, SAME) if is_same else (other, OTHER)
             typer.echo(journal.others.say(str(name), relation, _named(by)))
@@ -136,16 +128,22 @@ def addresses(
         for address in journal.addresses():
             typer.echo(f"{address}  this journal")
         for found in journal.others.all():
-            typer.echo(f"{found}  {journal.others.relation(found) or 'nobody has said yet what it is'}")
+            typer.echo(f"{found}  {journal.others.relation(found) or 'not known whether it is of the same service'}")
+
+
+def _journal(environment: str | None, *, sandbox: bool) -> Journal:
+    from bktools.journal.journal import Journal
+
+    return Journal(_settings(environment, sandbox=sandbox))
 
 
 def _settings(environment: str | None, *, sandbox: bool) -> Settings:
     from bktools.settings import load_settings
 
-    return load_settings(selected(environment, sandbox=sandbox))
+    return load_settings(options.selected(environment, sandbox=sandbox))
 
 
 def _named(by: str | None) -> str:
     if by is None or not by.strip():
-        raise ArgumentError("--by", "must name who says so")
+        raise ArgumentError("--by", "must name the person who decides")
     return by.strip()

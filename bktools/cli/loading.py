@@ -1,18 +1,18 @@
-"""What `bktools categories` and `bktools employees` share: options, and where a table goes."""
+"""The command that loads a noun of the service: its options, and the output of its table."""
 
 from __future__ import annotations
 
 import datetime as dt
 import inspect
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from bktools.caller import command
-from bktools.cli.options import Environment, Sandbox, conversation, one_of
+from bktools.cli import options
 from bktools.contract import rules
 from bktools.contract.noun import Filter, Noun
 from bktools.errors import ArgumentError
@@ -25,30 +25,16 @@ AsOf = Annotated[str | None, typer.Option("--as-of", help="The newest snapshot a
 MaxAge = Annotated[
     str, typer.Option("--max-age", help="Use the cached copy if it is younger than this: 90s, 30m, 12h, 7d.")
 ]
-Refresh = Annotated[bool, typer.Option("--refresh", help="Ask the service in any case.")]
+Refresh = Annotated[bool, typer.Option("--refresh", help="Always ask the service and ignore the cache.")]
 Verify = Annotated[
     str,
     typer.Option(
         "--verify",
-        help="strict: an error when a check speaks against the rows. warn: a warning, where the service estimates its count.",
+        help="strict: rows that fail a check are an error. warn: only a warning, for services that estimate their totals.",
     ),
 ]
-Csv = Annotated[Path | None, typer.Option("--csv", help="Write to this file; see --profile.")]
 Parquet = Annotated[Path | None, typer.Option("--parquet", help="Stream to this Parquet file in constant memory.")]
 
-
-def _profiles() -> Iterable[str]:
-    from bktools.frames.delimited import PROFILES
-
-    return PROFILES
-
-
-Profile = Annotated[
-    str,
-    typer.Option(
-        "--profile", help="How the CSV is written: excel, excel-eu or machine.", autocompletion=one_of(_profiles)
-    ),
-]
 
 UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
@@ -61,15 +47,13 @@ def age(option: str, text: str) -> dt.timedelta:
     return dt.timedelta(seconds=int(number) * UNITS[unit])
 
 
-def of_companies(options: list[str] | None) -> str | list[str] | None:
+def of_companies(given: list[str] | None) -> str | list[str] | None:
     """Return the companies that were named, as the loaders take them."""
-    if not options:
-        return None
-    if "all" in options:
-        if len(options) > 1:
-            raise ArgumentError("--company", "all stands alone")
-        return "all"
-    return options
+    if not given or "all" not in given:
+        return given or None
+    if len(given) > 1:
+        raise ArgumentError("--company", "all cannot be combined with other companies")
+    return "all"
 
 
 def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
@@ -78,7 +62,7 @@ def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
     Parameters
     ----------
     noun : Noun
-        What is loaded.
+        The noun to load.
     shown : list of str
         Columns in the terminal.
     says : str
@@ -91,11 +75,11 @@ def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
         max_age: MaxAge = "1h",
         refresh: Refresh = False,
         verify: Verify = "strict",
-        csv: Csv = None,
+        csv: options.Csv = None,
         parquet: Parquet = None,
-        profile: Profile = "excel",
-        environment: Environment = None,
-        sandbox: Sandbox = False,
+        profile: options.Profile = "excel",
+        environment: options.Environment = None,
+        sandbox: options.Sandbox = False,
         **filters: Any,
     ) -> None:
         from bktools.cli.tables import counted, hand_over
@@ -103,7 +87,7 @@ def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
         from bktools.tables.load import load_table
 
         with (
-            conversation(environment, sandbox=sandbox) as service,
+            options.conversation(environment, sandbox=sandbox) as service,
             command({"refresh": "--refresh", "verify": "--verify"}),
         ):
             companies = of_companies(company)
@@ -116,12 +100,12 @@ def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
             }
             if parquet is not None:
                 typer.echo(f"written to {table_to_parquet(parquet, noun, companies, refresh=refresh, **given)}")
-                # The next lines, if any, are about the same moment.
+                # The CSV file is written from the same load.
                 refresh = False
             if csv is not None or parquet is None:
                 frame = load_table(noun, companies, refresh=refresh, **given)
                 hand_over(frame, shown, csv, profile)
-            # A program counts for itself.
+            # Only for people: programs count the rows themselves.
             if csv is None and parquet is None and sys.stdout.isatty():
                 typer.echo(counted(len(frame), "row"))
 

@@ -1,38 +1,16 @@
-"""`bktools month-end`: the whole close, step by step, each step said."""
+"""`bktools month-end`: the whole close, with a line for each step."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bktools.caller import command
+from bktools.cli import options
 from bktools.cli.exits import Exit
-from bktools.cli.loading import Profile
-from bktools.cli.options import (
-    READS_ENTRIES_BESIDE_CHART,
-    READS_FILE,
-    Apply,
-    Chart,
-    Column,
-    Company,
-    Delimiter,
-    Encoding,
-    EntryColumn,
-    EntryDateFormat,
-    EntryDecimal,
-    EntryDelimiter,
-    EntryEncoding,
-    Environment,
-    OthersExport,
-    Sandbox,
-    conversation,
-    the_company,
-)
-from bktools.cli.options import columns as to_columns
 from bktools.cli.tables import counted, counts
 from bktools.errors import ArgumentError
 
@@ -41,13 +19,12 @@ if TYPE_CHECKING:
 
     from bktools.export import ExportPlan
     from bktools.reports.month_end import Close
-    from bktools.service import Service
 
 
 def month_end(
-    sandbox: Sandbox = False,
-    apply: Apply = False,
-    chart: Chart = None,
+    sandbox: options.Sandbox = False,
+    apply: options.Apply = False,
+    chart: options.Chart = None,
     entries: Annotated[
         Path | None, typer.Option("--entries", help="The accounting entries: CSV, TSV, Excel or Parquet.")
     ] = None,
@@ -56,57 +33,60 @@ def month_end(
         str | None,
         typer.Option("--month", help="The month to close, as 2026-10. Default: the last full month that has entries."),
     ] = None,
-    company: Company = None,
-    environment: Environment = None,
-    column: Column = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    entry_column: EntryColumn = None,
-    entry_delimiter: EntryDelimiter = None,
-    entry_encoding: EntryEncoding = None,
-    entry_decimal: EntryDecimal = None,
-    entry_date_format: EntryDateFormat = None,
-    max_entries: Annotated[int, typer.Option("--max-entries", min=1, help="Entries of an export job at most.")] = 500,
-    wait: Annotated[
-        float, typer.Option("--wait", min=0, help="Seconds to wait while an export job of the company is in progress.")
-    ] = 300.0,
-    others_export: OthersExport = False,
-    profile: Profile = "excel",
+    company: options.Company = None,
+    environment: options.Environment = None,
+    column: options.Column = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
+    entry_column: options.EntryColumn = None,
+    entry_delimiter: options.EntryDelimiter = None,
+    entry_encoding: options.EntryEncoding = None,
+    entry_decimal: options.EntryDecimal = None,
+    entry_date_format: options.EntryDateFormat = None,
+    max_entries: options.MaxEntries = 500,
+    wait: options.Wait = 300.0,
+    others_export: options.OthersExport = False,
+    profile: options.Profile = "excel",
 ) -> None:
     """Close a month: load, reconcile, create accounts, export the entries that are ready, write the folder.
 
-    Without --apply everything is planned and nothing is written to the service. Run twice with --apply, the second run
-    creates nothing twice.
+    Without --apply everything is planned and nothing is written to the service. Safe to re-run with --apply: completed
+    steps are skipped.
 
     Example: bktools month-end --sandbox --apply
     """
-    from bktools.frames.delimited import profile_named
+    from bktools.cli.reconcile import recognised, sample_files
+    from bktools.inputs.chart_of_accounts import read_chart_of_accounts
+    from bktools.inputs.entries import read_entries
     from bktools.reports.closing import MONTH, close_month
 
     if month is not None and not MONTH.match(month):
         raise ArgumentError("--month", "must be a month such as 2026-10", month)
-    profile_named(profile)
-    files = _Files(
-        chart,
-        entries,
-        {"columns": to_columns(column), "delimiter": delimiter, "encoding": encoding},
-        {
-            "columns": to_columns(entry_column, "--entry-column"),
-            "delimiter": entry_delimiter,
-            "encoding": entry_encoding,
-            "decimal": entry_decimal,
-            "date_format": entry_date_format,
-        },
-    )
-    with conversation(environment, sandbox=sandbox, company=company) as service:
-        known = the_company(service)
+    chart_as: dict[str, Any] = {"columns": options.columns(column), "delimiter": delimiter, "encoding": encoding}
+    entries_as: dict[str, Any] = {
+        "columns": options.columns(entry_column, "--entry-column"),
+        "delimiter": entry_delimiter,
+        "encoding": entry_encoding,
+        "decimal": entry_decimal,
+        "date_format": entry_date_format,
+    }
+    with options.conversation(environment, sandbox=sandbox, company=company) as service:
+        known = options.the_company(service)
         note = " (embedded service: not real books)" if service.settings.is_sandbox else ""
         typer.echo(f"Month-end of company {known} · {service.settings.environment}{note}\n")
-        read_chart, read_entries = files.read(service, known)
+        if chart is None or entries is None:
+            samples = sample_files(service)
+            chart, entries = chart or samples[0], entries or samples[1]
+        with command(options.READS_FILE):
+            read_chart = read_chart_of_accounts(chart, company=known, **chart_as)
+        typer.echo(_line("chart", recognised(read_chart.attrs["bktools"])))
+        with command(options.READS_ENTRIES_BESIDE_CHART):
+            read = read_entries(entries, required=("category_id",), **entries_as)
+        typer.echo(_line("entries", recognised(read.attrs["bktools"])))
         with command({"month": "--month"}):
             close = close_month(
                 read_chart,
-                read_entries,
+                read,
                 month=month,
                 company=known,
                 folder=out,
@@ -115,77 +95,51 @@ def month_end(
                 wait=wait,
                 others_export=others_export,
                 profile=profile,
-                seen=_said(),
+                seen=_say_step,
                 service=service,
             )
     _say_not_done(close)
     typer.echo(f"\nWritten to {close.folder}/")
     if close.kept is not None:
-        typer.echo(f"The close that was there is kept as {close.kept}/")
+        typer.echo(f"The earlier close is kept as {close.kept}/")
     if not apply:
         typer.echo("Nothing was written to the service: run again with --apply to do it.")
     elif _is_incomplete(close):
         raise typer.Exit(Exit.INCOMPLETE)
 
 
-@dataclass(frozen=True)
-class _Files:
-    """What is read, and with which arguments of the readers."""
-
-    chart: Path | None
-    entries: Path | None
-    chart_as: dict[str, Any]
-    entries_as: dict[str, Any]
-
-    def read(self, service: Service, company: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Return chart and entries; the sample files of the sandbox where none is named."""
-        from bktools.cli.reconcile import recognised, sample_files
-        from bktools.inputs.chart_of_accounts import read_chart_of_accounts
-        from bktools.inputs.entries import read_entries
-
-        chart, entries = self.chart, self.entries
-        if chart is None or entries is None:
-            samples = sample_files(service)
-            chart, entries = chart or samples[0], entries or samples[1]
-        with command(READS_FILE):
-            read_chart = read_chart_of_accounts(chart, company=company, **self.chart_as)
-        _say("chart", recognised(read_chart))
-        with command(READS_ENTRIES_BESIDE_CHART):
-            read = read_entries(entries, required=("category_id",), **self.entries_as)
-        _say("entries", recognised(read))
-        return read_chart, read
+def _plan(plan: ExportPlan) -> str:
+    ready = f"{counted(len(plan.entries), 'entry', 'entries')} ready in {counted(len(plan.batches), 'job')}"
+    amounts = (_line("", f"{currency} {amount:,}") for currency, amount in plan.amounts.items())
+    return "\n".join([f"{ready}, {len(plan.not_ready)} not ready", *amounts])
 
 
-def _said() -> Callable[[str, Any], None]:
-    """Return what says each step of a close as it ends."""
-
-    def of_plan(plan: ExportPlan) -> None:
-        ready = f"{counted(len(plan.entries), 'entry', 'entries')} ready in {counted(len(plan.batches), 'job')}"
-        _say("export plan", f"{ready}, {len(plan.not_ready)} not ready")
-        for currency, amount in plan.amounts.items():
-            _say("", f"{currency} {amount:,}")
-
-    steps: dict[str, Callable[[Any], None]] = {
-        "month": lambda chosen: _say("month", chosen),
-        "categories": lambda frame: _say("categories", f"{len(frame)} rows"),
-        "employees": lambda frame: _say("employees", f"{len(frame)} rows"),
-        "reconciled": lambda found: _say("reconcile", _verbs(found.actions)),
-        "created": lambda frame: _say("accounts", counts(frame["outcome"]) or "none"),
-        "remaining": lambda found: _say("findings", counts(found.findings["severity"]) or "none"),
-        "plan": of_plan,
-        "jobs": lambda frame: _say("export jobs", counts(frame["outcome"]) or "none"),
-    }
-    return lambda step, result: steps[step](result)
+# By step of a close: its name, and a function that formats its result.
+STEPS: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "month": ("month", str),
+    "categories": ("categories", lambda frame: f"{len(frame)} rows"),
+    "employees": ("employees", lambda frame: f"{len(frame)} rows"),
+    "reconciled": ("reconcile", lambda found: _verbs(found.actions)),
+    "created": ("accounts", lambda frame: counts(frame["outcome"]) or "none"),
+    "remaining": ("findings", lambda found: counts(found.findings["severity"]) or "none"),
+    "plan": ("export plan", _plan),
+    "jobs": ("export jobs", lambda frame: counts(frame["outcome"]) or "none"),
+}
 
 
-def _say(step: str, text: str) -> None:
-    typer.echo(f"  {step:<12} {text}")
+def _say_step(step: str, result: Any) -> None:
+    name, text = STEPS[step]
+    typer.echo(_line(name, text(result)))
+
+
+def _line(step: str, text: str) -> str:
+    return f"  {step:<12} {text}"
 
 
 def _verbs(actions: pd.DataFrame) -> str:
     order = ("create", "update", "archive", "unarchive", "none")
     found = actions["action"].value_counts()
-    named = {"none": "right as they are"}
+    named = {"none": "unchanged"}
     return (
         ", ".join(f"{found[verb]} {named.get(verb, f'to {verb}')}" for verb in order if verb in found) or "no accounts"
     )
@@ -193,7 +147,7 @@ def _verbs(actions: pd.DataFrame) -> str:
 
 def _say_not_done(close: Close) -> None:
     lines = []
-    # What may have been booked comes first.
+    # Batches that may have been booked come first.
     if close.applied:
         open_jobs = close.jobs[close.jobs["outcome"] != "ACCEPTED"].sort_values(
             "outcome", key=lambda outcomes: outcomes != "UNKNOWN", kind="stable"
@@ -223,9 +177,7 @@ def _say_not_done(close: Close) -> None:
         lines.append(f"{close.left_out:>6} entries are dated after {close.period}")
     lines += [f"       not checked: {phrase}" for phrase in close.plan.unchecked]
     if lines:
-        typer.echo("\nNot done, and why:")
-        for line in lines:
-            typer.echo(line)
+        typer.echo("\n".join(["\nNot done, and why:", *lines]))
 
 
 def _is_incomplete(close: Close) -> bool:

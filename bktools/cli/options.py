@@ -18,6 +18,39 @@ from bktools.errors import ArgumentError, InputError
 if TYPE_CHECKING:
     from bktools.service import Service
 
+
+def one_of(words: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """Return the shell completion of an option; the words are computed only when the shell asks."""
+
+    def offered(incomplete: str) -> list[str]:
+        return [word for word in words() if word.startswith(incomplete)]
+
+    return offered
+
+
+def _profiles() -> Iterable[str]:
+    from bktools.frames.delimited import PROFILES
+
+    return PROFILES
+
+
+def _checked_profile(context: typer.Context, name: str) -> str:
+    if not context.resilient_parsing:
+        from bktools.frames.delimited import profile_named
+
+        profile_named(name)
+    return name
+
+
+Profile = Annotated[
+    str,
+    typer.Option(
+        "--profile",
+        help="How the CSV is written: excel, excel-eu or machine.",
+        autocompletion=one_of(_profiles),
+        callback=_checked_profile,
+    ),
+]
 Sandbox = Annotated[
     bool, typer.Option("--sandbox", help="Use the embedded sandbox service: no real books are touched.")
 ]
@@ -29,44 +62,53 @@ Company = Annotated[str | None, typer.Option("--company", help="UUID of the comp
 Chart = Annotated[Path | None, typer.Option("--chart", help="The ERP's chart of accounts: CSV, TSV, Excel or Parquet.")]
 Column = Annotated[
     list[str] | None,
-    typer.Option("--column", help="What a column of the chart is, as field=HEADING; may be repeated."),
+    typer.Option("--column", help="Heading of a field in the chart, as field=HEADING; may be repeated."),
 ]
-Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Between the cells of the chart's file.")]
-Encoding = Annotated[str | None, typer.Option("--encoding", help="Of the chart's file, such as cp1252.")]
-# Where entries are read beside a chart, their options are told apart.
+Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Delimiter of the chart's file.")]
+Encoding = Annotated[str | None, typer.Option("--encoding", help="Encoding of the chart's file, such as cp1252.")]
+# For the entries of a command that reads a chart as well.
 EntryColumn = Annotated[
     list[str] | None,
-    typer.Option("--entry-column", help="What a column of the entries is, as field=HEADING; may be repeated."),
+    typer.Option("--entry-column", help="Heading of a field in the entries, as field=HEADING; may be repeated."),
 ]
-EntryDelimiter = Annotated[
-    str | None, typer.Option("--entry-delimiter", help="Between the cells of the entries' file.")
+EntryDelimiter = Annotated[str | None, typer.Option("--entry-delimiter", help="Delimiter of the entries' file.")]
+EntryEncoding = Annotated[
+    str | None, typer.Option("--entry-encoding", help="Encoding of the entries' file, such as cp1252.")
 ]
-EntryEncoding = Annotated[str | None, typer.Option("--entry-encoding", help="Of the entries' file, such as cp1252.")]
 EntryDecimal = Annotated[str | None, typer.Option("--entry-decimal", help="Decimal mark of the amounts: . or ,")]
-EntryDateFormat = Annotated[str | None, typer.Option("--entry-date-format", help="Of the dates, such as %d/%m/%Y.")]
-# Where one file is read, they are its own.
+EntryDateFormat = Annotated[
+    str | None, typer.Option("--entry-date-format", help="Format of the dates, such as %d/%m/%Y.")
+]
+# For a command that reads one file.
 FileColumn = Annotated[
     list[str] | None,
-    typer.Option("--column", help="What a column of the file is, as field=HEADING; may be repeated."),
+    typer.Option("--column", help="Heading of a field in the file, as field=HEADING; may be repeated."),
 ]
-# The name that `month-end` has for it is taken where entries are the one file, too.
+# Also under the name that `month-end` has for it.
 EntriesColumn = Annotated[
     list[str] | None,
     typer.Option(
-        "--column", "--entry-column", help="What a column of the entries is, as field=HEADING; may be repeated."
+        "--column", "--entry-column", help="Heading of a field in the entries, as field=HEADING; may be repeated."
     ),
 ]
-FileDelimiter = Annotated[str | None, typer.Option("--delimiter", help="Between the cells of the file.")]
-FileEncoding = Annotated[str | None, typer.Option("--encoding", help="Of the file, such as cp1252.")]
+FileDelimiter = Annotated[str | None, typer.Option("--delimiter", help="Delimiter of the file.")]
+FileEncoding = Annotated[str | None, typer.Option("--encoding", help="Encoding of the file, such as cp1252.")]
 Decimal = Annotated[str | None, typer.Option("--decimal", help="Decimal mark of the amounts: . or ,")]
-DateFormat = Annotated[str | None, typer.Option("--date-format", help="Of the dates, such as %d/%m/%Y.")]
+DateFormat = Annotated[str | None, typer.Option("--date-format", help="Format of the dates, such as %d/%m/%Y.")]
+Csv = Annotated[Path | None, typer.Option("--csv", help="Write to this file; see --profile.")]
 Apply = Annotated[bool, typer.Option("--apply", help="Write to the service (default: dry run).")]
 OthersExport = Annotated[
     bool,
-    typer.Option("--others-export", help="People also export by hand: wait for a job in progress, it may be theirs."),
+    typer.Option(
+        "--others-export", help="People also export by hand: wait for a job in progress, which may be theirs."
+    ),
 ]
+Wait = Annotated[
+    float, typer.Option("--wait", min=0, help="Seconds to wait while an export job of the company is in progress.")
+]
+MaxEntries = Annotated[int, typer.Option("--max-entries", min=1, help="Entries of an export job at most.")]
 
-# How the readers' messages name these options.
+# Options by the argument that they set, for the readers' messages.
 READS_FILE = {"columns": "--column", "delimiter": "--delimiter", "encoding": "--encoding"}
 READS_ENTRIES = READS_FILE | {"decimal": "--decimal", "date_format": "--date-format"}
 READS_ENTRIES_BESIDE_CHART = {argument: f"--entry-{option[2:]}" for argument, option in READS_ENTRIES.items()}
@@ -76,7 +118,7 @@ READS_ENTRIES_BESIDE_CHART = {argument: f"--entry-{option[2:]}" for argument, op
 def conversation(
     environment: str | None, *, sandbox: bool, company: str | None = None, **overrides: Any
 ) -> Iterator[Service]:
-    """Hold the conversation that the options ask for; what must be known meanwhile is a line on standard error."""
+    """Connect to the service that the options select; warnings are lines on standard error."""
     from bktools.conversation import connect
 
     with (
@@ -96,17 +138,8 @@ def selected(environment: str | None, *, sandbox: bool) -> str | None:
 
 
 def same(environment: str | None, *, sandbox: bool) -> str:
-    """Return the options that put another command into the same environment, as a message gives it."""
+    """Return the options that select the same environment, for a command in a message."""
     return " --sandbox" if sandbox else f" --environment {shlex.quote(environment)}" if environment else ""
-
-
-def one_of(words: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    """Return what offers words when the shell completes an option; they are asked for then, not at every start."""
-
-    def offered(incomplete: str) -> list[str]:
-        return [word for word in words() if word.startswith(incomplete)]
-
-    return offered
 
 
 def the_company(service: Service) -> str:

@@ -1,4 +1,4 @@
-"""Where commands write: standard output takes any text and its failures are one line; nothing steers the terminal."""
+"""Output of commands: no text controls the terminal, every encoding works, and a failed write is one line."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from bktools.visible import visible
 
 
 class _Told(io.BufferedIOBase):
-    """Standard output whose first failed write is an error of ours; what comes after it is dropped.
+    """Standard output that raises `StorageError` at its first failed write and drops all later text.
 
-    A reader that goes away (`| head`) has read enough: the command goes on, because it may be writing to the service.
-    Nothing is held here, so that a Ctrl-C in the midst of a write does not have it written again.
+    A reader that closes the pipe (`| head`) causes no error: the command goes on, because it may be writing to the service.
+    Nothing is buffered, so that Ctrl-C during a write repeats no text.
     """
 
     def __init__(self, handle: int) -> None:
@@ -43,7 +43,7 @@ class _Told(io.BufferedIOBase):
 
 
 class _Visible(io.TextIOWrapper):
-    """Text whose control characters and direction marks are written out."""
+    """A text stream that shows control characters and direction marks as escapes."""
 
     def write(self, text: str) -> int:
         super().write(visible(text))
@@ -51,16 +51,16 @@ class _Visible(io.TextIOWrapper):
 
 
 def tell(text: str) -> None:
-    """Write a line on standard error, where bars are drawn too, so that only the text itself is made visible."""
+    """Write a line on standard error. Only this text is escaped: progress bars share the stream."""
     typer.echo(visible(text), err=True)
 
 
 def guard_output() -> None:
-    """From here on, standard output shows control characters, escapes what its encoding lacks, and tells a full disk."""
+    """Make standard output show control characters, escape letters its encoding lacks, and report a full disk."""
     out = sys.stdout
     if not isinstance(out, io.TextIOWrapper):
         return
-    # A terminal is never full, and some are more than a file.
+    # A terminal is never full, and on some systems it is not a plain file.
     target: Any = out.buffer if out.isatty() else _Told(out.fileno())
     sys.stdout = _Visible(
         target, out.encoding, "backslashreplace",

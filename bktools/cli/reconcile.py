@@ -9,27 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bktools.caller import command
+from bktools.cli import options
 from bktools.cli.exits import Exit
-from bktools.cli.loading import Profile
-from bktools.cli.options import (
-    READS_FILE,
-    Chart,
-    Column,
-    Company,
-    Delimiter,
-    Encoding,
-    Environment,
-    Sandbox,
-    conversation,
-    one_of,
-    the_company,
-)
-from bktools.cli.options import columns as to_columns
 from bktools.errors import ArgumentError
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from bktools.reconcile import Reconciliation
     from bktools.service import Service
 
@@ -37,21 +21,21 @@ FAIL_ON = {"error": ("error",), "warning": ("error", "warning")}
 
 
 def reconcile(
-    chart: Chart = None,
-    company: Company = None,
-    environment: Environment = None,
-    sandbox: Sandbox = False,
-    column: Column = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
+    chart: options.Chart = None,
+    company: options.Company = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    column: options.Column = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder for the findings as CSV; see --profile.")] = None,
-    profile: Profile = "excel",
+    profile: options.Profile = "excel",
     fail_on: Annotated[
         str | None,
         typer.Option(
             "--fail-on",
-            help="error or warning: exit 11 when there are any.",
-            autocompletion=one_of(lambda: FAIL_ON),
+            help="error or warning: exit 11 when there are findings of this severity or worse.",
+            autocompletion=options.one_of(lambda: FAIL_ON),
         ),
     ] = None,
 ) -> None:
@@ -59,13 +43,10 @@ def reconcile(
 
     Example: bktools reconcile --chart chart_of_accounts.csv --fail-on error
     """
-    from bktools.frames.delimited import profile_named
-
     if fail_on is not None and fail_on not in FAIL_ON:
         raise ArgumentError("--fail-on", f"must be one of {', '.join(FAIL_ON)}", fail_on)
-    profile_named(profile)
-    with conversation(environment, sandbox=sandbox, company=company) as service:
-        found = reconciled(service, chart, to_columns(column), delimiter, encoding)
+    with options.conversation(environment, sandbox=sandbox, company=company) as service:
+        found = reconciled(service, chart, options.columns(column), delimiter, encoding)
     typer.echo(str(found))
     if out is not None:
         found.to_csv(out, profile)
@@ -77,23 +58,23 @@ def reconcile(
 def reconciled(
     service: Service, chart: Path | None, columns: dict[str, str] | None, delimiter: str | None, encoding: str | None
 ) -> Reconciliation:
-    """Read a chart, show it as recognised, and return its reconciliation with what is known now."""
+    """Read a chart, print how it was read, and return its reconciliation with the known accounts."""
     from bktools.inputs.chart_of_accounts import read_chart_of_accounts
     from bktools.journal.accounts import load_accounts
     from bktools.reconcile import reconcile_accounts
     from bktools.tables.load import load_categories
 
-    company = the_company(service)
+    company = options.the_company(service)
     path = chart or sample_files(service, "--chart")[0]
-    with command(READS_FILE):
+    with command(options.READS_FILE):
         frame = read_chart_of_accounts(path, columns=columns, company=company, delimiter=delimiter, encoding=encoding)
-    typer.echo(recognised(frame))
+    typer.echo(recognised(frame.attrs["bktools"]))
     categories = load_categories(company, service=service)
     return reconcile_accounts(frame, load_accounts(company, service=service), categories)
 
 
 def sample_files(service: Service, asked: str = "--chart and --entries") -> tuple[Path, Path]:
-    """Return the sample files of the sandbox's world; with another environment, say what must be given."""
+    """Return the sample files of the sandbox; with another environment, refuse the missing option."""
     from bktools.sandbox.sample import write_sample_data
 
     if not service.settings.is_sandbox:
@@ -101,14 +82,9 @@ def sample_files(service: Service, asked: str = "--chart and --entries") -> tupl
     return write_sample_data(service.settings.state_dir / "sample-data")
 
 
-def recognised(frame: pd.DataFrame) -> str:
-    """Return the lines that say what was recognised in the file that a frame was read from."""
-    return taken_as(frame.attrs["bktools"])
-
-
-def taken_as(about: Mapping[str, Any]) -> str:
-    """Return the lines that say what a reader recognised."""
-    # A heading that is the field's own name says nothing new.
+def recognised(about: Mapping[str, Any]) -> str:
+    """Return the description of a file that was read, from `frame.attrs["bktools"]`."""
+    # A heading equal to the field's name is left out.
     columns = [f"{heading} → {field}" for field, heading in about["columns"].items() if heading != field]
     form = [f"{name} {about[name]!r}" for name in ("delimiter", "encoding") if about.get(name)]
     notes = "".join(f"\n                 note: {note}" for note in about["notes"])

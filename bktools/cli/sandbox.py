@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,46 +11,71 @@ if TYPE_CHECKING:
     from bktools.sandbox import Server
 
 app = typer.Typer(
-    help="The embedded service: serve it, forget its state, write its sample files.", no_args_is_help=True
+    help="The embedded service: serve it, delete its state, write its sample files.", no_args_is_help=True
 )
 
 
-_CURL = (
-    'curl -s "$ADDRESS/v1/bookkeeping-categories:search?limit=2" -H "Authorization: Bearer $TOKEN" '
-    """-H "Content-Type: application/json" -d '{"companyId": "'$COMPANY'"}'"""
-)
+# The variables of curl's lines, and the settings of bktools that have the same value.
+VARIABLES = {
+    "ADDRESS": "BKTOOLS_BASE_URL",
+    "TOKEN": "BKTOOLS_TOKEN",
+    "API_KEY": "BKTOOLS_API_KEY",
+    "COMPANY": "BKTOOLS_COMPANY",
+    "BALANCE": "BKTOOLS_BALANCE_URL",
+    "BALANCE_TOKEN": "BKTOOLS_BALANCE_TOKEN",
+}
+
+HOW_TO_CONNECT = """\
+address  {ADDRESS}
+token    {TOKEN}
+API key  {API_KEY}
+balance  {BALANCE}
+  token  {BALANCE_TOKEN}
+company  {COMPANY}
+state    {file}
+Ctrl-C stops it. To paste into another terminal, for curl:
+
+export {for_curl}
+curl -s "$ADDRESS/v1/bookkeeping-categories:search?limit=2" -H "Authorization: Bearer $TOKEN" \
+-H "Content-Type: application/json" -d '{{"companyId": "'$COMPANY'"}}'
+
+or for bktools, as if it were a real service:
+
+export {for_bktools}
+bktools categories
+"""
 
 
 @app.command("serve")
 def serve(
     context: typer.Context,
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="On loopback; a free one by default.")] = 0,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port on loopback; 0 is any free port.")] = 0,
     balance_port: Annotated[
-        int, typer.Option("--balance-port", min=0, max=65535, help="Of the balance host; a free one by default.")
+        int, typer.Option("--balance-port", min=0, max=65535, help="Port of the balance host; 0 is any free port.")
     ] = 0,
     db: Annotated[
         Path | None, typer.Option("--db", dir_okay=False, help="File of the state; one in the data folder by default.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Where a new world comes from.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of a new world.")] = 1,
     companies: Annotated[int, typer.Option("--companies", min=1, help="Companies of a new world.")] = 3,
     categories: Annotated[int, typer.Option("--categories", min=0, help="Categories of its first company.")] = 240,
     employees: Annotated[int, typer.Option("--employees", min=0, help="Employees of its first company.")] = 27,
     latency: Annotated[float, typer.Option("--latency", min=0, help="Milliseconds before every answer.")] = 0.0,
     requests_per_minute: Annotated[
-        int | None, typer.Option("--requests-per-minute", min=1, help="More are answered 429.")
+        int | None, typer.Option("--requests-per-minute", min=1, help="Further requests are answered 429.")
     ] = None,
     max_limit: Annotated[int, typer.Option("--max-limit", min=1, help="Rows of a page at most.")] = 100,
     fault: Annotated[
         list[str] | None,
         typer.Option(
             "--fault",
-            help="What goes wrong, such as error:operation=search_categories,times=3,status=503; may be repeated. "
-            "Kinds: latency, rate_limited, error, reset, drop, cut, cut_gzip, corrupt, drift. What they and their options "
-            "do: bktools sandbox faults.",
+            help="Fault to inject, such as error:operation=search_categories,times=3,status=503; may be repeated. "
+            "Kinds: latency, rate_limited, error, reset, drop, cut, cut_gzip, corrupt, drift. Their options: "
+            "bktools sandbox faults.",
         ),
     ] = None,
 ) -> None:
-    """Serve the sandbox until Ctrl-C; lines to paste are printed, for curl and for bktools itself.
+    """Serve the sandbox until Ctrl-C; print lines to paste for curl and for bktools.
 
     Example: bktools sandbox serve --port 8765
     """
@@ -78,7 +102,7 @@ def serve(
         typer.echo(f"{server.file} holds a world already, which is kept: {options} is for a new one", err=True)
     with server:
         try:
-            typer.echo(_told(server))
+            typer.echo(_how_to_connect(server))
             server.wait()
         except KeyboardInterrupt:
             typer.echo("stopped; its state is kept")
@@ -89,8 +113,8 @@ def _is_given(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def _told(server: Server) -> str:
-    for_curl = {
+def _how_to_connect(server: Server) -> str:
+    values = {
         "ADDRESS": server.base_url,
         "TOKEN": server.token,
         "API_KEY": server.api_key,
@@ -98,46 +122,19 @@ def _told(server: Server) -> str:
         "BALANCE": server.balance_url,
         "BALANCE_TOKEN": server.balance_token,
     }
-    for_bktools = {
-        "BKTOOLS_BASE_URL": server.base_url,
-        "BKTOOLS_TOKEN": server.token,
-        "BKTOOLS_API_KEY": server.api_key,
-        "BKTOOLS_COMPANY": server.company_id,
-        "BKTOOLS_BALANCE_URL": server.balance_url,
-        "BKTOOLS_BALANCE_TOKEN": server.balance_token,
-    }
-    return "\n".join(
-        (
-            f"address  {server.base_url}",
-            f"token    {server.token}",
-            f"API key  {server.api_key}",
-            f"balance  {server.balance_url}",
-            f"  token  {server.balance_token}",
-            f"company  {server.company_id}",
-            f"state    {server.file}",
-            "Ctrl-C stops it. To paste into another terminal, for curl:",
-            "",
-            _exported(for_curl),
-            _CURL,
-            "",
-            "or for bktools, as if it were a real service:",
-            "",
-            _exported(for_bktools),
-            "bktools categories",
-            "",
-        )
+    return HOW_TO_CONNECT.format(
+        **values,
+        file=server.file,
+        for_curl=" ".join(f"{name}={value}" for name, value in values.items()),
+        for_bktools=" ".join(f"{VARIABLES[name]}={value}" for name, value in values.items()),
     )
-
-
-def _exported(variables: Mapping[str, str]) -> str:
-    return f"export {' '.join(f'{name}={value}' for name, value in variables.items())}"
 
 
 @app.command("reset")
 def reset(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
-    """Forget the sandbox's state, and what the journal remembers of it. Real books are not touched.
+    """Delete the sandbox's state and its journal. Real books are not touched.
 
     Example: bktools sandbox reset --yes
     """
@@ -146,17 +143,17 @@ def reset(
 
     settings = load_settings("sandbox")
     if not yes:
-        typer.confirm(f"Forget the sandbox in {settings.state_dir}, with its journal?", abort=True)
+        typer.confirm(f"Delete the sandbox in {settings.state_dir}, with its journal?", abort=True)
     forget_sandbox(settings)
-    typer.echo("The sandbox begins anew at its next start.")
+    typer.echo("The next start makes a new sandbox.")
 
 
 @app.command("sample-data")
-def sample_data(folder: Annotated[Path, typer.Argument(help="Where to write them.")]) -> None:
+def sample_data(folder: Annotated[Path, typer.Argument(help="Folder to write to.")]) -> None:
     """Write sample files of the sandbox's world: chart of accounts, accounting entries, accounts of the service.
 
-    The last stands for the list that a service's user interface exports. It makes known the accounts that the interface
-    does not tell: bktools accounts import accounts.csv --sandbox
+    The last stands for the account list that a service's user interface exports. Import it with: bktools accounts import
+    accounts.csv --sandbox
 
     Example: bktools sandbox sample-data data
     """
@@ -173,7 +170,7 @@ def sample_data(folder: Annotated[Path, typer.Argument(help="Where to write them
 
 @app.command("faults")
 def faults() -> None:
-    """List what can go wrong on request: kinds, options and operations of `bktools sandbox serve --fault`.
+    """List the faults of `bktools sandbox serve --fault`: their kinds, options and operations.
 
     Example: bktools sandbox faults
     """

@@ -1,4 +1,4 @@
-"""`bktools snapshots`: what is kept of past loads."""
+"""`bktools snapshots`: cached versions of past loads."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bktools.cli import options
 from bktools.cli.loading import age
-from bktools.cli.options import Environment, Sandbox, conversation
 from bktools.errors import SnapshotNotFoundError
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ PRIVATE = {"email"}
 
 
 @app.command("list")
-def list_snapshots(environment: Environment = None, sandbox: Sandbox = False) -> None:
-    """List what is kept for the environment and credential in force: how much, how large, how old.
+def list_snapshots(environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
+    """List the cached queries of the environment and credential in force: rows, size and age.
 
     Example: bktools snapshots list
     """
@@ -42,7 +42,7 @@ def list_snapshots(environment: Environment = None, sandbox: Sandbox = False) ->
 
 
 @app.command("show")
-def show(key: Key, environment: Environment = None, sandbox: Sandbox = False) -> None:
+def show(key: Key, environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
     """Show all cached versions of one query, in the order they were committed.
 
     Example: bktools snapshots show 3f2a
@@ -68,8 +68,8 @@ def show(key: Key, environment: Environment = None, sandbox: Sandbox = False) ->
 @app.command("prune")
 def prune(
     older_than: Annotated[str, typer.Option("--older-than", help="Age, such as 90d.")] = "90d",
-    environment: Environment = None,
-    sandbox: Sandbox = False,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
 ) -> None:
     """Remove old snapshots; the newest and each month's last stay.
 
@@ -85,8 +85,8 @@ def prune(
 @app.command("path")
 def path(
     key: Annotated[str | None, typer.Argument(help="Beginning of a key; all of them by default.")] = None,
-    environment: Environment = None,
-    sandbox: Sandbox = False,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
 ) -> None:
     """Print the newest Parquet files, one a line, for DuckDB, Polars or Spark to read as they are.
 
@@ -99,11 +99,11 @@ def path(
 
 @contextmanager
 def _stored(environment: str | None, *, sandbox: bool) -> Iterator[tuple[FolderStore, list[Query]]]:
-    """Open the store, with the queries that have snapshots in it; the service is asked nothing."""
+    """Open the store and list its cached queries, without a request to the service."""
     from bktools.store import FolderStore
 
-    # The sandbox alone has to be started, to know its credential.
-    with conversation(environment, sandbox=sandbox) as service:
+    # Only the sandbox has to be started, to learn its credential.
+    with options.conversation(environment, sandbox=sandbox) as service:
         store = FolderStore(service.settings)
         yield store, [query for query in store.queries() if store.history(query).snapshots]
 
@@ -123,7 +123,7 @@ def _noun(query: Query) -> str:
 def _filters(query: Query) -> str:
     told = []
     for name, value in query.narrowed_to.items():
-        # An e-mail is somebody's own, also on a screen that others see.
+        # An e-mail is private, and others may see the screen.
         text = "…" if name in PRIVATE else f"{len(value)} of them" if isinstance(value, list) else str(value).lower()
         told.append(f"{name}={text}")
     return " ".join(told) or "everything"

@@ -1,4 +1,4 @@
-"""Frames on a screen: one line a row, as wide as the terminal, with what was left out said. A program gets all of it."""
+"""Frames on a screen: one line a row, cut to the terminal's width with a note. A pipe gets the whole frame."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ CUT = "…"
 
 # Characters that tell one UUID from another in a table.
 SHOWN_OF_A_UUID = 8
-# Text is not cut below this.
+# The narrowest width that text is cut to.
 LEAST_WIDTH = 20
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-# Line ends and tabs would make two rows or cells of one.
+# Line ends and tabs would split a row or a cell.
 _BREAKS = re.compile(r"[\t\n\v\f\r\x85\u2028\u2029]+")
 _WITHOUT_WIDTH = {"Mn", "Me", "Cf"}
 
@@ -40,7 +40,7 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
 
 
 def counts(values: pd.Series) -> str:
-    """Return how often each value occurs, the most frequent first; empty where there is none."""
+    """Return the count of each value, the most frequent first; empty without values."""
     return ", ".join(f"{count:,} {value}" for value, count in values.value_counts().items())
 
 
@@ -58,7 +58,7 @@ def hand_over(
 
 
 def show(frame: pd.DataFrame, *, most: int = 50, whole: str = "| cat") -> None:
-    """Print a frame: to a terminal what fits, elsewhere every row and column with tabs between the cells.
+    """Print a frame: on a terminal the part that fits, elsewhere every row and column, separated by tabs.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def show(frame: pd.DataFrame, *, most: int = 50, whole: str = "| cat") -> None:
     most : int
         Rows that a terminal gets.
     whole : str
-        What is added to the command to see all of it.
+        Addition to the command that shows everything, for the note.
     """
     if frame.empty:
         typer.echo("none")
@@ -83,7 +83,7 @@ def _show_fitted(frame: pd.DataFrame, most: int, room: int, whole: str) -> None:
     short = full
     if sum(_needed(full).values()) + len(GAP) * (len(full) - 1) > room:
         short = {name: [_short(text) for text in texts] for name, texts in full.items()}
-    # What has no spaces is a word, a code or an ID that a command takes: it is copied whole or not at all.
+    # A value without spaces is a word, a code or an ID to copy: it is shown whole or not at all.
     prose = [name for name, texts in full.items() if any(" " in text for text in texts)]
     widths = _widths(_needed(short), prose, room)
     shown = {name: [_cut(text, width) for text in short[name]] for name, width in widths.items()}
@@ -107,12 +107,12 @@ def _widths(needed: dict[str, int], prose: list[str], room: int) -> dict[str, in
     """Return how wide each column is shown: the widest prose is cut first, then the last column is left out."""
     widths = dict(needed)
     while sum(widths.values()) + len(GAP) * (len(widths) - 1) > room:
-        # The later one of two that are as wide.
+        # Of two equally wide columns, the later one.
         widest = max((name for name in reversed(prose) if name in widths), key=widths.__getitem__, default=None)
         if widest is not None and widths[widest] > LEAST_WIDTH:
             widths[widest] -= 1
         elif len(needed) > 1:
-            # Begun again, as the others may now have more of its room.
+            # Start again: the other columns may use its room.
             return _widths(dict(list(needed.items())[:-1]), prose, room)
         else:
             break
@@ -147,7 +147,7 @@ def _short(text: str) -> str:
 
 
 def _width(text: str) -> int:
-    """Return the cells of a terminal that a text takes."""
+    """Return the width of a text on a terminal, in cells."""
     return len(text) if text.isascii() else sum(map(_width_of, text))
 
 

@@ -1,4 +1,4 @@
-"""How a reconciliation looks: as text, in a notebook, as a plot."""
+"""A reconciliation as text, as HTML and as a plot."""
 
 from __future__ import annotations
 
@@ -6,22 +6,20 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from bktools import views
-from bktools.figures import axes_for
+from bktools import bars, views
 from bktools.reconcile.checks import SEVERITIES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Okabe and Ito's colours, told apart by colour-blind readers; the hatch tells them apart in print.
 LOOKS = {"error": ("#D55E00", ""), "warning": ("#E69F00", "//"), "info": ("#56B4E9", "..")}
-# Named by text and shape, not by colour, so that it reads in light and dark.
+# Marks differ in shape, so that they can be told apart in light and dark themes.
 WORDS = {"action: none": "unchanged"}
 MARKS = {"error": "✖", "warning": "▲", "info": "●"}
 
 
 def summarised(counts: pd.DataFrame) -> pd.DataFrame:
-    """Return counts of each check and verb, which may be of one company each, as counts of all; most severe first."""
+    """Return the counts of each check and action, summed over companies; the most severe first."""
     rows = counts.groupby(["severity", "check"], as_index=False)["count"].sum()
     rank = rows["severity"].map({name: place for place, name in enumerate((*SEVERITIES, ""))})
     ranked: pd.DataFrame = rows.assign(rank=rank).sort_values(["rank", "check"], ignore_index=True)
@@ -68,34 +66,18 @@ def not_collected() -> str:
 
 def draw(summary: pd.DataFrame, ax: Axes | None) -> Axes:
     """Draw the findings of each check as a bar, the most severe on top."""
-    counts = summary[summary["severity"].isin(SEVERITIES)]
-    checks = list(dict.fromkeys(counts["check"]))
-    ax = axes_for(ax, len(checks), counts["severity"].nunique())
-    reached = dict.fromkeys(checks, 0)
-    for severity in SEVERITIES:
-        part = counts[counts["severity"] == severity]
-        colour, hatch = LOOKS[severity]
-        if len(part):
-            left = [reached[check] for check in part["check"]]
-            places = [checks.index(check) for check in part["check"]]
-            ax.barh(places, part["count"], left=left, color=colour, hatch=hatch, edgecolor="white", label=severity)
-        for check, count in zip(part["check"], part["count"], strict=True):
-            reached[check] += count
-    for place, check in enumerate(checks):
-        ax.annotate(f"{reached[check]:,}", (reached[check], place), (4, 0), textcoords="offset points", va="center")
-    ax.set_yticks(range(len(checks)), [check.replace("_", " ") for check in checks])
-    ax.invert_yaxis()
-    ax.margins(x=0.1)
-    ax.set_xlabel("findings")
-    ax.set_title("Reconciliation of the chart of accounts", loc="left")
-    ax.spines[["top", "right"]].set_visible(False)
-    if checks:
-        # Beside the bars, where it covers none.
-        ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0, fontsize="small")
-    else:
-        ax.text(0.5, 0.5, "no findings", transform=ax.transAxes, ha="center", va="center")
-        ax.set_xticks([])
-    return ax
+    found = summary[summary["severity"].isin(SEVERITIES)]
+    counts = found.pivot_table("count", "check", "severity", aggfunc="sum", fill_value=0)
+    counts = counts.reindex(index=found["check"].unique(), columns=list(LOOKS), fill_value=0)
+    return bars.draw(
+        counts.rename(index=lambda check: check.replace("_", " ")),
+        ax,
+        title="Reconciliation of the chart of accounts",
+        unit="findings",
+        groups="checks",
+        looks=LOOKS,
+        empty="no findings",
+    )
 
 
 def _headline(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame) -> str:

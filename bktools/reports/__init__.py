@@ -1,1 +1,1 @@
-"""Tables handed on: CSV, plots, the month-end folder."""
+"""Reports: the month-end close and its folder, workbooks, plots, outcomes."""

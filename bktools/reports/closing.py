@@ -1,4 +1,4 @@
-"""`close_month`: the whole close, from what was read to the folder, step by step."""
+"""`close_month`: the whole close, step by step, from the files read to the folder written."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from bktools.tables.load import load_categories, load_employees
 
 Result = TypeVar("Result")
 
-# Of the entries of the month that has most: a month with fewer is not the one to close, such as one mistyped date.
+# A month with less than this share of the busiest month's entries is not closed by default: its dates may be mistyped.
 LEAST_SHARE = 0.05
 SHOWN_MONTHS = 3
 
@@ -64,11 +64,11 @@ def close_month(
     company : str, optional
         UUID of the company; the configured one by default.
     folder : str or Path, optional
-        Where the tables, the workbook, the pictures and the manifest go; `month-end-2026-10` by default. A close that
-        stands there is kept beside it.
+        Folder for the tables, the workbook, the pictures and the manifest; `month-end-2026-10` by default. An earlier
+        close in this folder is kept beside it.
     apply : bool
-        True to create accounts and send export jobs; without it everything is planned and nothing is written to the
-        service. Run twice, the second run creates nothing twice.
+        True to create accounts and send export jobs; by default everything is planned and nothing is written to the
+        service. Safe to re-run: completed steps are skipped.
     max_entries : int
         Entries of an export job at most, 1 or more.
     wait : float or timedelta
@@ -86,14 +86,14 @@ def close_month(
     Returns
     -------
     Close
-        Everything that was found and done, and the `folder` it was written to.
+        The results of all steps, and the `folder` with the files.
 
     Raises
     ------
     ArgumentError, InputError
-        When an argument breaks a rule, or the folder holds something else than a close; nothing is sent.
+        When an argument breaks a rule, or the folder holds other files than a close; nothing is sent.
     ServiceError, JournalError, StorageError
-        When a step fails; what was done until then is in the journal, and a second run goes on.
+        When a step fails. The journal has the completed steps, and a second run resumes after them.
 
     Notes
     -----
@@ -116,7 +116,7 @@ def close_month(
     profile_named(profile)
     period = _month_of(entries, begun_at) if month is None else _month(month)
     in_period = _up_to(entries, period)
-    # Everything that can be wrong with arguments and folders is found before anything is sent.
+    # Arguments and folders are checked before anything is sent.
     target = Path(folder or f"month-end-{period}")
     check_target(target)
 
@@ -130,7 +130,7 @@ def close_month(
     created = steps.run("created", lambda: create_accounts(before, apply=apply, service=service))
     accounts = load_accounts(company, service=service)
     after = steps.run("remaining", lambda: reconcile_accounts(chart, accounts, categories) if apply else before)
-    # Of all companies: an entry that went out for another one is not sent again.
+    # Of all companies: an entry sent for another company is not sent again.
     history = load_export_jobs(entries=True, service=service)
     plan = steps.run(
         "plan",
@@ -201,7 +201,7 @@ def _month(month: str) -> str:
 
 
 def _month_of(entries: pd.DataFrame, today: dt.datetime) -> str:
-    """Return the month to close: no single entry decides it, and no date that has not come yet."""
+    """Return the month to close: never decided by a few entries, and never in the future."""
     if "date" not in entries.columns or entries["date"].isna().all():
         raise ArgumentError(name_of("month"), "must be given: the entries have no dates")
     counts = _months(entries).value_counts()
@@ -218,17 +218,17 @@ def _month_of(entries: pd.DataFrame, today: dt.datetime) -> str:
 
 
 def _chosen(entries: pd.DataFrame, period: str) -> str:
-    """Return which month was chosen, and which entries lie outside of it."""
+    """Return a sentence with the chosen month and the number of entries in other months."""
     counts = _months(entries).value_counts().sort_index()
     others = [f"{count:,} of {month}" for month, count in counts[counts.index != period].items()]
     more = f" and {len(others) - SHOWN_MONTHS} more months" if len(others) > SHOWN_MONTHS else ""
-    # The last ones first: those after the month wait, and one far away is a mistyped date.
+    # The latest months first: their entries wait for the next close, or their dates are mistyped.
     outside = f"; other entries: {', '.join(others[: -SHOWN_MONTHS - 1 : -1])}{more}" if others else ""
     return f"{period}, by the dates of the entries{outside} (another: {setting('month', 'YYYY-MM')})"
 
 
 def _up_to(entries: pd.DataFrame, period: str) -> pd.Series:
-    """Return which entries belong to the month or to one before it."""
+    """Return a mask of the entries dated in the month or before it."""
     if "date" not in entries.columns:
         return entries["id"].notna()
     later: pd.Series = _dates(entries).dt.strftime("%Y-%m") > period

@@ -18,13 +18,13 @@ from bktools.frames.schema import are_days, to_arrow
 from bktools.progress import Bar
 from bktools.progress import progress as progress_bar
 
-# What a sheet of a workbook holds at most.
+# Limits of a workbook.
 MAX_ROWS = 1_048_576
 MAX_COLUMNS = 16_384
 MAX_CHARACTERS = 32_767
 MAX_SHEET_NAME = 31
 
-# A workbook's numbers are binary; up to 15 digits they show the decimal that was written.
+# Excel's numbers are binary and keep 15 decimal digits exactly.
 EXACT_DIGITS = 15
 
 ABOUT = "about"
@@ -32,14 +32,14 @@ FIRST_DATE = dt.date(1900, 3, 1)
 NARROWEST, WIDEST = 8, 60
 WIDTH_SAMPLE = 500
 
-# Writes a value into a cell of a sheet; False where Excel cannot hold it as what it is, so that it goes as text.
+# Writes a value into a cell; returns False when Excel cannot hold the value in its own type, so that it is written as text.
 Writer = Callable[[Any, int, int, Any, Any], bool]
 
 
 def to_excel(
     tables: pd.DataFrame | Mapping[str, pd.DataFrame], path: str | Path, *, progress: bool | None = None
 ) -> Path:
-    """Write frames as an Excel workbook, a sheet each; the whole file or none of it.
+    """Write frames as an Excel workbook, one sheet each; the file is written whole or not at all.
 
     Parameters
     ----------
@@ -47,16 +47,16 @@ def to_excel(
         One frame, or frames by the name of their sheet (31 characters at most); they are not changed, their indexes are
         not written.
     path : path
-        File to write, ending in .xlsx. A new one is readable by you alone; one that is there is replaced and keeps its
+        File to write, ending in .xlsx. A new file is readable by you alone; an existing one is replaced and keeps its
         permissions.
     progress : bool, optional
-        A bar; by default where somebody can see it.
+        Whether to show a progress bar; by default in a terminal or notebook.
 
     Returns
     -------
     Path
-        The file. Each sheet has its headings frozen and a filter on each column. When the frames say where they came
-        from, a last sheet, "about", tells it.
+        The file. Each sheet has its headings frozen and a filter on each column. A last sheet, "about", lists the sources
+        of the frames that have them.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def to_excel(
         When a table or a text is larger than a workbook can hold, a column holds values of several types, or two
         columns have one name.
     StorageError
-        When the file cannot be written; one that was there is as it was.
+        When the file cannot be written; an existing file stays unchanged.
 
     Notes
     -----
@@ -83,7 +83,7 @@ def to_excel(
     ['0400', '=1+1']
     """
     if Path(path).suffix.lower() != ".xlsx":
-        raise ArgumentError("path", "must end in .xlsx, which is the form that is written", str(path))
+        raise ArgumentError("path", "must end in .xlsx", str(path))
     named = {"table": tables} if isinstance(tables, pd.DataFrame) else dict(tables)
     check_sheets(named)
     about = _about(named)
@@ -99,7 +99,7 @@ def write_workbook(
     made_at: dt.datetime | None = None,
     progress: bool | None = None,
 ) -> Path:
-    """Write sheets that were checked; the same tables and time give the same bytes."""
+    """Write checked sheets; the same tables and time give the same bytes."""
     arrow = {name: to_arrow(frame, f"the table {name!r}") for name, frame in tables.items()}
 
     def write(file: IO[bytes]) -> None:
@@ -119,7 +119,7 @@ def write_workbook(
 
 
 def check_sheets(tables: Mapping[str, pd.DataFrame]) -> None:
-    """Refuse what a workbook cannot hold, before anything is written."""
+    """Refuse tables that a workbook cannot hold, before anything is written."""
     if not tables:
         raise ArgumentError("tables", "must hold at least one table")
     seen: set[str] = set()
@@ -141,7 +141,7 @@ def check_sheets(tables: Mapping[str, pd.DataFrame]) -> None:
 
 
 def too_large(frame: pd.DataFrame) -> str | None:
-    """Return why a sheet cannot hold a table, or None when it can."""
+    """Return the reason why a sheet cannot hold a table, None when it can."""
     if len(frame) >= MAX_ROWS:
         return f"has {len(frame):,} rows, a sheet holds {MAX_ROWS - 1:,}"
     if len(frame.columns) > MAX_COLUMNS:
@@ -156,7 +156,7 @@ def too_large(frame: pd.DataFrame) -> str | None:
 
 _LOOKS: dict[str, dict[str, Any]] = {
     "heading": {"bold": True, "bottom": 1, "valign": "top"},
-    # Excel's text format: what is typed over a code stays text as well.
+    # Excel's text format: a value typed over a code stays text.
     "text": {"num_format": "@", "valign": "top"},
     "date": {"num_format": "yyyy-mm-dd", "align": "left", "valign": "top"},
     "instant": {"num_format": 'yyyy-mm-dd hh:mm:ss.000 "UTC"', "align": "left", "valign": "top"},
@@ -185,7 +185,7 @@ def _write_sheet(sheet: Any, table: pa.Table, book: Any, looks: Mapping[str, Any
 
 
 def _writer(column: pa.ChunkedArray) -> tuple[Writer, str]:
-    """Return what writes the values of a column, and its look (or number format)."""
+    """Return the writer of a column's values, and the name of their look or a number format."""
     kind, types = column.type, pa.types
     if types.is_decimal(kind):
         return _write_number, f"#,##0{'.' if kind.scale > 0 else ''}{'0' * kind.scale}"
@@ -238,7 +238,7 @@ def _width(name: str, values: list[Any]) -> int:
 
 
 def _about(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return where each table came from, for those that say so."""
+    """Return the sources of the tables that have them in `attrs`."""
     rows = []
     for name, frame in tables.items():
         known = frame.attrs.get("bktools")

@@ -1,6 +1,6 @@
 """The month-end folder: the evidence of one close, written as a whole.
 
-A file of it is one line in `REPORTS`. The manifest tells what is in each file, from which data, by whom and when.
+Each file is one line in `REPORTS`. The manifest lists the files and their sources, and by whom and when they were made.
 """
 
 from __future__ import annotations
@@ -19,15 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from bktools import disk, figures
+from bktools import bars, disk
 from bktools.errors import InputError, StorageError
 from bktools.export import ExportPlan
 from bktools.frames.delimited import to_csv
 from bktools.journal.file import this_process
 from bktools.reconcile import Reconciliation
-from bktools.reports.coverage import plot_coverage
 from bktools.reports.excel import too_large, write_workbook
-from bktools.reports.export_value import plot_ageing
+from bktools.reports.plots import plot_ageing, plot_coverage
 from bktools.visible import visible
 
 if TYPE_CHECKING:
@@ -40,38 +39,38 @@ LIBRARIES = ("duckdb", "httpx", "msgspec", "pandas", "pyarrow")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Close:
-    """Everything one month-end close found and did.
+    """The results of a month-end close.
 
     Parameters
     ----------
     period : str
         The month, as 2026-10.
     environment, company : str
-        Where, and for which company (UUID).
+        Name of the environment, and UUID of the company.
     applied : bool
-        Whether it wrote to the service.
+        True when the close wrote to the service.
     begun_at : datetime
-        UTC.
+        Start of the close, in UTC.
     categories, employees, chart, entries : DataFrame
-        What was loaded and read.
+        The tables that were loaded and read.
     before, after : Reconciliation
-        Before and after accounts were created; the same without `applied`.
+        Before and after accounts were created; one and the same unless `applied`.
     accounts : DataFrame
-        Outcomes of the accounts' creation.
+        Outcomes of creating the accounts.
     plan : ExportPlan
         The export jobs.
     jobs : DataFrame
         Outcomes of their submission.
     history : DataFrame
-        All export jobs of the company that the journal knows, those of earlier closes too.
+        All export jobs of the company in the journal, those of earlier closes included.
     left_out : int
         Entries dated after the period.
     times : mapping
         Seconds a step.
     folder : Path, optional
-        Where it was written.
+        Folder of the files.
     kept : Path, optional
-        Where the close is kept that stood there before.
+        Folder to which an earlier close was moved.
     """
 
     period: str
@@ -102,7 +101,7 @@ class Close:
             f"  export jobs: {_listed(_outcomes(self.jobs))}",
         ]
         if not self.applied:
-            lines.append("  nothing was written to the service: with apply=True it is")
+            lines.append("  nothing was written to the service: use apply=True to do it")
         if self.folder is not None:
             lines.append(f"  written to {self.folder}")
         return visible("\n".join(lines))
@@ -121,7 +120,7 @@ REPORTS: dict[str, Callable[[Close], pd.DataFrame]] = {
 
 WORKBOOK = "month-end.xlsx"
 
-# Inches above a picture for what it is of.
+# Inches above a picture for its heading.
 HEADING = 0.3
 
 PICTURES: dict[str, Callable[[Close, Axes], Axes]] = {
@@ -132,17 +131,17 @@ PICTURES: dict[str, Callable[[Close, Axes], Axes]] = {
 
 
 def check_target(folder: Path) -> None:
-    """Refuse a folder that a close must not be written to, before anything else is done.
+    """Refuse a folder that a close must not replace, before anything else is done.
 
     Raises
     ------
     InputError
-        When the folder holds something else than an earlier close, or is the current folder.
+        When the folder holds other files than an earlier close, or is the current folder.
     StorageError
         When nothing can be written beside it.
     """
     if folder.is_dir() and folder.samefile(Path()):
-        # The folder is replaced as a whole, which would leave a shell in a folder that is gone.
+        # The folder is replaced as a whole, which would leave the shell in a deleted folder.
         raise InputError(f"{folder} is the folder you are in: give another folder with --out, such as close")
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file: give another folder with --out")
@@ -156,21 +155,21 @@ def check_target(folder: Path) -> None:
 
 
 def write_month_end(close: Close, folder: Path, profile: str = "excel") -> Path:
-    """Write the folder of a close; an earlier close in its place is kept beside it, under the time it was begun.
+    """Write the folder of a close. An earlier close is kept beside it, named after its time of start.
 
     Parameters
     ----------
     close : Close
-        What was found and done.
+        The results to write.
     folder : Path
-        Where it goes; its files are readable by you alone.
+        Folder to write; its files are readable by you alone.
     profile : str
         Of the CSV files, see `to_csv`.
 
     Raises
     ------
     StorageError
-        When it cannot be written: there is the whole folder or none, and an earlier one stays.
+        When it cannot be written. The folder is whole or missing, and an earlier one stays.
     """
     check_target(folder)
     staging = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
@@ -195,7 +194,7 @@ def write_month_end(close: Close, folder: Path, profile: str = "excel") -> Path:
 
 
 def earlier_close(folder: Path) -> Path | None:
-    """Return where an earlier close in a folder is moved to, None if there is none.
+    """Return the folder to which an earlier close is moved, None if there is none.
 
     Raises
     ------
@@ -207,9 +206,7 @@ def earlier_close(folder: Path) -> Path | None:
     try:
         begun = dt.datetime.fromisoformat(json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["begun_at"])
     except (OSError, ValueError, KeyError) as error:
-        raise StorageError(
-            f"the manifest in {folder} cannot be read, so it is no close to put aside: {error}"
-        ) from error
+        raise StorageError(f"the manifest in {folder} cannot be read, so the folder is not moved: {error}") from error
     return folder.with_name(f"{folder.name}.{begun:%Y-%m-%dT%H%M%S.%fZ}")
 
 
@@ -222,7 +219,7 @@ def _keep_earlier(folder: Path) -> None:
 
 
 def _sheets(close: Close) -> dict[str, pd.DataFrame]:
-    """Return the sheets of the workbook: what the close was, and each table that a sheet can hold."""
+    """Return the sheets of the workbook: an overview, and each table that a sheet can hold."""
     tables = {name.removesuffix(".csv").replace("_", " "): table(close) for name, table in REPORTS.items()}
     refused = {name: too_large(frame) for name, frame in tables.items()}
     facts = [
@@ -237,16 +234,16 @@ def _sheets(close: Close) -> dict[str, pd.DataFrame]:
         ("entries not ready", f"{len(close.plan.not_ready)}"),
         *((f"ready in {currency}", str(amount)) for currency, amount in close.plan.amounts.items()),
         *(("not checked", phrase) for phrase in close.plan.unchecked),
-        *((name, f"is in its CSV file alone: it {why}") for name, why in refused.items() if why),
+        *((name, f"only in its CSV file: it {why}") for name, why in refused.items() if why),
     ]
-    overview = pd.DataFrame(facts, columns=["what", "value"])
+    overview = pd.DataFrame(facts, columns=["fact", "value"])
     return {"close": overview} | {name: frame for name, frame in tables.items() if not refused[name]}
 
 
 def _picture(close: Close, plot: Callable[[Close, Axes], Axes], path: Path) -> Path:
-    figure = figures.figure_of_its_own((figures.WIDTH, figures.height(0, 0)))
+    figure = bars.figure_of_its_own((bars.WIDTH, bars.height(0, 0)))
     ax = plot(close, figure.add_subplot())
-    figure.set_figheight(HEADING + figures.height(len(ax.get_yticks()), len(ax.get_legend_handles_labels()[0])))
+    figure.set_figheight(HEADING + bars.height(len(ax.get_yticks()), len(ax.get_legend_handles_labels()[0])))
     figure.suptitle(f"Month-end {close.period} · {_where(close)}", fontsize=11, x=0.01, ha="left")
     return disk.write_whole(path, lambda file: figure.savefig(file, format="png", dpi=140))
 

@@ -1,4 +1,4 @@
-"""Outcomes as a person reads them: how many of each, what that means, and what to do next."""
+"""Outcomes for people: the number of each, its meaning, and the next step."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from bktools import views
 from bktools.errors import InputError
 from bktools.visible import visible
 
-# What an outcome means, and what to do about it; None when there is nothing to do.
+# Meaning of an outcome and the next step; None when nothing is to be done.
 MEANINGS: dict[str, tuple[str, str | None]] = {
-    "ACCEPTED": ("the service created the job; whether it completes is seen in the service", None),
+    "ACCEPTED": ("the service created the job; only the service shows whether it completes", None),
     "CREATED": ("the account is new in the service", None),
-    "MATCHED": ("the account was in the service already, the same", None),
-    "IMPORTED": ("the account was made known here", None),
-    "PLANNED": ("nothing was sent", "run again with apply=True to send what is planned"),
-    "SENDING": ("another process is sending it right now", "wait for that process, then run again"),
+    "MATCHED": ("the account existed in the service with the same data", None),
+    "IMPORTED": ("the account was imported here", None),
+    "PLANNED": ("nothing was sent", "run again with apply=True"),
+    "SENDING": ("another process is sending it now", "wait for that process, then run again"),
     "BLOCKED": (
         "not sent, because an earlier batch of the company is in doubt or was refused",
         "settle the earlier batch first, then run again: completed batches are skipped",
     ),
-    "REJECTED": ("the service refused it, nothing was booked", "read the message, repair the cause, then run again"),
+    "REJECTED": ("the service refused it, nothing was booked", "read the message, correct the cause, then run again"),
     "UNKNOWN": (
-        "it may have been done, the answer was lost",
-        "look it up in the service before anything else, then say what you found: resolve_export_job for a batch",
+        "outcome unknown: the answer was lost",
+        "look it up in the service first, then record the result with resolve_export_job",
     ),
     "EXISTS": (
-        "the service has an account under this external ID; it did not tell its id",
-        "look the account up in the service and import it: import_accounts",
+        "the service has an account with this external ID, but its data is not known here",
+        "import the account list of the service with import_accounts",
     ),
 }
 
-# A second request makes no second account: its external ID is unique in the service.
+# Creating an account twice is safe: its external ID is unique in the service.
 OF_ACCOUNTS = MEANINGS | {
     "REJECTED": (
         "the service refused it, no account was created",
-        "read the message, repair the cause, then run again",
+        "read the message, correct the cause, then run again",
     ),
-    "UNKNOWN": ("it may have been created, the answer was lost", "run again: a create may be repeated"),
+    "UNKNOWN": ("outcome unknown: the answer was lost", "safe to run again"),
 }
 
 COLUMNS = ("outcome", "external_id", "code", "name", "batch_id", "entries", "message")
@@ -60,7 +60,7 @@ class Outcomes:
     --------
     >>> import pandas as pd
     >>> Outcomes(pd.DataFrame({"outcome": ["ACCEPTED", "ACCEPTED"], "entries": [500, 33]}))
-    2 ACCEPTED: the service created the job; whether it completes is seen in the service
+    2 ACCEPTED: the service created the job; only the service shows whether it completes
     """
 
     def __init__(self, frame: pd.DataFrame) -> None:
@@ -73,7 +73,7 @@ class Outcomes:
 
     @property
     def next_steps(self) -> list[str]:
-        """What to do about the outcomes, the most urgent first; empty when there is nothing to do."""
+        """The next steps, the most urgent first; empty when nothing is to be done."""
         there = set(self.frame["outcome"])
         return [
             f"{outcome}: {step}"
@@ -93,7 +93,7 @@ class Outcomes:
     def _repr_html_(self) -> str:
         counts = self._counts()
         shown = self.frame[[name for name in COLUMNS if name in self.frame.columns]]
-        # What needs somebody's attention comes first.
+        # Rows that need a next step come first.
         is_done = shown["outcome"].map(lambda name: self._meanings.get(name, ("", ""))[1] is None)
         rows = shown.loc[is_done.sort_values(kind="stable").index].astype("object")
         return "".join(

@@ -1,4 +1,4 @@
-"""Answers of the service: JSON bodies, and refusals that say what was wrong."""
+"""Answers of the service: JSON bodies, and refusals with their reason."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ JSON_TYPE = "application/json;charset=UTF-8"
 
 
 class Refusal(Exception):  # noqa: N818 - it is an answer of the service, not an error of the program
-    """A request that is not done: the answer's status, the body's `type` and `message`, and further headers."""
+    """A refused request: the status, `type` and `message` of its answer, and further headers."""
 
     def __init__(self, status: int, type: str, message: str, headers: Mapping[str, str] | None = None) -> None:  # noqa: A002 - the interface's name
         super().__init__(message)
@@ -26,7 +26,7 @@ class Refusal(Exception):  # noqa: N818 - it is an answer of the service, not an
 
 
 class ScopeRefusal(Refusal):
-    """A credential that is missing, wrong or too weak: `{statusCode, error, message}` (interface, section 7.2)."""
+    """A missing, wrong or insufficient credential: `{statusCode, error, message}` (interface, section 7.2)."""
 
     def __init__(self, status: int, headers: Mapping[str, str] | None = None) -> None:
         message = "user_scope_insufficient"
@@ -45,7 +45,7 @@ def json_answer(body: object, status: int = 200, headers: Mapping[str, str] | No
 
 
 def text_answer(text: str, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """Return an answer whose JSON was written before."""
-    # Answers that are shown one after another (curl) each end their line.
-    # A lone surrogate can stand in a message that quotes what was sent; it must not become a failure of the server.
+    """Return an answer whose body is this JSON text."""
+    # The newline at the end keeps the output of several curl calls apart.
+    # A message may quote a lone surrogate of the request, which must not fail the server.
     return Response(f"{text}\n".encode("utf-8", "replace"), status, headers, media_type=JSON_TYPE)

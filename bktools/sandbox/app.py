@@ -25,13 +25,15 @@ from bktools.sandbox.openapi import openapi_document
 from bktools.sandbox.routes import HANDLERS, Handler
 from bktools.sandbox.store import State
 
-# From the address of a client to its connection (None: it has gone), for the faults that break it.
+# Returns the connection of a client's address, None once it is closed. Faults that break connections need it.
 TransportOf = Callable[[tuple[str, int]], asyncio.Transport | None]
 
 ErrorHandler = Callable[[Request, Exception], Awaitable[Response]]
 
-MAIN_ROUTES = tuple((e, HANDLERS[e.operation]) for e in ENDPOINTS if e.host is Host.MAIN)
-BALANCE_ROUTES = tuple((e, HANDLERS[e.operation]) for e in ENDPOINTS if e.host is Host.BALANCE)
+Served = tuple[tuple[Endpoint, Handler], ...]
+
+MAIN_ROUTES: Served = tuple((e, HANDLERS[e.operation]) for e in ENDPOINTS if e.host is Host.MAIN)
+BALANCE_ROUTES: Served = tuple((e, HANDLERS[e.operation]) for e in ENDPOINTS if e.host is Host.BALANCE)
 
 ROUTE_UNKNOWN = "Route not found"
 SERVER_FAILURE = "Something went wrong. Please contact the administrator if the problem persists."
@@ -42,7 +44,7 @@ _NOT_FOUND = 404
 
 @dataclass(frozen=True)
 class Conduct:
-    """How a server treats every request, whatever it asks for."""
+    """Faults and limits that apply to every request."""
 
     faults: Faults
     latency: float
@@ -53,13 +55,17 @@ def build_app(state: State, conduct: Conduct, base_url: str, balance_url: str, t
     """Return the application: the main host and the balance host, told apart by their ports."""
     count = _rate_limit(conduct.requests_per_minute)
 
-    def routes(served: tuple[tuple[Endpoint, Handler], ...], audience: str) -> list[Route]:
-        return [
-            Route(
-                endpoint.path, _operation(endpoint, handler, audience, state, conduct, count), methods=[endpoint.method]
-            )
-            for endpoint, handler in served
-        ]
+    def host(served: Served, audience: str, on_error: ErrorHandler, *others: Route) -> Starlette:
+        async def failure(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler takes both
+            return _failure(audience, 500)
+
+        answers = {
+            endpoint: _operation(endpoint, handler, audience, state, conduct, count) for endpoint, handler in served
+        }
+        routes = [Route(endpoint.path, answer, methods=[endpoint.method]) for endpoint, answer in answers.items()]
+        app = Starlette(routes=[*routes, *others], exception_handlers={HTTPException: on_error, Exception: failure})
+        app.router.redirect_slashes = False
+        return app
 
     document = openapi_document(base_url, balance_url, state.max_limit)
 
@@ -67,18 +73,9 @@ def build_app(state: State, conduct: Conduct, base_url: str, balance_url: str, t
         return json_answer(document)
 
     described = Route("/openapi.json", describe, methods=["GET"])
-    main = _host([*routes(MAIN_ROUTES, MAIN_AUDIENCE), described], MAIN_AUDIENCE, _main_error)
-    separate = _host(routes(BALANCE_ROUTES, BALANCE_AUDIENCE), BALANCE_AUDIENCE, _balance_error)
+    main = host(MAIN_ROUTES, MAIN_AUDIENCE, _main_error, described)
+    separate = host(BALANCE_ROUTES, BALANCE_AUDIENCE, _balance_error)
     return _hosts({_port(base_url): main, _port(balance_url): separate}, transport_of)
-
-
-def _host(routes: list[Route], audience: str, on_error: ErrorHandler) -> Starlette:
-    async def failure(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler takes both
-        return _failure(audience, 500)
-
-    host = Starlette(routes=routes, exception_handlers={HTTPException: on_error, Exception: failure})
-    host.router.redirect_slashes = False
-    return host
 
 
 def _operation(
@@ -101,7 +98,7 @@ def _operation(
             await asyncio.sleep(delay)
         instead = [found for fault in faults if (found := _answer_instead(fault, audience))]
         if instead:
-            # A client that still writes would see its own write fail, and not what the fault is about.
+            # Read the request first: a client whose write fails would not see the fault.
             await request.body()
             return instead[0]
         response = await answer(request)
@@ -125,7 +122,7 @@ def _answer_instead(fault: Fault, audience: str) -> Response | None:
 
 
 def _rate_limit(per_minute: int | None) -> Callable[[], None]:
-    """Return a function that counts a request, or refuses it and says when the next one may come."""
+    """Return a function that counts a request, or refuses it with the time of the next one."""
     times: deque[float] = deque(maxlen=per_minute or 0)
 
     def count() -> None:
@@ -140,7 +137,7 @@ def _rate_limit(per_minute: int | None) -> Callable[[], None]:
 def _hosts(apps: Mapping[int, ASGIApp], transport_of: TransportOf) -> ASGIApp:
     """Choose the application by the port, and refuse requests meant for another host.
 
-    A page in a browser can make its own host name point here; the name in the header then gives it away.
+    A web page can make its own host name point here (DNS rebinding); the Host header shows that name.
     """
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -167,7 +164,7 @@ async def _main_error(request: Request, error: Exception) -> Response:
 
 async def _balance_error(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler takes both
     assert isinstance(error, HTTPException)
-    # Another method is no unknown route, and the interface leaves it to the standard statuses.
+    # The interface shows a text for unknown routes only; a wrong method gets its standard status.
     said = ROUTE_UNKNOWN if error.status_code == _NOT_FOUND else error.detail
     return json_answer(said, error.status_code, error.headers)
 

@@ -1,4 +1,4 @@
-"""Credentials: random tokens, one API key, and what each may do. The interface names no scopes; these are our own."""
+"""Credentials: random tokens and one API key, with their scopes. The interface names no scopes; these are our own."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from bktools.contract import ENDPOINTS
+from bktools.contract.endpoint import Credential
 from bktools.sandbox.answers import ScopeRefusal
 
-# Employees of all companies at once need this one besides.
+# Also needed to list the employees of all companies.
 ORGANISATION_SCOPE = "organisation:read"
 
 SCOPES = {
@@ -23,15 +25,14 @@ SCOPES = {
 }
 ALL_SCOPES = (*dict.fromkeys(SCOPES.values()), ORGANISATION_SCOPE)
 
-# The interface lets these two take an API key (section 5).
-TAKING_API_KEY = ("search_categories", "get_employee")
+TAKING_API_KEY = tuple(known.operation for known in ENDPOINTS if Credential.API_KEY in known.credentials)
 
 MAIN_AUDIENCE = "service"
 BALANCE_AUDIENCE = "balance"
 
 
 class Caller(NamedTuple):
-    """Who asks: on which host, what it may do, for which companies (None: all of them), and until when."""
+    """The owner of a credential: its host, scopes, companies (None: all of them) and time of expiry."""
 
     audience: str
     scopes: Sequence[str] = ALL_SCOPES
@@ -51,7 +52,7 @@ def authenticate(
     api_key: str,
     caller_of: Callable[[str], Caller | None],
 ) -> Caller:
-    """Return who asks, by the header `Authorization`; refuse with 401 who is unknown and with 403 who may not."""
+    """Return the caller of an `Authorization` header; refuse an unknown one with 401, a missing scope with 403."""
     scheme, _, credential = (authorization or "").strip().partition(" ")
     takes_api_key = operation in TAKING_API_KEY
     caller = None

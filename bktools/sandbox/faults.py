@@ -1,4 +1,4 @@
-"""Faults on request: what networks and services do to a client, at the time and as often as somebody asks for it."""
+"""Faults on request: delays, refusals, lost and damaged answers, as often as asked."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from bktools.errors import ArgumentError
 from bktools.sandbox.answers import Refusal
 
 KINDS = {
-    "latency": "answers after `seconds`",
-    "rate_limited": "429, with Retry-After as `retry_after` says: seconds, date or none",
-    "error": "`status`, 500 unless given, and nothing done",
-    "reset": "the connection is reset and nothing done",
-    "drop": "the request is done, then the connection is reset without an answer",
-    "cut": "the connection closes in the middle of the answer's body",
-    "cut_gzip": "the body is compressed and cut in the middle; its length is right, so only gzip can tell",
-    "corrupt": "a byte in the middle of the body is another one",
-    "drift": "a category is removed from the front and another one added at the end, after the answer",
+    "latency": "delays the answer by `seconds`",
+    "rate_limited": "answers 429 with the Retry-After that `retry_after` names: seconds, date or none",
+    "error": "answers `status` (default 500); the request is not performed",
+    "reset": "resets the connection; the request is not performed",
+    "drop": "performs the request, then resets the connection without an answer",
+    "cut": "closes the connection in the middle of the answer's body",
+    "cut_gzip": "compresses the body and sends the first half under the right length: only gzip shows the damage",
+    "corrupt": "changes a byte in the middle of the body",
+    "drift": "after the answer, removes the first category and adds another at the end",
 }
 
 OPTIONS = {
-    "operation": "the operation it hits; all of them unless given",
-    "times": "how many requests it hits before it is over; without it, it goes on",
-    "skip": "requests of its operation to let pass first; 0 unless given",
-    "every": "of those after that, it hits every n-th; each unless given",
-    "status": "of the kind error; 500 unless given",
-    "retry_after": "of the kind rate_limited: seconds, date or none",
-    "seconds": "the delay of the kind latency, or what Retry-After asks for; 1 unless given",
+    "operation": "the operation it hits (default: all)",
+    "times": "how many requests it hits (default: no limit)",
+    "skip": "how many requests pass first (default 0)",
+    "every": "hits every n-th request after those (default 1)",
+    "status": "for the kind error (default 500)",
+    "retry_after": "for the kind rate_limited: seconds, date or none",
+    "seconds": "the delay of latency, or the Retry-After of rate_limited (default 1)",
 }
 
 _NUMBERS: dict[str, type] = {"times": int, "skip": int, "every": int, "status": int, "seconds": float}
@@ -87,13 +87,13 @@ class Fault:
 
 
 def check_whole(name: str, value: object) -> None:
-    """Refuse what is no whole number."""
+    """Refuse anything but a whole number."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise ArgumentError(name, "must be a whole number", value)
 
 
 def check_seconds(name: str, value: object) -> None:
-    """Refuse what is no duration."""
+    """Refuse anything but a duration."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < math.inf:
         raise ArgumentError(name, "must be a number of seconds from 0", value)
 
@@ -128,7 +128,7 @@ def parse_fault(text: str) -> Fault:
 
 
 class Faults:
-    """The faults in force. Requests ask for theirs in the server's thread; others add and clear from any thread."""
+    """The active faults. The server's thread reads them, any thread may add and clear them."""
 
     def __init__(self, faults: Iterable[Fault | str] = ()) -> None:
         self._lock = threading.Lock()
@@ -136,13 +136,13 @@ class Faults:
         self._active = [(fault, _hits(fault)) for fault in map(_fault, given)]
 
     def add(self, fault: Fault | str) -> None:
-        """Put a fault in force."""
+        """Add a fault."""
         added = _fault(fault)
         with self._lock:
             self._active.append((added, _hits(added)))
 
     def clear(self) -> None:
-        """Take every fault out of force."""
+        """Remove all faults."""
         with self._lock:
             self._active.clear()
 
@@ -192,18 +192,18 @@ async def _end_connection(scope: Scope, receive: Receive, *, reset: bool) -> Non
     if transport is None:
         return
     if reset:
-        # Closing with this option set sends a reset instead of an end.
+        # With this option set, closing sends a reset (RST).
         transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         transport.abort()
     else:
         transport.close()
-    # Only then may the application return: an answer that was not finished would be taken for a mistake.
+    # Wait for the end of the connection: uvicorn reports an application that returns before its answer is complete.
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
 def broken(response: Response, fault: Fault) -> Response:
-    """Return an answer as a fault leaves it."""
+    """Return an answer with a fault applied."""
     body, status, headers = (
         bytes(response.body),
         response.status_code,
@@ -219,7 +219,7 @@ def broken(response: Response, fault: Fault) -> Response:
             packed = gzip.compress(body, mtime=0)
             return Response(packed[: len(packed) // 2], status, headers | {"content-encoding": "gzip"})
         case "corrupt":
-            # 0xFF is in no UTF-8 text, so no reader can take the body for whole.
+            # UTF-8 never contains 0xFF, so every reader notices.
             return Response(body[:middle] + b"\xff" + body[middle + 1 :], status, headers)
         case _:
             return response

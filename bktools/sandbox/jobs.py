@@ -1,6 +1,6 @@
-"""The life of an export job: when it is created its course is fixed, and what it is follows from the time of asking.
+"""The life of an export job: its course is fixed when it is created, its status follows from the time.
 
-Nothing runs in the background, so a job goes on while no server does, and every process sees the same.
+Nothing runs in the background: a job advances while no server runs, and all processes see the same status.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 OUTCOMES = ("completed", "completed_with_errors", "failed", "expired")
 
-# What a job of each outcome says when it is over.
+# Failure reason and its type, by outcome.
 _FAILURES = {
     "completed_with_errors": ("Some items were refused by the accounting system.", "validation_failure"),
     "failed": ("The accounting system does not accept the configured contra account.", "invalid_configuration"),
     "expired": ("The job was not started in time.", "job_expired"),
 }
 
-# A fifth of its time a job waits, the rest it works.
+# Share of a job's time in which it is pending; the rest it is in progress.
 _PENDING_SHARE = 0.2
 
 
@@ -37,7 +37,7 @@ class ExportJob(NamedTuple):
 
     @property
     def ends_at(self) -> float:
-        """When the company is free again."""
+        """When the company may start the next job."""
         return self.created_at + (self.expires_in if self.outcome == "expired" else self.seconds)
 
 
@@ -45,7 +45,7 @@ def job_at(job: ExportJob, now: float) -> dict[str, Any]:
     """Return the job as the service shows it at a time (interface, section 2.5)."""
     starts_at = job.created_at + job.seconds * _PENDING_SHARE
     started = job.outcome != "expired" and now > starts_at
-    # At its creation a job is pending, also where jobs take no time.
+    # A new job is pending even where jobs take no time.
     ended = now > job.ends_at
     status = "in_progress" if started else "pending"
     reason, reason_type = (None, None)

@@ -1,4 +1,4 @@
-"""The description of the sandbox in OpenAPI, for generators and fuzzers. A test holds it against what is answered."""
+"""The OpenAPI document of the sandbox, for generators and fuzzers. A test compares it with the answers."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ def _page(name: str) -> Schema:
 
 
 _ERROR = ref("Error")
-# What every operation may answer, and each of them besides: by status, what it means and its body.
+# Answers that every operation may give, and those of each operation: by status, the meaning and the body.
 _REFUSALS: _Answers = {
-    400: ("a rule of the request is broken", _ERROR),
+    400: ("the request breaks a rule", _ERROR),
     401: ("the credential is missing, wrong or expired", ref("ScopeError")),
     403: ("the credential may not do this", ref("ScopeError")),
     413: ("the body is too large", _ERROR),
-    415: ("the body is of another media type", _ERROR),
-    421: ("the Host header is of another host", _ERROR),
-    429: ("too many requests; Retry-After says when to come again", _ERROR),
+    415: ("the body has the wrong media type", _ERROR),
+    421: ("the Host header names another host", _ERROR),
+    429: ("too many requests; Retry-After tells when to retry", _ERROR),
     500: ("a failure of the server", _ERROR),
 }
 _ANSWERS: dict[str, _Answers] = {
     "search_categories": {200: ("a page of categories", _page("BookkeepingCategory"))},
     "create_account": {
-        200: ("the account existed as sent", _data("Account")),
+        200: ("the account exists with the same data", _data("Account")),
         201: ("the account was created", _data("Account")),
-        409: ("the account exists otherwise", _ERROR),
+        409: ("the account exists with different data", _ERROR),
     },
     "create_export_job": {
         201: ("the job, pending", _data("ExportJob")),
-        400: ("a rule is broken, or MISSING_CONTRA_ACCOUNTS", _ERROR),
+        400: ("the request breaks a rule, or MISSING_CONTRA_ACCOUNTS", _ERROR),
         404: ("ACCOUNTING_INTEGRATION_NOT_FOUND", _ERROR),
         409: ("EXPORT_ALREADY_IN_PROGRESS", _ERROR),
     },
     "search_employees": {200: ("a page of employees", _page("Employee"))},
-    "get_employee": {200: ("an employee", _data("Employee")), 404: ("there is no such employee", _ERROR)},
+    "get_employee": {200: ("an employee", _data("Employee")), 404: ("no such employee", _ERROR)},
     "get_balance": {
         200: ("the balance", ref("Balance")),
         500: ("a failure of the server", ref("PlainText")),
@@ -123,7 +123,7 @@ def _paging_parameters(sorting_keys: Sequence[str], max_limit: int) -> list[Sche
         _query("before", CURSOR, "lower bound cursor; not with after or offset"),
         _query("after", CURSOR, "upper bound cursor; not with before or offset"),
         _query("offset", {"type": "integer", "format": "int64", "minimum": 0, "maximum": INT64_MAX}),
-        _query("limit", limit, f"a page has at most {max_limit} rows, whatever is asked"),
+        _query("limit", limit, f"a page has at most {max_limit} rows"),
         _query("sorting_keys", {"type": "array", "items": key, "uniqueItems": True}),
         _query("sorting_order", {"type": "array", "items": ref("PageOrder")}, "one order per sorting key"),
     ]

@@ -10,29 +10,30 @@ from operator import and_, eq
 from starlette.requests import Request
 from starlette.responses import Response
 
+from bktools.contract.employees import EMPLOYEES
 from bktools.sandbox.answers import Refusal, ScopeRefusal, json_answer, text_answer
 from bktools.sandbox.auth import ORGANISATION_SCOPE, Caller
 from bktools.sandbox.jobs import ExportJob, job_at
 from bktools.sandbox.paging import EVERY_ROW, Condition, Cursors, any_of, equal, field, page_parameters, read_order
 from bktools.sandbox.store import State, new_id
 from bktools.sandbox.validation import read_body, same_json, uuid_text
-from bktools.sandbox.world import Account, camel
+from bktools.sandbox.world import CATEGORY_FIELDS, EMPLOYEE_FIELDS, Account, camel
 
-# The interface shows the meaning of the filters, not their names.
-EMPLOYEE_FILTERS = ("companyId", "email", "code")
+EMPLOYEE_FILTERS = tuple(known.sent_as for known in EMPLOYEES.filters)
 
+# Every field but the two that are objects.
 SORTABLE = {
-    "categories": ("id", "companyId", "categoryGroupId", "name", "archived", "accountId", "taxCodeId"),
-    "employees": ("id", "companyId", "email", "firstName", "lastName", "code", "jobTitle", "phone", "role"),
+    "categories": tuple(name for name in CATEGORY_FIELDS if name != "metadata"),
+    "employees": tuple(name for name in EMPLOYEE_FIELDS if name != "avatar"),
 }
 
 _LISTS = {"ids": "id", "accountIds": field("accountId"), "categoryGroupIds": field("categoryGroupId")}
-# What a repeat must have equal to count as the same account.
+# Fields that must be equal for a repeated create to match the account.
 _SENT = [name for name in Account._fields if name != "id"]
 
 
 async def search_categories(request: Request, state: State, caller: Caller) -> Response:
-    """Answer one page of the categories that all filters let through (interface, section 4.1)."""
+    """Answer one page of the categories that match all filters (interface, section 4.1)."""
     paging = page_parameters(request.query_params)
     sent = await read_body(request, "CategorySearch")
     caller.check_company(sent["companyId"], known=state.store.company(sent["companyId"]) is not None)
@@ -46,7 +47,7 @@ async def search_categories(request: Request, state: State, caller: Caller) -> R
 
 
 async def search_employees(request: Request, state: State, caller: Caller) -> Response:
-    """Answer one page of the employees that all filters let through (section 4.4)."""
+    """Answer one page of the employees that match all filters (section 4.4)."""
     sent = page_parameters(request.query_params, EMPLOYEE_FILTERS)
     conditions = [EVERY_ROW]
     if "companyId" in sent:
@@ -66,7 +67,7 @@ def _page(state: State, table: str, conditions: list[Condition], sent: dict[str,
     matching, order = reduce(and_, conditions), read_order(sent, SORTABLE[table])
     single = {name: values[0] for name, values in sent.items()}
     numbers: dict[str, int] = {name: int(single[name]) for name in ("limit", "offset") if name in single}
-    cursors = Cursors(state.store.settings["secret"], [table, matching, order])
+    cursors = Cursors([table, matching, order])
     bounds = {name: cursors.read(name, single[name]) for name in ("after", "before") if name in single}
     limit = min(numbers.get("limit", state.max_limit), state.max_limit)
     rows = state.store.page(table, matching, order, limit, **bounds, offset=numbers.get("offset", 0))
@@ -97,7 +98,7 @@ async def get_employee(request: Request, state: State, caller: Caller) -> Respon
 
 
 async def create_account(request: Request, state: State, caller: Caller) -> Response:
-    """Create an account: 201 when it is new, 200 when it is there as sent, 409 when it is there otherwise (4.3)."""
+    """Create an account: 201 when it is new, 200 when it exists with the same data, 409 with other data (4.3)."""
     sent = await read_body(request, "AccountCreate")
     caller.check_company(sent["companyId"], known=state.store.company(sent["companyId"]) is not None)
     account = Account(id=new_id(), **{name: sent[camel(name)] for name in _SENT})
@@ -115,13 +116,13 @@ async def create_account(request: Request, state: State, caller: Caller) -> Resp
             f"with another {', '.join(differing)}",
         )
     fields = {camel(name): value for name, value in sorted(stored._asdict().items()) if name != "metadata"}
-    # Metadata go back to the letter, so they are not parsed and written again.
+    # Metadata are answered exactly as they were sent, so they are never encoded again.
     shown = json.dumps(fields, ensure_ascii=False)
     return text_answer(f'{{"data": {shown[:-1]}, "metadata": {stored.metadata or "null"}}}}}', 201 if new else 200)
 
 
 async def create_export_job(request: Request, state: State, caller: Caller) -> Response:
-    """Create an export job, or say which of the three documented reasons stands against it (section 4.2)."""
+    """Create an export job, or refuse it for one of the three documented reasons (section 4.2)."""
     sent = await read_body(request, "ExportJobCreate")
     company = state.store.company(sent["companyId"])
     caller.check_company(sent["companyId"], known=company is not None)
@@ -159,7 +160,7 @@ async def get_balance(request: Request, state: State, caller: Caller) -> Respons
     company = next((c for c in state.store.companies() if caller.companies and c.id in caller.companies), None)
     if company is None:
         raise ScopeRefusal(403)
-    # The amounts are text in the store, so that their digits stay as they are.
+    # The store keeps amounts as text, so that no digit changes.
     return text_answer(
         f'{{"currency": "{company.currency}", "current": {company.current}, "available": {company.available}}}'
     )

@@ -1,7 +1,5 @@
 """Sample files of the sandbox's world: a German ERP's chart of accounts, accounting entries, the service's accounts."""
 
-# ruff: noqa: RUF001 - letters of other scripts that look like Latin ones are the point
-
 from __future__ import annotations
 
 import csv
@@ -13,6 +11,7 @@ from pathlib import Path
 
 from bktools import disk
 from bktools.sandbox.chart import chart_of_accounts
+from bktools.sandbox.names import NAMES
 from bktools.sandbox.world import World
 
 CHART_FILE = "chart_of_accounts.csv"
@@ -25,22 +24,9 @@ _account_columns = attrgetter(*_ACCOUNT_HEADINGS)
 
 _ENTRIES = 320
 _CURRENCIES = ("EUR", "EUR", "EUR", "EUR", "USD", "SEK", "JPY", "CHF")
-_DESCRIPTIONS = (
-    "ICE Köln – Berlin",
-    "Mittagessen mit Kunden",
-    "Büromaterial, 2. Lieferung",
-    "Taxi Flughafen",
-    "会議費",
-    "Ücretli otopark",
-    "Обед с клиентом",
-    "دعوة عشاء",
-    "L'hôtel de la gare",
-    "Gutschrift Rücksendung",
-    "Snacks 🥨",
-)
 
 _IN_REVIEW = range(10, 310, 20)  # 15 of the entries: draft and in_review in turn
-_COPIED = 99  # written a second time at the end, every cell the same
+_COPIED = 99  # repeated as the last line
 
 
 def write_sample_data(
@@ -48,12 +34,12 @@ def write_sample_data(
 ) -> tuple[Path, Path]:
     """Write `chart_of_accounts.csv` and `accounting_entries.csv` of the first company and return their paths.
 
-    The same arguments give the same bytes. Each file is whole or as it was before.
+    The same arguments give the same bytes. Each file is written whole or left as it was.
 
     Parameters
     ----------
     folder : Path
-        Where to; made when it is missing.
+        Created when it is missing.
     seed, companies, categories, employees : int
         The world, as a `Server` takes it.
 
@@ -80,15 +66,15 @@ def write_sample_data(
 
 
 def write_account_list(folder: Path | str, *, seed: int = 1, companies: int = 3) -> Path:
-    """Write `accounts.csv`, the accounts that the service has of the first company from the beginning; return its path.
+    """Write `accounts.csv`, the accounts of the first company in a new sandbox; return its path.
 
-    It stands for the list that a service's user interface exports: with it `import_accounts` makes known what the
-    interface does not tell. The same arguments give the same bytes. The file is whole or as it was before.
+    It stands for the list that a service's user interface exports. `import_accounts` takes it, since the interface has
+    no operation that lists accounts. The same arguments give the same bytes. The file is written whole or left as it was.
 
     Parameters
     ----------
     folder : Path
-        Where to; made when it is missing.
+        Created when it is missing.
     seed, companies : int
         The world, as a `Server` takes it.
 
@@ -143,7 +129,7 @@ def _entries(world: World) -> list[dict[str, str]]:
             "category_id": categories[number * 7 % len(categories)],
             "employee_id": employees[number % len(employees)],
             "status": "approved",
-            "description": f"{_DESCRIPTIONS[number % len(_DESCRIPTIONS)]} #{number + 1}",
+            "description": f"{NAMES.descriptions[number % len(NAMES.descriptions)]} #{number + 1}",
         }
         rows.append(usual | special.get(number, {}))
     return [*rows, rows[_COPIED]]
@@ -162,5 +148,5 @@ def _write(
     text.write(mark)
     csv.writer(text, delimiter=delimiter, lineterminator=line_end).writerows(rows)
     Path(folder).mkdir(parents=True, exist_ok=True)
-    # Sample data are no secret.
+    # Sample data may be read by anybody.
     return disk.write_whole(Path(folder) / name, lambda file: file.write(text.getvalue().encode()), private=False)

@@ -1,4 +1,4 @@
-"""The objects of the service, once: its description shows them, and sent bodies are checked against them."""
+"""The objects of the service. The OpenAPI document shows them, and request bodies are checked against them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ Schema = dict[str, Any]
 
 CURSOR_PATTERN = "^[A-Z2-7=~]+$"
 
-# Descending, nulls first. Without an order of its own a null counts as larger than every value.
+# Whether an order is descending and has nulls first. By default a null is larger than every value.
 PAGE_ORDERS = {
     "ASC": (False, False),
     "ASC_NULLS_FIRST": (False, True),
@@ -33,7 +33,7 @@ def ref(name: str) -> Schema:
 def record(*, closed: bool = False, **names_by_type: str | tuple[str, Schema]) -> Schema:
     """Return the schema of an object from its fields' names by type: `!` marks a required one, `?` a nullable one.
 
-    A type that is not in the table below is given beside the names.
+    A type that `_TYPES` lacks is given as a schema beside the names.
     """
     required, properties = [], {}
     for type_, given in names_by_type.items():

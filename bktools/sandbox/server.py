@@ -35,7 +35,7 @@ _R = TypeVar("_R")
 
 
 def _of_the_store(method: Callable[Concatenate[Store, _P], _R]) -> Callable[Concatenate[Server, _P], _R]:
-    """Return a method of the store as one of the server, which opens the store for each call."""
+    """Return a method of the store as a method of the server, which opens the store for each call."""
 
     @wraps(method)
     def call(self: Server, /, *args: _P.args, **options: _P.kwargs) -> _R:
@@ -46,40 +46,40 @@ def _of_the_store(method: Callable[Concatenate[Store, _P], _R]) -> Callable[Conc
 
 
 class Server:
-    """A sandbox that runs in this process, on 127.0.0.1, while it is entered or between `start` and `stop`.
+    """A sandbox that runs in this process, on 127.0.0.1, inside a `with` block or between `start` and `stop`.
 
-    It is the whole service of the interface over real HTTP. Its state is one SQLite file in `folder`, made with a
-    world when it is missing and kept otherwise; several servers, also of other processes, may share it.
+    It is the whole service of the interface over real HTTP. Its state is one SQLite file in `folder`: a missing file is
+    created with a new world, an existing one is kept. Several servers and processes may share it.
 
     Parameters
     ----------
     folder : Path
-        Where the state is kept.
+        Folder of the state.
     port : int
         Port of the main host; a free one unless given.
     seed : int
-        Where a new world comes from: the same seed, the same world.
+        The same seed gives the same new world.
     companies, categories, employees : int
         Size of a new world: companies in all, categories and employees of the first company (the others have a quarter).
     latency : float
-        Seconds before every answer.
+        Delay of every answer in seconds.
     requests_per_minute : int, optional
-        More than this are answered 429; without it, there is no limit.
+        Further requests are answered 429; no limit by default.
     max_limit : int
         Most rows of a page; a request for more silently gets this many.
     job_seconds : float
-        From the creation of an export job to its end.
+        Seconds from the creation of an export job to its end.
     faults : iterable of Fault or str
-        Faults in force from the start, also as text such as "error:status=503" (see `parse_fault`).
+        Faults active from the start, also as text such as "error:status=503" (see `parse_fault`).
     db : Path, optional
-        Another file for the state than `folder / "service.sqlite"`.
+        File of the state; `folder / "service.sqlite"` by default.
     balance_port : int
         Port of the balance host; a free one unless given.
 
     Attributes
     ----------
     base_url, token, api_key : str
-        Address of the main host and credentials for it. Known from `start` on, like the next ones.
+        Address of the main host and credentials for it. All attributes exist from `start` on.
     balance_url, balance_token : str
         Address of the balance host and the token for it.
     company_id : str
@@ -148,7 +148,7 @@ class Server:
         self._failure: BaseException | None = None
 
     def start(self) -> Self:
-        """Start serving and return this server; addresses and credentials are known then.
+        """Start serving and return this server, with its addresses and credentials set.
 
         Raises
         ------
@@ -164,7 +164,7 @@ class Server:
         sockets = _listen(self._ports)
         self.base_url, self.balance_url = (f"http://{LOOPBACK}:{s.getsockname()[1]}" for s in sockets)
         self._failure = None
-        # Daemon, so that a notebook's kernel or a script ends without asking.
+        # A daemon, so that a notebook's kernel or a script can end.
         self._thread = threading.Thread(target=self._run, args=(sockets,), name="bktools-sandbox", daemon=True)
         self._thread.start()
         deadline = time.monotonic() + _START_SECONDS
@@ -176,7 +176,7 @@ class Server:
         return self
 
     def stop(self) -> None:
-        """Stop serving; the state stays. Does nothing when it is not running."""
+        """Stop serving and keep the state. Does nothing when the server is not running."""
         if self._thread is None:
             return
         if self._uvicorn is not None:
@@ -188,7 +188,7 @@ class Server:
     def wait(self) -> None:
         """Wait until the server stops; Ctrl-C ends the waiting as usual."""
         while self._thread is not None and self._thread.is_alive():
-            # Without an end a join keeps Ctrl-C waiting on some platforms.
+            # A join without a timeout blocks Ctrl-C on some platforms.
             self._thread.join(0.5)
 
     def __enter__(self) -> Self:
@@ -203,14 +203,14 @@ class Server:
         address = self.base_url if self._thread is not None else "not running"
         return f"Server({str(self.file)!r}, {address})"
 
-    # What a test or a demonstration needs besides the interface
+    # For tests and demonstrations, besides the interface
 
     def inject(self, fault: Fault | str) -> None:
-        """Put a fault in force from the next request on."""
+        """Add a fault, from the next request on."""
         self._faults.add(fault)
 
     def clear_faults(self) -> None:
-        """Take every fault out of force."""
+        """Remove all faults."""
         self._faults.clear()
 
     def issue_token(
@@ -228,11 +228,11 @@ class Server:
         scopes : sequence of str
             Some of `bktools.sandbox.auth.ALL_SCOPES`.
         companies : sequence of str, optional
-            The companies it is for; all of them unless given.
+            Companies the token may see; all by default.
         expires_in : float, optional
-            Seconds until it answers 401.
+            Seconds until the token expires.
         balance : bool
-            Whether it is for the balance host; its company is the first of `companies`.
+            True for a token of the balance host, for the first of `companies`.
         """
         audience = BALANCE_AUDIENCE if balance else MAIN_AUDIENCE
         expires_at = None if expires_in is None else time.time() + expires_in
@@ -257,7 +257,7 @@ class Server:
         return category.id
 
     def export_jobs(self) -> list[dict[str, Any]]:
-        """Return every export job as it is now, the oldest first, with the interface's fields."""
+        """Return every export job with its current status and the interface's fields, the oldest first."""
         with self._store() as store:
             return [job_at(job, time.time()) for job in store.export_jobs()]
 
@@ -284,7 +284,7 @@ class Server:
                     log_config=None,
                     access_log=False,
                     server_header=False,
-                    # A client's idle connection lives longer than a person thinks between two cells.
+                    # An idle connection outlives the pause between two cells of a notebook.
                     timeout_keep_alive=75,
                     timeout_graceful_shutdown=1,
                 )
@@ -300,12 +300,12 @@ class Server:
 def _listen(ports: tuple[int, int]) -> list[socket.socket]:
     sockets: list[socket.socket] = []
     for port in ports:
-        # With the protocol named, asyncio sends small answers at once (TCP_NODELAY); without it each waits 40 ms.
+        # asyncio sets TCP_NODELAY only where the protocol is named; without it each small answer waits 40 ms.
         listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         sockets.append(listening)
         try:
             if os.name == "posix":
-                # A port is free again at once. On Windows the option would let two processes listen at one port.
+                # Reuse a port at once. On Windows the option would let two processes share a port.
                 listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind((LOOPBACK, port))
             listening.listen(2048)

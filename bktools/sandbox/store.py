@@ -1,7 +1,7 @@
-"""The state of the sandbox: one SQLite file that several processes may share, and that a kill at any time leaves whole.
+"""The state of the sandbox: one SQLite file that several processes may share and that survives a kill at any time.
 
-Every write is one transaction, on disk before it is answered (WAL, `synchronous=FULL`); uniqueness and "one job at a
-time" are held by the database under a write lock, not by code that looked before.
+Every write is one transaction, on disk before it is answered (WAL, `synchronous=FULL`). The database itself keeps
+external IDs unique and allows one running job a company, under a write lock.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from bktools.sandbox.world import Account, Category, Company, World, category_js
 
 _FORMAT = 3
 
-# Searches and sorts read the fields of categories and employees out of their JSON.
+# Searches and sorts read the fields of categories and employees from their JSON.
 _TABLES = """
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE tokens (token TEXT PRIMARY KEY, caller TEXT NOT NULL);
@@ -50,7 +50,7 @@ CREATE TABLE export_jobs (
     created_by TEXT, seconds REAL NOT NULL, outcome TEXT NOT NULL, ends_at REAL NOT NULL);
 CREATE TABLE accepted_entries (job_id TEXT NOT NULL, entry_id TEXT NOT NULL)"""
 
-# Made after the world is in, which is quicker. A company's rows stand in its index in the order of the table.
+# Created after the rows, which is quicker. Within a company the index keeps the order of the table.
 _INDICES = """
 CREATE UNIQUE INDEX categories_id ON categories (id);
 CREATE INDEX categories_company ON categories (company_id);
@@ -59,7 +59,7 @@ CREATE INDEX employees_company ON employees (company_id);
 CREATE INDEX export_jobs_company ON export_jobs (company_id, ends_at)"""
 
 _ADD = "INSERT INTO {} (id, company_id, body) VALUES (?, ?, ?)"
-# Totals of searches kept at most.
+# Searches whose totals are kept.
 _MOST_TOTALS = 32
 
 _Record = TypeVar("_Record", Account, Company, ExportJob)
@@ -74,15 +74,15 @@ class Store:
     Parameters
     ----------
     file : Path
-        The database; made with the world when it is missing.
+        The database; created with the world when it is missing.
     world : World
-        What to put into a new database.
+        The content of a new database.
     """
 
     def __init__(self, file: Path, world: World) -> None:
         try:
             file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # Made here, so that it and the files SQLite puts beside it are never open to others.
+            # Created here with its mode, so that neither it nor the files SQLite puts beside it are ever readable by others.
             os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
         except OSError as error:
             raise StorageError(
@@ -96,7 +96,7 @@ class Store:
             self._execute("PRAGMA synchronous = FULL")
             # The indices of a large world are sorted in this much memory.
             self._execute("PRAGMA cache_size = -65536")
-            # The world goes in before the WAL is there: a large one would be written twice, to the WAL and to the file.
+            # The world is written before the WAL is on: otherwise a large one would be written twice.
             self._make(world, file)
             self._use_wal()
         except sqlite3.DatabaseError as error:
@@ -133,7 +133,6 @@ class Store:
     def _fill(self, world: World) -> None:
         many = self._connection.executemany
         settings = {
-            "secret": secrets.token_urlsafe(32),
             "token": self.issue_token(Caller(MAIN_AUDIENCE)),
             "api_key": secrets.token_urlsafe(32),
             "balance_token": self.issue_token(Caller(BALANCE_AUDIENCE, companies=[world.all_companies[0].id])),
@@ -148,7 +147,7 @@ class Store:
             many(_ADD.format("employees"), ((e.id, e.company_id, employee_json(e)) for e in employees))
 
     def _use_wal(self) -> None:
-        # The change to WAL does not wait for its lock by itself, and processes may start at once.
+        # SQLite does not wait for the lock of this change, and several processes may start at once.
         deadline = time.monotonic() + 30
         while True:
             try:
@@ -162,13 +161,10 @@ class Store:
 
     @contextmanager
     def _transaction(self, kind: str) -> Iterator[None]:
-        self._execute(f"BEGIN {kind}")
-        try:
+        # The connection commits at the end, and rolls back after an exception.
+        with self._connection:
+            self._execute(f"BEGIN {kind}")
             yield
-        except BaseException:
-            self._execute("ROLLBACK")
-            raise
-        self._execute("COMMIT")
 
     # Tokens
 
@@ -179,7 +175,7 @@ class Store:
         return token
 
     def caller(self, token: str) -> Caller | None:
-        """Return who has a token, None where there is no such token."""
+        """Return the caller of a token, None when it is unknown."""
         found = self._execute("SELECT caller FROM tokens WHERE token = ?", (token,)).fetchone()
         return Caller(*json.loads(found[0])) if found else None
 
@@ -196,7 +192,7 @@ class Store:
         before: Key | None = None,
         offset: int = 0,
     ) -> Rows:
-        """Return one page of a table, all of it from one state of the table."""
+        """Return one page of a table, read in one transaction."""
         forwards = before is None
         read, bound = (order, after) if forwards else (backwards(order), before)
         with self._transaction("DEFERRED"):
@@ -233,7 +229,7 @@ class Store:
         return self._all(Company, "companies ORDER BY rowid")
 
     def company(self, company_id: str) -> Company | None:
-        """Return a company, None where there is none."""
+        """Return a company, None when it is unknown."""
         return next(iter(self._all(Company, "companies WHERE id = ?", company_id)), None)
 
     def configure_company(
@@ -245,17 +241,16 @@ class Store:
         job_outcome: str | None = None,
         job_expires_in: int | None = None,
     ) -> None:
-        """Change how export jobs of a company go; what is not given stays.
+        """Change the outcome of a company's export jobs; options that are not given stay.
 
         Parameters
         ----------
         company_id : str
             The company.
         has_integration, has_contra_accounts : bool, optional
-            Without the one, jobs are refused as ACCOUNTING_INTEGRATION_NOT_FOUND, without the other as
-            MISSING_CONTRA_ACCOUNTS.
+            False: jobs are refused as ACCOUNTING_INTEGRATION_NOT_FOUND, or as MISSING_CONTRA_ACCOUNTS.
         job_outcome : str, optional
-            How later jobs end: "completed", "completed_with_errors", "failed", or "expired" (they never start).
+            Of later jobs: "completed", "completed_with_errors", "failed", or "expired" (never started).
         job_expires_in : int, optional
             Seconds until a job that does not start expires.
         """
@@ -272,19 +267,14 @@ class Store:
 
     def add_category(self, category: Category) -> None:
         """Add a category at the end of the table."""
-        with self._transaction("IMMEDIATE"):
-            self._add_category(category)
-
-    def _add_category(self, category: Category) -> None:
-        row = (category.id, category.company_id, category_json(category))
-        self._execute(_ADD.format("categories"), row)
+        self._execute(_ADD.format("categories"), (category.id, category.company_id, category_json(category)))
 
     def remove_category(self, category_id: str) -> bool:
-        """Remove a category; tell whether it was there."""
+        """Remove a category; return whether it existed."""
         return self._execute("DELETE FROM categories WHERE id = ?", (category_id,)).rowcount > 0
 
     def drift(self) -> None:
-        """Remove the first company's first category and add one at the end, as the data of a busy company do."""
+        """Remove the first company's first category and add one at the end, as in a company at work."""
         with self._transaction("IMMEDIATE"):
             sql = (
                 "SELECT position, body FROM categories "
@@ -294,15 +284,15 @@ class Store:
                 self._execute("DELETE FROM categories WHERE position = ?", (position,))
                 shown = json.loads(body)
                 company, group, name = shown["companyId"], shown["categoryGroupId"], shown["name"]
-                self._add_category(Category(new_id(), company, group, name, False, None, None, None))
+                self.add_category(Category(new_id(), company, group, name, False, None, None, None))
 
     def category_ids(self, company_id: str | None = None) -> list[str]:
-        """Return the ids of a company's categories (the first company's), in the order of the table."""
+        """Return the ids of a company's categories (default: the first company), in the order of the table."""
         sql = "SELECT id FROM categories WHERE company_id = ? ORDER BY position"
         return [id_ for (id_,) in self._execute(sql, (company_id or self.companies()[0].id,))]
 
     def employee(self, employee_id: str) -> tuple[str, str] | None:
-        """Return company and JSON of an employee, None where there is none."""
+        """Return company and JSON of an employee, None when it is unknown."""
         sql = "SELECT company_id, body FROM employees WHERE id = ?"
         found: tuple[str, str] | None = self._execute(sql, (employee_id,)).fetchone()
         return found
@@ -310,7 +300,7 @@ class Store:
     # Accounts
 
     def create_account(self, account: Account) -> tuple[Account, bool]:
-        """Store an account unless its (companyId, externalId) is taken; return what is stored and whether it is new."""
+        """Store an account unless its (companyId, externalId) exists; return the stored one and whether it is new."""
         with self._transaction("IMMEDIATE"):
             new = self._execute(
                 "INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (company_id, external_id) DO NOTHING",
@@ -321,17 +311,17 @@ class Store:
         return stored, new.rowcount > 0
 
     def accounts(self, company_id: str | None = None) -> list[Account]:
-        """Return the accounts of a company (the first company) as they are stored, by external ID."""
+        """Return the accounts of a company (default: the first), by external ID."""
         owner = company_id or self.companies()[0].id
         return self._all(Account, "accounts WHERE company_id = ? ORDER BY external_id", owner)
 
     # Export jobs
 
     def create_export_job(self, job: ExportJob, entries: list[str]) -> ExportJob | None:
-        """Store a job with its entries, with the outcome its company is set to; None when one is still running."""
+        """Store a job with its entries and its company's outcome; return None while another job of the company runs."""
         with self._transaction("IMMEDIATE"):
             busy = "SELECT 1 FROM export_jobs WHERE company_id = ? AND ends_at > ?"
-            # The clock is read under the lock: a job created meanwhile must not look as if it were to come.
+            # Read the clock under the lock: a job created meanwhile must not seem to lie in the future.
             now = time.time()
             if self._execute(busy, (job.company_id, now)).fetchone():
                 return None
@@ -348,7 +338,7 @@ class Store:
         return self._all(ExportJob, "export_jobs ORDER BY created_at, id")
 
     def accepted_entries(self) -> dict[str, int]:
-        """Return how often each accounting entry was accepted in an export job; more than once is booked twice."""
+        """Return how often each accounting entry was accepted; an entry accepted more than once is booked twice."""
         return dict(self._execute("SELECT entry_id, count(*) FROM accepted_entries GROUP BY entry_id"))
 
     def _all(self, record: type[_Record], source: str, *parameters: str) -> list[_Record]:
@@ -358,7 +348,7 @@ class Store:
 
 @dataclass(frozen=True)
 class State:
-    """What every handler works on: the store, and how the server was started (as `Server` says)."""
+    """The store and the server's options, as every handler gets them."""
 
     store: Store
     max_limit: int
@@ -371,10 +361,10 @@ def is_open(file: Path) -> bool:
         return False
     try:
         with closing(sqlite3.connect(file, timeout=0)) as connection:
-            # Only a connection that has the file alone can leave the WAL; the next one to open it begins the WAL again.
+            # Only the sole connection to a file can leave WAL mode; the next server turns it on again.
             connection.execute("PRAGMA journal_mode = DELETE")
     except sqlite3.DatabaseError as error:
-        # Nobody has a file open that is no database.
+        # Any other error means that the file is not a database, so no server has it open.
         return error.sqlite_errorcode == sqlite3.SQLITE_BUSY
     return False
 

@@ -1,4 +1,4 @@
-"""What the service takes: bodies as the schemas describe them, and the parameters of queries."""
+"""Checks of requests: bodies against the schemas, and query parameters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12
 _BETWEEN = re.compile(r"[ \t\n\r,:]*")
 _DIGITS = re.compile(r"-?[0-9]{1,40}")
 
-# Per type of a schema: the type in Python, and its name in messages.
+# By type of a schema: the type in Python, and its name in messages.
 _TYPES = {
     "string": (str, "text"),
     "boolean": (bool, "true or false"),
@@ -32,15 +32,15 @@ _TYPES = {
 
 
 class Number(NamedTuple):
-    """A number of a body as it was written: no field of a body is one, metadata keep theirs."""
+    """A number as it was written. Only metadata hold numbers, and keep every digit."""
 
     text: str
 
 
 async def read_body(request: Request, schema: str) -> dict[str, Any]:
-    """Return every field's value, None where it was left out or null; refuse what breaks a rule.
+    """Return the value of every field, None for one that is missing or null; refuse a body that breaks a rule.
 
-    UUIDs are in lower case, and an object of any content is its JSON as it was sent.
+    UUIDs are in lower case; an object of any content is its JSON text as it was sent.
     """
     _check_media_type(request.headers.get("content-type"))
     body = await _whole_body(request)
@@ -109,7 +109,7 @@ _RULES: dict[str, Callable[[str, Schema, Any], Any]] = {"object": _object, "arra
 
 
 def known_parameters(query: QueryParams, known: tuple[str, ...], lists: tuple[str, ...] = ()) -> dict[str, list[str]]:
-    """Return the query's parameters with their values; refuse unknown ones and a repeat of what is no list."""
+    """Return the query's parameters; refuse unknown ones, and repeated ones that are not lists."""
     found: dict[str, list[str]] = {}
     for name, value in query.multi_items():
         if name not in known:
@@ -139,7 +139,7 @@ def uuid_text(name: str, text: str) -> str:
 
 
 def same_json(one: str | None, other: str | None) -> bool:
-    """Whether two objects, as they were sent, are the same but for spaces and the order of their fields."""
+    """Whether two JSON objects are the same apart from spaces and the order of their fields."""
     return one == other or (one is not None and other is not None and _DECODER.decode(one) == _DECODER.decode(other))
 
 
@@ -158,8 +158,8 @@ async def _whole_body(request: Request) -> bytes:
         size += len(part)
         if size <= LARGEST_BODY:
             parts.append(part)
-        # What is too much is read on for a while without being kept: a client that still sends would see the
-        # connection break instead of the answer.
+        # Read on without keeping the rest: a client that is still sending would see a broken connection instead
+        # of the answer.
         elif size > _LARGEST_READ:
             break
     if size > LARGEST_BODY:
@@ -169,7 +169,7 @@ async def _whole_body(request: Request) -> bytes:
 
 
 def _as_sent(text: str, name: str) -> str:
-    """Return a field's JSON exactly as it was sent; the text must be a valid object that has the field."""
+    """Return a field's JSON exactly as it was sent; the text must be a valid object with that field."""
 
     def next_at(at: int) -> int:
         found = _BETWEEN.match(text, at)
@@ -186,8 +186,8 @@ def _as_sent(text: str, name: str) -> str:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
-# Numbers stay text: metadata may hold ones that no Python number keeps as they were written.
+# Numbers stay text: no Python number keeps all of them as they were written.
 _DECODER = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant=_no_constant)

@@ -1,7 +1,7 @@
-"""The world the sandbox starts with: everything follows from a seed, the same bytes on every platform.
+"""The world of a new sandbox: the same bytes for the same seed, on every platform.
 
-Ids and choices come from SHA-256 of the seed and a path such as ("company", 0, "category", 17), so that asking for more
-of one thing never changes another, and no version of a random generator matters.
+Ids and choices come from SHA-256 of the seed and a path such as ("company", 0, "category", 17). More of one thing never
+changes another, and no random generator is involved.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from bktools.sandbox import names
 from bktools.sandbox.chart import ONLY_IN_SERVICE, OTHER_NAMES, chart_of_accounts
+from bktools.sandbox.names import NAMES
 
-# Kinds of categories by their number: period and remainder, chosen so that no two kinds meet.
+# Kinds of categories by their number: period and remainder, chosen so that no number is of two kinds.
 _UNMAPPED = (12, 5)
 _ARCHIVED = (30, 7)
 _ON_ARCHIVED_ACCOUNT = (48, 11)
@@ -25,7 +25,7 @@ _NAMESAKE_OF_THIRD = (240, 200)
 _TAXED = (20, 3)
 _WITH_METADATA = (16, 0)
 
-# Made once: `json.dumps` makes one a call.
+# One encoder: `json.dumps` creates one for each call.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, check_circular=False)
 
 _SMALLER = 4  # the other companies have a quarter of the first one's categories
@@ -87,14 +87,14 @@ class Employee(NamedTuple):
 
 @dataclass(frozen=True)
 class World:
-    """Everything the sandbox holds at first.
+    """The content of a new sandbox.
 
     Parameters
     ----------
     seed : int
-        Where all ids come from.
+        The source of all ids.
     companies, categories, employees : int
-        How many: companies in all, categories and employees of the first company (a quarter of it in the others).
+        Numbers of companies in all, and of categories and employees of the first company (the others have a quarter).
     """
 
     seed: int = 1
@@ -103,8 +103,8 @@ class World:
     employees: int = 27
 
     def id(self, *path: object) -> str:
-        """Return the UUID (shaped as version 4) of whatever lies at a path."""
-        # Written out by hand, which takes a quarter of the time of `uuid.UUID` where a million are made.
+        """Return the UUID (version 4) that belongs to a path."""
+        # Formatted by hand in a quarter of the time of `uuid.UUID`: a world may have a million.
         sixteen = self._digest(path).hex()
         variant = "89ab"[int(sixteen[16], 16) % 4]
         return f"{sixteen[:8]}-{sixteen[8:12]}-4{sixteen[13:16]}-{variant}{sixteen[17:20]}-{sixteen[20:32]}"
@@ -122,8 +122,8 @@ class World:
         return tuple(self._company(index) for index in range(self.companies))
 
     def _company(self, index: int) -> Company:
-        called = names.COMPANIES[index % len(names.COMPANIES)]
-        again = index // len(names.COMPANIES)
+        called = NAMES.companies[index % len(NAMES.companies)]
+        again = index // len(NAMES.companies)
         whole = 10_000 + self.number(90_000, "company", index, "balance")
         cents = "" if called.currency == "JPY" else ".50"
         return Company(
@@ -138,7 +138,7 @@ class World:
         )
 
     def accounts(self, company: int) -> list[Account]:
-        """Return the accounts the service knows of a company."""
+        """Return the accounts that the service has of a company."""
         owner = self.all_companies[company].id
 
         def account(code: str, name: str, tax: str | None, *, archived: bool) -> Account:
@@ -155,9 +155,9 @@ class World:
         return known + [account(code, name, None, archived=archived) for code, name, archived in ONLY_IN_SERVICE]
 
     def categories_of(self, company: int) -> Iterator[Category]:
-        """Yield the categories of a company, in the order in which they were made."""
+        """Yield the categories of a company, in the order of their creation."""
         owner = self.all_companies[company]
-        called = names.GROUPS.get(owner.country, names.OTHER_GROUPS)
+        called = NAMES.groups.get(owner.country, NAMES.groups["other"])
         groups = [self.id("company", company, "group", name) for name in called]
         accounts = self.accounts(company)
         codes = dict.fromkeys(a.tax_code_external_id for a in accounts if a.tax_code_external_id)
@@ -182,17 +182,17 @@ class World:
                 archived=_is(number, _ARCHIVED),
                 account_id=account,
                 tax_code_id=taxes[number % len(taxes)] if taxes and _is(number, _TAXED) else None,
-                metadata=names.METADATA[number // 16 % len(names.METADATA)] if _is(number, _WITH_METADATA) else None,
+                metadata=NAMES.metadata[number // 16 % len(NAMES.metadata)] if _is(number, _WITH_METADATA) else None,
             )
 
     def employees_of(self, company: int) -> Iterator[Employee]:
         """Yield the employees of a company; some without code, avatar, job title, phone or role."""
         owner = self.all_companies[company]
-        domain = names.COMPANIES[company % len(names.COMPANIES)].domain
+        domain = NAMES.companies[company % len(NAMES.companies)].domain
         count = self.employees if company == 0 else max(1, self.employees // _SMALLER) if self.employees else 0
         for number in range(count):
-            first, last, address = names.PEOPLE[(number + 5 * company) % len(names.PEOPLE)]
-            again = number // len(names.PEOPLE)
+            first, last, address = NAMES.people[(number + 5 * company) % len(NAMES.people)]
+            again = number // len(NAMES.people)
             yield Employee(
                 id=self.id("company", company, "employee", number),
                 company_id=owner.id,
@@ -201,33 +201,33 @@ class World:
                 last_name=last,
                 avatar_url=f"https://images.{domain}/{number}.png" if number % 3 == 0 else None,
                 code=None if number % 6 == 4 else f"{number + 1:04}",  # noqa: PLR2004 - every sixth
-                job_title=None if number % 5 == 3 else names.JOB_TITLES[number % len(names.JOB_TITLES)],  # noqa: PLR2004
+                job_title=None if number % 5 == 3 else NAMES.job_titles[number % len(NAMES.job_titles)],  # noqa: PLR2004
                 phone=f"+49 221 {number + 100:03} {number}" if number % 4 else None,
-                role=names.ROLES[number % len(names.ROLES)] if number % 7 else None,
+                role=NAMES.roles[number % len(NAMES.roles)] if number % 7 else None,
             )
 
 
 def category_json(category: Category) -> str:
-    """Return a category as the service answers it; its metadata to the letter, left out where there is none."""
-    shown = _ENCODER.encode(dict(zip(_CATEGORY_FIELDS, category[:-1], strict=True)))
+    """Return a category as the service answers it; metadata exactly as stored, left out when missing."""
+    shown = _ENCODER.encode(dict(zip(CATEGORY_FIELDS[:-1], category[:-1], strict=True)))
     return shown if category.metadata is None else f'{shown[:-1]}, "metadata": {category.metadata}}}'
 
 
 def employee_json(employee: Employee) -> str:
-    """Return an employee as the service answers it, without the fields that are not known."""
+    """Return an employee as the service answers it, without empty fields."""
     avatar = {"url": employee.avatar_url} if employee.avatar_url else None
-    shown = dict(zip(_EMPLOYEE_FIELDS, employee, strict=True)) | {"avatar": avatar}
+    shown = dict(zip(EMPLOYEE_FIELDS, employee, strict=True)) | {"avatar": avatar}
     return _ENCODER.encode({name: value for name, value in shown.items() if value is not None})
 
 
 def camel(name: str) -> str:
-    """Return the name of a field as the interface writes it."""
+    """Return the interface's name of a field."""
     first, *others = name.split("_")
     return first + "".join(map(str.title, others))
 
 
-_CATEGORY_FIELDS = [camel(name) for name in Category._fields[:-1]]
-_EMPLOYEE_FIELDS = [camel(name.removesuffix("_url")) for name in Employee._fields]
+CATEGORY_FIELDS = [camel(name) for name in Category._fields]
+EMPLOYEE_FIELDS = [camel(name.removesuffix("_url")) for name in Employee._fields]
 
 
 def _is(number: int, kind: tuple[int, int]) -> bool:
@@ -236,12 +236,12 @@ def _is(number: int, kind: tuple[int, int]) -> bool:
 
 
 def _category_name(company: int, country: str, number: int) -> str:
-    if company == 0 and number < len(names.FIRST_NAMES):
-        return names.FIRST_NAMES[number]
+    if company == 0 and number < len(NAMES.first_categories):
+        return NAMES.first_categories[number]
     if company == 0 and _is(number, _NAMESAKE_OF_THIRD):
-        return names.FIRST_NAMES[2]
-    things = names.CATEGORY_NAMES.get(country, names.OTHER_CATEGORY_NAMES)
+        return NAMES.first_categories[2]
+    things = NAMES.things.get(country, NAMES.things["other"])
     thing = things[number % len(things)]
-    place = names.PLACES[number // len(things) % len(names.PLACES)]
-    again = number // (len(things) * len(names.PLACES))
+    place = NAMES.places[number // len(things) % len(NAMES.places)]
+    again = number // (len(things) * len(NAMES.places))
     return f"{thing} {place} {again + 1}" if again else f"{thing} {place}"

@@ -14,16 +14,16 @@ from bktools.export.selection import as_ids, as_mask, refuse_missing
 from bktools.export.tables import days_of
 from bktools.frames.schema import to_arrow
 
-# More rows than this make a page of the browser slow; a filter in Python is quicker than one by hand.
+# More rows make the page slow; a filter in Python is quicker.
 MAX_ROWS = 20_000
 LONGEST_TEXT = 200
 
-# Columns of the grid, the most telling first; IDs are found by the search, not read.
+# Columns of the grid; hidden ones are still found by the search.
 SHOWN = ("date", "amount", "currency", "category", "description", "status")
 HIDDEN = ("category_id", "company_id", "employee_id", "id")
 
 
-# The filters in the headings are as wide as their columns, not the other way round.
+# The filters in the headings must not widen their columns.
 STYLE = """<style>
 .bktools-picker thead input { width: 100%; min-width: 4.5em; box-sizing: border-box; }
 .bktools-picker { max-width: 100%; overflow-x: auto; }
@@ -32,16 +32,16 @@ STYLE = """<style>
 
 
 class EntryPicker:
-    """A grid of entries, and what is selected in it.
+    """A grid of entries and its selection.
 
     Attributes
     ----------
     entries : DataFrame
-        What is picked from.
+        The entries of the grid.
 
     Notes
     -----
-    Show it by naming it at the end of a cell. A selection by mouse and one by `select` are the same.
+    Show it by naming it at the end of a cell. Selections by mouse and by `select` are equal.
     """
 
     def __init__(self, entries: pd.DataFrame, shown: pd.DataFrame, selection: Any = None) -> None:
@@ -81,22 +81,22 @@ class EntryPicker:
 
     @property
     def code(self) -> str:
-        """The selection as a line of Python that makes it again, without a mouse."""
+        """A line of Python that makes the same selection."""
         ids = ", ".join(f'"{value}"' for value in dict.fromkeys(self.selection["id"]))
         return f"selection = [{ids}]"
 
     def select(self, selection: Any = None) -> None:
-        """Select entries in place of those selected before.
+        """Replace the selection.
 
         Parameters
         ----------
         selection : DataFrame, Series or list, optional
-            A filtered frame of entries, a mask or IDs, as `compose_export_jobs` takes them; nothing without one.
+            A filtered frame of entries, a mask or IDs, as `compose_export_jobs` takes them; by default nothing.
 
         Raises
         ------
         InputError
-            When it names entries that are not there.
+            When it names unknown entries.
         """
         self._grid.selected_rows = _places(self.entries, selection)
 
@@ -124,7 +124,7 @@ def pick_entries(
     categories : DataFrame, optional
         As `load_categories` returns it, to show the names of categories.
     selection : DataFrame, Series or list, optional
-        What is selected at first: a filtered frame of entries, a boolean mask with a value a row, or entry IDs.
+        The first selection: a filtered frame of entries, a boolean mask with one value per row, or entry IDs.
 
     Returns
     -------
@@ -165,7 +165,7 @@ def pick_entries(
 
 
 def _shown(entries: pd.DataFrame, categories: pd.DataFrame | None) -> pd.DataFrame:
-    """Return the entries as they are shown: dates as ISO text, amounts as numbers, texts of a length to be read."""
+    """Return the columns of the grid: dates as ISO text, amounts as numbers, texts shortened."""
     frame = entries.reset_index(drop=True)
     if categories is not None and "category_id" in frame.columns:
         frame["category"] = frame["category_id"].map(categories.drop_duplicates("id").set_index("id")["name"])
@@ -175,7 +175,7 @@ def _shown(entries: pd.DataFrame, categories: pd.DataFrame | None) -> pd.DataFra
             days = days_of(to_arrow(frame[[name]], "the entries"))
             shown[name] = pd.Series(pc.cast(days, pa.string()).to_pylist(), dtype="str")
         elif name == "amount":
-            # To sort by in the page; sums are made here, from the exact amounts.
+            # Numbers for sorting in the page; totals are computed from the exact amounts.
             shown[name] = shown[name].astype("float64")
         else:
             shown[name] = shown[name].astype("str").str.slice(0, LONGEST_TEXT)
@@ -194,7 +194,7 @@ def _column_looks(names: list[str]) -> list[dict[str, Any]]:
 
 
 def _places(entries: pd.DataFrame, selection: Any) -> list[int]:
-    """Return where the selected rows stand."""
+    """Return the positions of the selected rows."""
     if selection is None:
         return []
     mask = as_mask(selection, entries)

@@ -20,7 +20,7 @@ def test_what_needs_a_person_comes_first(run):
     assert "(all of it: --csv FILE)" in lines[-2]
     told = run("accounts", "list", "--sandbox")
     assert [row.split("\t")[4] for row in told.stdout.splitlines()[1:4]] == ["EXISTS", "EXISTS", "MATCHED"]
-    assert told.stderr.startswith("2 EXISTS: in the service, which does not say what they are")
+    assert told.stderr.startswith("2 EXISTS: in the service with different data")
     assert "bktools sandbox sample-data FOLDER" in told.stderr
     assert "bktools accounts import FILE --sandbox" in told.stderr
     run("sandbox", "sample-data", "samples")

@@ -33,7 +33,7 @@ def test_ctrl_c_says_what_was_kept_and_the_next_run_goes_on(run, samples, tmp_pa
             errors = process.communicate(timeout=30)[1]
         assert time.monotonic() - begin < 5
         assert process.returncode == Exit.INTERRUPTED
-        assert errors == "bktools: interrupted; what was done is in the journal, run again to go on\n"
+        assert errors == "bktools: interrupted; completed steps are in the journal, run again to resume\n"
         assert list(Path().iterdir()) == []
         listed = run("accounts", "list", **variables).stdout
         assert "CREATED" in listed

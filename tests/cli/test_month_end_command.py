@@ -56,7 +56,7 @@ def test_first_and_second_run(run):
     kept = [path for path in Path().iterdir() if path.name.startswith("month-end-2026-10.")]
     assert len(kept) == 1
     assert rows(kept[0] / "export_plan.csv") == planned
-    assert f"The close that was there is kept as {kept[0]}/" in second.stdout
+    assert f"The earlier close is kept as {kept[0]}/" in second.stdout
     # What was sent before is in every folder.
     assert [row["state"] for row in rows(folder / "export_history.csv")] == ["ACCEPTED"]
 

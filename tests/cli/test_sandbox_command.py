@@ -249,7 +249,7 @@ def test_reset_forgets(run):
     assert asked.returncode != Exit.DONE
     assert load_settings("sandbox").state_dir.exists()
     done = run("sandbox", "reset", "--yes")
-    assert (done.returncode, done.stdout) == (Exit.DONE, "The sandbox begins anew at its next start.\n")
+    assert (done.returncode, done.stdout) == (Exit.DONE, "The next start makes a new sandbox.\n")
     assert run("sandbox", "reset", "--yes").returncode == Exit.DONE
     with served() as (after, _, _):
         assert after["TOKEN"] != before["TOKEN"]

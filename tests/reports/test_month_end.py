@@ -146,7 +146,7 @@ def test_a_table_too_large_for_a_sheet_is_in_its_csv_file(
     book = CalamineWorkbook.from_path(folder / WORKBOOK)
     assert "categories" not in book.sheet_names
     facts = dict(book.get_sheet_by_name("close").to_python())
-    assert facts["categories"].startswith("is in its CSV file alone: it has 240 rows")
+    assert facts["categories"].startswith("only in its CSV file: it has 240 rows")
 
 
 @pytest.mark.parametrize("name", PICTURES)

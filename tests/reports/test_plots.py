@@ -14,9 +14,9 @@ import pytest
 from matplotlib.figure import Figure
 
 import bktools
+from bktools import bars
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.schema import ACCOUNTS
-from bktools.reports import bars
 from bktools.reports.month_end import Close
 
 
@@ -94,7 +94,9 @@ def test_value_is_of_one_currency(close: Close):
     for currency in ("EUR", "CHF"):
         axes = bktools.plot_export_value(close.plan, currency=currency, categories=close.categories)
         exact = entries.loc[entries["currency"] == currency, "amount"].sum()
-        assert axes.get_title("left").startswith(f"Value of what is ready: {currency} {exact:,.2f}\nnot drawn: ")
+        assert axes.get_title("left").startswith(
+            f"Value of entries ready for export: {currency} {exact:,.2f}\nnot drawn: "
+        )
     names = set(close.categories["name"])
     assert set(_labels(axes)) & names
     with pytest.raises(ArgumentError, match="currency must be one of the plan's: EUR"):
@@ -163,7 +165,7 @@ def test_names_are_drawn_as_they_stand():
     first, second, third = _labels(axes)
     assert first == "$a$ and $b$"
     assert "\n" not in second
-    assert len(third) == 34
+    assert len(third) == bars.LONGEST_LABEL
     assert not axes.get_yticklabels()[0].get_parse_math()
 
 

@@ -60,7 +60,7 @@ def test_snapshots_are_listed_shown_pruned_and_found():
 def test_wrong_words_are_one_line():
     with pytest.raises(ArgumentError, match="such as 90s, 30m, 12h or 7d"):
         run("categories", "--max-age", "soon")
-    with pytest.raises(ArgumentError, match="all stands alone"):
+    with pytest.raises(ArgumentError, match="all cannot be combined with other companies"):
         run("categories", "--company", "all", "--company", "x")
     with pytest.raises(SnapshotNotFoundError, match="history begins"):
         run("categories", "--as-of", "2020-01-01")

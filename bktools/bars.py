@@ -1,37 +1,76 @@
-"""Bars that every plot here draws: labelled, told apart without colour, and right with three groups and with 300."""
+"""The bar charts of all plots: labelled, readable without colour, and drawn alike for three groups and for 300."""
 
 from __future__ import annotations
 
 import functools
+import itertools
+import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 from bktools.errors import ArgumentError
-from bktools.figures import FEWEST_PLACES, axes_for
+from bktools.progress import in_notebook
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
+WIDTH = 10.0
+FEWEST_PLACES = 3
 SHOWN_GROUPS = 20
-LONGEST_LABEL = 34
+LONGEST_LABEL = 36
 LONGEST_LINE = 105
 
 # Okabe and Ito's colours, told apart by colour-blind readers; the hatches tell them apart in print.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
-HATCHES = ("", "//", "..", "\\\\", "xx", "--", "oo")
-QUIET = "#BBBBBB"
+Look = tuple[str, str]
+LOOKS: tuple[Look, ...] = (
+    ("#0072B2", ""), ("#E69F00", "//"), ("#009E73", ".."), ("#CC79A7", "\\\\"),
+    ("#56B4E9", "xx"), ("#D55E00", "--"), ("#F0E442", "oo"),
+)  # fmt: skip
+# The look of a part that needs nobody's attention.
+QUIET: Look = ("#BBBBBB", "")
 
-# DejaVu comes with matplotlib and has Latin, Greek, Cyrillic, Hebrew, Arabic; the others are there or not.
+# DejaVu comes with matplotlib and has Latin, Greek, Cyrillic, Hebrew and Arabic; the others depend on the machine.
 FONTS = (
     "DejaVu Sans", "Noto Sans CJK JP", "Noto Sans CJK SC", "Source Han Sans", "Yu Gothic", "Hiragino Sans",
     "Microsoft YaHei", "PingFang SC", "Malgun Gothic", "Noto Sans Devanagari", "Noto Sans Thai", "Arial Unicode MS",
 )  # fmt: skip
 
 
+def height(groups: int, parts: int) -> float:
+    """Return the height of a figure in inches, with room for the groups and for a legend of the parts."""
+    return 1.3 + max(0.3 * max(groups, FEWEST_PLACES), 0.2 * parts)
+
+
+def axes_for(ax: Axes | None, groups: int, parts: int) -> Axes:
+    """Return the given axes, or those of a new figure with room for the groups.
+
+    Where pyplot is in use, the figure is pyplot's, which a notebook shows, and a script that calls `show`. Elsewhere it
+    has no window and no global state: save it with `ax.figure.savefig(path)`.
+    """
+    if ax is not None:
+        return ax
+    size = (WIDTH, height(groups, parts))
+    if "matplotlib.pyplot" in sys.modules or in_notebook():
+        import matplotlib.pyplot as plt
+
+        made: Axes = plt.figure(figsize=size, layout="constrained").add_subplot()
+        return made
+    return figure_of_its_own(size).add_subplot()  # type: ignore[no-any-return]
+
+
+def figure_of_its_own(size: tuple[float, float]) -> Any:
+    """Return a figure without a window and without global state."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
 def checked(given: Any, argument: str, kind: type, source: str) -> Any:
-    """Return what a plot was given, or refuse it with what is needed: what `source` returns."""
+    """Return the argument of a plot; refuse another type, and name `source`, whose result is needed."""
     if not isinstance(given, kind):
         article = "an" if kind.__name__[0] in "AEIOU" else "a"
         raise ArgumentError(
@@ -48,41 +87,44 @@ def draw(
     unit: str,
     groups: str,
     note: str = "",
-    quiet: str | None = None,
+    looks: Mapping[str, Look] | None = None,
     shown: Callable[[Any], str] = "{:,}".format,
+    empty: str = "nothing to show",
 ) -> Axes:
     """Draw a horizontal bar for each row, in parts for its columns.
 
     Parameters
     ----------
     counts : DataFrame
-        Numbers; the index names the groups, the most important first, the columns the parts.
+        Numbers: a row a group, the most important first, and a column a part.
     ax : Axes, optional
         Where to draw.
     title, unit : str
-        Heading; what the length of a bar is.
+        Heading, and the unit of the bars' length.
     groups : str
-        What the groups are, in the plural: those after the first 20 are summed up as "and 280 other companies", told
-        but not drawn, because their bar would dwarf the others.
+        Name of the groups, in the plural. Those after the first 20 are one line of text, such as "and 280 other
+        companies", because their bar would dwarf the others.
     note : str
         A second line below the title.
-    quiet : str, optional
-        The part that needs nobody's attention: grey.
+    looks : mapping, optional
+        Colour and hatch of a part, such as `QUIET`; the other parts get `LOOKS` in turn.
     shown : callable
-        How the total of a bar is written at its end.
+        Formats the total of a bar, which is written at its end.
+    empty : str
+        Drawn in place of the bars when there is no group.
     """
     bounded, others = counts.iloc[:SHOWN_GROUPS], counts.iloc[SHOWN_GROUPS:]
     ax = axes_for(ax, len(bounded) + bool(len(others)), len(counts.columns))
     places = range(len(bounded))
     ends = {1: [0.0] * len(bounded), -1: [0.0] * len(bounded)}
-    looks = _looks(list(map(str, bounded.columns)), quiet)
+    own, others_look = looks or {}, itertools.cycle(LOOKS)
     for part in bounded.columns:
+        colour, hatch = own.get(str(part)) or next(others_look)
         values = [float(value) for value in bounded[part]]
         if not any(values):
             continue
-        # Credits go to the left of zero, on top of other credits.
+        # Negative values grow to the left of zero.
         starts = [ends[1 if value >= 0 else -1][place] for place, value in zip(places, values, strict=True)]
-        colour, hatch = looks[str(part)]
         ax.barh(
             places, values, left=starts, color=colour, hatch=hatch, edgecolor="white", linewidth=0.5, label=str(part)
         )
@@ -93,7 +135,7 @@ def draw(
             shown(total), (ends[1][place], place), (4, 0), textcoords="offset points", va="center", fontsize="small"
         )
     low, high = min([0, *ends[-1]]), max([1e-9, *ends[1]])
-    # Room for the figures at the ends of the bars.
+    # Room for the totals at the ends of the bars.
     ax.set_xlim(low - 0.12 * (high - low) if low else 0, high + 0.12 * (high - low))
     names = [str(name) for name in bounded.index]
     if len(others):
@@ -102,24 +144,18 @@ def draw(
         ax.annotate(
             f"{total} together", (0, len(bounded)), (4, 0), textcoords="offset points", va="center", style="italic"
         )
-    _finish(ax, names, title=title, note=note, unit=unit)
-    if len(looks) > 1 and ax.get_legend_handles_labels()[0]:
+    _finish(ax, names, title=title, note=note, unit=unit, empty=empty)
+    if (own or len(counts.columns) > 1) and ax.get_legend_handles_labels()[0]:
         # Beside the bars, where it covers none.
         ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0, fontsize="small")
     return ax
 
 
-def _looks(parts: list[str], quiet: str | None) -> Mapping[str, tuple[str, str]]:
-    loud = [part for part in parts if part != quiet]
-    looks = {part: (COLOURS[place % len(COLOURS)], HATCHES[place % len(HATCHES)]) for place, part in enumerate(loud)}
-    return looks if quiet is None else looks | {quiet: (QUIET, "")}
-
-
-def _finish(ax: Axes, names: list[str], *, title: str, note: str, unit: str) -> None:
+def _finish(ax: Axes, names: list[str], *, title: str, note: str, unit: str, empty: str) -> None:
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
     ax.set_yticks(range(len(names)), [readable(name) for name in names])
-    # A single bar is centred, as high as one of three.
+    # A single bar is centred, and as high as one of three.
     middle, half = (len(names) - 1) / 2, max(len(names), FEWEST_PLACES) / 2 + 0.1
     ax.set_ylim(middle + half, middle - half)
     ax.set_xlabel(readable(unit))
@@ -129,17 +165,17 @@ def _finish(ax: Axes, names: list[str], *, title: str, note: str, unit: str) -> 
         "\n".join(readable(line, LONGEST_LINE) for line in (title, note) if line), loc="left", fontsize=11
     )
     ax.spines[["top", "right"]].set_visible(False)
-    # A dollar sign in a name is a dollar sign.
+    # A dollar sign in a name does not begin a formula.
     for text in (*ax.get_yticklabels(), heading, ax.xaxis.label):
         text.set_parse_math(False)
         text.set_fontfamily(list(_fonts()))
     if not names:
-        ax.text(0.5, 0.5, "nothing to show", transform=ax.transAxes, ha="center", va="center")
+        ax.text(0.5, 0.5, empty, transform=ax.transAxes, ha="center", va="center")
         ax.set_xticks([])
 
 
 def readable(text: str, longest: int = LONGEST_LABEL) -> str:
-    """Return text for a label: one line, not too long, with a box for what no font here can draw."""
+    """Return text for a label: one line, shortened, with a box for each letter that no font here has."""
     line = " ".join(text.split())
     short = line if len(line) <= longest else f"{line[: longest - 1]}…"
     known = _characters()
