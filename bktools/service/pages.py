@@ -75,7 +75,7 @@ class Opening(Generic[Record]):
     limit : int, optional
         Rows to ask for from now on; None leaves it to the service, which refused the number asked.
     seconds : float
-        How long it took.
+        How long the service took; decoding its answer here does not count.
     """
 
     page: Page[Record]
@@ -93,7 +93,7 @@ class Opening(Generic[Record]):
 
 def opening(search: Search[Record], *, limit: int = LARGE_PAGE) -> Opening[Record]:
     """Read the first page, and learn from it how many rows the service gives at once and how long that takes."""
-    begin = time.monotonic()
+    begin = _waited()
     try:
         page, taken = search(limit=limit), limit
     except StatusError as error:
@@ -101,8 +101,13 @@ def opening(search: Search[Record], *, limit: int = LARGE_PAGE) -> Opening[Recor
             raise
         # The page may be larger than this service takes; its own default never is. If it was something else that was
         # refused, it is refused again, and that error is the one to show.
-        return Opening(search(), None, time.monotonic() - begin)
-    return Opening(page, taken, time.monotonic() - begin)
+        return Opening(search(), None, _waited() - begin)
+    return Opening(page, taken, _waited() - begin)
+
+
+def _waited() -> float:
+    """Return the seconds that this thread has been waiting, from any fixed moment."""
+    return time.monotonic() - time.thread_time()
 
 
 def by_cursor(search: Search[Record], first: Opening[Record], *, prove: bool) -> Pages[Record]:
