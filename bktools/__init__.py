@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bktools.frames.delimited import to_csv
     from bktools.inputs.chart_of_accounts import read_chart_of_accounts
     from bktools.inputs.entries import read_entries
+    from bktools.inputs.general_ledger import read_general_ledger
     from bktools.journal.accounts import import_accounts, load_accounts
     from bktools.journal.export_jobs import load_export_jobs, resolve_export_job
     from bktools.reconcile import Reconciliation, reconcile_accounts
@@ -67,6 +68,7 @@ _HOMES = {
     "plot_reconciliation": "bktools.reports.plots",
     "read_chart_of_accounts": "bktools.inputs.chart_of_accounts",
     "read_entries": "bktools.inputs.entries",
+    "read_general_ledger": "bktools.inputs.general_ledger",
     "reconcile_accounts": "bktools.reconcile",
     "resolve_export_job": "bktools.journal.export_jobs",
     "submit_export_jobs": "bktools.submit",
@@ -102,6 +104,7 @@ __all__ = [
     "plot_reconciliation",
     "read_chart_of_accounts",
     "read_entries",
+    "read_general_ledger",
     "reconcile_accounts",
     "resolve_export_job",
     "submit_export_jobs",

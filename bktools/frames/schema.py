@@ -105,6 +105,20 @@ ENTRIES = _schema(
     },
 )
 
+# Postings of a general ledger as read from a file: debit is positive.
+LEDGER = _schema(
+    {"account_code": TEXT, "date": DATE, "amount": MONEY},
+    {
+        "account_name": TEXT,
+        "currency": TEXT,
+        "text": TEXT,
+        "document_number": TEXT,
+        "voucher_id": TEXT,
+        "tax_code": TEXT,
+        "line": COUNT,
+    },
+)
+
 EXPORT_JOBS = _schema(
     {"batch_id": TEXT, "company_id": TEXT, "state": TEXT, "entries": COUNT},
     {

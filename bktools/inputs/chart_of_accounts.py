@@ -16,6 +16,7 @@ from bktools.frames import schema
 from bktools.inputs import account_fields, cells, flags, headings
 from bktools.inputs.columns import Columns, Vocabulary
 from bktools.inputs.file import read_table
+from bktools.inputs.formats.registry import chart_table
 from bktools.inputs.table import Table
 
 
@@ -81,7 +82,9 @@ def read_chart_of_accounts(
     """
     company = None if company is None else rules.uuid_text("company", company)
     vocabulary = Vocabulary(headings.CHART, columns)
-    table = read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
+    table = chart_table(path, encoding)
+    if table is None:
+        table = read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
     places = vocabulary.assign(table.headings, table.source, required=("code", "name"))
     cells.refuse_broken(table, places.values())
     notes: list[str] = []

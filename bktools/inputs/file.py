@@ -12,6 +12,7 @@ from pathlib import Path
 from bktools.caller import name_of
 from bktools.errors import ArgumentError, InputError
 from bktools.inputs.delimited import read_delimited
+from bktools.inputs.formats.not_read import refuse_not_read
 from bktools.inputs.table import Score, Table
 
 _SUFFIXES = {
@@ -65,6 +66,7 @@ def read_table(
     ArgumentError
         When an argument is not what it must be, or is for another kind of file.
     """
+    refuse_not_read(path)
     source = str(path)
     suffix = Path(path).suffix.casefold()
     data = _bytes(Path(path), suffix, source, longest_line)

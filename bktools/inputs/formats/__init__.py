@@ -1,0 +1,1 @@
+"""The formats that accounting systems write, one file a format; `registry.py` is their table."""

@@ -1,0 +1,244 @@
+"""DATEV's EXTF and DTVF files: a header of 31 cells, headings, and rows whose cells have fixed places.
+
+A row of a Buchungsstapel posts an amount to an account and the opposite one to its contra account. A date is day and
+month; its year is that of the fiscal year in the header, as is the length of the accounts.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.errors import InputError
+from bktools.frames import schema
+from bktools.inputs import cells
+from bktools.inputs.columns import normal
+from bktools.inputs.formats.delimited_text import first_cells, is_utf8, place_of, required, table_of
+from bktools.inputs.formats.format import File, Ledger, chosen, first_of_each
+from bktools.inputs.table import Table
+
+_MARKS = ("EXTF", "DTVF")
+_LABELS, _POSTINGS = "20", "21"
+_HEADINGS = {
+    _LABELS: frozenset(map(normal, ("Konto", "Kontobeschriftung", "Kontenbeschriftung", "SprachId", "Sprach-ID"))),
+    _POSTINGS: frozenset(
+        map(
+            normal,
+            (
+                "Umsatz (ohne Soll/Haben-Kz)", "Soll/Haben-Kennzeichen", "WKZ Umsatz", "Kurs", "Basis-Umsatz",
+                "WKZ Basis-Umsatz", "Konto", "Gegenkonto (ohne BU-Schlüssel)", "BU-Schlüssel", "Belegdatum",
+                "Belegfeld 1", "Belegfeld 2", "Skonto", "Buchungstext",
+            ),
+        )
+    ),
+}  # fmt: skip
+# Places in the header, and in a row of a Buchungsstapel, which DATEV reads by place whatever the headings say.
+_CATEGORY, _NAME, _YEAR_BEGINS, _LENGTH, _FROM, _TO, _CURRENCY = 2, 3, 12, 13, 14, 15, 21
+_AMOUNT, _SIDE, _WKZ, _BASE, _WKZ_BASE, _ACCOUNT, _CONTRA, _KEY, _DAY, _DOCUMENT, _DISCOUNT, _TEXT = (
+    0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 12, 13,
+)  # fmt: skip
+
+
+class _Header(NamedTuple):
+    category: str
+    name: str
+    year_begins: dt.date
+    length: int
+    first: dt.date | None
+    last: dt.date | None
+    currency: str
+
+
+def recognises(file: File) -> bool:
+    """Whether the first cell is DATEV's mark."""
+    return first_cells(file)[:1] in ([mark] for mark in _MARKS)
+
+
+def chart(file: File) -> Table:
+    """Return the accounts of Kontenbeschriftungen, with as many digits as the header says."""
+    header = _header(file)
+    if header.category != _LABELS:
+        raise InputError(
+            f"is a DATEV file of {header.name}, which holds no names of accounts: export Kontenbeschriftungen",
+            source=file.source,
+        )
+    table = _read(file, header)
+    code, name = required(table, "Konto"), required(table, "Kontobeschriftung", "Kontenbeschriftung")
+    codes, notes = _codes(table, code, header)
+    fields: dict[str, pa.ChunkedArray | int] = {"code": codes, "name": name}
+    selected, places = chosen(table, fields, *notes)
+    kept, several = first_of_each(selected, places["code"], places["name"])
+    return chosen(selected, places, *several)[0].rows(kept)
+
+
+def ledger(file: File) -> Ledger:
+    """Return two postings for each row of a Buchungsstapel."""
+    header = _header(file)
+    if header.category != _POSTINGS:
+        raise InputError(
+            f"is a DATEV file of {header.name}, which holds no postings: export the Buchungsstapel", source=file.source
+        )
+    table = _read(file, header)
+    if len(table.headings) <= _TEXT or not normal(table.headings[_AMOUNT]).startswith("umsatz"):
+        raise InputError(
+            "its columns are not those of a DATEV Buchungsstapel (Umsatz, Soll/Haben-Kennzeichen, …): export it again",
+            source=file.source,
+            line=table.heading_line,
+        )
+    _refuse_wrong_rows(table)
+    account, notes = _codes(table, _ACCOUNT, header)
+    contra, _ = _codes(table, _CONTRA, header)
+    amount, currency = _in_books(table, header)
+    rows = len(table.lines)
+    side = _debit_first(table)
+    twice = pa.array(np.repeat(np.arange(rows), 2))
+    doubled = {
+        "date": pc.cast(_dates(table, header), schema.TEXT),
+        "currency": currency,
+        "text": table.columns[_TEXT],
+        "document_number": table.columns[_DOCUMENT],
+        "voucher_id": pa.chunked_array([pc.cast(pa.array(table.lines), schema.TEXT)]),
+        "tax_code": table.columns[_KEY],
+        "amount": amount,
+    }
+    both = {name: column.take(twice) for name, column in doubled.items()}
+    # The account of a row, then its contra account.
+    turn = pa.array(np.arange(2 * rows).reshape(2, rows).T.ravel())
+    both["account_code"] = pa.chunked_array([*account.chunks, *contra.chunks]).take(turn)
+    both["side"] = pa.chunked_array([*side.chunks, *_opposite(side).chunks]).take(turn)
+    wide = Table(
+        source=table.source,
+        headings=tuple(both),
+        columns=list(both.values()),
+        lines=np.repeat(table.lines, 2),
+        heading_line=table.heading_line,
+        delimiter=table.delimiter,
+        encoding=table.encoding,
+        notes=(*table.notes, *notes, *_remarks(table)),
+        sha256=table.sha256,
+    )
+    return Ledger(wide, {name: place for place, name in enumerate(both)}, decimal=",")
+
+
+def _header(file: File) -> _Header:
+    head = first_cells(file)
+
+    def cell(place: int) -> str:
+        return head[place].strip() if place < len(head) else ""
+
+    begins, length = _day(cell(_YEAR_BEGINS)), cell(_LENGTH)
+    if begins is None or not (length.isdecimal() and 4 <= int(length) <= 9):  # noqa: PLR2004 - DATEV's lengths
+        raise InputError(
+            "the DATEV header does not say when the fiscal year begins (cell 13) and how long accounts are (cell 14):"
+            " export the file again",
+            source=file.source,
+            line=1,
+        )
+    return _Header(
+        cell(_CATEGORY),
+        cell(_NAME) or "another kind",
+        begins,
+        int(length),
+        _day(cell(_FROM)),
+        _day(cell(_TO)),
+        cell(_CURRENCY),
+    )
+
+
+def _day(text: str) -> dt.date | None:
+    try:
+        return dt.datetime.strptime(text, "%Y%m%d").date()  # noqa: DTZ007 - a calendar date has no zone
+    except ValueError:
+        return None
+
+
+def _read(file: File, header: _Header) -> Table:
+    whole, _ = is_utf8(file)
+    table = table_of(file, _HEADINGS[header.category], None if whole else "cp1252")
+    fields = {str(place): place for place in range(len(table.headings))}
+    return chosen(table, fields, f"read as DATEV {header.name}")[0]
+
+
+def _codes(table: Table, place: int, header: _Header) -> tuple[pa.ChunkedArray, list[str]]:
+    """Return accounts with the digits that a spreadsheet or a program left out."""
+    codes = cells.trimmed(table.columns[place])
+    cells.refuse(table, place, ~cells.matches(codes, r"^\d{1,9}$"), "must hold accounts of 1 to 9 digits")
+    short = cells.mask(pc.less(pc.utf8_length(codes), header.length))
+    padded = pc.utf8_lpad(codes, header.length, "0")
+    remark = f"accounts filled with zeros to {header.length} digits, as the header says"
+    return padded, cells.counted(table, {remark: short})
+
+
+def _refuse_wrong_rows(table: Table) -> None:
+    amount, side = (cells.trimmed(table.columns[place]) for place in (_AMOUNT, _SIDE))
+    cells.refuse(
+        table, _AMOUNT, ~cells.matches(amount, r"^\d{1,13}(?:,\d{1,2})?$"), "must hold amounts above 0 such as 119,00"
+    )
+    cells.refuse(table, _SIDE, ~cells.matches(side, "^[SH]?$"), "must be S (debit) or H (credit)")
+    same = pc.equal(cells.trimmed(table.columns[_ACCOUNT]), cells.trimmed(table.columns[_CONTRA]))
+    cells.refuse(table, _CONTRA, cells.mask(same), "must be another account than Konto")
+
+
+def _debit_first(table: Table) -> pa.ChunkedArray:
+    # DATEV takes an empty cell for S.
+    side = cells.trimmed(table.columns[_SIDE])
+    return pc.if_else(pc.equal(side, ""), pa.scalar("S", schema.TEXT), side)
+
+
+def _opposite(side: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.if_else(pc.equal(side, "S"), *(pa.scalar(one, schema.TEXT) for one in "HS"))
+
+
+def _in_books(table: Table, header: _Header) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    """Return amounts and their currencies: those of the books where the row has both, which it has for foreign ones."""
+    amount, base = (cells.trimmed(table.columns[place]) for place in (_AMOUNT, _BASE))
+    own, of_base = (cells.trimmed(table.columns[place]) for place in (_WKZ, _WKZ_BASE))
+    own = pc.if_else(pc.equal(own, ""), pa.scalar(header.currency or "EUR", schema.TEXT), own)
+    is_base = pc.and_(pc.match_substring_regex(base, "[1-9]"), pc.not_equal(of_base, ""))
+    return pc.if_else(is_base, base, amount), pc.if_else(is_base, of_base, own)
+
+
+def _dates(table: Table, header: _Header) -> pa.ChunkedArray:
+    days = cells.trimmed(table.columns[_DAY])
+    encoded = days.combine_chunks().dictionary_encode()
+    found = [_date(text, header) for text in encoded.dictionary.to_pylist()]
+    dates = pa.chunked_array([pc.take(pa.array(found, schema.DATE), encoded.indices)])
+    begins = header.year_begins.isoformat()
+    rule = f"must be a day and month (DDMM) of the fiscal year that begins on {begins}"
+    cells.refuse(table, _DAY, cells.mask(pc.is_null(dates)), rule)
+    if header.first and header.last:
+        outside = pc.or_(pc.less(dates, pa.scalar(header.first)), pc.greater(dates, pa.scalar(header.last)))
+        rule = f"must be from {header.first.isoformat()} to {header.last.isoformat()}, as the header says (correct one of them)"
+        cells.refuse(table, _DAY, cells.mask(outside), rule)
+    return dates
+
+
+def _date(text: str, header: _Header) -> dt.date | None:
+    if not (text.isdecimal() and 3 <= len(text) <= 4):  # noqa: PLR2004 - DDMM, whose first zero a spreadsheet drops
+        return None
+    day, month = int(text[:-2]), int(text[-2:])
+    begins = header.year_begins
+    year = begins.year + ((month, day) < (begins.month, begins.day))
+    try:
+        return dt.date(year, month, day)
+    except ValueError:
+        return None
+
+
+def _remarks(table: Table) -> list[str]:
+    """Return what DATEV books itself when it imports the rows, and what is therefore not among the postings."""
+    has_key = pc.match_substring_regex(cells.trimmed(table.columns[_KEY]), "[1-9]")
+    has_discount = pc.match_substring_regex(cells.trimmed(table.columns[_DISCOUNT]), "[1-9]")
+    remarks = {
+        "rows with a BU-Schlüssel, whose amounts include the tax that DATEV takes out of them": has_key,
+        "rows with a cash discount (Skonto), which DATEV books itself": has_discount,
+    }
+    reversal = place_of(table, "Generalumkehr (GU)", "Generalumkehr")
+    if reversal is not None:
+        is_reversed = pc.match_substring_regex(cells.trimmed(table.columns[reversal]), "^[1G]$")
+        remarks["rows that reverse others (Generalumkehr), with the sign of their Soll/Haben-Kennzeichen"] = is_reversed
+    return cells.counted(table, {remark: cells.mask(rows) for remark, rows in remarks.items()})

@@ -1,0 +1,75 @@
+"""FEC, the fichier des écritures comptables of French tax audits: a posting a line, with tabs or pipes between cells."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.frames import schema
+from bktools.inputs.formats.delimited_text import first_cells, is_utf8, place_of, required, table_of
+from bktools.inputs.formats.format import File, Ledger, chosen, first_of_each
+from bktools.inputs.table import Table
+
+_HEADINGS = frozenset(
+    {
+        "journalcode", "journallib", "ecriturenum", "ecrituredate", "comptenum", "comptelib", "compauxnum", "compauxlib",
+        "pieceref", "piecedate", "ecriturelib", "debit", "credit", "montant", "sens", "ecriturelet", "datelet",
+        "validdate", "montantdevise", "idevise",
+    }
+)  # fmt: skip
+# Books in France are kept in euros; a foreign amount stands beside, in Montantdevise.
+_CURRENCY = "EUR"
+_SPACE = pa.scalar(" ", schema.TEXT)
+
+
+def recognises(file: File) -> bool:
+    """Whether the first line holds the headings that no other format has."""
+    return {"ecriturenum", "comptenum"} <= {cell.strip().casefold() for cell in first_cells(file)}
+
+
+def chart(file: File) -> Table:
+    """Return the accounts of the postings, each once."""
+    table = _read(file)
+    code, name = required(table, "CompteNum"), required(table, "CompteLib")
+    kept, notes = first_of_each(table, code, name)
+    return chosen(table, {"code": code, "name": name}, *notes)[0].rows(kept)
+
+
+def ledger(file: File) -> Ledger:
+    """Return the postings; a voucher is a number of a journal."""
+    table = _read(file)
+    journal, number = (table.columns[required(table, name)] for name in ("JournalCode", "EcritureNum"))
+    fields: dict[str, pa.ChunkedArray | int] = {
+        "account_code": required(table, "CompteNum"),
+        "account_name": required(table, "CompteLib"),
+        "date": required(table, "EcritureDate"),
+        "text": required(table, "EcritureLib"),
+        "document_number": required(table, "PieceRef"),
+        "voucher_id": pc.utf8_trim_whitespace(pc.binary_join_element_wise(journal, number, _SPACE)),
+    }
+    amount, side = place_of(table, "Montant"), place_of(table, "Sens")
+    if amount is not None and side is not None:
+        fields |= {"amount": amount, "side": side}
+    else:
+        fields |= {"debit": required(table, "Debit"), "credit": required(table, "Credit")}
+    selected, places = chosen(table, fields)
+    return Ledger(selected, places, decimal=_decimal(selected, places), date_format="%Y%m%d", currency=_CURRENCY)
+
+
+def _read(file: File) -> Table:
+    whole, has_controls = is_utf8(file)
+    # The norm's encodings are UTF-8 and ISO 8859-15; what is neither is told by its letters, or asked for.
+    encoding = None if whole or has_controls else "iso8859-15"
+    table = table_of(file, _HEADINGS, encoding)
+    return chosen(table, {table.headings[place]: place for place in range(len(table.headings))}, "read as FEC")[0]
+
+
+def _decimal(table: Table, places: dict[str, int]) -> str:
+    """Return the decimal mark: a comma by the norm, a point where a file has points and no comma."""
+    amounts = [table.columns[places[name]] for name in ("amount", "debit", "credit") if name in places]
+
+    def has(mark: str) -> bool:
+        return any(bool(np.any(pc.match_substring(column, mark).to_numpy())) for column in amounts)
+
+    return "." if has(".") and not has(",") else ","

@@ -1,0 +1,215 @@
+"""GnuCash: its XML file, gzipped or plain, and the CSV files that it exports.
+
+An account is named by its code, or where it has none by its full name, such as `Assets:Current Assets:Bank`.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.errors import InputError
+from bktools.inputs import cells
+from bktools.inputs.formats.delimited_text import first_cells, place_of, required, table_of
+from bktools.inputs.formats.format import POSTING, File, Ledger, Rows, Total, chosen, from_row_above
+from bktools.inputs.formats.numbers import stated
+from bktools.inputs.formats.xml_records import Record, records, root_of
+from bktools.inputs.table import Table
+
+_WANTED = {
+    "gnc:count-data": frozenset({"", "@type"}),
+    "gnc:account": frozenset({"act:name", "act:id", "act:type", "act:code", "act:parent"}),
+    "gnc:transaction": frozenset(
+        {"trn:id", "trn:num", "trn:description", "trn:currency/cmdty:id", "trn:date-posted/ts:date"}
+    ),
+    "trn:split": frozenset({"split:memo", "split:value", "split:account"}),
+}
+_SKIPPED = frozenset(
+    {
+        "gnc:template-transactions", "gnc:schedxaction", "gnc:pricedb", "gnc:budget", "act:slots", "trn:slots",
+        "split:slots", "book:slots",
+    }
+)  # fmt: skip
+_VALUE = re.compile(r"(-?)([0-9]{1,28})/(10{0,9})", re.ASCII)
+_DEEPEST = 64
+
+_TRANSACTIONS = frozenset(
+    {"transactionid", "fullaccountname", "valuenum", "amountnum", "date", "description", "number"}
+)
+_TREE = frozenset({"type", "fullaccountname", "fullname", "accountname", "name", "accountcode", "code", "placeholder"})
+
+
+def recognises(file: File) -> bool:
+    """Whether the first element is GnuCash's."""
+    return root_of(file)[0] == "gnc-v2"
+
+
+def chart(file: File) -> Table:
+    """Return the accounts but the root; the external ID is GnuCash's own, which stays when an account is renamed."""
+    accounts = _Accounts(file)
+    rows = Rows("external_id", "code", "name", "type")
+    for record in records(file, _WANTED, skipped=_SKIPPED, prefixes=True):
+        if record.name == "gnc:account":
+            accounts.add(record)
+        elif record.name == "gnc:transaction":
+            break
+    for account in accounts.all.values():
+        if account.text("act:type") != "ROOT":
+            code = accounts.code(account.text("act:id"), account.line)
+            rows.add(account.line, account.text("act:id"), code, account.text("act:name"), account.text("act:type"))
+    return rows.table(file, "is a GnuCash file without accounts", "read as GnuCash")
+
+
+def ledger(file: File) -> Ledger:
+    """Return the splits of all transactions, with their value in the transaction's currency."""
+    accounts = _Accounts(file)
+    rows = Rows(*POSTING, "amount")
+    transactions = 0
+    counts: dict[str, Record] = {}
+    for record in records(file, _WANTED, skipped=_SKIPPED, prefixes=True):
+        match record.name:
+            case "gnc:count-data":
+                counts[record.text("@type")] = record
+            case "gnc:account":
+                accounts.add(record)
+            case "gnc:transaction":
+                transactions += 1
+            case "trn:split":
+                _add(rows, record, accounts, file)
+    totals = []
+    if "transaction" in counts:
+        totals.append(
+            Total("gnc:count-data transaction", stated(counts["transaction"], "", file), Decimal(transactions))
+        )
+    table = rows.table(file, "is a GnuCash file without transactions", "read as GnuCash")
+    return Ledger(table, {name: place for place, name in enumerate(rows.headings)}, totals=totals)
+
+
+class _Accounts:
+    def __init__(self, file: File) -> None:
+        self.all: dict[str, Record] = {}
+        self._file = file
+        self._codes: dict[str, str] = {}
+
+    def add(self, account: Record) -> None:
+        self.all[account.text("act:id")] = account
+
+    def name(self, guid: str) -> str:
+        return self.all[guid].text("act:name")
+
+    def code(self, guid: str, line: int) -> str:
+        """Return the account's code, or the names from the root down to it where it has none."""
+        if guid in self._codes:
+            return self._codes[guid]
+        names: list[str] = []
+        at = guid
+        while at:
+            account = self.all.get(at)
+            if account is None or len(names) == _DEEPEST:
+                raise InputError(
+                    f"the account {at[:40]!r} is not in the file: save it again in GnuCash",
+                    source=self._file.source,
+                    line=line,
+                )
+            if account.text("act:type") != "ROOT":
+                names.insert(0, account.text("act:name"))
+            at = account.text("act:parent")
+        self._codes[guid] = code = self.all[guid].text("act:code") or ":".join(names)
+        return code
+
+
+def _add(rows: Rows, split: Record, accounts: _Accounts, file: File) -> None:
+    guid = split.text("split:account")
+
+    def of_transaction(path: str) -> str:
+        return split.text_around("gnc:transaction", path)
+
+    rows.add(
+        split.line,
+        accounts.code(guid, split.line),
+        accounts.name(guid),
+        # With the hour and the zone it was entered in, in which it was that day.
+        of_transaction("trn:date-posted/ts:date")[:10],
+        of_transaction("trn:currency/cmdty:id"),
+        split.text("split:memo") or of_transaction("trn:description"),
+        of_transaction("trn:num"),
+        of_transaction("trn:id"),
+        "",
+        _decimal(split, file),
+    )
+
+
+def _decimal(split: Record, file: File) -> str:
+    value = split.text("split:value")
+    found = _VALUE.fullmatch(value)
+    if found is None:
+        raise InputError(
+            f"split:value is {value[:40]!r}, must be a fraction such as 12050/100: save the file again in GnuCash",
+            source=file.source,
+            line=split.line,
+        )
+    sign, digits, denominator = found.groups()
+    return f"{sign}{Decimal(digits).scaleb(1 - len(denominator)):f}"
+
+
+def recognises_transactions(file: File) -> bool:
+    """Whether the headings are those of GnuCash's export of transactions in English."""
+    cells_found = {cell.strip().casefold() for cell in first_cells(file)}
+    return {"transaction id", "full account name", "value num."} <= cells_found
+
+
+def transactions(file: File) -> Ledger:
+    """Return the splits of a CSV export; only the first one of a transaction holds its date, number and text."""
+    table = table_of(file, _TRANSACTIONS, None)
+    own = table.columns[required(table, "Transaction ID")]
+    starts = ~cells.blank(own)
+    if not starts[0]:
+        raise InputError(
+            "the first row has no Transaction ID: export it again", source=table.source, line=int(table.lines[0])
+        )
+
+    def above(*headings: str) -> pa.ChunkedArray:
+        return from_row_above(table.columns[required(table, *headings)], starts)
+
+    memo, description = table.columns[required(table, "Memo")], above("Description")
+    currency = pc.replace_substring_regex(above("Commodity/Currency"), r"^CURRENCY::", "")
+    fields: dict[str, pa.ChunkedArray | int] = {
+        "account_code": required(table, "Full Account Name"),
+        "account_name": required(table, "Account Name"),
+        "date": above("Date"),
+        "currency": currency,
+        "text": pc.if_else(pc.equal(pc.utf8_trim_whitespace(memo), ""), description, memo),
+        "document_number": above("Number", "Transaction Number"),
+        "voucher_id": above("Transaction ID"),
+        "amount": required(table, "Value Num."),
+    }
+    selected, places = chosen(table, fields, "read as GnuCash's export of transactions")
+    return Ledger(selected, places, decimal=None, date_format=None)
+
+
+def recognises_tree(file: File) -> bool:
+    """Whether the headings are those of GnuCash's export of the account tree."""
+    found = {cell.strip().casefold() for cell in first_cells(file)}
+    newer = {"type", "full account name", "account code", "placeholder"}
+    return newer <= found or {"type", "full_name", "code", "commoditym", "placeholder"} <= found
+
+
+def tree(file: File) -> Table:
+    """Return the accounts of a CSV export of the account tree."""
+    table = table_of(file, _TREE, None)
+    code, full_name = (
+        table.columns[required(table, *names)]
+        for names in (("Account Code", "code"), ("Full Account Name", "full_name"))
+    )
+    fields: dict[str, pa.ChunkedArray | int] = {
+        "code": pc.if_else(pc.equal(pc.utf8_trim_whitespace(code), ""), full_name, code),
+        "name": required(table, "Account Name", "name"),
+        "type": required(table, "Type"),
+    }
+    hidden = place_of(table, "Hidden")
+    if hidden is not None:
+        fields["archived"] = hidden
+    return chosen(table, fields, "read as GnuCash's export of the account tree")[0]

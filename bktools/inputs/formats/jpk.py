@@ -1,0 +1,99 @@
+"""JPK_KR, the audit file of Polish ledgers: accounts with their balances, a journal of vouchers, and their postings."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from bktools.errors import InputError
+from bktools.inputs.formats.format import POSTING, File, Ledger, Rows, Total
+from bktools.inputs.formats.numbers import stated
+from bktools.inputs.formats.xml_records import Record, records, root_of
+from bktools.inputs.table import Table
+
+_SIDES = ("Winien", "Ma")
+_WANTED = {
+    "Naglowek": frozenset({"DomyslnyKodWaluty"}),
+    "ZOiS": frozenset({"KodKonta", "OpisKonta", "TypKonta"}),
+    "Dziennik": frozenset(
+        {"NrZapisuDziennika", "NrDowoduKsiegowego", "DataOperacji", "OpisOperacji", "DziennikKwotaOperacji"}
+    ),
+    "DziennikCtrl": frozenset({"LiczbaWierszyDziennika", "SumaKwotOperacji"}),
+    "KontoZapis": frozenset(
+        {"NrZapisu"} | {f"{name}{side}" for name in ("KodKonta", "Kwota", "OpisZapisu") for side in _SIDES}
+    ),
+    "KontoZapisCtrl": frozenset({"LiczbaWierszyKontoZapisj", "SumaWinien", "SumaMa"}),
+}
+
+
+def recognises(file: File) -> bool:
+    """Whether it is a JPK of ledgers in its first edition; JPK_KR_PD has other elements."""
+    return root_of(file)[0] == "JPK" and 'kodSystemowy="JPK_KR (' in file.text
+
+
+def chart(file: File) -> Table:
+    """Return the accounts of the statement of balances (ZOiS)."""
+    rows = Rows("code", "name", "type")
+    for record in records(file, {"ZOiS": _WANTED["ZOiS"]}):
+        rows.add(record.line, record.text("KodKonta"), record.text("OpisKonta"), record.text("TypKonta"))
+    return rows.table(file, "is a JPK_KR file without accounts (ZOiS): export it whole", "read as JPK_KR")
+
+
+def ledger(file: File) -> Ledger:
+    """Return the postings (KontoZapis) with the date, document and text of their voucher (Dziennik)."""
+    names: dict[str, str] = {}
+    vouchers: dict[str, tuple[str, str, str]] = {}
+    rows = Rows(*POSTING, "debit", "credit")
+    currency = "PLN"
+    journal_sum, journal_rows, lines = Decimal(), 0, 0
+    totals: list[Total] = []
+    for record in records(file, _WANTED):
+        match record.name:
+            case "Naglowek":
+                currency = record.text("DomyslnyKodWaluty") or currency
+            case "ZOiS":
+                names[record.text("KodKonta")] = record.text("OpisKonta")
+            case "Dziennik":
+                journal_rows += 1
+                journal_sum += stated(record, "DziennikKwotaOperacji", file)
+                vouchers[record.text("NrZapisuDziennika")] = (
+                    record.text("DataOperacji"),
+                    record.text("NrDowoduKsiegowego"),
+                    record.text("OpisOperacji"),
+                )
+            case "KontoZapis":
+                lines += 1
+                _add(rows, record, vouchers, names, file)
+            case "DziennikCtrl":
+                found = {"LiczbaWierszyDziennika": Decimal(journal_rows), "SumaKwotOperacji": journal_sum}
+                totals += [Total(name, stated(record, name, file), value) for name, value in found.items()]
+            case "KontoZapisCtrl":
+                of_rows: dict[str, str | Decimal] = {
+                    "LiczbaWierszyKontoZapisj": Decimal(lines),
+                    "SumaWinien": "debit",
+                    "SumaMa": "credit",
+                }
+                totals += [Total(name, stated(record, name, file), value) for name, value in of_rows.items()]
+    table = rows.table(file, "is a JPK_KR file without postings (KontoZapis): export it whole", "read as JPK_KR")
+    places = {name: place for place, name in enumerate(rows.headings)}
+    return Ledger(table, places, currency=currency, totals=totals)
+
+
+def _add(
+    rows: Rows, record: Record, vouchers: dict[str, tuple[str, str, str]], names: dict[str, str], file: File
+) -> None:
+    number = record.text("NrZapisu")
+    if number not in vouchers:
+        raise InputError(
+            f"NrZapisu {number[:40]!r} is not in the journal (Dziennik), so that its date is unknown: export the file whole",
+            source=file.source,
+            line=record.line,
+        )
+    date, document, text = vouchers[number]
+    for side in _SIDES:
+        amount, account = record.text(f"Kwota{side}"), record.text(f"KodKonta{side}")
+        # A posting has two sides, and a filler stands where it has one alone.
+        if not amount or (account not in names and not stated(record, f"Kwota{side}", file)):
+            continue
+        own = record.text(f"OpisZapisu{side}") or text
+        amounts = (amount, "") if side == "Winien" else ("", amount)
+        rows.add(record.line, account, names.get(account, ""), date, "", own, document, number, "", *amounts)

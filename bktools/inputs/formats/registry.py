@@ -1,0 +1,53 @@
+"""The table of formats, each one line: how it is recognised, and what reads its chart and its general ledger."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+from bktools.errors import InputError
+from bktools.inputs.formats import datev, fec, gnucash, jpk, saft, sie, xbrl_gl
+from bktools.inputs.formats.format import File, Format
+from bktools.inputs.table import Table
+
+FORMATS = (
+    Format("SIE", sie.recognises, sie.chart, sie.ledger),
+    Format("DATEV", datev.recognises, datev.chart, datev.ledger),
+    Format("FEC", fec.recognises, fec.chart, fec.ledger),
+    Format("SAF-T", saft.recognises, saft.chart, saft.ledger),
+    Format("JPK_KR", jpk.recognises, jpk.chart, jpk.ledger),
+    Format("GnuCash", gnucash.recognises, gnucash.chart, gnucash.ledger),
+    Format(
+        "GnuCash transactions",
+        gnucash.recognises_transactions,
+        "is GnuCash's export of transactions: for a chart, export the account tree, or read the GnuCash file itself",
+        gnucash.transactions,
+    ),
+    Format(
+        "GnuCash account tree",
+        gnucash.recognises_tree,
+        gnucash.tree,
+        "is GnuCash's export of the account tree: for the ledger, export the transactions, or read the GnuCash file itself",
+    ),
+    Format("XBRL GL", xbrl_gl.recognises, xbrl_gl.chart, xbrl_gl.ledger),
+)
+
+
+def recognised(path: str | PathLike[str], encoding: str | None = None) -> tuple[File, Format] | None:
+    """Return the file and its format, None for a table of no format or a path that leads to no file."""
+    file = File.at(Path(path), encoding)
+    if file is None:
+        return None
+    found = next((one for one in FORMATS if one.recognises(file)), None)
+    return None if found is None else (file, found)
+
+
+def chart_table(path: str | PathLike[str], encoding: str | None = None) -> Table | None:
+    """Return the accounts of a file of one of the formats, headed by field; None for a table of no format."""
+    found = recognised(path, encoding)
+    if found is None:
+        return None
+    file, format_found = found
+    if isinstance(format_found.chart, str):
+        raise InputError(format_found.chart, source=file.source)
+    return format_found.chart(file)

@@ -1,0 +1,142 @@
+"""SAF-T, the Standard Audit File for Tax of the OECD, as Norway, Portugal, Denmark, Lithuania, Romania and others have it.
+
+The countries' schemas share the names of their elements and differ in what stands around them, so elements are found by
+name wherever they are. An amount is the element itself in Portugal and Austria, and an element below it elsewhere.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from bktools.errors import InputError
+from bktools.inputs.formats.format import POSTING, File, Ledger, Rows, Total
+from bktools.inputs.formats.numbers import stated
+from bktools.inputs.formats.xml_records import Record, records, root_of
+from bktools.inputs.table import Table
+
+_ACCOUNTS = ("Account", "GeneralLedger")
+_LINES = ("Line", "DebitLine", "CreditLine", "TransactionLine")
+_ACCOUNT = frozenset({"AccountID", "AccountDescription", "AccountType", "GroupingCategory"})
+_LINE = frozenset(
+    {
+        "AccountID", "Description", "SourceDocumentID", "ReferenceNumber",
+        "DebitAmount", "DebitAmount/Amount", "CreditAmount", "CreditAmount/Amount",
+        "TaxInformation/TaxCode", "TaxCode",
+    }
+)  # fmt: skip
+_WANTED = {
+    "Header": frozenset({"DefaultCurrencyCode", "CurrencyCode", "AuditFileCountry", "AuditFileVersion"}),
+    **dict.fromkeys(_ACCOUNTS, _ACCOUNT),
+    "GeneralLedgerEntries": frozenset({"NumberOfEntries", "TotalDebit", "TotalCredit"}),
+    "Journal": frozenset({"JournalID"}),
+    "Transaction": frozenset(
+        {"TransactionID", "TransactionDate", "Description", "DocArchivalNumber", "ReferenceNumber"}
+    ),
+    **dict.fromkeys(_LINES, _LINE),
+}
+_SKIPPED = frozenset(
+    {
+        "Customers", "Customer", "Suppliers", "Supplier", "TaxTable", "UOMTable", "AnalysisTypeTable",
+        "MovementTypeTable", "Products", "Product", "PhysicalStock", "Owners", "Assets", "SourceDocuments", "Company",
+    }
+)  # fmt: skip
+
+
+def recognises(file: File) -> bool:
+    """Whether the first element is SAF-T's."""
+    return root_of(file)[0] == "AuditFile"
+
+
+def chart(file: File) -> Table:
+    """Return the accounts of the master files."""
+    rows = Rows("code", "name", "type")
+    note = "read as SAF-T"
+    for record in records(file, _WANTED, skipped=_SKIPPED | {"GeneralLedgerEntries"}):
+        if record.name == "Header":
+            note = _note(record)
+        elif _is_account(record):
+            rows.add(
+                record.line,
+                record.text("AccountID"),
+                record.text("AccountDescription"),
+                record.text("AccountType", "GroupingCategory"),
+            )
+    return rows.table(
+        file, "is a SAF-T file without accounts (MasterFiles): export it with the chart of accounts", note
+    )
+
+
+def ledger(file: File) -> Ledger:
+    """Return the lines of all transactions, and the totals that the file states of them."""
+    names: dict[str, str] = {}
+    rows = Rows(*POSTING, "debit", "credit")
+    transactions = 0
+    currency, note = "", "read as SAF-T"
+    totals: list[Total] = []
+    for record in records(file, _WANTED, skipped=_SKIPPED):
+        if record.name in _LINES:
+            _add(rows, record, names, file)
+        elif record.name == "Transaction":
+            transactions += 1
+        elif record.name == "Header":
+            currency, note = record.text("DefaultCurrencyCode", "CurrencyCode"), _note(record)
+        elif record.name == "GeneralLedgerEntries":
+            totals = _totals(record, transactions, rows.count, file)
+        elif _is_account(record):
+            names[record.text("AccountID")] = record.text("AccountDescription")
+    table = rows.table(
+        file, "is a SAF-T file without postings (GeneralLedgerEntries): export it with the general ledger", note
+    )
+    places = {name: place for place, name in enumerate(rows.headings)}
+    return Ledger(table, places, currency=currency or None, totals=totals)
+
+
+def _note(header: Record) -> str:
+    said = (header.text("AuditFileCountry"), header.text("AuditFileVersion"))
+    return " ".join(["read as SAF-T", *filter(None, said)])
+
+
+def _is_account(record: Record) -> bool:
+    return record.name in _ACCOUNTS and "AccountID" in record.texts
+
+
+def _add(rows: Rows, line: Record, names: dict[str, str], file: File) -> None:
+    debit = line.text("DebitAmount/Amount", "DebitAmount")
+    credit = line.text("CreditAmount/Amount", "CreditAmount")
+    account = line.text("AccountID")
+    if not account or not (debit or credit):
+        missing = "amount" if account else "AccountID"
+        raise InputError(f"a {line.name} has no {missing}: export the file again", source=file.source, line=line.line)
+    number = " ".join(filter(None, (line.text_around("Journal", "JournalID"), _of_voucher(line, "TransactionID"))))
+    rows.add(
+        line.line,
+        account,
+        names.get(account, ""),
+        # Lithuania and others may add a time to a date.
+        _of_voucher(line, "TransactionDate")[:10],
+        "",
+        line.text("Description") or _of_voucher(line, "Description"),
+        line.text("SourceDocumentID", "ReferenceNumber") or _of_voucher(line, "DocArchivalNumber", "ReferenceNumber"),
+        number,
+        line.text("TaxInformation/TaxCode", "TaxCode"),
+        debit,
+        credit,
+    )
+
+
+def _of_voucher(line: Record, *paths: str) -> str:
+    return line.text_around("Transaction", *paths)
+
+
+def _totals(record: Record, transactions: int, lines: int, file: File) -> list[Total]:
+    totals = [
+        Total(name, stated(record, name, file), side)
+        for name, side in (("TotalDebit", "debit"), ("TotalCredit", "credit"))
+        if record.text(name)
+    ]
+    if record.text("NumberOfEntries"):
+        number = stated(record, "NumberOfEntries", file)
+        # Some systems count the lines of the transactions.
+        counted = lines if number == lines else transactions
+        totals.append(Total("NumberOfEntries", number, Decimal(counted)))
+    return totals

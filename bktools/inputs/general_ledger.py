@@ -1,0 +1,294 @@
+"""General ledgers of any accounting system → one row a posting, held to what the file says of itself."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from os import PathLike
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.caller import can_set, name_of, setting
+from bktools.errors import ArgumentError, InputError, UnverifiedTableWarning
+from bktools.frames import schema
+from bktools.inputs import amounts, cells, dates
+from bktools.inputs.columns import Columns, Vocabulary, option
+from bktools.inputs.file import read_table
+from bktools.inputs.formats.format import Ledger
+from bktools.inputs.formats.registry import recognised
+from bktools.inputs.ledger_headings import LEDGER
+from bktools.inputs.sides import signs
+
+# Of one amount, so that the sum of any number of postings stays exact within 38.
+_DIGITS, _DECIMALS = 28, 10
+_TEXTS = ("account_code", "account_name", "text", "document_number", "voucher_id", "tax_code")
+
+
+def read_general_ledger(
+    path: str | PathLike[str],
+    *,
+    columns: Columns | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    sheet: str | int | None = None,
+    decimal: str | None = None,
+    date_format: str | None = None,
+    verify: str = "strict",
+) -> pd.DataFrame:
+    r"""Read a general ledger: SIE, DATEV, FEC, SAF-T, JPK_KR, GnuCash, XBRL GL, or any CSV, Excel or Parquet table.
+
+    The format is recognised by the file's content. A file that states totals of its own, and whose vouchers must
+    balance, is held to them.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    columns : mapping, optional
+        Field to heading, for what is not recognised in a table: `account_code`, `account_name`, `date`, `debit`,
+        `credit`, `amount`, `side`, `currency`, `text`, `document_number`, `voucher_id`, `tax_code`. An empty heading
+        leaves the field out.
+    delimiter : str, optional
+        One character, of a table.
+    encoding : str, optional
+        A name such as `"cp1252"`.
+    sheet : str or int, optional
+        Name of the workbook's sheet, or its position from 0.
+    decimal : str, optional
+        The decimal mark of a table's amounts, `"."` or `","`, where the columns alone do not say it.
+    date_format : str, optional
+        Format of a table's dates such as `"%d/%m/%Y"`, where the column alone does not say it.
+    verify : str
+        `"strict"`: an error when a voucher does not balance or a total of the file is not that of its postings.
+        `"warn"`: a warning.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per posting, in the file's order, with those columns of `bktools.frames.schema.LEDGER` that the file
+        has. `amount` is exact, in the currency of the books, positive for debit and negative for credit. `voucher_id`
+        is the journal or series and the number in it. `line` is the line of the file.
+
+    Raises
+    ------
+    InputError
+        When the file cannot be read, is of another format, a value is not what its column says, or a check fails.
+    ArgumentError
+        When an argument is not what it must be, or is for a table and the file is of a format that says it itself.
+
+    Warns
+    -----
+    UnverifiedTableWarning
+        When a check fails, with `verify="warn"`.
+
+    Notes
+    -----
+    Nothing of the interface: whether an export arrived is seen in the ledger of the accounting system alone.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> lines = ["#FLAGGA 0", "#SIETYP 4", '#KONTO 5800 "Travel"', '#VER A 1 20261003 "Train"', "{"]
+    >>> lines += ["#TRANS 5800 {} 800.00", "#TRANS 1930 {} -800.00", "}"]
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "ledger.se")
+    ...     _ = path.write_text("\n".join(lines))
+    ...     ledger = read_general_ledger(path)
+    >>> ledger[["account_code", "amount", "currency", "voucher_id"]].values.tolist()
+    [['5800', Decimal('800.00'), 'SEK', 'A 1'], ['1930', Decimal('-800.00'), 'SEK', 'A 1']]
+    """
+    if verify not in ("strict", "warn"):
+        raise ArgumentError(name_of("verify"), 'must be "strict" or "warn"', verify)
+    of_tables = {
+        "columns": columns,
+        "delimiter": delimiter,
+        "sheet": sheet,
+        "decimal": decimal,
+        "date_format": date_format,
+    }
+    found = recognised(path, encoding)
+    if found is None:
+        ledger = _of_table(path, columns, delimiter, encoding, sheet, decimal, date_format)
+    else:
+        file, form = found
+        for argument, value in of_tables.items():
+            if value is not None:
+                raise ArgumentError(
+                    name_of(argument), f"does not apply to {path}, a file of the format {form.name}", value
+                )
+        if isinstance(form.ledger, str):
+            raise InputError(form.ledger, source=file.source)
+        ledger = form.ledger(file)
+    table, sums = _postings(ledger)
+    doubts = _held(ledger, _problems(ledger, table, sums), verify)
+    provenance = ledger.table.provenance(table.num_rows, ledger.places, [*_part(ledger, table), *doubts])
+    provenance |= {"format": found[1].name if found else None, "debit": sums["debit"], "credit": sums["credit"]}
+    return schema.to_pandas(table, provenance)
+
+
+def _of_table(
+    path: str | PathLike[str],
+    columns: Columns | None,
+    delimiter: str | None,
+    encoding: str | None,
+    sheet: str | int | None,
+    decimal: str | None,
+    date_format: str | None,
+) -> Ledger:
+    vocabulary = Vocabulary(LEDGER, columns)
+    table = read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
+    places = vocabulary.assign(table.headings, table.source, required=("account_code", "date"))
+    if {"debit", "credit"} <= set(places):
+        # The amount beside them says the same once more, in whatever sign.
+        places = {name: place for name, place in places.items() if name not in ("amount", "side")}
+    elif "amount" in places:
+        places = {name: place for name, place in places.items() if name not in ("debit", "credit")}
+    else:
+        raise InputError(
+            f"no column found for 'amount', nor for both 'debit' and 'credit'; found:"
+            f" {', '.join(map(repr, filter(str.strip, table.headings)))}; choose with {option('amount')}",
+            source=table.source,
+        )
+    table = cells.without_blank_rows(table, places.values())
+    return Ledger(table, places, decimal=decimal, date_format=date_format, is_whole=False)
+
+
+def _postings(ledger: Ledger) -> tuple[pa.Table, dict[str, Decimal]]:
+    """Return the postings with their types, and the sums of the two sides as the file has them."""
+    table, places = ledger.table, ledger.places
+    for field in ("account_code", "date"):
+        rule = f"is the {field.replace('_', ' ')} and must not be empty (delete rows that are no postings)"
+        cells.refuse(table, places[field], cells.blank(table.columns[places[field]]), rule)
+    amount, sums = _signed(ledger)
+    columns = {field: cells.or_null(table.columns[places[field]]) for field in _TEXTS if field in places}
+    columns |= {"date": dates.dates(table, places["date"], ledger.date_format), "amount": amount}
+    if "currency" in places:
+        columns["currency"] = cells.or_null(cells.trimmed(table.columns[places["currency"]]))
+    if ledger.currency:
+        stated = columns.get("currency", cells.constant(None, schema.TEXT, len(table.lines)))
+        columns["currency"] = pc.fill_null(stated, ledger.currency)
+    columns["line"] = pa.chunked_array([pa.array(table.lines, schema.COUNT)])
+    return pa.table({field.name: columns[field.name] for field in schema.LEDGER if field.name in columns}), sums
+
+
+def _signed(ledger: Ledger) -> tuple[pa.ChunkedArray, dict[str, Decimal]]:
+    places = ledger.places
+    if "amount" not in places:
+        debit, credit = (_exact(ledger, places[side]) for side in ("debit", "credit"))
+        neither = cells.mask(pc.and_(pc.is_null(debit), pc.is_null(credit)))
+        cells.refuse(ledger.table, places["debit"], neither, "and the credit beside it must not both be empty")
+    else:
+        amount = _exact(ledger, places["amount"])
+        cells.refuse(
+            ledger.table, places["amount"], cells.mask(pc.is_null(amount)), "is the amount and must not be empty"
+        )
+        if "side" in places:
+            sign = signs(ledger.table, places["side"])
+            rule = "says whether the amount is debit or credit and must not be empty"
+            cells.refuse(ledger.table, places["side"], cells.mask(pc.is_null(sign)), rule)
+            is_credit = pc.less(sign, 0)
+        else:
+            is_credit = pc.less(amount, Decimal())
+            amount = pc.abs(amount)
+        nothing = pa.scalar(None, amount.type)
+        debit, credit = pc.if_else(is_credit, nothing, amount), pc.if_else(is_credit, amount, nothing)
+    scale = max(debit.type.scale, credit.type.scale)
+    debit, credit = (pc.fill_null(side, pa.scalar(Decimal(), side.type)) for side in (debit, credit))
+    sums = {"debit": _sum(debit), "credit": _sum(credit)}
+    return pc.subtract(debit, credit).cast(pa.decimal128(_DIGITS + 10, scale)), sums
+
+
+def _exact(ledger: Ledger, place: int) -> pa.ChunkedArray:
+    table = ledger.table
+    exact = amounts.amounts(table, place, ledger.decimal)
+    rule = f"must have at most {_DIGITS} digits, {_DECIMALS} of them decimals"
+    if exact.type.scale > _DECIMALS:
+        cells.refuse(table, place, ~cells.matches(table.columns[place], rf"^.*?([.,]\d{{0,{_DECIMALS}}})?\D*$"), rule)
+    narrow = pa.decimal128(_DIGITS, exact.type.scale)
+    try:
+        return exact.cast(narrow)
+    except pa.ArrowInvalid:
+        limit = Decimal(10) ** (_DIGITS - exact.type.scale)
+        cells.refuse(
+            table, place, np.array([value is not None and abs(value) >= limit for value in exact.to_pylist()]), rule
+        )
+        raise
+
+
+def _sum(column: pa.ChunkedArray) -> Decimal:
+    return pc.sum(column.cast(pa.decimal128(_DIGITS + 10, column.type.scale))).as_py() or Decimal()
+
+
+def _held(ledger: Ledger, problems: Iterator[str], verify: str) -> list[str]:
+    """Return what does not agree, as notes; the first of it is an error where it must agree."""
+    found = list(problems)
+    if not found:
+        return []
+    more = f" ({len(found)} such findings)" if len(found) > 1 else ""
+    if verify == "strict":
+        all_the_same = f", or read it all the same with {setting('verify', 'warn')}" if can_set("verify") else ""
+        raise InputError(
+            f"{found[0]}{more}: correct it in the accounting system and export again{all_the_same}",
+            source=ledger.table.source,
+        )
+    warnings.warn(f"{ledger.table.source}: {found[0]}{more}", UnverifiedTableWarning, stacklevel=3)
+    return found
+
+
+def _problems(ledger: Ledger, table: pa.Table, sums: Mapping[str, Decimal]) -> Iterator[str]:
+    if ledger.is_whole and "voucher_id" in table.column_names:
+        for voucher, line, debit, credit in _unbalanced(table):
+            yield (
+                f"the voucher {cells.quoted(voucher)} (line {line}) does not balance: debit {debit}, credit {credit},"
+                f" difference {debit - credit}"
+            )
+    counted = {**sums, "rows": Decimal(table.num_rows)}
+    for total in ledger.totals:
+        found = counted[total.found] if isinstance(total.found, str) else total.found
+        if found != total.stated:
+            yield f"{total.name} is {total.stated} in the file, but {found} by its postings"
+    if ledger.movements:
+        moved = table.group_by("account_code").aggregate([("amount", "sum")])
+        found_by_account = dict(zip(moved["account_code"].to_pylist(), moved["amount_sum"].to_pylist(), strict=True))
+        for account, stated in ledger.movements.items():
+            found = found_by_account.get(account, Decimal())
+            if found != stated:
+                yield (
+                    f"the account {cells.quoted(account)} moves by {stated} by its balances in the file, but by {found} by"
+                    " its postings"
+                )
+
+
+def _unbalanced(table: pa.Table) -> list[tuple[str, int, Decimal, Decimal]]:
+    """Return the vouchers whose postings do not add up to zero: id, first line, sums of debit and credit."""
+    sums = table.group_by("voucher_id").aggregate([("amount", "sum")])
+    wrong = sums.filter(pc.not_equal(sums["amount_sum"], Decimal()))["voucher_id"]
+    if not len(wrong):
+        return []
+    rows = table.filter(pc.is_in(table["voucher_id"], wrong))
+    rows = rows.append_column("credit", pc.min_element_wise(rows["amount"], pa.scalar(Decimal(), rows["amount"].type)))
+    found = rows.group_by("voucher_id", use_threads=False).aggregate(
+        [("line", "min"), ("amount", "sum"), ("credit", "sum")]
+    )
+    return [
+        (
+            voucher["voucher_id"],
+            voucher["line_min"],
+            voucher["amount_sum"] - voucher["credit_sum"],
+            -voucher["credit_sum"],
+        )
+        for voucher in found.to_pylist()
+    ]
+
+
+def _part(ledger: Ledger, table: pa.Table) -> list[str]:
+    """Return a note where the vouchers of a table do not balance: it may be a part of the ledger."""
+    if ledger.is_whole or "voucher_id" not in table.column_names:
+        return []
+    wrong = _unbalanced(table)
+    return [f"vouchers that do not balance, as in a part of a ledger: {len(wrong)}"] * bool(wrong)
