@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import warnings
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from os import PathLike
 
@@ -25,6 +27,7 @@ from bktools.inputs.sides import signs
 
 # Of one amount, so that the sum of any number of postings stays exact within 38.
 _DIGITS, _DECIMALS = 28, 10
+_FORMS = {"%Y%m%d": r"^\d{8}$", "%Y-%m-%d": r"^\d{4}-\d{2}-\d{2}$"}
 _TEXTS = ("account_code", "account_name", "text", "document_number", "voucher_id", "tax_code")
 
 
@@ -104,31 +107,33 @@ def read_general_ledger(
     """
     if verify not in ("strict", "warn"):
         raise ArgumentError(name_of("verify"), 'must be "strict" or "warn"', verify)
-    of_tables = {
-        "columns": columns,
-        "delimiter": delimiter,
-        "sheet": sheet,
-        "decimal": decimal,
-        "date_format": date_format,
-    }
     found = recognised(path, encoding)
     if found is None:
         ledger = _of_table(path, columns, delimiter, encoding, sheet, decimal, date_format)
     else:
         file, form = found
-        for argument, value in of_tables.items():
-            if value is not None:
-                raise ArgumentError(
-                    name_of(argument), f"does not apply to {path}, a file of the format {form.name}", value
-                )
         if isinstance(form.ledger, str):
             raise InputError(form.ledger, source=file.source)
         ledger = form.ledger(file)
+        _refuse_arguments(form.name, {"columns": columns, "delimiter": delimiter, "sheet": sheet})
+        # Some formats write amounts and dates as the user's language has them.
+        for argument, value in (("decimal", decimal), ("date_format", date_format)):
+            if value is not None and getattr(ledger, argument) is not None:
+                _refuse_arguments(form.name, {argument: value})
+        ledger = replace(ledger, decimal=ledger.decimal or decimal, date_format=ledger.date_format or date_format)
     table, sums = _postings(ledger)
     doubts = _held(ledger, _problems(ledger, table, sums), verify)
     provenance = ledger.table.provenance(table.num_rows, ledger.places, [*_part(ledger, table), *doubts])
     provenance |= {"format": found[1].name if found else None, "debit": sums["debit"], "credit": sums["credit"]}
     return schema.to_pandas(table, provenance)
+
+
+def _refuse_arguments(form: str, arguments: Mapping[str, object]) -> None:
+    for argument, value in arguments.items():
+        if value is not None:
+            raise ArgumentError(
+                name_of(argument), f"does not apply to a file of the format {form}, which states it", value
+            )
 
 
 def _of_table(
@@ -166,7 +171,7 @@ def _postings(ledger: Ledger) -> tuple[pa.Table, dict[str, Decimal]]:
         cells.refuse(table, places[field], cells.blank(table.columns[places[field]]), rule)
     amount, sums = _signed(ledger)
     columns = {field: cells.or_null(table.columns[places[field]]) for field in _TEXTS if field in places}
-    columns |= {"date": dates.dates(table, places["date"], ledger.date_format), "amount": amount}
+    columns |= {"date": _dates(ledger), "amount": amount}
     if "currency" in places:
         columns["currency"] = cells.or_null(cells.trimmed(table.columns[places["currency"]]))
     if ledger.currency:
@@ -174,6 +179,23 @@ def _postings(ledger: Ledger) -> tuple[pa.Table, dict[str, Decimal]]:
         columns["currency"] = pc.fill_null(stated, ledger.currency)
     columns["line"] = pa.chunked_array([pa.array(table.lines, schema.COUNT)])
     return pa.table({field.name: columns[field.name] for field in schema.LEDGER if field.name in columns}), sums
+
+
+def _dates(ledger: Ledger) -> pa.ChunkedArray:
+    table, place = ledger.table, ledger.places["date"]
+    if ledger.date_format not in _FORMS or not ledger.is_whole:
+        return dates.dates(table, place, ledger.date_format)
+    texts = cells.trimmed(table.columns[place])
+    # `strptime` alone takes 2026105 for the fifth of October, and 20260931 for the first.
+    texts = pc.if_else(cells.matches(texts, _FORMS[ledger.date_format]), texts, pa.scalar(None, texts.type))
+    found = pc.strptime(texts.cast(pa.string()), ledger.date_format, "s", error_is_null=True)
+    is_same = pc.equal(pc.strftime(found, ledger.date_format), texts.cast(pa.string()))
+    found = pc.if_else(is_same, found, pa.scalar(None, found.type)).cast(schema.DATE)
+    example = dt.date(2026, 10, 31).strftime(ledger.date_format)
+    cells.refuse(
+        table, place, cells.mask(pc.is_null(found)), f"must hold dates such as {example}: export the file again"
+    )
+    return found
 
 
 def _signed(ledger: Ledger) -> tuple[pa.ChunkedArray, dict[str, Decimal]]:
@@ -208,7 +230,8 @@ def _exact(ledger: Ledger, place: int) -> pa.ChunkedArray:
     exact = amounts.amounts(table, place, ledger.decimal)
     rule = f"must have at most {_DIGITS} digits, {_DECIMALS} of them decimals"
     if exact.type.scale > _DECIMALS:
-        cells.refuse(table, place, ~cells.matches(table.columns[place], rf"^.*?([.,]\d{{0,{_DECIMALS}}})?\D*$"), rule)
+        long = cells.mask(pc.match_substring_regex(table.columns[place], rf"[.,]\d{{{_DECIMALS + 1},}}\D*$"))
+        cells.refuse(table, place, long, rule)
     narrow = pa.decimal128(_DIGITS, exact.type.scale)
     try:
         return exact.cast(narrow)

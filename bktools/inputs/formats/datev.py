@@ -179,8 +179,9 @@ def _refuse_wrong_rows(table: Table) -> None:
         table, _AMOUNT, ~cells.matches(amount, r"^\d{1,13}(?:,\d{1,2})?$"), "must hold amounts above 0 such as 119,00"
     )
     cells.refuse(table, _SIDE, ~cells.matches(side, "^[SH]?$"), "must be S (debit) or H (credit)")
-    same = pc.equal(cells.trimmed(table.columns[_ACCOUNT]), cells.trimmed(table.columns[_CONTRA]))
-    cells.refuse(table, _CONTRA, cells.mask(same), "must be another account than Konto")
+    account, contra = (cells.trimmed(table.columns[place]) for place in (_ACCOUNT, _CONTRA))
+    same = cells.mask(pc.equal(account, contra)) & ~cells.blank(account)
+    cells.refuse(table, _CONTRA, same, "must be another account than Konto")
 
 
 def _debit_first(table: Table) -> pa.ChunkedArray:

@@ -177,12 +177,10 @@ def _by_container(file: File) -> Kind | None:
 def _by_xml(file: File) -> Kind | None:
     if _PAGE.match(file.text):
         return Kind("an HTML page, whatever its name ends with", _OPEN)
+    text = file.text.lstrip()
     name, _ = root_of(file)
-    if not name or not file.text.lstrip().startswith("<"):
-        return None
-    return next(
-        (kind for root, word, kind in _XML if name.casefold() == root.casefold() and word in file.text), None
-    ) or (_OTHER_XML if file.text.lstrip().startswith("<?xml") else None)
+    found = next((kind for root, word, kind in _XML if name.casefold() == root.casefold() and word in text), None)
+    return found or (_OTHER_XML if text.startswith(("<?xml", "<!DOCTYPE")) else None)
 
 
 def _by_text(file: File) -> Kind | None:

@@ -19,7 +19,7 @@ from bktools.inputs.formats.numbers import number
 from bktools.inputs.table import Table
 
 _FIRST = re.compile(r"\s*#(?:FLAGGA|PROGRAM|FORMAT|GEN|SIETYP)\s", re.IGNORECASE)
-_FIELD = re.compile(r'\s*(?:"((?:\\"|[^"])*)"|\{([^{}]*)\}|([^\s"{}]\S*))')
+_FIELD = re.compile(r'\s*(?:"((?:\\"|[^"])*)"|\{([^{}]*)\}|([^\s"{}]+))')
 _THIS_YEAR = "0"
 # What programs write for å, ä, ö, é in Windows' encoding, and in the one of the format, PC8.
 _IN_WINDOWS = frozenset(b"\xe5\xe4\xf6\xe9\xc5\xc4\xd6\xc9")

@@ -43,7 +43,7 @@ def chart(file: File) -> Table:
     table = _postings(_read(file))
     code, name = required(table, _ACCOUNT), required(table, _NAME)
     kept, notes = first_of_each(table, code, name)
-    return chosen(table, {"code": code, "name": name}, *notes)[0].rows(kept)
+    return chosen(table, {"code": table.columns[code], "name": table.columns[name]}, *notes)[0].rows(kept)
 
 
 def ledger(file: File) -> Ledger:

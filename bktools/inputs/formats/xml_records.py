@@ -15,6 +15,7 @@ from bktools.errors import InputError
 from bktools.inputs.formats.format import File
 
 _DEEPEST = 64
+_MOST_KINDS = 50_000
 _LONGEST_TEXT = 1 << 20
 _LONGEST_TAG = 1 << 23
 _ROOT = re.compile(r"<(?![?!])(?:([\w.-]+):)?([\w.-]+)([^<>]*)")
@@ -98,6 +99,27 @@ def records(
     yield from reader.ended
 
 
+class _Element:
+    """A kind of element: where it is below its record, and what of it is kept. There is one of each, not one an element."""
+
+    __slots__ = ("attributes", "below", "depth", "is_record", "is_text", "name", "path", "record")
+
+    def __init__(self, name: str, wanted: Mapping[str, frozenset[str]], above: _Element | None) -> None:
+        self.name = name
+        self.below: dict[str, _Element | None] = {}
+        self.depth: int = above.depth + 1 if above else 0
+        self.is_record = name in wanted
+        # Above the first record is none, and nothing is kept.
+        self.record: str | None = name if self.is_record else above.record if above else None
+        self.path: str = (
+            "" if self.is_record or above is None or not self.record else f"{above.path}/{name}".lstrip("/")
+        )
+        kept = wanted[self.record] if self.record else frozenset()
+        self.is_text = bool(self.record) and self.path in kept
+        start = f"{self.path}@"
+        self.attributes = {key.removeprefix(start): key for key in kept if key.startswith(start)} if self.record else {}
+
+
 class _Reader:
     """What expat calls. A record is open between its start and its end; texts go to the innermost one."""
 
@@ -109,12 +131,11 @@ class _Reader:
         self._wanted = wanted
         self._skipped = skipped
         self._prefixes = prefixes
-        self._open: list[tuple[Record, frozenset[str]]] = []
-        # The path of each open element below its record; None outside of records.
-        self._paths: list[str | None] = []
-        self._text: list[str] = []
+        self._records: list[Record] = []
+        self._elements = [_Element("", wanted, None)]
+        self._kinds = 0
+        self._text: list[str] | None = None
         self._length = 0
-        self._is_leaf = False
         self._depth_skipped = 0
         self.parser = parser = expat.ParserCreate(file.encoding)
         parser.buffer_text = True
@@ -123,68 +144,64 @@ class _Reader:
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._data
 
+    def _refuse(self, why: str) -> InputError:
+        return InputError(why, source=self._file.source, line=self.parser.CurrentLineNumber)
+
     def _refuse_doctype(self, *_: object) -> None:
-        raise InputError(
-            "has a document type (<!DOCTYPE …>), which accounting formats do not have and which can make a small file"
-            " grow without end: export it again, or delete it from the file",
-            source=self._file.source,
-            line=self.parser.CurrentLineNumber,
+        raise self._refuse(
+            "has a document type (<!DOCTYPE …>), which accounting formats do not have and which can make a small file grow"
+            " without end: export it again, or delete it from the file"
         )
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
-        name = name if self._prefixes else name.rpartition(":")[2]
-        if self._depth_skipped or name in self._skipped:
+        if self._depth_skipped:
             self._depth_skipped += 1
             return
-        if len(self._paths) == _DEEPEST:
-            raise InputError(
-                f"elements are nested more than {_DEEPEST} deep: the file is damaged",
-                source=self._file.source,
-                line=self.parser.CurrentLineNumber,
-            )
-        paths = self._wanted.get(name)
-        if paths is not None:
-            around = tuple(record for record, _ in self._open)
-            self._open.append((Record(name, self.parser.CurrentLineNumber, {}, around), paths))
-            path: str | None = ""
-        elif self._open:
-            above = self._paths[-1]
-            path = f"{above}/{name}" if above else name
-        else:
-            path = None
-        self._paths.append(path)
-        self._text.clear()
+        above = self._elements[-1]
+        try:
+            element = above.below[name]
+        except KeyError:
+            element = self._entered(name, above)
+        if element is None:
+            self._depth_skipped = 1
+            return
+        self._elements.append(element)
+        if element.is_record:
+            self._records.append(Record(element.name, self.parser.CurrentLineNumber, {}, tuple(self._records)))
+        self._text = [] if element.is_text else None
         self._length = 0
-        self._is_leaf = True
-        if attributes and self._open:
-            record, kept = self._open[-1]
+        if attributes and element.attributes:
             for attribute, value in attributes.items():
-                key = f"{path}@{attribute.rpartition(':')[2]}"
-                if key in kept:
-                    record.texts.setdefault(key, value)
+                key = element.attributes.get(attribute.rpartition(":")[2])
+                if key is not None:
+                    self._records[-1].texts.setdefault(key, value)
+
+    def _entered(self, name: str, above: _Element) -> _Element | None:
+        """Return the kind of an element that was not met at this place before; None for one that is passed over."""
+        if above.depth == _DEEPEST:
+            raise self._refuse(f"elements are nested more than {_DEEPEST} deep: the file is damaged")
+        self._kinds += 1
+        if self._kinds > _MOST_KINDS:
+            raise self._refuse(f"more than {_MOST_KINDS:,} kinds of elements: the file is damaged")
+        own = name if self._prefixes else name.rpartition(":")[2]
+        above.below[name] = None if own in self._skipped else _Element(own, self._wanted, above)
+        return above.below[name]
 
     def _data(self, text: str) -> None:
-        if self._open and self._is_leaf and not self._depth_skipped:
+        if self._text is not None and not self._depth_skipped:
             self._length += len(text)
             if self._length > _LONGEST_TEXT:
-                raise InputError(
-                    "a text has more than 1 MB: the file is damaged",
-                    source=self._file.source,
-                    line=self.parser.CurrentLineNumber,
-                )
+                raise self._refuse("a text has more than 1 MB: the file is damaged")
             self._text.append(text)
 
     def _end(self, _: str) -> None:
         if self._depth_skipped:
             self._depth_skipped -= 1
             return
-        path = self._paths.pop()
-        if path is None:
-            return
-        record, kept = self._open[-1]
-        if self._is_leaf and path in kept:
-            record.texts.setdefault(path, "".join(self._text).strip())
-        self._is_leaf = False
-        if not path:
-            self._open.pop()
-            self.ended.append(record)
+        element = self._elements.pop()
+        if self._text is not None:
+            if self._text:
+                self._records[-1].texts.setdefault(element.path, "".join(self._text).strip())
+            self._text = None
+        if element.is_record:
+            self.ended.append(self._records.pop())

@@ -1,0 +1,138 @@
+"""DATEV EXTF by its public description: header, Buchungsstapel and Kontenbeschriftungen."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+import bktools
+from bktools.errors import InputError
+
+COLUMNS = (
+    "Umsatz (ohne Soll/Haben-Kz);Soll/Haben-Kennzeichen;WKZ Umsatz;Kurs;Basis-Umsatz;WKZ Basis-Umsatz;Konto;"
+    "Gegenkonto (ohne BU-Schlüssel);BU-Schlüssel;Belegdatum;Belegfeld 1;Belegfeld 2;Skonto;Buchungstext"
+)
+ROWS = (
+    '119,00;"S";"EUR";;;"";27;1200;"9";0310;"R-77";"";;"Büro ""Bedarf"""',
+    '20,00;"H";"EUR";;;"";4930;1200;"";3010;"G-3";"";;"Gutschrift"',
+    '100,00;"S";"USD";1,085;92,17;"EUR";4930;70000;"";1510;"US-1";"";;"Cloud"',
+    '50,00;"";"";;;"";4930;1200;"40";110;"R-78";"";1,50;""',
+)
+
+
+def batch(
+    *rows, begins="20260101", first="20261001", last="20261031", length="4", name="Buchungsstapel", category="21"
+):
+    header = (
+        f'"EXTF";700;{category};"{name}";13;20261101120000000;;"RE";"";"";1001;1;{begins};{length};{first};{last};"Oktober"'
+        ';"";1;0;0;"EUR";;"";;;"";;;"";""'
+    )
+    return "\r\n".join((header, COLUMNS, *rows, ""))
+
+
+def ledger(write, text, encoding="cp1252"):
+    return bktools.read_general_ledger(write(text, "EXTF_Buchungsstapel.csv", encoding))
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-8-sig", "utf-8"])
+def test_a_row_is_two_postings(write, encoding):
+    """Signs by S and H, the contra account, the books' amount of a foreign one, filled account, date and tax code."""
+    found = ledger(write, batch(*ROWS), encoding)
+    assert found[["account_code", "amount", "currency", "document_number"]].values.tolist() == [
+        ["0027", Decimal("119.00"), "EUR", "R-77"],
+        ["1200", Decimal("-119.00"), "EUR", "R-77"],
+        ["4930", Decimal("-20.00"), "EUR", "G-3"],
+        ["1200", Decimal("20.00"), "EUR", "G-3"],
+        ["4930", Decimal("92.17"), "EUR", "US-1"],
+        ["70000", Decimal("-92.17"), "EUR", "US-1"],
+        ["4930", Decimal("50.00"), "EUR", "R-78"],
+        ["1200", Decimal("-50.00"), "EUR", "R-78"],
+    ]
+    days = found["date"].dt.strftime("%Y-%m-%d").tolist()
+    assert (
+        days
+        == [day for day in ("2026-10-03", "2026-10-30", "2026-10-15", "2026-10-01") for _ in range(2)][:6]
+        + ["2026-10-01"] * 2
+    )
+    assert found["tax_code"].fillna("").tolist() == ["9", "9", "", "", "", "", "40", "40"]
+    assert found["text"][0] == 'Büro "Bedarf"'
+    about = found.attrs["bktools"]
+    assert about["debit"] == about["credit"] == Decimal("281.17")
+    assert (
+        "rows with a BU-Schlüssel, whose amounts include the tax that DATEV takes out of them: 2 (lines 3, 6)"
+        in about["notes"]
+    )
+    assert "rows with a cash discount (Skonto), which DATEV books itself: 1 (line 6)" in about["notes"]
+    assert "accounts filled with zeros to 4 digits, as the header says: 1 (line 3)" in about["notes"]
+
+
+def test_a_fiscal_year_that_spans_two_years(write):
+    """The year of a day and month is that in which it falls into the fiscal year."""
+    rows = [f'1,00;"S";"EUR";;;"";4930;1200;"";{day};"";"";;""' for day in ("0107", "3112", "0101", "3006", "2902")]
+    found = ledger(write, batch(*rows, begins="20270701", first="", last=""))
+    assert found["date"].dt.strftime("%Y-%m-%d").tolist()[::2] == [
+        "2027-07-01", "2027-12-31", "2028-01-01", "2028-06-30", "2028-02-29",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ('-5,00;"S";"EUR";;;"";4930;1200;"";0310;"";"";;""', "line 3: 'Umsatz .*' must hold amounts above 0"),
+        ('5.00;"S";"EUR";;;"";4930;1200;"";0310;"";"";;""', "must hold amounts above 0 such as 119,00"),
+        ('5,00;"X";"EUR";;;"";4930;1200;"";0310;"";"";;""', r"must be S \(debit\) or H \(credit\)"),
+        ('5,00;"S";"EUR";;;"";;1200;"";0310;"";"";;""', "'Konto' must hold accounts of 1 to 9 digits, got ''"),
+        ('5,00;"S";"EUR";;;"";4930;;"";0310;"";"";;""', "'Gegenkonto .*' must hold accounts"),
+        ('5,00;"S";"EUR";;;"";4930;4930;"";0310;"";"";;""', "must be another account than Konto"),
+        ('5,00;"S";"EUR";;;"";4930;1200;"";3110;"";"";;""', "must be a day and month"),
+        ('5,00;"S";"EUR";;;"";4930;1200;"";2902;"";"";;""', "must be a day and month"),
+        (
+            '5,00;"S";"EUR";;;"";4930;1200;"";0311;"";"";;""',
+            "must be from 2026-10-01 to 2026-10-31, as the header says",
+        ),
+        ('5,00;"S";"EUR"', "must hold accounts of 1 to 9 digits"),
+    ],
+)
+def test_rows_that_break_a_rule(write, row, why):
+    """Amount, side, accounts and date have rules, and a row that breaks one is named with its line."""
+    row = row.replace("3110", "3109") if "day and month" in why and "3110" in row else row
+    with pytest.raises(InputError, match=why):
+        ledger(write, batch(row))
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"begins": ""}, "header does not say when the fiscal year begins"),
+        ({"length": "40"}, "how long accounts are"),
+        (
+            {"category": "16", "name": "Debitoren/Kreditoren"},
+            "is a DATEV file of Debitoren/Kreditoren, which holds no postings",
+        ),
+        ({"category": "20", "name": "Kontenbeschriftungen"}, "which holds no postings: export the Buchungsstapel"),
+    ],
+)
+def test_headers(write, options, why):
+    """The header must say what the rows are and what they leave out."""
+    with pytest.raises(InputError, match=why):
+        ledger(write, batch(*ROWS, **options))
+
+
+def labels(*rows, length="4"):
+    header = f'"EXTF";700;20;"Kontenbeschriftungen";3;20261031120000000;;"RE";"";"";1001;1;20260101;{length};;;"";"";;;;;;;;;;;;;'
+    return "\r\n".join((header, "Konto;Kontobeschriftung;SprachId", *rows, ""))
+
+
+def test_account_labels(write):
+    """Accounts have the digits that the header says, and one in two languages is one account."""
+    text = labels('27;"EDV-Software";"de-DE"', '8400;"Erlöse";"de-DE"', '8400;"Revenue";"en-GB"', length="6")
+    chart = bktools.read_chart_of_accounts(write(text, "labels.csv", "cp1252"))
+    assert chart[["code", "name"]].values.tolist() == [["000027", "EDV-Software"], ["008400", "Erlöse"]]
+    assert "accounts with several names in the file, of which the first is kept: 1" in chart.attrs["bktools"]["notes"]
+
+
+def test_postings_hold_no_names(write):
+    """A Buchungsstapel as a chart is refused with the file to export instead."""
+    with pytest.raises(InputError, match="which holds no names of accounts: export Kontenbeschriftungen"):
+        bktools.read_chart_of_accounts(write(batch(*ROWS), "a.csv", "cp1252"))

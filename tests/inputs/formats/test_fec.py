@@ -1,0 +1,122 @@
+"""FEC by the French norm (article A. 47 A-1): 18 columns, tabs or pipes, debit and credit or amount and sense."""
+
+# ruff: noqa: RUF001 - what Windows' encoding has and ISO 8859-15 has not is the point
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+import bktools
+from bktools.errors import InputError
+
+DEBIT_CREDIT = (
+    "JournalCode|JournalLib|EcritureNum|EcritureDate|CompteNum|CompteLib|CompAuxNum|CompAuxLib|PieceRef|PieceDate|EcritureLib"
+    "|Debit|Credit|EcritureLet|DateLet|ValidDate|Montantdevise|Idevise"
+)
+ROWS = (
+    ("AC", "Achats", "1", "20261005", "625100", "Voyages et déplacements", "", "", "F12", "20261004", "Train", "1120,50", "0,00", "", "", "20261031", "1215,00", "USD"),
+    ("AC", "Achats", "1", "20261005", "445660", "TVA déductible", "", "", "F12", "20261004", "Train", "24,10", "", "", "", "20261031", "", ""),
+    ("AC", "Achats", "1", "20261005", "401000", "Fournisseurs", "F001", "SNCF", "F12", "20261004", "Train", "0,00", "1144,60", "A", "20261031", "20261031", "", ""),
+    ("BQ", "Banque", "1", "20261009", "401000", "Fournisseurs (SNCF)", "F001", "SNCF", "V1", "20261009", "Règlement", "1144,60", "0", "A", "20261031", "20261031", "", ""),
+    ("BQ", "Banque", "1", "20261009", "512000", "Banque", "", "", "V1", "20261009", "Règlement", "0", "1144,60", "", "", "20261031", "", ""),
+)  # fmt: skip
+AMOUNTS = ["1120.50", "24.10", "-1144.60", "1144.60", "-1144.60"]
+
+
+def fec(rows=ROWS, delimiter="\t", sense=None):
+    heading = DEBIT_CREDIT.split("|")
+    rows = [list(row) for row in rows]
+    if sense is not None:
+        heading[11:13] = ["Montant", "Sens"]
+        for row in rows:
+            is_credit = row[11] in {"", "0", "0,00"}
+            row[11:13] = [row[12] if is_credit else row[11], sense[is_credit]]
+    return "\r\n".join(delimiter.join(row) for row in (heading, *rows)) + "\r\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "iso8859-15", "cp1252"])
+@pytest.mark.parametrize("delimiter", ["\t", "|"])
+@pytest.mark.parametrize("sense", [None, "DC"])
+def test_every_form_of_the_norm(write, encoding, delimiter, sense):
+    """Tabs and pipes, debit and credit or amount and sense, in the norm's encodings, are the same postings."""
+    found = bktools.read_general_ledger(write(fec(delimiter=delimiter, sense=sense), "FEC.txt", encoding))
+    assert list(map(str, found["amount"])) == AMOUNTS
+    assert found["voucher_id"].tolist() == ["AC 1"] * 3 + ["BQ 1"] * 2
+    assert found["account_name"][0] == "Voyages et déplacements"
+    assert found["document_number"].tolist() == ["F12"] * 3 + ["V1"] * 2
+    assert set(found["currency"]) == {"EUR"}
+    assert found.attrs["bktools"]["debit"] == found.attrs["bktools"]["credit"] == Decimal("2289.20")
+
+
+def test_accounts_repeat_and_are_one(write):
+    """The chart has each account once, with its first name."""
+    chart = bktools.read_chart_of_accounts(write(fec(), "FEC.txt"))
+    assert chart[["code", "name"]].values.tolist() == [
+        ["625100", "Voyages et déplacements"],
+        ["445660", "TVA déductible"],
+        ["401000", "Fournisseurs"],
+        ["512000", "Banque"],
+    ]
+    assert "accounts with several names in the file, of which the first is kept: 1" in chart.attrs["bktools"]["notes"]
+
+
+def test_points_where_there_is_no_comma(write):
+    """A file of points alone has decimal points."""
+    found = bktools.read_general_ledger(write(fec().replace(",", "."), "FEC.txt"))
+    assert list(map(str, found["amount"])) == AMOUNTS
+
+
+def test_words_of_windows(write):
+    """A curly apostrophe and a euro sign, which ISO 8859-15 has not, are those of Windows' encoding."""
+    rows = [tuple(cell.replace("Règlement", "Virement de l’été — 5 €") for cell in row) for row in ROWS]
+    found = bktools.read_general_ledger(write(fec(rows), "FEC.txt", "cp1252"))
+    assert found["text"][4] == "Virement de l’été — 5 €"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        (
+            "24,10",
+            "24,11",
+            r"the voucher 'AC 1' \(line 2\) does not balance: debit 1144.61, credit 1144.60, difference 0.01",
+        ),
+        ("1120,50", "x", "line 2: 'Debit' must hold amounts"),
+        ("1120,50", "", "line 2: 'Debit' and the credit beside it must not both be empty"),
+        ("1120,50", "NaN", "'Debit' must hold amounts"),
+        ("1120,50", "9" * 33, "must have at most 28 digits"),
+        ("1120,50", "1," + "1" * 12, "must have at most 28 digits, 10 of them decimals"),
+        ("20261009", "20260931", "line 5: 'EcritureDate' must hold dates such as 20261031"),
+        ("20261009", "09/10/2026", "must hold dates such as 20261031"),
+        ("625100", "", "'CompteNum' is the account code and must not be empty"),
+        ("EcritureLib", "Texte", "has no column 'EcritureLib', which its format has"),
+    ],
+)
+def test_what_does_not_hold(write, old, new, why):
+    """A voucher, a number, a date or a column that is not by the norm is one line with its place."""
+    text = fec()
+    text = text.replace("1120,50\t0,00", f"{new}\t") if (old, new) == ("1120,50", "") else text.replace(old, new)
+    with pytest.raises(InputError, match=why) as caught:
+        bktools.read_general_ledger(write(text, "FEC.txt"))
+    assert "\n" not in str(caught.value)
+
+
+def refusal(path):
+    """Return why a file is refused; nothing for one that is read."""
+    try:
+        bktools.read_general_ledger(path)
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("cut", range(1, 9))
+def test_cut_off_anywhere(write, cut):
+    """A file that ends too early is refused, or its last row lost nothing that is read."""
+    whole = fec()
+    text = whole[: len(whole) - cut * len(whole) // 16]
+    path = write(text, "FEC.txt")
+    assert refusal(path) or bktools.read_general_ledger(path)["amount"].sum() == 0
+    assert "\n" not in refusal(path)

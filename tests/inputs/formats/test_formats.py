@@ -1,0 +1,262 @@
+"""The table of formats: files of each as people have them, what is named and not read, and files that mean harm."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import bktools
+from bktools.errors import ArgumentError, InputError
+from bktools.inputs.formats import format as format_module
+from bktools.inputs.formats.not_read import refuse_not_read
+from bktools.inputs.formats.registry import FORMATS, recognised
+
+FILES = Path(__file__).parent / "files"
+EXPECTED = json.loads((FILES / "expected.json").read_text(encoding="utf-8"))
+
+
+def postings(path, **options):
+    """Return date, account and amount of each posting as text."""
+    frame = bktools.read_general_ledger(path, **options)
+    rows = frame[["date", "account_code", "amount"]].itertuples(index=False)
+    return [[f"{date:%Y-%m-%d}", code, str(amount)] for date, code, amount in rows]
+
+
+@pytest.mark.parametrize("name", [name for name, said in EXPECTED.items() if "accounts" in said])
+def test_charts_of_files_as_people_have_them(name):
+    """Codes, names and encoding are those that are written beside the file."""
+    chart = bktools.read_chart_of_accounts(FILES / name)
+    assert chart[["code", "name"]].values.tolist() == EXPECTED[name]["accounts"]
+    assert chart.attrs["bktools"]["encoding"] in {EXPECTED[name]["encoding"], None}
+
+
+@pytest.mark.parametrize("name", [name for name, said in EXPECTED.items() if "postings" in said])
+def test_ledgers_of_files_as_people_have_them(name):
+    """Date, account and signed amount are those that are written beside the file."""
+    assert postings(FILES / name) == EXPECTED[name]["postings"]
+
+
+def test_every_format_is_met():
+    """Each of the files above is of another line of the table, and a plain table is of none."""
+    found = {recognised(FILES / name)[1].name for name in EXPECTED}
+    assert found == {"SIE", "FEC", "DATEV", "SAF-T"} <= {one.name for one in FORMATS}
+    assert recognised(FILES / "expected.json") is None
+
+
+@pytest.mark.parametrize("argument", ["columns", "delimiter", "sheet", "decimal", "date_format"])
+def test_what_a_format_states_is_not_an_argument(argument):
+    """An argument that is for tables is refused for a format that says it itself."""
+    value = {"text": "Buchungstext"} if argument == "columns" else ";"
+    with pytest.raises(ArgumentError, match=rf"{argument} does not apply to a file of the format DATEV"):
+        bktools.read_general_ledger(FILES / "datev_postings.csv", **{argument: value})
+
+
+def test_verify_is_strict_or_warn():
+    """Another word is refused."""
+    with pytest.raises(ArgumentError, match='verify must be "strict" or "warn"'):
+        bktools.read_general_ledger(FILES / "saft.xml", verify="no")
+
+
+def zipped(*names):
+    """Return an archive with empty members of these names."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name in names:
+            archive.writestr(name, b"")
+    return data.getvalue()
+
+
+MT940 = b":20:STARTUMS\r\n:25:10020030/1234567\r\n:28C:1/1\r\n:60F:C261001EUR1,00\r\n"
+CAMT = (
+    b'<?xml version="1.0"?><Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt/></Document>'
+)
+JPK = b'<?xml version="1.0"?><JPK xmlns="http://x/"><Naglowek><KodFormularza kodSystemowy="%s">JPK</KodFormularza>'
+LOCKED = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504) + "EncryptedPackage".encode("utf-16-le") + bytes(96)
+
+NOT_READ = [
+    ("a.sta", MT940, "an MT940 bank statement"),
+    ("a.txt", b"{1:F01BANKDEFFXXXX0000000000}{2:O940}{4:\r\n" + MT940, "an MT940 bank statement"),
+    ("a.xml", CAMT, "a CAMT bank statement"),
+    (
+        "a.bai",
+        b"01,SENDER,RECEIVER,261003,0830,1,80,1,2/\n02,RECEIVER,SENDER,1,261003,,USD,2/\n",
+        "a BAI2 bank statement",
+    ),
+    ("a.ofx", b"OFXHEADER:100\r\nDATA:OFXSGML\r\n", "an OFX bank statement"),
+    ("b.ofx", b'<?xml version="1.0"?><?OFX OFXHEADER="200"?><OFX></OFX>', "an OFX bank statement"),
+    ("a.qif", b"!Type:Bank\nD10/03/2026\nT-12.50\n^\n", "a QIF file"),
+    ("a.iif", b"!HDR\tPROD\tVER\nHDR\tQuickBooks\tV\n", "a QuickBooks IIF file"),
+    ("a.csv", b"%PDF-1.7\n", "a PDF document"),
+    ("a.xls", b"<html><body><table><tr><td>1</td></tr></table>", "an HTML page"),
+    ("b.xls", b"\xef\xbb\xbf<!DOCTYPE html>\n<table>", "an HTML page"),
+    (
+        "c.xls",
+        b'<?xml version="1.0"?><Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet">',
+        "an Excel 2003 XML",
+    ),
+    ("a.xlsx", LOCKED, "a workbook or document locked with a password"),
+    ("a.numbers", zipped("Index/Document.iwa"), "an Apple Numbers document"),
+    ("a.zip", zipped("chart.csv"), "a ZIP archive"),
+    ("a.gz", gzip.compress(b"code,name\n1,Bank\n"), "a gzip archive"),
+    ("a.7z", b"7z\xbc\xaf\x27\x1c\x00\x04", "a 7z archive"),
+    ("a.accdb", b"\x00\x01\x00\x00Standard ACE DB\x00", "a Microsoft Access database"),
+    ("a.dbf", b"\x03\x7e\x0a\x1f" + bytes(60), "a dBase table"),
+    ("a.sqlite", b"SQLite format 3\x00" + bytes(84), "a SQLite database"),
+    ("a.eml", b"Return-Path: <a@example.com>\r\nSubject: chart\r\n", "a mail"),
+    ("a.docx", zipped("[Content_Types].xml", "word/document.xml"), "a Word document"),
+    ("a.json", b'{"accounts": []}', "a JSON file"),
+    ("a.png", b"\x89PNG\r\n\x1a\n", "a picture"),
+    ("b.xml", JPK % b"JPK_V7M (2)", "a JPK file of another kind than ledgers"),
+    ("c.xml", JPK % b"JPK_KR_PD (1)", "a JPK_KR_PD file"),
+    ("a.xaf", b'<?xml version="1.0"?><auditfile xmlns="http://www.auditfiles.nl/XAF/3.2">', "a Dutch XML Auditfile"),
+    ("a.si", b'<?xml version="1.0"?><Sie xmlns="http://www.sie.se/sie5">', "a SIE 5 file"),
+    ("e.xml", b'<?xml version="1.0"?><!DOCTYPE x [' + b" " * 70_000, "an XML file of a format that is not known here"),
+    ("d.xml", b'<?xml version="1.0"?><other/>', "an XML file of a format that is not known here"),
+]
+
+
+@pytest.mark.parametrize(("name", "data", "kind"), NOT_READ, ids=[f"{name}-{kind}" for name, _, kind in NOT_READ])
+def test_what_is_not_read_is_named(write, name, data, kind):
+    """A file that is recognised and not read is named, with a way out, by every reader of files."""
+    path = write(data, name)
+    for read in (bktools.read_chart_of_accounts, bktools.read_general_ledger, bktools.read_entries):
+        with pytest.raises(InputError) as caught:
+            read(path)
+        assert f": this is {kind}" in str(caught.value)
+        assert ", which is not read here: " in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ":20: code,name\n1000,Cash\n",
+        "[Account_Code],[Account_Value]\n1000,Cash\n",
+        "01,code,name\n1000,Cash,x\n",
+        "From,Code,Name\na,1000,Cash\n",
+        "code,name\n%PDF,Cash\n",
+        "<code>,name\n1000,Cash\n",
+    ],
+)
+def test_a_table_is_not_taken_for_something_else(write, text):
+    """Tables that begin a little like a format are of none, and are not refused as another kind of file."""
+    path = write(text)
+    assert recognised(path) is None
+    refuse_not_read(path)
+
+
+BOMB = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 12))
+HOSTILE_XML = {
+    "entity bomb": (
+        f'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY l0 "lol">{BOMB}]><AuditFile>&l11;</AuditFile>',
+        "<!DOCTYPE",
+    ),
+    "quadratic entity": (
+        f'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "{"a" * 50_000}">]><AuditFile>{"&a;" * 10_000}</AuditFile>',
+        "<!DOCTYPE",
+    ),
+    "entity of another file": (
+        '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/hostname">]><AuditFile>&a;</AuditFile>',
+        "<!DOCTYPE",
+    ),
+    "too deep": ("<AuditFile>" + "<a>" * 100_000, "nested more than 64 deep"),
+    "a text of 20 MB": ("<AuditFile><Header><CurrencyCode>" + "x" * (20 << 20), "a text has more than 1 MB"),
+    "a tag of 20 MB": ('<AuditFile a="' + "x" * (20 << 20), "a tag has more than 8 MB"),
+    "kinds of elements": (
+        "<AuditFile>" + "".join(f"<a{n}/>" for n in range(60_000)),
+        "more than 50,000 kinds of elements",
+    ),
+    "cut off": ("<AuditFile><Header><CurrencyCode>EUR", "the XML ends too early"),
+    "not well-formed": ("<AuditFile><Header></AuditFile>", "is not well-formed XML"),
+    "NUL": ("<AuditFile>\0</AuditFile>", "is not well-formed XML"),
+    "unknown encoding": ('<?xml version="1.0" encoding="klingon"?><AuditFile/>', "XML"),
+    "nothing in it": ("<AuditFile></AuditFile>", "is a SAF-T file without"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE_XML)
+def test_xml_that_means_harm(write, name):
+    """XML that is damaged, or made to take memory or time, is one line within a few seconds of this process's own time."""
+    text, why = HOSTILE_XML[name]
+    path = write(text, "a.xml")
+    begun = time.process_time()
+    for read in (bktools.read_chart_of_accounts, bktools.read_general_ledger):
+        with pytest.raises(InputError) as caught:
+            read(path)
+        assert why in str(caught.value)
+        assert "\n" not in str(caught.value)
+    assert time.process_time() - begun < 4
+
+
+def test_a_gzip_bomb(tmp_path, monkeypatch):
+    """A gzipped file that unpacks to more than it may (1 GB, here 32 MB) is one line."""
+    monkeypatch.setattr(format_module, "UNPACKED", 32 << 20)
+    path = tmp_path / "bomb.gnucash"
+    head = gzip.compress(b'<?xml version="1.0"?><gnc-v2 xmlns:gnc="http://www.gnucash.org/XML/gnc">')
+    path.write_bytes(head + gzip.compress(b" " * (8 << 20)) * 5)
+    for read in (bktools.read_chart_of_accounts, bktools.read_general_ledger):
+        with pytest.raises(InputError, match="unpacks to more than 32 MB: export it again in parts"):
+            read(path)
+
+
+def test_a_gzip_that_is_cut_off(tmp_path):
+    """Half of a gzipped file is one line."""
+    path = tmp_path / "half.gnucash"
+    data = gzip.compress(b'<gnc-v2 xmlns:gnc="x">' + bytes(str(list(range(9_999))), "ascii") + b"</gnc-v2>")
+    path.write_bytes(data[: len(data) // 2])
+    with pytest.raises(InputError, match="a gzip archive that is damaged or cut off"):
+        bktools.read_general_ledger(path)
+
+
+def test_one_line_of_20_mb(tmp_path):
+    """A format of lines does not hold a line that is no line."""
+    path = tmp_path / "a.se"
+    path.write_bytes(b"#FLAGGA 0\n#FNAMN " + b"x" * (20 << 20))
+    for read in (bktools.read_chart_of_accounts, bktools.read_general_ledger):
+        with pytest.raises(InputError, match="line 2: the line has more than 1 MB"):
+            read(path)
+
+
+def test_memory_of_a_large_saft_file(tmp_path):
+    """SAF-T is streamed: 15 MB of it take no more memory than the postings that are returned, many times less than a tree."""
+    path = tmp_path / "large.xml"
+    line = (
+        "<Line><RecordID>1</RecordID><AccountID>{}</AccountID><Analysis><AnalysisType>A</AnalysisType></Analysis>"
+        "<Description>{}</Description><{}Amount><Amount>1.00</Amount></{}Amount></Line>" + " " * 200 + "\n"
+    )
+    transactions = 18_000
+    with path.open("w", encoding="utf-8") as file:
+        file.write("<AuditFile><Header><CurrencyCode>EUR</CurrencyCode></Header><GeneralLedgerEntries>")
+        file.write(
+            f"<NumberOfEntries>{transactions}</NumberOfEntries><TotalDebit>{transactions}.00</TotalDebit><Journal>"
+        )
+        for number in range(transactions):
+            file.write(
+                f"<Transaction><TransactionID>{number}</TransactionID><TransactionDate>2026-10-07</TransactionDate>"
+            )
+            file.write(line.format(7140, number, "Debit", "Debit") + line.format(1920, number, "Credit", "Credit"))
+            file.write("</Transaction>")
+        file.write("</Journal></GeneralLedgerEntries></AuditFile>")
+    # The peak of a process that did not grow before: the small file loads all libraries.
+    code = (
+        "import re, sys, bktools\n"
+        "def peak(): return int(re.search(r'VmHWM:\\s*(\\d+)', open('/proc/self/status').read())[1])\n"
+        "bktools.read_general_ledger(sys.argv[1])\n"
+        "before = peak()\n"
+        "print(len(bktools.read_general_ledger(sys.argv[2])), (peak() - before) // 1024)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, FILES / "saft.xml", path], capture_output=True, text=True, check=True
+    )
+    rows, megabytes = map(int, done.stdout.split())
+    print(f"{path.stat().st_size >> 20} MB of SAF-T: {rows:,} postings in {megabytes} MB")
+    assert rows == 2 * transactions
+    assert megabytes < 50

@@ -1,0 +1,173 @@
+"""General ledgers that are tables: CSV, workbooks and XBRL GL, with the columns that systems give them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from itertools import combinations
+
+import pandas as pd
+import pytest
+
+import bktools
+from bktools.errors import InputError, UnverifiedTableWarning
+from bktools.inputs.columns import normal
+from bktools.inputs.ledger_headings import LEDGER
+
+TABLES = {
+    "English": (
+        "Date,Journal No,Account,Account Name,Debit,Credit,Currency,Description,Reference,Tax Code\n"
+        '2026-10-05,7,5800,Travel,"1,120.50",,EUR,Train,R1,V20\n2026-10-05,7,1930,Bank,,"1,120.50",EUR,Train,R1,\n'
+    ),
+    "German": (
+        "Datum;Belegnummer;Konto;Kontobezeichnung;Soll;Haben;Währung;Buchungstext\n"
+        "05.10.2026;R1;5800;Travel;1.120,50;;EUR;Train\n05.10.2026;R1;1930;Bank;;1.120,50;EUR;Train\n"
+    ),
+    "German with S/H": (
+        "Datum;Beleg;Konto;Kontobezeichnung;Betrag;S/H;Währung;Text\n"
+        "05.10.2026;R1;5800;Travel;1.120,50;S;EUR;Train\n05.10.2026;R1;1930;Bank;1.120,50;H;EUR;Train\n"
+    ),
+    "Spanish": (
+        "Fecha;Asiento;Cuenta;Nombre de la cuenta;Debe;Haber;Moneda;Concepto;Documento\n"
+        "05/10/2026;7;5800;Travel;1120,50;0,00;EUR;Train;R1\n25/10/2026;7;1930;Bank;0,00;1120,50;EUR;Train;R1\n"
+    ),
+    "Italian": (
+        "Data registrazione;Conto;Descrizione conto;Dare;Avere;Valuta;Causale;Numero documento\n"
+        "2026-10-05;5800;Travel;1120,50;;EUR;Train;R1\n2026-10-05;1930;Bank;;1120,50;EUR;Train;R1\n"
+    ),
+    "Polish": (
+        "Data księgowania;Konto;Nazwa konta;Kwota;Wn/Ma;Waluta;Opis;Nr dokumentu\n"
+        "2026-10-05;5800;Travel;1120,50;Wn;EUR;Train;R1\n2026-10-05;1930;Bank;1120,50;Ma;EUR;Train;R1\n"
+    ),
+    "Czech, where D is credit": (
+        "Datum;Účet;Název účtu;Částka;MD/D;Valuta;Text;Číslo dokladu\n"
+        "2026-10-05;5800;Travel;1120,50;MD;EUR;Train;R1\n2026-10-05;1930;Bank;1120,50;D;EUR;Train;R1\n"
+    ),
+    "signed": (
+        "Posting date\tGL account\tGL account name\tAmount\tCurrency\tMemo\tDoc no\n"
+        "2026-10-05\t5800\tTravel\t1120.50\tEUR\tTrain\tR1\n2026-10-05\t1930\tBank\t(1120.50)\tEUR\tTrain\tR1\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables(write, name):
+    """Two columns, a column with a word beside the amount, or a sign: debit is positive, in any language."""
+    columns = {"amount": "Částka"} if "Czech" in name else None
+    found = bktools.read_general_ledger(write(TABLES[name]), columns=columns)
+    assert found[
+        ["account_code", "account_name", "amount", "currency", "text", "document_number"]
+    ].to_numpy().tolist() == [
+        ["5800", "Travel", Decimal("1120.50"), "EUR", "Train", "R1"],
+        ["1930", "Bank", Decimal("-1120.50"), "EUR", "Train", "R1"],
+    ]
+    assert found["date"].dt.strftime("%Y-%m-%d")[0] == "2026-10-05"
+    assert str(found["amount"].dtype).startswith("decimal128")
+    assert found["line"].tolist() == [2, 3]
+
+
+@pytest.mark.parametrize("suffix", ["xlsx", "parquet"])
+def test_a_workbook_or_parquet(tmp_path, suffix):
+    """The same table in a workbook, whose amounts are numbers, and in a Parquet file."""
+    frame = pd.DataFrame(
+        {"Date": ["2026-10-05"] * 2, "Account": ["0580", "1930"], "Debit": [1120.5, None], "Credit": [None, 1120.5]}
+    )
+    path = tmp_path / f"ledger.{suffix}"
+    (frame.to_excel if suffix == "xlsx" else frame.to_parquet)(path, index=False)
+    found = bktools.read_general_ledger(path)
+    assert found[["account_code", "amount"]].to_numpy().tolist() == [
+        ["0580", Decimal("1120.5")],
+        ["1930", Decimal("-1120.5")],
+    ]
+
+
+def test_a_part_of_a_ledger(write):
+    """The postings of one account do not balance, and are read with a note."""
+    found = bktools.read_general_ledger(
+        write("Date,Voucher,Account,Amount\n2026-10-05,7,5800,10.00\n2026-10-05,8,5800,5.00\n")
+    )
+    assert "vouchers that do not balance, as in a part of a ledger: 2" in found.attrs["bktools"]["notes"]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (
+            "Date,Account,Text\n2026-10-05,5800,x\n",
+            "no column found for 'amount', nor for both 'debit' and 'credit'; found: 'Date'",
+        ),
+        ("Account,Amount\n5800,1.00\n", "no column found for 'date'"),
+        ("Date,Account,Amount\n2026-10-05,,1.00\n", "line 2: 'Account' is the account code and must not be empty"),
+        ("Date,Account,Amount\n2026-10-05,5800,\n", "line 2: 'Amount' is the amount and must not be empty"),
+        (
+            "Date,Account,Amount,D/C\n2026-10-05,5800,1.00,X\n",
+            "line 2: 'D/C' must say debit or credit, such as D and C",
+        ),
+        (
+            "Date,Account,Amount,D/C\n2026-10-05,5800,1.00,\n",
+            "line 2: 'D/C' says whether the amount is debit or credit",
+        ),
+        (
+            "Date,Account,Debit,Credit\n2026-10-05,5800,,\n",
+            "line 2: 'Debit' and the credit beside it must not both be empty",
+        ),
+        ("Date,Account,Amount\n2026-10-05,5800,inf\n", "must hold amounts"),
+        ("Date,Account,Amount\n2026-10-05,5800," + "9" * 30 + "\n", "must have at most 28 digits"),
+    ],
+)
+def test_tables_that_are_no_ledger(write, text, why):
+    """What is missing or is no amount is one line that names it."""
+    with pytest.raises(InputError, match=why) as caught:
+        bktools.read_general_ledger(write(text))
+    assert "\n" not in str(caught.value)
+
+
+def test_no_word_heads_two_fields():
+    """No word heads two fields in the first tier of each."""
+    fields = {field: {normal(word) for word in tiers[0].split("|")} for field, tiers in LEDGER.items()}
+    shared = {(one, other): fields[one] & fields[other] for one, other in combinations(fields, 2)}
+    assert {pair: words for pair, words in shared.items() if words} == {}
+
+
+XBRL = (
+    "{p}entryNumber,{p}postingDate,{p}entryComment,{p}accountMainID,{p}accountMainDescription,{p}amount,{m}amountCurrency,"
+    "{p}debitCreditCode,{p}documentNumber,{p}detailComment,{p}taxCode\n"
+)
+XBRL_ROWS = (
+    "JE-1,2026-10-05,Train,5800,Travel,1120.50,EUR,D,R1,,V20\nJE-1,2026-10-05,Train,1930,Bank,1120.50,EUR,C,R1,card,\n"
+)
+XBRL_BY_ENTRY = (
+    "JE-1,2026-10-05,Train,,,,,,R1,,\n,,,5800,Travel,1120.50,EUR,D,,,V20\n,,,1930,Bank,1120.50,EUR,C,,card,\n"
+    "JE-2,2026-10-06,Taxi,,,,,,,,\n,,,5800,Travel,30.00,EUR,D,,,\n,,,1930,Bank,30.00,EUR,C,,,\n"
+)
+
+
+@pytest.mark.parametrize(("prefix", "module"), [("", ""), ("gl-cor:", "gl-muc:"), ("gl-cor_", "gl-muc_")])
+def test_xbrl_gl(write, prefix, module):
+    """Elements with or without the prefix of their module; D and C give the sign."""
+    path = write(XBRL.format(p=prefix, m=module) + XBRL_ROWS)
+    found = bktools.read_general_ledger(path)
+    assert found[["account_code", "amount", "currency", "voucher_id", "document_number"]].to_numpy().tolist() == [
+        ["5800", Decimal("1120.50"), "EUR", "JE-1", "R1"],
+        ["1930", Decimal("-1120.50"), "EUR", "JE-1", "R1"],
+    ]
+    chart = bktools.read_chart_of_accounts(path)
+    assert chart[["code", "name"]].to_numpy().tolist() == [["5800", "Travel"], ["1930", "Bank"]]
+
+
+def test_xbrl_gl_with_a_row_for_the_entry(write):
+    """What stands on the row of an entry belongs to the lines below it, up to the next entry."""
+    found = bktools.read_general_ledger(write(XBRL.format(p="", m="") + XBRL_BY_ENTRY))
+    assert found["voucher_id"].tolist() == ["JE-1", "JE-1", "JE-2", "JE-2"]
+    assert found["date"].dt.strftime("%Y-%m-%d").tolist() == ["2026-10-05"] * 2 + ["2026-10-06"] * 2
+    assert found["document_number"].fillna("").tolist() == ["R1", "R1", "", ""]
+    assert list(map(str, found["amount"])) == ["1120.50", "-1120.50", "30.00", "-30.00"]
+
+
+def test_xbrl_gl_that_does_not_balance(write):
+    """Entries must balance; `verify="warn"` goes on."""
+    path = write(XBRL.format(p="", m="") + XBRL_ROWS.replace("1120.50,EUR,C", "1120.51,EUR,C"))
+    why = "the voucher 'JE-1' .line 2. does not balance: debit 1120.50, credit 1120.51, difference -0.01"
+    with pytest.raises(InputError, match=why):
+        bktools.read_general_ledger(path)
+    with pytest.warns(UnverifiedTableWarning, match=why):
+        bktools.read_general_ledger(path, verify="warn")

@@ -1,0 +1,161 @@
+"""GnuCash: its XML as it is saved, gzipped or plain, and the CSV files that it exports."""
+
+from __future__ import annotations
+
+import gzip
+from decimal import Decimal
+
+import pytest
+
+import bktools
+from bktools.errors import ArgumentError, InputError
+
+ROOT, ASSETS, BANK, TRAVEL, SHARES = (f"{number:032x}" for number in range(1, 6))
+
+
+def account(guid, name, kind, parent=None, code=""):
+    coded = f"<act:code>{code}</act:code>" if code else ""
+    above = f'<act:parent type="guid">{parent}</act:parent>' if parent else ""
+    return f"""<gnc:account version="2.0.0"><act:name>{name}</act:name><act:id type="guid">{guid}</act:id><act:type>{kind}</act:type>
+<act:commodity><cmdty:space>CURRENCY</cmdty:space><cmdty:id>EUR</cmdty:id></act:commodity><act:commodity-scu>100</act:commodity-scu>
+{coded}<act:slots><slot><slot:key>placeholder</slot:key><slot:value type="string">true</slot:value></slot></act:slots>{above}</gnc:account>"""
+
+
+def transaction(guid, text, *splits, number="", date="2026-10-05 10:59:00 +0000"):
+    rows = "".join(
+        f"""<trn:split><split:id type="guid">{guid}</split:id><split:memo>{memo}</split:memo><split:reconciled-state>n</split:reconciled-state>
+<split:value>{value}</split:value><split:quantity>{quantity}</split:quantity><split:account type="guid">{of}</split:account></trn:split>"""
+        for of, value, quantity, memo in splits
+    )
+    return f"""<gnc:transaction version="2.0.0"><trn:id type="guid">{guid}</trn:id><trn:currency><cmdty:space>CURRENCY</cmdty:space>
+<cmdty:id>EUR</cmdty:id></trn:currency><trn:num>{number}</trn:num><trn:date-posted><ts:date>{date}</ts:date></trn:date-posted>
+<trn:date-entered><ts:date>2026-11-01 08:00:00 +0000</ts:date></trn:date-entered><trn:description>{text}</trn:description>
+<trn:slots><slot><slot:key>date-posted</slot:key></slot></trn:slots><trn:splits>{rows}</trn:splits></gnc:transaction>"""
+
+
+ACCOUNTS = "".join(
+    (
+        account(ROOT, "Root Account", "ROOT"),
+        account(ASSETS, "Assets", "ASSET", ROOT),
+        account(BANK, "Current account", "BANK", ASSETS),
+        account(TRAVEL, "Travel", "EXPENSE", ROOT, "5800"),
+        account(SHARES, "Shares", "STOCK", ASSETS),
+    )
+)
+TRANSACTIONS = transaction(
+    "a" * 32, "Train", (TRAVEL, "12050/100", "12050/100", ""), (BANK, "-12050/100", "-12050/100", "card"), number="7"
+) + transaction("b" * 32, "Buy", (SHARES, "1000/1", "3333333/1000000", ""), (BANK, "-100000/100", "-100000/100", ""))
+BOOK = f"""<?xml version="1.0" encoding="utf-8" ?>
+<gnc-v2 xmlns:gnc="http://www.gnucash.org/XML/gnc" xmlns:act="http://www.gnucash.org/XML/act">
+<gnc:count-data cd:type="book" xmlns:cd="x">1</gnc:count-data>
+<gnc:book version="2.0.0"><book:id xmlns:book="x" type="guid">{"f" * 32}</book:id>
+<gnc:count-data cd:type="commodity">2</gnc:count-data><gnc:count-data cd:type="account">5</gnc:count-data>
+<gnc:count-data cd:type="transaction">2</gnc:count-data><gnc:count-data cd:type="price">1</gnc:count-data>
+<gnc:pricedb version="1"><price><price:value>314/100</price:value></price></gnc:pricedb>
+{ACCOUNTS}{TRANSACTIONS}
+<gnc:template-transactions>{account("e" * 32, "Template Root", "ROOT")}{transaction("d" * 32, "Rent", (BANK, "0/100", "0/100", ""))}</gnc:template-transactions>
+<gnc:budget version="2.0.0"><bgt:name>2026</bgt:name></gnc:budget>
+</gnc:book></gnc-v2>"""
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_splits_are_postings(write, packed):
+    """Exact values, full names where there is no code, and nothing of templates, prices and quantities."""
+    data = BOOK.encode()
+    path = write(gzip.compress(data) if packed else data, "book.gnucash")
+    found = bktools.read_general_ledger(path)
+    assert found[["account_code", "account_name", "amount", "text"]].values.tolist() == [
+        ["5800", "Travel", Decimal("120.50"), "Train"],
+        ["Assets:Current account", "Current account", Decimal("-120.50"), "card"],
+        ["Assets:Shares", "Shares", Decimal("1000.00"), "Buy"],
+        ["Assets:Current account", "Current account", Decimal("-1000.00"), "Buy"],
+    ]
+    assert found["document_number"].fillna("").tolist() == ["7", "7", "", ""]
+    assert set(found["date"].dt.strftime("%Y-%m-%d")) == {"2026-10-05"}
+    assert set(found["currency"]) == {"EUR"}
+    chart = bktools.read_chart_of_accounts(path)
+    assert chart[["code", "name", "external_id"]].values.tolist() == [
+        ["Assets", "Assets", ASSETS],
+        ["Assets:Current account", "Current account", BANK],
+        ["5800", "Travel", TRAVEL],
+        ["Assets:Shares", "Shares", SHARES],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('"transaction">2<', '"transaction">3<', "gnc:count-data transaction is 3 in the file, but 2"),
+        ("-12050/100<", "-12049/100<", "the voucher 'aaaa.* does not balance: debit 120.50, credit 120.49"),
+        ("1000/1<", "1000/3<", "split:value is '1000/3', must be a fraction"),
+        ("1000/1<", "1000/0<", "split:value is '1000/0'"),
+        (
+            f'<split:account type="guid">{SHARES}',
+            f'<split:account type="guid">{"9" * 32}',
+            "the account '9999.* is not in the file",
+        ),
+        (f'<act:parent type="guid">{ROOT}', f'<act:parent type="guid">{BANK}', "the account .* is not in the file"),
+    ],
+)
+def test_a_damaged_book(write, old, new, why):
+    """A count, a voucher, a fraction or an account that is wrong is one line."""
+    assert old in BOOK
+    with pytest.raises(InputError, match=why) as caught:
+        bktools.read_general_ledger(write(BOOK.replace(old, new), "book.gnucash"))
+    assert "\n" not in str(caught.value)
+
+
+HEADINGS = (
+    '"Date","Transaction ID","Number","Description","Notes","Commodity/Currency","Void Reason","Action","Memo",'
+    '"Full Account Name","Account Name","Amount With Sym","Amount Num.","Value With Sym","Value Num.","Reconcile",'
+    '"Reconcile Date","Rate/Price"\n'
+)
+TRANSACTIONS_CSV = HEADINGS + (
+    '"{day}","aa","7","Train","","CURRENCY::EUR","","","","Expenses:Travel","Travel","€120.50","120.50","€120.50","120.50","n","","1.00"\n'
+    '"","","","","","","","","card","Assets:Bank","Bank","-€120.50","-120.50","-€120.50","-120.50","n","","1.00"\n'
+    '"10/25/2026","bb","","Buy, \nsell","","CURRENCY::EUR","","","","Assets:Shares","Shares","3.5","3.5","€1,000.00","1,000.00","n","","1.00"\n'
+    '"","","","","","","","","","Assets:Bank","Bank","-€1,000.00","-1,000.00","-€1,000.00","-1,000.00","n","","1.00"\n'
+)
+
+
+def test_the_export_of_transactions(write):
+    """Only the first split of a transaction holds its date, number and text; the others have them from it."""
+    found = bktools.read_general_ledger(write(TRANSACTIONS_CSV.format(day="10/05/2026"), "export.csv"))
+    assert found[["account_code", "amount", "voucher_id", "text", "currency"]].values.tolist() == [
+        ["Expenses:Travel", Decimal("120.50"), "aa", "Train", "EUR"],
+        ["Assets:Bank", Decimal("-120.50"), "aa", "card", "EUR"],
+        ["Assets:Shares", Decimal("1000.00"), "bb", "Buy, \nsell", "EUR"],
+        ["Assets:Bank", Decimal("-1000.00"), "bb", "Buy, \nsell", "EUR"],
+    ]
+    assert found["date"].dt.strftime("%Y-%m-%d").tolist() == ["2026-10-05"] * 2 + ["2026-10-25"] * 2
+
+
+def test_dates_of_the_users_language(write):
+    """GnuCash writes dates as the user's language has them: what could be two dates is asked for."""
+    path = write(TRANSACTIONS_CSV.replace("10/25", "10/11").format(day="10/05/2026"), "export.csv")
+    with pytest.raises(InputError, match="whose day could be the month: set date_format='%d/%m/%Y'"):
+        bktools.read_general_ledger(path)
+    found = bktools.read_general_ledger(path, date_format="%m/%d/%Y")
+    assert found["date"].dt.strftime("%Y-%m-%d").tolist() == ["2026-10-05"] * 2 + ["2026-10-11"] * 2
+    with pytest.raises(ArgumentError, match="sheet does not apply"):
+        bktools.read_general_ledger(path, sheet=1)
+
+
+def test_the_export_of_the_account_tree(write):
+    """An account without a code has its full name; the tree is no ledger, and the transactions are no chart."""
+    path = write(
+        "Type,Full Account Name,Account Name,Account Code,Description,Account Color,Notes,Symbol,Namespace,Hidden,Tax Info,Placeholder\n"
+        "ASSET,Assets,Assets,,,,,EUR,CURRENCY,F,F,T\nBANK,Assets:Bank,Bank,1930,,,,EUR,CURRENCY,F,F,F\n",
+        "tree.csv",
+    )
+    chart = bktools.read_chart_of_accounts(path)
+    assert chart[["code", "name", "type", "archived"]].values.tolist() == [
+        ["Assets", "Assets", "ASSET", False],
+        ["1930", "Bank", "BANK", False],
+    ]
+    with pytest.raises(
+        InputError, match="is GnuCash's export of the account tree: for the ledger, export the transactions"
+    ):
+        bktools.read_general_ledger(path)
+    with pytest.raises(InputError, match="is GnuCash's export of transactions: for a chart, export the account tree"):
+        bktools.read_chart_of_accounts(write(TRANSACTIONS_CSV, "export.csv"))

@@ -1,0 +1,223 @@
+"""SAF-T of the OECD family and JPK_KR, by their public schemas: amounts in each country's way, and the files' own totals."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+import bktools
+from bktools.errors import InputError, UnverifiedTableWarning
+
+
+def family(
+    namespace, accounts, lines, *, prefix="", totals=(1, "980.00", "980.00"), currency="DefaultCurrencyCode", around=""
+):
+    """Return a file with the elements that a country has."""
+    number, debit, credit = totals
+    xml = f"""<?xml version="1.0" encoding="UTF-8"?>
+<!-- <AuditFileOf comments> -->
+<AuditFile xmlns="{namespace}">
+<Header><AuditFileVersion>1.0</AuditFileVersion><Company><BankAccount><IBANNumber>1</IBANNumber></BankAccount></Company>
+<{currency}>EUR</{currency}></Header>
+<MasterFiles>{accounts}
+<Customers><Customer><CustomerID>C1</CustomerID><AccountID>1500</AccountID><OpeningDebitBalance>7.00</OpeningDebitBalance></Customer></Customers>
+</MasterFiles>
+<GeneralLedgerEntries><NumberOfEntries>{number}</NumberOfEntries><TotalDebit>{debit}</TotalDebit><TotalCredit>{credit}</TotalCredit>
+<Journal><JournalID>B</JournalID><Description>Bank</Description>
+<Transaction><TransactionID>17</TransactionID><TransactionDate>2026-10-07</TransactionDate><Description>Flight &amp; fees</Description>
+<GLPostingDate>2026-10-31</GLPostingDate><DocArchivalNumber>AR1</DocArchivalNumber>{lines}</Transaction></Journal></GeneralLedgerEntries>
+<SourceDocuments><SalesInvoices><Invoice><Line><AccountID>3000</AccountID><CreditAmount>5.00</CreditAmount></Line></Invoice></SalesInvoices></SourceDocuments>
+{around}</AuditFile>"""
+    return (
+        xml.replace("<", f"<{prefix}")
+        .replace(f"<{prefix}/", f"</{prefix}")
+        .replace(f"<{prefix}?", "<?")
+        .replace(f"<{prefix}!", "<!")
+        if prefix
+        else xml
+    )
+
+
+def account(code, name, kind="AccountType", value="GL"):
+    return f"""<Account><AccountID>{code}</AccountID><AccountDescription>{name}</AccountDescription><{kind}>{value}</{kind}>
+<OpeningDebitBalance>1.00</OpeningDebitBalance><ClosingCreditBalance>979.00</ClosingCreditBalance></Account>"""
+
+
+ACCOUNTS = f"<GeneralLedgerAccounts>{account('7140', 'Travel')}{account('1920', 'Bank')}</GeneralLedgerAccounts>"
+GROUPED = (
+    "<GeneralLedgerAccounts><TaxonomyReference>S</TaxonomyReference>"
+    f"{account('7140', 'Travel', 'GroupingCategory', 'GM')}{account('1920', 'Bank', 'GroupingCategory', 'GM')}"
+    "</GeneralLedgerAccounts>"
+)
+NESTED = (
+    "<{line}><RecordID>1</RecordID><AccountID>7140</AccountID><SourceDocumentID>F12</SourceDocumentID>"
+    "<Description>Flight</Description><DebitAmount><Amount>980.00</Amount><CurrencyCode>USD</CurrencyCode>"
+    "<CurrencyAmount>1050.00</CurrencyAmount></DebitAmount>"
+    "<TaxInformation><TaxType>MVA</TaxType><TaxCode>1</TaxCode><TaxBase>784.00</TaxBase></TaxInformation></{line}>"
+    "<{line}><RecordID>2</RecordID><AccountID>1920</AccountID><CreditAmount><Amount>980.00</Amount></CreditAmount></{line}>"
+)
+FLAT = (
+    "<Line><RecordID>1</RecordID><AccountID>7140</AccountID><SourceDocumentID>F12</SourceDocumentID><DebitAmount>980.00"
+    "</DebitAmount><Description>Flight</Description></Line>"
+    "<Line><RecordID>2</RecordID><AccountID>1920</AccountID><CreditAmount>980.00</CreditAmount></Line>"
+)
+PORTUGAL = (
+    "<Lines><DebitLine><RecordID>1</RecordID><AccountID>7140</AccountID><SourceDocumentID>F12</SourceDocumentID>"
+    "<Description>Flight</Description><DebitAmount>980.00</DebitAmount></DebitLine>"
+    "<CreditLine><RecordID>2</RecordID><AccountID>1920</AccountID><CreditAmount>980.00</CreditAmount></CreditLine></Lines>"
+)
+COUNTRIES = {
+    "Norway": family("urn:StandardAuditFile-Taxation-Financial:NO", ACCOUNTS, NESTED.format(line="Line")),
+    "Denmark": family(
+        "urn:StandardAuditFile-Taxation-Financial:DK", ACCOUNTS, NESTED.format(line="Line"), prefix="n1:"
+    ),
+    "Portugal": family("urn:OECD:StandardAuditFile-Tax:PT_1.04_01", GROUPED, PORTUGAL, currency="CurrencyCode"),
+    "Romania": family(
+        "mfp:anaf:dgti:d406:declaratie:v1", ACCOUNTS, NESTED.format(line="TransactionLine"), prefix="nsSAFT:"
+    ),
+    "Lithuania": family(
+        "https://www.vmi.lt/cms/saf-t",
+        ACCOUNTS,
+        f"<Lines>{NESTED.format(line='Line')}</Lines>",
+        totals=(2, "980", "980.0"),
+    ),
+    "Austria": family("urn:OECD:StandardAuditFile-Tax:AT_1.0", ACCOUNTS, FLAT, currency="CurrencyCode"),
+}
+
+
+@pytest.mark.parametrize("country", COUNTRIES)
+def test_the_family(write, country):
+    """Accounts and postings of each country's elements, with nothing of customers and invoices among them."""
+    path = write(COUNTRIES[country], "saft.xml")
+    found = bktools.read_general_ledger(path)
+    assert found[["account_code", "account_name", "amount", "text"]].values.tolist() == [
+        ["7140", "Travel", Decimal("980.00"), "Flight"],
+        ["1920", "Bank", Decimal("-980.00"), "Flight & fees"],
+    ]
+    assert found["date"].dt.strftime("%Y-%m-%d").tolist() == ["2026-10-07"] * 2
+    assert found["voucher_id"].tolist() == ["B 17"] * 2
+    assert found["document_number"].tolist() == ["F12", "AR1"]
+    assert set(found["currency"]) == {"EUR"}
+    assert found["tax_code"].fillna("")[0] == ("1" if "TaxCode" in COUNTRIES[country] else "")
+    chart = bktools.read_chart_of_accounts(path)
+    assert chart[["code", "name"]].values.tolist() == [["7140", "Travel"], ["1920", "Bank"]]
+    assert chart["type"][0] == ("GM" if country == "Portugal" else "GL")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "iso-8859-1", "windows-1252", "windows-1250"])
+def test_the_encoding_that_the_xml_states(write, encoding):
+    """The XML declaration decides, as it does in XML."""
+    text = COUNTRIES["Norway"].replace("UTF-8", encoding).replace(">Travel<", ">Reisegebühr<")
+    chart = bktools.read_chart_of_accounts(write(text, "saft.xml", encoding))
+    assert chart["name"].tolist() == ["Reisegebühr", "Bank"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("<TotalDebit>980.00", "<TotalDebit>981.00", "TotalDebit is 981.00 in the file, but 980.00 by its postings"),
+        ("<TotalCredit>980.00", "<TotalCredit>0", "TotalCredit is 0 in the file, but 980.00 by its postings"),
+        ("<NumberOfEntries>1<", "<NumberOfEntries>3<", "NumberOfEntries is 3 in the file, but 1 by its postings"),
+        (
+            "<CreditAmount><Amount>980.00",
+            "<CreditAmount><Amount>970.00",
+            "'B 17' .line 14. does not balance: debit 980.00",
+        ),
+    ],
+)
+def test_totals_and_vouchers(write, old, new, why):
+    """What the file states of itself is held to its postings; `verify="warn"` goes on."""
+    path = write(COUNTRIES["Norway"].replace(old, new), "saft.xml")
+    with pytest.raises(InputError, match=why):
+        bktools.read_general_ledger(path)
+    with pytest.warns(UnverifiedTableWarning, match=why):
+        assert len(bktools.read_general_ledger(path, verify="warn")) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("<AccountID>1920</AccountID><CreditAmount>", "<CreditAmount>", "line 14: a Line has no AccountID"),
+        ("<CreditAmount><Amount>980.00</Amount></CreditAmount>", "", "line 14: a Line has no amount"),
+        ("<Amount>980.00", "<Amount>INF", "must hold amounts"),
+        ("<Amount>980.00", "<Amount>9.8E2", "must hold amounts"),
+        ("2026-10-07", "2026-10-7", "must hold dates such as 2026-10-31"),
+        ("2026-10-07", "2026-09-31", "must hold dates such as 2026-10-31"),
+        ("<TransactionDate>2026-10-07</TransactionDate>", "", "'date' is the date and must not be empty"),
+        ("<TotalDebit>980.00", "<TotalDebit>a lot", "line 11: TotalDebit is 'a lot', must be a number"),
+    ],
+)
+def test_what_is_no_number_or_date(write, old, new, why):
+    """A line without its account, amount or date, or with another thing in its place, is one line with its place."""
+    with pytest.raises(InputError, match=why) as caught:
+        bktools.read_general_ledger(write(COUNTRIES["Norway"].replace(old, new), "saft.xml"))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_of_master_data_alone(write):
+    """A file without a general ledger is a chart, and says what to export for a ledger."""
+    text = COUNTRIES["Norway"]
+    path = write(text[: text.index("<GeneralLedgerEntries>")] + "</AuditFile>", "saft.xml")
+    assert len(bktools.read_chart_of_accounts(path)) == 2
+    with pytest.raises(
+        InputError, match=r"without postings \(GeneralLedgerEntries\): export it with the general ledger"
+    ):
+        bktools.read_general_ledger(path)
+
+
+JPK = """<?xml version="1.0" encoding="UTF-8"?>
+<tns:JPK xmlns:tns="http://jpk.mf.gov.pl/wzor/2016/03/09/03091/">
+<tns:Naglowek><tns:KodFormularza kodSystemowy="JPK_KR (1)" wersjaSchemy="1-0">JPK_KR</tns:KodFormularza><tns:DomyslnyKodWaluty>PLN</tns:DomyslnyKodWaluty></tns:Naglowek>
+<tns:ZOiS typ="G"><tns:KodKonta>131</tns:KodKonta><tns:OpisKonta>Rachunek bieżący</tns:OpisKonta><tns:TypKonta>bilansowe</tns:TypKonta><tns:BilansOtwarciaWinien>5000.00</tns:BilansOtwarciaWinien><tns:BilansOtwarciaMa>0.00</tns:BilansOtwarciaMa><tns:ObrotyWinien>0.00</tns:ObrotyWinien><tns:ObrotyMa>1230.00</tns:ObrotyMa><tns:ObrotyWinienNarast>0.00</tns:ObrotyWinienNarast><tns:ObrotyMaNarast>1230.00</tns:ObrotyMaNarast><tns:SaldoWinien>3770.00</tns:SaldoWinien><tns:SaldoMa>0.00</tns:SaldoMa></tns:ZOiS>
+<tns:ZOiS typ="G"><tns:KodKonta>402</tns:KodKonta><tns:OpisKonta>Usługi obce</tns:OpisKonta><tns:TypKonta>wynikowe</tns:TypKonta><tns:ObrotyWinien>1000.00</tns:ObrotyWinien></tns:ZOiS>
+<tns:ZOiS typ="G"><tns:KodKonta>222</tns:KodKonta><tns:OpisKonta>VAT naliczony</tns:OpisKonta><tns:TypKonta>bilansowe</tns:TypKonta></tns:ZOiS>
+<tns:Dziennik typ="G"><tns:LpZapisuDziennika>1</tns:LpZapisuDziennika><tns:NrZapisuDziennika>PK/1</tns:NrZapisuDziennika><tns:OpisDziennika>Bank</tns:OpisDziennika><tns:NrDowoduKsiegowego>FV 7/2026</tns:NrDowoduKsiegowego><tns:RodzajDowodu>FV</tns:RodzajDowodu><tns:DataOperacji>2026-10-05</tns:DataOperacji><tns:DataDowodu>2026-10-04</tns:DataDowodu><tns:DataKsiegowania>2026-10-31</tns:DataKsiegowania><tns:KodOperatora>AB</tns:KodOperatora><tns:OpisOperacji>Licencja</tns:OpisOperacji><tns:DziennikKwotaOperacji>1230.00</tns:DziennikKwotaOperacji></tns:Dziennik>
+<tns:DziennikCtrl><tns:LiczbaWierszyDziennika>1</tns:LiczbaWierszyDziennika><tns:SumaKwotOperacji>1230.00</tns:SumaKwotOperacji></tns:DziennikCtrl>
+<tns:KontoZapis typ="G"><tns:LpZapisu>1</tns:LpZapisu><tns:NrZapisu>PK/1</tns:NrZapisu><tns:KodKontaWinien>402</tns:KodKontaWinien><tns:KwotaWinien>1000.00</tns:KwotaWinien><tns:KwotaWinienWaluta>230.00</tns:KwotaWinienWaluta><tns:KodWalutyWinien>EUR</tns:KodWalutyWinien><tns:OpisZapisuWinien>Netto</tns:OpisZapisuWinien><tns:KodKontaMa>131</tns:KodKontaMa><tns:KwotaMa>1230.00</tns:KwotaMa></tns:KontoZapis>
+<tns:KontoZapis typ="G"><tns:LpZapisu>2</tns:LpZapisu><tns:NrZapisu>PK/1</tns:NrZapisu><tns:KodKontaWinien>222</tns:KodKontaWinien><tns:KwotaWinien>230.00</tns:KwotaWinien><tns:KodKontaMa>null</tns:KodKontaMa><tns:KwotaMa>0.00</tns:KwotaMa></tns:KontoZapis>
+<tns:KontoZapisCtrl><tns:LiczbaWierszyKontoZapisj>2</tns:LiczbaWierszyKontoZapisj><tns:SumaWinien>1230.00</tns:SumaWinien><tns:SumaMa>1230.00</tns:SumaMa></tns:KontoZapisCtrl>
+</tns:JPK>
+"""
+
+
+def test_jpk(write):
+    """The two sides of a posting, one of them a filler, with the date, document and text of the journal."""
+    path = write(JPK, "jpk.xml")
+    found = bktools.read_general_ledger(path)
+    assert found[["account_code", "account_name", "amount", "text"]].values.tolist() == [
+        ["402", "Usługi obce", Decimal("1000.00"), "Netto"],
+        ["131", "Rachunek bieżący", Decimal("-1230.00"), "Licencja"],
+        ["222", "VAT naliczony", Decimal("230.00"), "Licencja"],
+    ]
+    assert set(found["document_number"]) == {"FV 7/2026"}
+    assert set(found["currency"]) == {"PLN"}
+    assert set(found["date"].dt.strftime("%Y-%m-%d")) == {"2026-10-05"}
+    chart = bktools.read_chart_of_accounts(path)
+    assert chart["code"].tolist() == ["131", "402", "222"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("Dziennika>1</tns:Liczba", "Dziennika>2</tns:Liczba", "LiczbaWierszyDziennika is 2 in the file, but 1"),
+        (
+            "SumaKwotOperacji>1230.00",
+            "SumaKwotOperacji>1231.00",
+            "SumaKwotOperacji is 1231.00 in the file, but 1230.00",
+        ),
+        ("KontoZapisj>2", "KontoZapisj>3", "LiczbaWierszyKontoZapisj is 3 in the file, but 2"),
+        ("SumaWinien>1230.00", "SumaWinien>1000.00", "SumaWinien is 1000.00 in the file, but 1230.00"),
+        ("SumaMa>1230.00", "SumaMa>0.00", "SumaMa is 0.00 in the file, but 1230.00"),
+        (
+            "KwotaMa>1230.00",
+            "KwotaMa>1220.00",
+            "the voucher 'PK/1' .line 9. does not balance: debit 1230.00, credit 1220.00",
+        ),
+        ("NrZapisu>PK/1", "NrZapisu>PK/9", "NrZapisu 'PK/9' is not in the journal"),
+    ],
+)
+def test_jpk_that_does_not_agree(write, old, new, why):
+    """Counts, sums and vouchers of a JPK are held to its postings."""
+    with pytest.raises(InputError, match=why):
+        bktools.read_general_ledger(write(JPK.replace(old, new), "jpk.xml"))

@@ -1,0 +1,163 @@
+"""SIE 4 by its public description: every record that carries a number, in both encodings, whole and damaged."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+import bktools
+from bktools.errors import InputError, UnverifiedTableWarning
+
+HEAD = """#FLAGGA 0
+#PROGRAM "Bokföring" 1.0
+#FORMAT PC8
+#GEN 20261101
+#SIETYP 4
+#FNAMN "Exempel & Co AB"
+#ORGNR 556000-0000
+#RAR 0 20260101 20261231
+#RAR -1 20250101 20251231
+#TAXAR 2026
+#OMFATTN 20261031
+#KPTYP BAS2014
+#VALUTA SEK
+#KONTO 1930 "Företagskonto"
+#KONTO 2641 "Ingående moms"
+#KONTO 5800 "Resekostnader"
+#KONTO 9999 "Aldrig bokfört"
+#KTYP 1930 T
+#KTYP 5800 K
+#ENHET 5800 km
+#SRU 1930 7281
+#DIM 1 "Kostnadsställe"
+#OBJEKT 1 "10" "Norr"
+#IB 0 1930 10000.00 0
+#UB 0 1930 8900.50 0
+#IB -1 1930 500.00
+#UB -1 1930 10000.00
+#OIB 0 1930 {1 "10"} 4000.00
+#OUB 0 1930 {1 "10"} 3000.00
+#UB 0 2641 48.00
+#RES 0 5800 1051.50 12
+#RES -1 5800 99.00
+#PSALDO 0 202610 5800 {} 1051.50
+#PBUDGET 0 202610 5800 {} 2000.00
+"""
+VOUCHERS = """#VER A 1 20261003 "Tåg Göteborg" 20261004 "Åsa"
+{
+#TRANS 5800 {1 "10"} 800.00 20261002 "Biljett" 12 "Åsa"
+#TRANS 2641 {} 48.00
+#TRANS 1930 {} -848.00
+}
+#VER "" "" 20261015 "Lunch \\"Ö\\""
+{
+\t#BTRANS 5800 {} 999.00
+\t#RTRANS 5800 {} 251.50 "" "Rättad"
+\t#TRANS 5800 {} 251.50 "" "Rättad"
+\t#TRANS\t1930  {}   -251.5
+}
+"""
+
+
+def ledger(write, text, encoding="cp437", **options):
+    return bktools.read_general_ledger(write(text, "bok.se", encoding), **options)
+
+
+@pytest.mark.parametrize("encoding", ["cp437", "utf-8", "utf-8-sig", "cp1252"])
+def test_every_record_that_carries_a_number(write, encoding):
+    """Postings, struck-out and added ones, balances of this year and the last, quantities, objects and budgets."""
+    found = ledger(write, HEAD + VOUCHERS, encoding)
+    assert found[["account_code", "amount", "voucher_id", "text"]].values.tolist() == [
+        ["5800", Decimal("800.00"), "A 1", "Biljett"],
+        ["2641", Decimal("48.00"), "A 1", "Tåg Göteborg"],
+        ["1930", Decimal("-848.00"), "A 1", "Tåg Göteborg"],
+        ["5800", Decimal("251.50"), "(line 41)", "Rättad"],
+        ["1930", Decimal("-251.50"), "(line 41)", 'Lunch "Ö"'],
+    ]
+    assert found["account_name"].tolist()[:3] == ["Resekostnader", "Ingående moms", "Företagskonto"]
+    assert set(found["currency"]) == {"SEK"}
+    assert found["date"].dt.strftime("%Y-%m-%d").tolist() == ["2026-10-03"] * 3 + ["2026-10-15"] * 2
+    # The file's own: 10,000.00 at first, 8,900.50 at last, and 1,051.50 of costs.
+    sums = found.groupby("account_code")["amount"].sum()
+    assert sums.to_dict() == {"1930": Decimal("-1099.50"), "2641": Decimal("48.00"), "5800": Decimal("1051.50")}
+
+
+@pytest.mark.parametrize("encoding", ["cp437", "utf-8", "cp1252"])
+def test_the_chart(write, encoding):
+    """Accounts with names and types, in the file's order."""
+    chart = bktools.read_chart_of_accounts(write(HEAD, "bok.se", encoding))
+    assert chart[["code", "name"]].values.tolist() == [
+        ["1930", "Företagskonto"],
+        ["2641", "Ingående moms"],
+        ["5800", "Resekostnader"],
+        ["9999", "Aldrig bokfört"],
+    ]
+    assert chart["type"].fillna("").tolist() == ["T", "", "K", ""]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        (
+            "#TRANS 2641 {} 48.00",
+            "#TRANS 2641 {} 47.00",
+            r"voucher 'A 1' \(line 37\) does not balance: debit 847.00, credit 848.00",
+        ),
+        (
+            "#UB 0 1930 8900.50",
+            "#UB 0 1930 8900.51",
+            r"account '1930' moves by -1099.49 by its balances .* but by -1099.50",
+        ),
+        ("#RES 0 5800 1051.50", "#RES 0 5800 1000.00", r"account '5800' moves by 1000.00 .* but by 1051.50"),
+        ("#UB 0 2641 48.00", "#UB 0 9999 1.00", r"account '9999' moves by 1.00 .* but by 0 by its postings"),
+    ],
+)
+def test_what_does_not_agree(write, old, new, why):
+    """A voucher or an account that is not what the file says is one line that names it; `verify="warn"` goes on."""
+    text = (HEAD + VOUCHERS).replace(old, new)
+    with pytest.raises(InputError, match=why) as caught:
+        ledger(write, text)
+    assert "or read it all the same with verify='warn'" in str(caught.value)
+    with pytest.warns(UnverifiedTableWarning, match=why):
+        found = ledger(write, text, verify="warn")
+    assert len(found) == 5
+    assert any("9999" in note or "A 1" in note or "moves" in note for note in found.attrs["bktools"]["notes"])
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (HEAD, "is a SIE file of type 4 without vouchers"),
+        (HEAD.replace("#SIETYP 4", "#SIETYP 1"), "is a SIE file of type 1 without vouchers"),
+        (HEAD + VOUCHERS[: VOUCHERS.index("#TRANS 1930")], "line 35: the voucher that starts here is not closed"),
+        (HEAD + "#TRANS 1930 {} 5.00\n", "line 35: #TRANS is in no voucher"),
+        (HEAD + VOUCHERS.replace('"Tåg Göteborg"', '"Tåg'), "line 35: a quote or a brace is not closed"),
+        (HEAD + VOUCHERS.replace("48.00", "1E5"), "line 38: #TRANS is '1E5', must be a number"),
+        (HEAD + VOUCHERS.replace("48.00", "NaN"), "#TRANS is 'NaN'"),
+        (HEAD + VOUCHERS.replace("48.00", "9" * 40), "#TRANS is '9999"),
+        (HEAD + VOUCHERS.replace("20261003", "20261332"), "must hold dates such as 20261031"),
+        (HEAD + VOUCHERS.replace("20261003", "2026103"), "must hold dates such as 20261031"),
+    ],
+)
+def test_damaged_files(write, text, why):
+    """A file that is cut off or broken is one line with its place, never a part of the postings."""
+    with pytest.raises(InputError, match=why) as caught:
+        ledger(write, text)
+    assert "\n" not in str(caught.value)
+
+
+def test_letters_of_two_encodings(write):
+    """Bytes that are letters in PC8 beside bytes that are letters in Windows' encoding are not guessed."""
+    data = HEAD.encode("cp437") + '#FTYP "Å"\n'.encode("cp1252") + VOUCHERS.encode("cp437")
+    path = write(data, "bok.se")
+    with pytest.raises(InputError, match="letters of two encodings: choose one with encoding='cp437'"):
+        bktools.read_general_ledger(path)
+    assert len(bktools.read_general_ledger(path, encoding="cp437")) == 5
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_an_encoding_that_is_said_is_used(write, encoding):
+    """Bytes that do not fit the encoding that was asked for are refused with their line."""
+    with pytest.raises(InputError, match="line 2: byte 0x94 is no"):
+        bktools.read_general_ledger(write(HEAD + VOUCHERS, "bok.se", "cp437"), encoding=encoding)
