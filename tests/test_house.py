@@ -140,6 +140,7 @@ def test_the_design_s_names_are_public():
         "compare_categories",
         "read_chart_of_accounts",
         "read_entries",
+        "read_general_ledger",
         "reconcile_accounts",
         "create_accounts",
         "compose_export_jobs",

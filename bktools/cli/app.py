@@ -14,6 +14,7 @@ from bktools.cli import (
     employees,
     export,
     journal,
+    ledger,
     month_end,
     reconcile,
     sandbox,
@@ -30,6 +31,7 @@ app = typer.Typer(
 
 app.command("month-end")(month_end.month_end)
 app.command("reconcile")(reconcile.reconcile)
+app.command("ledger")(ledger.ledger)
 app.command("categories")(categories.categories)
 app.command("employees")(employees.employees)
 app.command("config")(config.config)

@@ -124,7 +124,8 @@ def read_general_ledger(
     table, sums = _postings(ledger)
     doubts = _held(ledger, _problems(ledger, table, sums), verify)
     provenance = ledger.table.provenance(table.num_rows, ledger.places, [*_part(ledger, table), *doubts])
-    provenance |= {"format": found[1].name if found else None, "debit": sums["debit"], "credit": sums["credit"]}
+    # As text: pandas keeps what JSON can hold when a frame is copied or written.
+    provenance |= {"format": found[1].name if found else None, **{side: str(total) for side, total in sums.items()}}
     return schema.to_pandas(table, provenance)
 
 

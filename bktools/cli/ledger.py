@@ -1,0 +1,78 @@
+"""`bktools ledger`: a general ledger of any accounting system, summed up and as CSV."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bktools.caller import command
+from bktools.cli import options
+from bktools.cli.output import tell
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def ledger(
+    file: Annotated[
+        Path, typer.Argument(help="SIE, DATEV, FEC, SAF-T, JPK_KR, GnuCash, XBRL GL, CSV, Excel or Parquet.")
+    ],
+    csv: options.Csv = None,
+    column: options.FileColumn = None,
+    delimiter: options.FileDelimiter = None,
+    encoding: options.FileEncoding = None,
+    decimal: options.Decimal = None,
+    date_format: options.DateFormat = None,
+    verify: Annotated[
+        str,
+        typer.Option(
+            "--verify", help="strict: an error when a voucher or a total of the file does not agree. warn: a warning."
+        ),
+    ] = "strict",
+    profile: options.Profile = "excel",
+) -> None:
+    """Read a general ledger, hold it to its own totals, and show the sums of its accounts. Nothing is written but --csv.
+
+    Example: bktools ledger bookkeeping.se --csv postings.csv
+    """
+    from bktools import read_general_ledger
+    from bktools.cli.reconcile import recognised
+    from bktools.cli.tables import hand_over
+    from bktools.frames.delimited import profile_named
+
+    profile_named(profile)
+    with command(options.READS_ENTRIES | {"verify": "--verify"}), warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_: tell(f"bktools: {message}")
+        postings = read_general_ledger(
+            file,
+            columns=options.columns(column),
+            delimiter=delimiter,
+            encoding=encoding,
+            decimal=decimal,
+            date_format=date_format,
+            verify=verify,
+        )
+    tell(recognised(postings.attrs["bktools"]))
+    tell(_summary(postings))
+    if csv is not None:
+        hand_over(postings, list(postings.columns), csv, profile)
+    else:
+        sums = _by_account(postings)
+        hand_over(sums, list(sums.columns), None)
+
+
+def _summary(postings: pd.DataFrame) -> str:
+    about, days = postings.attrs["bktools"], postings["date"]
+    vouchers = f", {postings['voucher_id'].nunique():,} vouchers" if "voucher_id" in postings else ""
+    return (
+        f"{len(postings):,} postings{vouchers} from {days.min():%Y-%m-%d} to {days.max():%Y-%m-%d}: debit {about['debit']},"
+        f" credit {about['credit']}"
+    )
+
+
+def _by_account(postings: pd.DataFrame) -> pd.DataFrame:
+    names = [name for name in ("account_code", "account_name", "currency") if name in postings]
+    return postings.groupby(names, dropna=False, sort=True)["amount"].agg(postings="size", amount="sum").reset_index()
