@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 import pytest
 
 import bktools
