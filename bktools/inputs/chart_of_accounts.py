@@ -29,7 +29,7 @@ def read_chart_of_accounts(
     encoding: str | None = None,
     sheet: str | int | None = None,
 ) -> pd.DataFrame:
-    r"""Read a chart of accounts from a CSV, TSV, Excel or Parquet file of an ERP.
+    r"""Read a chart of accounts from a CSV, TSV, Excel or Parquet file of an ERP, or from SIE, DATEV, FEC, SAF-T and others.
 
     Text stays as it is in the file: leading zeros, spaces at the end, newlines. What was recognised is listed in
     `frame.attrs["bktools"]`, and each of it can be set. Rows with a name but no code are titles of sections: they are
@@ -82,7 +82,7 @@ def read_chart_of_accounts(
     """
     company = None if company is None else rules.uuid_text("company", company)
     vocabulary = Vocabulary(headings.CHART, columns)
-    table = chart_table(path, encoding)
+    table = chart_table(path, encoding, delimiter=delimiter, sheet=sheet)
     if table is None:
         table = read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
     places = vocabulary.assign(table.headings, table.source, required=("code", "name"))

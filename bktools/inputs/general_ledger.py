@@ -21,7 +21,7 @@ from bktools.inputs import amounts, cells, dates
 from bktools.inputs.columns import Columns, Vocabulary, option
 from bktools.inputs.file import read_table
 from bktools.inputs.formats.format import Ledger
-from bktools.inputs.formats.registry import recognised
+from bktools.inputs.formats.registry import recognised, refuse_arguments
 from bktools.inputs.ledger_headings import LEDGER
 from bktools.inputs.sides import signs
 
@@ -115,11 +115,11 @@ def read_general_ledger(
         if isinstance(form.ledger, str):
             raise InputError(form.ledger, source=file.source)
         ledger = form.ledger(file)
-        _refuse_arguments(form.name, {"columns": columns, "delimiter": delimiter, "sheet": sheet})
+        refuse_arguments(form, {"columns": columns, "delimiter": delimiter, "sheet": sheet})
         # Some formats write amounts and dates as the user's language has them.
         for argument, value in (("decimal", decimal), ("date_format", date_format)):
             if value is not None and getattr(ledger, argument) is not None:
-                _refuse_arguments(form.name, {argument: value})
+                refuse_arguments(form, {argument: value})
         ledger = replace(ledger, decimal=ledger.decimal or decimal, date_format=ledger.date_format or date_format)
     table, sums = _postings(ledger)
     doubts = _held(ledger, _problems(ledger, table, sums), verify)
@@ -127,14 +127,6 @@ def read_general_ledger(
     # As text: pandas keeps what JSON can hold when a frame is copied or written.
     provenance |= {"format": found[1].name if found else None, **{side: str(total) for side, total in sums.items()}}
     return schema.to_pandas(table, provenance)
-
-
-def _refuse_arguments(form: str, arguments: Mapping[str, object]) -> None:
-    for argument, value in arguments.items():
-        if value is not None:
-            raise ArgumentError(
-                name_of(argument), f"does not apply to a file of the format {form}, which states it", value
-            )
 
 
 def _of_table(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 
-from bktools.errors import InputError
+from bktools.caller import name_of
+from bktools.errors import ArgumentError, InputError
 from bktools.inputs.formats import datev, fec, gnucash, jpk, saft, sie, xbrl_gl
 from bktools.inputs.formats.format import File, Format
 from bktools.inputs.table import Table
@@ -42,12 +44,30 @@ def recognised(path: str | PathLike[str], encoding: str | None = None) -> tuple[
     return None if found is None else (file, found)
 
 
-def chart_table(path: str | PathLike[str], encoding: str | None = None) -> Table | None:
-    """Return the accounts of a file of one of the formats, headed by field; None for a table of no format."""
+def chart_table(path: str | PathLike[str], encoding: str | None = None, **of_tables: str | int | None) -> Table | None:
+    """Return the accounts of a file of one of the formats, headed by field; None for a table of no format.
+
+    Raises
+    ------
+    InputError
+        When the file cannot be read, or holds no accounts.
+    ArgumentError
+        When one of the arguments that are for tables is given, and the file is of a format.
+    """
     found = recognised(path, encoding)
     if found is None:
         return None
     file, format_found = found
     if isinstance(format_found.chart, str):
         raise InputError(format_found.chart, source=file.source)
+    refuse_arguments(format_found, of_tables)
     return format_found.chart(file)
+
+
+def refuse_arguments(of: Format, arguments: Mapping[str, object]) -> None:
+    """Raise an error for an argument that is for tables and is given for a file of a format, which states it itself."""
+    for argument, value in arguments.items():
+        if value is not None:
+            raise ArgumentError(
+                name_of(argument), f"does not apply to a file of the format {of.name}, which states it", value
+            )

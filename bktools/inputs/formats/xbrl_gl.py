@@ -50,7 +50,10 @@ def ledger(file: File) -> Ledger:
     """Return the postings; debit or credit is a column of its own, or the sign of the amount."""
     whole = _read(file)
     table = _postings(whole)
-    fields: dict[str, pa.ChunkedArray | int] = {"account_code": required(table, _ACCOUNT)}
+    fields: dict[str, pa.ChunkedArray | int] = {
+        "account_code": required(table, _ACCOUNT),
+        "date": required(table, *_OF_ENTRY["date"]),
+    }
     found = {
         "account_name": _first(table, (_NAME,)),
         **{field: _first(table, names) for field, names in (_OF_ENTRY | _OF_LINE).items()},

@@ -10,6 +10,7 @@ import sys
 import time
 import zipfile
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -57,6 +58,12 @@ def test_what_a_format_states_is_not_an_argument(argument):
     value = {"text": "Buchungstext"} if argument == "columns" else ";"
     with pytest.raises(ArgumentError, match=rf"{argument} does not apply to a file of the format DATEV"):
         bktools.read_general_ledger(FILES / "datev_postings.csv", **{argument: value})
+
+
+def test_a_chart_of_a_format_takes_no_arguments_of_tables():
+    """So it is with charts."""
+    with pytest.raises(ArgumentError, match="delimiter does not apply to a file of the format SIE"):
+        bktools.read_chart_of_accounts(FILES / "accounts.se", delimiter=";")
 
 
 def test_verify_is_strict_or_warn():
@@ -194,6 +201,37 @@ def test_xml_that_means_harm(write, name):
         assert why in str(caught.value)
         assert "\n" not in str(caught.value)
     assert time.process_time() - begun < 4
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_any_damage(tmp_path, name):
+    """Bytes cut off, changed, left out and repeated: a file is read or is refused in one line, never anything else."""
+    random = Random(name)
+    whole = (FILES / name).read_bytes()
+    path = tmp_path / name
+    refused = 0
+    for _ in range(60):
+        data = bytearray(whole)
+        for _ in range(random.randint(1, 3)):
+            at, length = random.randrange(len(data)), random.randint(1, 60)
+            damage = random.choice(("cut", "change", "leave out", "repeat"))
+            if damage == "cut":
+                del data[max(at, 1) :]
+            elif damage == "change":
+                data[at] = random.randrange(256)
+            elif damage == "leave out":
+                del data[at : at + length]
+            else:
+                data[at:at] = data[at : at + length]
+            data = data or bytearray(b"#")
+        path.write_bytes(data)
+        for read in (bktools.read_general_ledger, bktools.read_chart_of_accounts):
+            try:
+                read(path)
+            except InputError as error:
+                assert "\n" not in str(error)  # noqa: PT017 - some are read
+                refused += 1
+    assert refused > 20
 
 
 def test_a_gzip_bomb(tmp_path, monkeypatch):
