@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import io
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.errors import InputError
 from bktools.frames import schema
+from bktools.inputs.encoding import to_utf8
 from bktools.inputs.formats.delimited_text import first_cells, is_utf8, place_of, required, table_of
-from bktools.inputs.formats.format import File, Ledger, chosen, first_of_each
+from bktools.inputs.formats.format import File, Ledger, Rows, chosen, first_of_each
 from bktools.inputs.table import Table
 
 _HEADINGS = frozenset(
@@ -20,6 +25,8 @@ _HEADINGS = frozenset(
 )  # fmt: skip
 # Books in France are kept in euros; a foreign amount stands beside, in Montantdevise.
 _CURRENCY = "EUR"
+_NOTE = "read as FEC"
+_DELIMITERS = "\t|;"
 _SPACE = pa.scalar(" ", schema.TEXT)
 
 
@@ -60,9 +67,32 @@ def ledger(file: File) -> Ledger:
 def _read(file: File) -> Table:
     whole, has_controls = is_utf8(file)
     # The norm's encodings are UTF-8 and ISO 8859-15; what is neither is told by its letters, or asked for.
-    encoding = None if whole or has_controls else "iso8859-15"
-    table = table_of(file, _HEADINGS, encoding)
-    return chosen(table, {table.headings[place]: place for place in range(len(table.headings))}, "read as FEC")[0]
+    encoding = file.encoding or (None if whole or has_controls or b"\0" in file.head else "iso8859-15")
+    head = file.text.split("\n", 1)[0].rstrip("\r")
+    if '"' in head:
+        table = table_of(file, _HEADINGS, encoding)
+        return chosen(table, {table.headings[place]: place for place in range(len(table.headings))}, _NOTE)[0]
+    return _split(file, encoding, max(_DELIMITERS, key=head.count))
+
+
+def _split(file: File, encoding: str | None, delimiter: str) -> Table:
+    """Return the cells of a file whose texts are not quoted, as the norm has it: a quote is a character like others."""
+    text, found = to_utf8(b"".join(file.pieces()), encoding, file.source)[:2]
+    lines = enumerate(io.BytesIO(text), 1)
+    headings = next(lines)[1].decode().strip().split(delimiter)
+    rows = Rows(*(heading.strip() for heading in headings))
+    for line, data in lines:
+        cells = data.decode().rstrip("\r\n").split(delimiter)
+        if len(cells) == 1 and not cells[0].strip():
+            continue
+        if len(cells) < len(headings) or any(cells[len(headings) :]):
+            raise InputError(
+                f"{len(cells)} cells, but {len(headings)} headings: the file is damaged or cut off, export it again",
+                source=file.source,
+                line=line,
+            )
+        rows.add(line, *cells[: len(headings)])
+    return replace(rows.table(file, "is a FEC without postings", _NOTE, encoding=found), delimiter=delimiter)
 
 
 def _decimal(table: Table, places: dict[str, int]) -> str:

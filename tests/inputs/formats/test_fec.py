@@ -34,7 +34,7 @@ def fec(rows=ROWS, delimiter="\t", sense=None):
     return "\r\n".join(delimiter.join(row) for row in (heading, *rows)) + "\r\n"
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "iso8859-15", "cp1252"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "iso8859-15", "cp1252"])
 @pytest.mark.parametrize("delimiter", ["\t", "|"])
 @pytest.mark.parametrize("sense", [None, "DC"])
 def test_every_form_of_the_norm(write, encoding, delimiter, sense):
@@ -71,6 +71,21 @@ def test_words_of_windows(write):
     rows = [tuple(cell.replace("Règlement", "Virement de l’été — 5 €") for cell in row) for row in ROWS]
     found = bktools.read_general_ledger(write(fec(rows), "FEC.txt", "cp1252"))
     assert found["text"][4] == "Virement de l’été — 5 €"
+
+
+def test_quotes_are_characters(write):
+    """The norm quotes no text: one that begins with a quote is kept to the letter, in a file that quotes no heading."""
+    rows = [tuple(cell.replace("Règlement", '"Le Bistro" SARL') for cell in row) for row in ROWS]
+    found = bktools.read_general_ledger(write(fec(rows), "FEC.txt"))
+    assert found["text"][4] == '"Le Bistro" SARL'
+    quoted = "\r\n".join(";".join(f'"{cell}"' for cell in line.split("\t")) for line in fec().splitlines())
+    assert list(map(str, bktools.read_general_ledger(write(quoted, "FEC.txt"))["amount"])) == AMOUNTS
+
+
+def test_a_row_that_is_cut_off(write):
+    """A row with fewer cells than headings is refused with its line, whatever is missing of it."""
+    with pytest.raises(InputError, match="line 6: 17 cells, but 18 headings: the file is damaged or cut off"):
+        bktools.read_general_ledger(write(fec()[:-3], "FEC.txt"))
 
 
 @pytest.mark.parametrize(

@@ -203,6 +203,7 @@ def test_xml_that_means_harm(write, name):
     assert time.process_time() - begun < 4
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", EXPECTED)
 def test_any_damage(tmp_path, name):
     """Bytes cut off, changed, left out and repeated: a file is read or is refused in one line, never anything else."""
