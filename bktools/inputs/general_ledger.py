@@ -257,6 +257,7 @@ def _held(ledger: Ledger, problems: Iterator[str], verify: str) -> list[str]:
 
 
 def _problems(ledger: Ledger, table: pa.Table, sums: Mapping[str, Decimal]) -> Iterator[str]:
+    yield from ledger.doubts
     if ledger.is_whole and "voucher_id" in table.column_names:
         for voucher, line, debit, credit in _unbalanced(table):
             yield (

@@ -121,7 +121,7 @@ def ledger(file: File) -> Ledger:
         notes=(*table.notes, *notes, *_remarks(table)),
         sha256=table.sha256,
     )
-    return Ledger(wide, {name: place for place, name in enumerate(both)}, decimal=",")
+    return Ledger(wide, {name: place for place, name in enumerate(both)}, decimal=",", doubts=_reversals(table))
 
 
 def _header(file: File) -> _Header:
@@ -238,8 +238,17 @@ def _remarks(table: Table) -> list[str]:
         "rows with a BU-Schlüssel, whose amounts include the tax that DATEV takes out of them": has_key,
         "rows with a cash discount (Skonto), which DATEV books itself": has_discount,
     }
-    reversal = place_of(table, "Generalumkehr (GU)", "Generalumkehr")
-    if reversal is not None:
-        is_reversed = pc.match_substring_regex(cells.trimmed(table.columns[reversal]), "^[1G]$")
-        remarks["rows that reverse others (Generalumkehr), with the sign of their Soll/Haben-Kennzeichen"] = is_reversed
     return cells.counted(table, {remark: cells.mask(rows) for remark, rows in remarks.items()})
+
+
+def _reversals(table: Table) -> list[str]:
+    """Return the rows that reverse others: some programs turn Soll/Haben for them, others leave it to this mark."""
+    # A key of two digits that begins with 2 or 3 is the older mark.
+    is_reversal = cells.mask(pc.match_substring_regex(cells.trimmed(table.columns[_KEY]), r"^[23]\d$"))
+    place = place_of(table, "Generalumkehr (GU)", "Generalumkehr")
+    if place is not None:
+        is_reversal |= cells.mask(pc.match_substring_regex(cells.trimmed(table.columns[place]), "^[1G]$"))
+    remark = (
+        "rows marked as general reversals (Generalumkehr), whose Soll/Haben is read as it stands though it may be meant"
+    )
+    return cells.counted(table, {f"{remark} the other way round": is_reversal})

@@ -11,16 +11,16 @@ import pyarrow.compute as pc
 
 from bktools.errors import InputError
 from bktools.frames import schema
+from bktools.inputs.columns import normal
 from bktools.inputs.encoding import to_utf8
 from bktools.inputs.formats.delimited_text import first_cells, is_utf8, place_of, required, table_of
 from bktools.inputs.formats.format import File, Ledger, Rows, chosen, first_of_each
 from bktools.inputs.table import Table
 
-_HEADINGS = frozenset(
+_READ = frozenset(
     {
-        "journalcode", "journallib", "ecriturenum", "ecrituredate", "comptenum", "comptelib", "compauxnum", "compauxlib",
-        "pieceref", "piecedate", "ecriturelib", "debit", "credit", "montant", "sens", "ecriturelet", "datelet",
-        "validdate", "montantdevise", "idevise",
+        "journalcode", "ecriturenum", "ecrituredate", "comptenum", "comptelib", "pieceref", "ecriturelib", "debit", "credit",
+        "montant", "sens",
     }
 )  # fmt: skip
 # Books in France are kept in euros; a foreign amount stands beside, in Montantdevise.
@@ -70,7 +70,7 @@ def _read(file: File) -> Table:
     encoding = file.encoding or (None if whole or has_controls or b"\0" in file.head else "iso8859-15")
     head = file.text.split("\n", 1)[0].rstrip("\r")
     if '"' in head:
-        table = table_of(file, _HEADINGS, encoding)
+        table = table_of(file, _READ, encoding)
         return chosen(table, {table.headings[place]: place for place in range(len(table.headings))}, _NOTE)[0]
     return _split(file, encoding, max(_DELIMITERS, key=head.count))
 
@@ -80,7 +80,8 @@ def _split(file: File, encoding: str | None, delimiter: str) -> Table:
     text, found = to_utf8(b"".join(file.pieces()), encoding, file.source)[:2]
     lines = enumerate(io.BytesIO(text), 1)
     headings = next(lines)[1].decode().strip().split(delimiter)
-    rows = Rows(*(heading.strip() for heading in headings))
+    kept = [place for place, heading in enumerate(headings) if normal(heading) in _READ]
+    rows = Rows(*(headings[place].strip() for place in kept))
     for line, data in lines:
         cells = data.decode().rstrip("\r\n").split(delimiter)
         if len(cells) == 1 and not cells[0].strip():
@@ -91,7 +92,7 @@ def _split(file: File, encoding: str | None, delimiter: str) -> Table:
                 source=file.source,
                 line=line,
             )
-        rows.add(line, *cells[: len(headings)])
+        rows.add(line, *(cells[place] for place in kept))
     return replace(rows.table(file, "is a FEC without postings", _NOTE, encoding=found), delimiter=delimiter)
 
 

@@ -173,6 +173,8 @@ class Ledger:
         Held to the postings.
     movements : mapping
         Account to the sum of its postings, as the file says it.
+    doubts : sequence of str
+        What the reader could read in two ways, and read in one.
     is_whole : bool
         Whether every voucher must balance. False for a file that may be a part of a ledger.
     """
@@ -184,6 +186,7 @@ class Ledger:
     currency: str | None = None
     totals: Sequence[Total] = ()
     movements: Mapping[str, Decimal] = field(default_factory=dict)
+    doubts: Sequence[str] = ()
     is_whole: bool = True
 
 

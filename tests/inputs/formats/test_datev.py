@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 import bktools
-from bktools.errors import InputError
+from bktools.errors import InputError, UnverifiedTableWarning
 
 COLUMNS = (
     "Umsatz (ohne Soll/Haben-Kz);Soll/Haben-Kennzeichen;WKZ Umsatz;Kurs;Basis-Umsatz;WKZ Basis-Umsatz;Konto;"
@@ -74,6 +74,19 @@ def test_a_fiscal_year_that_spans_two_years(write):
     assert found["date"].dt.strftime("%Y-%m-%d").tolist()[::2] == [
         "2027-07-01", "2027-12-31", "2028-01-01", "2028-06-30", "2028-02-29",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("key", "mark"), [("20", ""), ("39", ""), ("9", "1"), ("", "G")])
+def test_general_reversals(write, key, mark):
+    """Programs write the sign of a general reversal in two ways, so that it is asked for and not guessed."""
+    row = f'119,00;"H";"EUR";;;"";4930;1200;"{key}";0310;"";"";;"";"{mark}"'
+    path = write(batch(row).replace("Buchungstext", "Buchungstext;Generalumkehr (GU)"), "a.csv", "cp1252")
+    why = r"rows marked as general reversals .* may be meant the other way round: 1 \(line 3\)"
+    with pytest.raises(InputError, match=why):
+        bktools.read_general_ledger(path)
+    with pytest.warns(UnverifiedTableWarning, match=why):
+        found = bktools.read_general_ledger(path, verify="warn")
+    assert list(map(str, found["amount"])) == ["-119.00", "119.00"]
 
 
 @pytest.mark.parametrize(
