@@ -36,8 +36,8 @@
 
 A message is one line: what happened, what was kept, what to do next. What a program needs of it is in fields.
 
-Beside the tree stand three warnings: `StaleSnapshotWarning`, for an answer that is older than wanted,
-`UnverifiedTableWarning` and `DamagedStoreWarning`.
+Beside the tree stand four warnings: `StaleSnapshotWarning`, for an answer that is older than wanted,
+`UnverifiedTableWarning`, `DamagedStoreWarning` and `GuessedEncodingWarning`.
 """
 
 from __future__ import annotations
@@ -75,6 +75,10 @@ class UnverifiedTableWarning(UserWarning):
 
 class DamagedStoreWarning(UserWarning):
     """The list of snapshots is damaged on disk; what could be read of it is used."""
+
+
+class GuessedEncodingWarning(UserWarning):
+    """The encoding of a file was found by clear evidence that is not certain; `encoding=` sets it."""
 
 
 class ConfigurationError(BktoolsError, ValueError):
