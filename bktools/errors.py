@@ -117,7 +117,17 @@ class InputError(BktoolsError, ValueError):
         The file or frame.
     line : int, optional
         Line of the file, counted from 1 with its heading.
+
+    Attributes
+    ----------
+    field : str
+        The field that has no column, several, or values that cannot be read; "" where it is none.
+    settings : tuple of (str, value)
+        Arguments of the reader that settle it.
     """
+
+    field: str = ""
+    settings: tuple[tuple[str, Any], ...] = ()
 
     def __init__(self, message: str, *, source: str = "", line: int | None = None) -> None:
         where = f"{source}, line {line}: " if source and line else f"{source}: " if source else ""

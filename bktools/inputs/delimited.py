@@ -19,7 +19,7 @@ from pyarrow import csv as arrow_csv
 from bktools.caller import setting
 from bktools.errors import InputError
 from bktools.inputs.encoding import to_utf8
-from bktools.inputs.heading_row import Head, read_head
+from bktools.inputs.heading_row import Head, read_head, without_headings
 from bktools.inputs.spreadsheet import as_shown
 from bktools.inputs.table import Score, Table
 
@@ -59,6 +59,7 @@ def read_delimited(
         heading_line=head.line,
         delimiter=head.delimiter,
         encoding=found,
+        notes=(without_headings(head.first_row),) if head.first_row else (),
     )
     return as_shown(table, text)
 

@@ -121,7 +121,7 @@ def test_totals_are_no_accounts(write):
     """A word in the code column with nothing that is read beside it is a total; an account without a name is not."""
     chart = read_chart_of_accounts(write("Code;Name;Type;Balance\n1;a;A;1\n2;b;A;2\nTotal;;;3\nBANK;;A;0\n"))
     assert chart["code"].tolist() == ["1", "2", "BANK"]
-    assert "rows skipped as titles of sections, not accounts: 1 (line 4)" in notes(chart)
+    assert "rows skipped as totals, not accounts: 1 (line 4)" in notes(chart)
 
 
 def test_excel_says_its_delimiter(write):
