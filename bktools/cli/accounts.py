@@ -24,6 +24,7 @@ from bktools.cli.options import (
     FileDelimiter,
     FileEncoding,
     Sandbox,
+    Sheet,
     conversation,
     one_of,
     same,
@@ -98,6 +99,7 @@ def create(
     column: Column = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
+    sheet: Sheet = None,
     csv: Csv = None,
     profile: Profile = "excel",
 ) -> None:
@@ -110,7 +112,7 @@ def create(
     from bktools.submit import create_accounts
 
     with conversation(environment, sandbox=sandbox, company=company) as service:
-        found = reconciled(service, chart, to_columns(column), delimiter, encoding)
+        found = reconciled(service, chart, to_columns(column), delimiter, encoding, sheet)
         made = create_accounts(found, apply=apply, service=service)
     hand_over(_urgent_first(made, "outcome"), ["external_id", "name", "outcome", "message"], csv, profile)
     typer.echo(counts(made["outcome"]) or "0 accounts")
@@ -142,6 +144,7 @@ def import_list(
     column: FileColumn = None,
     delimiter: FileDelimiter = None,
     encoding: FileEncoding = None,
+    sheet: Sheet = None,
 ) -> None:
     """Make accounts known that were created elsewhere.
 
@@ -157,6 +160,7 @@ def import_list(
             columns=to_columns(column),
             delimiter=delimiter,
             encoding=encoding,
+            sheet=sheet,
             service=service,
         )
     typer.echo(taken_as(known.attrs["bktools"]["imported"]))

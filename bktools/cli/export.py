@@ -25,6 +25,7 @@ from bktools.cli.options import (
     FileEncoding,
     OthersExport,
     Sandbox,
+    Sheet,
     conversation,
     one_of,
     same,
@@ -72,6 +73,7 @@ def compose(
     encoding: FileEncoding = None,
     decimal: Decimal = None,
     date_format: DateFormat = None,
+    sheet: Sheet = None,
     max_entries: Annotated[int, typer.Option("--max-entries", min=1, help="Entries of an export job at most.")] = 500,
     employee: Annotated[str | None, typer.Option("--employee", help="UUID of who initiates the jobs.")] = None,
     background: Annotated[bool, typer.Option("--background", help="Jobs that need no user interaction.")] = False,
@@ -92,22 +94,27 @@ def compose(
     profile_named(profile)
     with conversation(environment, sandbox=sandbox, company=company) as service:
         path = entries or sample_files(service, "the file of accounting entries")[1]
+        only = company or service.settings.company
+        known = _known(service, [only]) if only else {}
         with command(READS_ENTRIES):
             read = read_entries(
                 path,
                 columns=to_columns(column),
+                company=only,
+                categories=known.get("categories"),
+                employees=known.get("employees"),
                 delimiter=delimiter,
                 encoding=encoding,
+                sheet=sheet,
                 decimal=decimal,
                 date_format=date_format,
                 required=("category_id",),
             )
         typer.echo(recognised(read))
-        only = company or service.settings.company
         plan = compose_export_jobs(
             read,
             selection=select,
-            **_known(service, [only] if only else read["company_id"].unique().tolist()),
+            **(known or _known(service, read["company_id"].dropna().unique().tolist())),
             # Of all companies: an entry that went out for another one is not sent again.
             history=load_export_jobs(entries=True, service=service),
             company=only,

@@ -26,9 +26,11 @@ from bktools.cli.options import (
     EntryDecimal,
     EntryDelimiter,
     EntryEncoding,
+    EntrySheet,
     Environment,
     OthersExport,
     Sandbox,
+    Sheet,
     conversation,
     the_company,
 )
@@ -61,9 +63,11 @@ def month_end(
     column: Column = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
+    sheet: Sheet = None,
     entry_column: EntryColumn = None,
     entry_delimiter: EntryDelimiter = None,
     entry_encoding: EntryEncoding = None,
+    entry_sheet: EntrySheet = None,
     entry_decimal: EntryDecimal = None,
     entry_date_format: EntryDateFormat = None,
     max_entries: Annotated[int, typer.Option("--max-entries", min=1, help="Entries of an export job at most.")] = 500,
@@ -89,11 +93,12 @@ def month_end(
     files = _Files(
         chart,
         entries,
-        {"columns": to_columns(column), "delimiter": delimiter, "encoding": encoding},
+        {"columns": to_columns(column), "delimiter": delimiter, "encoding": encoding, "sheet": sheet},
         {
             "columns": to_columns(entry_column, "--entry-column"),
             "delimiter": entry_delimiter,
             "encoding": entry_encoding,
+            "sheet": entry_sheet,
             "decimal": entry_decimal,
             "date_format": entry_date_format,
         },
@@ -142,6 +147,7 @@ class _Files:
         from bktools.cli.reconcile import recognised, sample_files
         from bktools.inputs.chart_of_accounts import read_chart_of_accounts
         from bktools.inputs.entries import read_entries
+        from bktools.tables.load import load_categories, load_employees
 
         chart, entries = self.chart, self.entries
         if chart is None or entries is None:
@@ -151,7 +157,14 @@ class _Files:
             read_chart = read_chart_of_accounts(chart, company=company, **self.chart_as)
         _say("chart", recognised(read_chart))
         with command(READS_ENTRIES_BESIDE_CHART):
-            read = read_entries(entries, required=("category_id",), **self.entries_as)
+            read = read_entries(
+                entries,
+                required=("category_id",),
+                company=company,
+                categories=load_categories(company, service=service),
+                employees=load_employees(company, service=service),
+                **self.entries_as,
+            )
         _say("entries", recognised(read))
         return read_chart, read
 

@@ -56,6 +56,8 @@ EntriesColumn = Annotated[
         "--column", "--entry-column", help="What a column of the entries is, as field=HEADING; may be repeated."
     ),
 ]
+Sheet = Annotated[str | None, typer.Option("--sheet", help="Name of the workbook's sheet.")]
+EntrySheet = Annotated[str | None, typer.Option("--entry-sheet", help="Name of the sheet in the entries' workbook.")]
 FileDelimiter = Annotated[str | None, typer.Option("--delimiter", help="Between the cells of the file.")]
 FileEncoding = Annotated[str | None, typer.Option("--encoding", help="Of the file, such as cp1252.")]
 Decimal = Annotated[str | None, typer.Option("--decimal", help="Decimal mark of the amounts: . or ,")]
@@ -67,7 +69,7 @@ OthersExport = Annotated[
 ]
 
 # How the readers' messages name these options.
-READS_FILE = {"columns": "--column", "delimiter": "--delimiter", "encoding": "--encoding"}
+READS_FILE = {"columns": "--column", "delimiter": "--delimiter", "encoding": "--encoding", "sheet": "--sheet"}
 READS_ENTRIES = READS_FILE | {"decimal": "--decimal", "date_format": "--date-format"}
 READS_ENTRIES_BESIDE_CHART = {argument: f"--entry-{option[2:]}" for argument, option in READS_ENTRIES.items()}
 

@@ -20,6 +20,7 @@ from bktools.cli.options import (
     Encoding,
     Environment,
     Sandbox,
+    Sheet,
     conversation,
     one_of,
     the_company,
@@ -44,6 +45,7 @@ def reconcile(
     column: Column = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
+    sheet: Sheet = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder for the findings as CSV; see --profile.")] = None,
     profile: Profile = "excel",
     fail_on: Annotated[
@@ -65,7 +67,7 @@ def reconcile(
         raise ArgumentError("--fail-on", f"must be one of {', '.join(FAIL_ON)}", fail_on)
     profile_named(profile)
     with conversation(environment, sandbox=sandbox, company=company) as service:
-        found = reconciled(service, chart, to_columns(column), delimiter, encoding)
+        found = reconciled(service, chart, to_columns(column), delimiter, encoding, sheet)
     typer.echo(str(found))
     if out is not None:
         found.to_csv(out, profile)
@@ -75,7 +77,12 @@ def reconcile(
 
 
 def reconciled(
-    service: Service, chart: Path | None, columns: dict[str, str] | None, delimiter: str | None, encoding: str | None
+    service: Service,
+    chart: Path | None,
+    columns: dict[str, str] | None,
+    delimiter: str | None,
+    encoding: str | None,
+    sheet: str | None,
 ) -> Reconciliation:
     """Read a chart, show it as recognised, and return its reconciliation with what is known now."""
     from bktools.inputs.chart_of_accounts import read_chart_of_accounts
@@ -86,7 +93,9 @@ def reconciled(
     company = the_company(service)
     path = chart or sample_files(service, "--chart")[0]
     with command(READS_FILE):
-        frame = read_chart_of_accounts(path, columns=columns, company=company, delimiter=delimiter, encoding=encoding)
+        frame = read_chart_of_accounts(
+            path, columns=columns, company=company, delimiter=delimiter, encoding=encoding, sheet=sheet
+        )
     typer.echo(recognised(frame))
     categories = load_categories(company, service=service)
     return reconcile_accounts(frame, load_accounts(company, service=service), categories)

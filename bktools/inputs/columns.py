@@ -12,6 +12,9 @@ from bktools.inputs.problems import kept, raise_all
 
 Columns = Mapping[str, str | None]
 
+# Fields without which a row is somebody else's: a column that holds none is not theirs.
+IDENTITIES = ("id", "external_id")
+
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "æ": "ae"})
 
 
@@ -76,7 +79,7 @@ class Vocabulary:
         required : sequence of str
             Fields that must have a column.
         empty : collection of int
-            Columns without a value, which are no candidates unless the caller names them.
+            Columns without a value: taken where no other has the heading, and never as identities.
         looks : mapping, optional
             Field to the columns whose values look like it. One that is required and has no known heading is taken from
             its only such column.
@@ -99,7 +102,10 @@ class Vocabulary:
             if field in self.chosen:
                 continue
             with kept(problems):
-                place = self._recognised(field, headings, {*places.values(), *empty}, source)
+                taken = set(places.values())
+                place = self._recognised(field, headings, taken | set(empty), source)
+                if place is None and field not in IDENTITIES:
+                    place = self._recognised(field, headings, taken, source)
                 if place is None and field in required:
                     # A column that the caller gave to another field may serve twice: the code is an external ID, too.
                     place = self._recognised(field, headings, set(empty), source)

@@ -11,9 +11,55 @@ Tiers = tuple[str, ...]
 
 # What a row of sums says, as `columns.normal` makes it.
 TOTALS = frozenset(
-    "total totals grandtotal sum summe gesamt gesamtsumme somme totale totaal suma sumatotal totalgeneral totalgeral subtotal"
-    " zwischensumme soustotal subtotale subtotaal razem ogolem celkem spolu osszesen toplam geneltoplam συνολο итого всего"
-    " усього общо ukupno skupaj kokku kopa isviso yhteensa totalt ialt samtals 合計 合计 總計 총계 합계 รวม jumlah".split()
+    [
+        "total",
+        "totals",
+        "grandtotal",
+        "sum",
+        "summe",
+        "gesamt",
+        "gesamtsumme",
+        "somme",
+        "totale",
+        "totaal",
+        "suma",
+        "sumatotal",
+        "totalgeneral",
+        "totalgeral",
+        "subtotal",
+        "zwischensumme",
+        "soustotal",
+        "subtotale",
+        "subtotaal",
+        "razem",
+        "ogolem",
+        "celkem",
+        "spolu",
+        "osszesen",
+        "toplam",
+        "geneltoplam",
+        "συνολο",
+        "итого",
+        "всего",
+        "усього",
+        "общо",
+        "ukupno",
+        "skupaj",
+        "kokku",
+        "kopa",
+        "isviso",
+        "yhteensa",
+        "totalt",
+        "ialt",
+        "samtals",
+        "合計",
+        "合计",
+        "總計",
+        "총계",
+        "합계",
+        "รวม",
+        "jumlah",
+    ]
 )
 
 COMPANY_ID: Tiers = ("company id | company uuid | companyId | firmen id | company identifier",)
@@ -243,9 +289,7 @@ ENTRIES: dict[str, Tiers] = {
         | codice valuta""",
     ),
     "category_id": (
-        """category id | category uuid | bookkeeping category id | bookkeeping category uuid | category | category name
-        | expense category | kategorie | buchungskategorie | catégorie | categoría | categorie | kategori | kategoria
-        | categoria | category code
+        """category id | category uuid | bookkeeping category id | bookkeeping category uuid
         | kategorie id | buchungskategorie id
         | id catégorie | identifiant catégorie | id de catégorie
         | id categoría | id de categoría
@@ -253,12 +297,12 @@ ENTRIES: dict[str, Tiers] = {
         | kategori id
         | id kategorii
         | id categoria""",
+        """category | category name | expense category | kategorie | buchungskategorie | catégorie
+        | categoría | categorie | kategori | kategoria | categoria""",
+        "category code",
     ),
     "employee_id": (
-        """employee id | employee uuid | user id | employee email | employee e-mail | employee | user | cardholder
-        | card holder | employee name | spender | mitarbeiter | mitarbeitende | karteninhaber | employé | salarié
-        | collaborateur | titulaire | empleado | medewerker | kaarthouder | anställd | kortinnehavare | medarbejder
-        | kortholder | ansatt | pracownik | dipendente
+        """employee id | employee uuid | user id
         | mitarbeiter id | mitarbeitenden id
         | id employé | id salarié | identifiant salarié | identifiant employé
         | id empleado | id de empleado
@@ -267,6 +311,10 @@ ENTRIES: dict[str, Tiers] = {
         | medarbejder id | ansatt id
         | id pracownika
         | id dipendente""",
+        """employee email | user email | cardholder email | mitarbeiter email | e-mail | email | employee code""",
+        """employee | user | cardholder | card holder | employee name | spender | mitarbeiter | mitarbeitende | karteninhaber | employé | salarié
+        | collaborateur | titulaire | empleado | medewerker | kaarthouder | anställd | kortinnehavare | medarbejder
+        | kortholder | ansatt | pracownik | dipendente""",
     ),
     "status": (
         """status | state | approval status | entry status | approval state

@@ -28,7 +28,9 @@ def raise_all(problems: Sequence[InputError], source: str) -> None:
         f"({number}) {str(error).removeprefix(f'{source}: ')}" for number, error in enumerate(problems, 1)
     )
     settings = [one for error in problems for one in error.settings]
-    columns = {field: heading for name, value in settings if name == "columns" for field, heading in dict(value).items()}
+    columns = {
+        field: heading for name, value in settings if name == "columns" for field, heading in dict(value).items()
+    }
     ways = [setting("columns", {field: heading}) for field, heading in columns.items()]
     if columns and not ways[0].startswith("-"):
         ways = [setting("columns", columns)]

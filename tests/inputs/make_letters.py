@@ -16,10 +16,56 @@ from pathlib import Path
 import langdetect
 from babel import Locale
 
-LETTERS = (
-    "de fr es pt it nl sv da nb fi is pl cs sk hu hr sl ro tr el ru uk bg sr mk be et lv lt he ar fa th vi ca eu ga sq mt"
-    " cy af id kk az lb fo gl en"
-).split()
+LETTERS = [
+    "de",
+    "fr",
+    "es",
+    "pt",
+    "it",
+    "nl",
+    "sv",
+    "da",
+    "nb",
+    "fi",
+    "is",
+    "pl",
+    "cs",
+    "sk",
+    "hu",
+    "hr",
+    "sl",
+    "ro",
+    "tr",
+    "el",
+    "ru",
+    "uk",
+    "bg",
+    "sr",
+    "mk",
+    "be",
+    "et",
+    "lv",
+    "lt",
+    "he",
+    "ar",
+    "fa",
+    "th",
+    "vi",
+    "ca",
+    "eu",
+    "ga",
+    "sq",
+    "mt",
+    "cy",
+    "af",
+    "id",
+    "kk",
+    "az",
+    "lb",
+    "fo",
+    "gl",
+    "en",
+]
 SIGNS = {"ja": "ja", "zh-cn": "zh_Hans", "zh-tw": "zh_Hant", "ko": "ko"}
 KEYS = (
     "languages",

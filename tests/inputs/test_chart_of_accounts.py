@@ -205,7 +205,7 @@ def test_company_column(write):
             "Code,Name\n" + "1,a\n" * 6,
             r"line 3: .*'1' is on line 2 already.*5 rows repeat one: lines 3, 4, 5 and 2 more",
         ),
-        ("External ID,Code,Name\n,1,a\n", r"line 2: 'External ID' is the external ID and must not be empty"),
+        ("External ID,Code,Name\n,1,a\nX,2,b\n", r"line 2: 'External ID' is the external ID and must not be empty"),
         (f"Code,Name\n{'9' * 256},a\n", r"line 2: 'Code' must have at most 255 characters"),
         (f"Code,Name\n1,{'n' * 256}\n", r"line 2: 'Name' must have at most 255 characters"),
         ("Foo,Name\n1,a\n", r"no column found for 'code'; found: 'Foo', 'Name'; .*columns=\{'code': 'HEADING'\}"),

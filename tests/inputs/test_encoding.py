@@ -18,13 +18,67 @@ from bktools.inputs.chart_of_accounts import read_chart_of_accounts
 from bktools.inputs.encoding import to_utf8
 
 CHARTS_OF_LANGUAGES = tomllib.loads(Path(__file__).with_name("charts.toml").read_text(encoding="utf-8"))
-ENCODINGS = (
-    "cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 iso8859-1 iso8859-2 iso8859-3 iso8859-4 iso8859-5"
-    " iso8859-6 iso8859-7 iso8859-8 iso8859-9 iso8859-10 iso8859-13 iso8859-15 iso8859-16 cp437 cp737 cp775 cp850 cp852 cp855"
-    " cp857 cp858 cp861 cp862 cp863 cp864 cp865 cp866 koi8-r koi8-u mac_roman mac_latin2 mac_cyrillic mac_greek mac_turkish"
-    " mac_iceland cp932 shift_jis euc_jp iso2022_jp gb18030 gbk big5 euc_kr cp949 cp874 utf-8 utf-8-sig utf-16 utf-16-le"
-    " utf-16-be"
-).split()
+ENCODINGS = [
+    "cp1250",
+    "cp1251",
+    "cp1252",
+    "cp1253",
+    "cp1254",
+    "cp1255",
+    "cp1256",
+    "cp1257",
+    "cp1258",
+    "iso8859-1",
+    "iso8859-2",
+    "iso8859-3",
+    "iso8859-4",
+    "iso8859-5",
+    "iso8859-6",
+    "iso8859-7",
+    "iso8859-8",
+    "iso8859-9",
+    "iso8859-10",
+    "iso8859-13",
+    "iso8859-15",
+    "iso8859-16",
+    "cp437",
+    "cp737",
+    "cp775",
+    "cp850",
+    "cp852",
+    "cp855",
+    "cp857",
+    "cp858",
+    "cp861",
+    "cp862",
+    "cp863",
+    "cp864",
+    "cp865",
+    "cp866",
+    "koi8-r",
+    "koi8-u",
+    "mac_roman",
+    "mac_latin2",
+    "mac_cyrillic",
+    "mac_greek",
+    "mac_turkish",
+    "mac_iceland",
+    "cp932",
+    "shift_jis",
+    "euc_jp",
+    "iso2022_jp",
+    "gb18030",
+    "gbk",
+    "big5",
+    "euc_kr",
+    "cp949",
+    "cp874",
+    "utf-8",
+    "utf-8-sig",
+    "utf-16",
+    "utf-16-le",
+    "utf-16-be",
+]
 
 
 def outcome(text, encoding):
