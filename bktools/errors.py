@@ -36,8 +36,8 @@
 
 A message is one line: what happened, what was kept, what to do next. What a program needs of it is in fields.
 
-Beside the tree stand three warnings: `StaleSnapshotWarning`, for an answer that is older than wanted,
-`UnverifiedTableWarning` and `DamagedStoreWarning`.
+Beside the tree stand four warnings: `StaleSnapshotWarning`, for an answer that is older than wanted,
+`UnverifiedTableWarning`, `DamagedStoreWarning` and `GuessedEncodingWarning`.
 """
 
 from __future__ import annotations
@@ -77,6 +77,10 @@ class DamagedStoreWarning(UserWarning):
     """The list of snapshots is damaged on disk; what could be read of it is used."""
 
 
+class GuessedEncodingWarning(UserWarning):
+    """The encoding of a file was found by clear evidence that is not certain; `encoding=` sets it."""
+
+
 class ConfigurationError(BktoolsError, ValueError):
     """A setting is missing, malformed or contradicts another one."""
 
@@ -113,7 +117,17 @@ class InputError(BktoolsError, ValueError):
         The file or frame.
     line : int, optional
         Line of the file, counted from 1 with its heading.
+
+    Attributes
+    ----------
+    field : str
+        The field that has no column, several, or values that cannot be read; "" where it is none.
+    settings : tuple of (str, value)
+        Arguments of the reader that settle it.
     """
+
+    field: str = ""
+    settings: tuple[tuple[str, Any], ...] = ()
 
     def __init__(self, message: str, *, source: str = "", line: int | None = None) -> None:
         where = f"{source}, line {line}: " if source and line else f"{source}: " if source else ""

@@ -83,6 +83,7 @@ def create(
     column: options.Column = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
+    sheet: options.Sheet = None,
     csv: options.Csv = None,
     profile: options.Profile = "excel",
 ) -> None:
@@ -95,7 +96,7 @@ def create(
     from bktools.submit import create_accounts
 
     with options.conversation(environment, sandbox=sandbox, company=company) as service:
-        found = reconciled(service, chart, options.columns(column), delimiter, encoding)
+        found = reconciled(service, chart, options.columns(column), delimiter, encoding, sheet)
         made = create_accounts(found, apply=apply, service=service)
     hand_over(_urgent_first(made, "outcome"), ["external_id", "name", "outcome", "message"], csv, profile)
     typer.echo(counts(made["outcome"]) or "0 accounts")
@@ -127,6 +128,7 @@ def import_list(
     column: options.FileColumn = None,
     delimiter: options.FileDelimiter = None,
     encoding: options.FileEncoding = None,
+    sheet: options.Sheet = None,
 ) -> None:
     """Import the list of accounts that were created elsewhere.
 
@@ -142,6 +144,7 @@ def import_list(
             columns=options.columns(column),
             delimiter=delimiter,
             encoding=encoding,
+            sheet=sheet,
             service=service,
         )
     typer.echo(recognised(known.attrs["bktools"]["imported"]))

@@ -59,6 +59,7 @@ def compose(
     encoding: options.FileEncoding = None,
     decimal: options.Decimal = None,
     date_format: options.DateFormat = None,
+    sheet: options.Sheet = None,
     max_entries: options.MaxEntries = 500,
     employee: Annotated[
         str | None, typer.Option("--employee", help="UUID of the employee who initiates the jobs.")
@@ -79,22 +80,27 @@ def compose(
 
     with options.conversation(environment, sandbox=sandbox, company=company) as service:
         path = entries or sample_files(service, "the file of accounting entries")[1]
+        only = company or service.settings.company
+        known = _known(service, [only]) if only else {}
         with command(options.READS_ENTRIES):
             read = read_entries(
                 path,
                 columns=options.columns(column),
+                company=only,
+                categories=known.get("categories"),
+                employees=known.get("employees"),
                 delimiter=delimiter,
                 encoding=encoding,
+                sheet=sheet,
                 decimal=decimal,
                 date_format=date_format,
                 required=("category_id",),
             )
         typer.echo(recognised(read.attrs["bktools"]))
-        only = company or service.settings.company
         plan = compose_export_jobs(
             read,
             selection=select,
-            **_known(service, [only] if only else read["company_id"].unique().tolist()),
+            **(known or _known(service, read["company_id"].dropna().unique().tolist())),
             # Of all companies: an entry that went out for another one is not sent again.
             history=load_export_jobs(entries=True, service=service),
             company=only,

@@ -38,9 +38,11 @@ def month_end(
     column: options.Column = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
+    sheet: options.Sheet = None,
     entry_column: options.EntryColumn = None,
     entry_delimiter: options.EntryDelimiter = None,
     entry_encoding: options.EntryEncoding = None,
+    entry_sheet: options.EntrySheet = None,
     entry_decimal: options.EntryDecimal = None,
     entry_date_format: options.EntryDateFormat = None,
     max_entries: options.MaxEntries = 500,
@@ -59,14 +61,21 @@ def month_end(
     from bktools.inputs.chart_of_accounts import read_chart_of_accounts
     from bktools.inputs.entries import read_entries
     from bktools.reports.closing import MONTH, close_month
+    from bktools.tables.load import load_categories, load_employees
 
     if month is not None and not MONTH.match(month):
         raise ArgumentError("--month", "must be a month such as 2026-10", month)
-    chart_as: dict[str, Any] = {"columns": options.columns(column), "delimiter": delimiter, "encoding": encoding}
+    chart_as: dict[str, Any] = {
+        "columns": options.columns(column),
+        "delimiter": delimiter,
+        "encoding": encoding,
+        "sheet": sheet,
+    }
     entries_as: dict[str, Any] = {
         "columns": options.columns(entry_column, "--entry-column"),
         "delimiter": entry_delimiter,
         "encoding": entry_encoding,
+        "sheet": entry_sheet,
         "decimal": entry_decimal,
         "date_format": entry_date_format,
     }
@@ -81,7 +90,14 @@ def month_end(
             read_chart = read_chart_of_accounts(chart, company=known, **chart_as)
         typer.echo(_line("chart", recognised(read_chart.attrs["bktools"])))
         with command(options.READS_ENTRIES_BESIDE_CHART):
-            read = read_entries(entries, required=("category_id",), **entries_as)
+            read = read_entries(
+                entries,
+                required=("category_id",),
+                company=known,
+                categories=load_categories(known, service=service),
+                employees=load_employees(known, service=service),
+                **entries_as,
+            )
         typer.echo(_line("entries", recognised(read.attrs["bktools"])))
         with command({"month": "--month"}):
             close = close_month(

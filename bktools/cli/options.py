@@ -91,6 +91,8 @@ EntriesColumn = Annotated[
         "--column", "--entry-column", help="Heading of a field in the entries, as field=HEADING; may be repeated."
     ),
 ]
+Sheet = Annotated[str | None, typer.Option("--sheet", help="Name of the workbook's sheet.")]
+EntrySheet = Annotated[str | None, typer.Option("--entry-sheet", help="Name of the sheet in the entries' workbook.")]
 FileDelimiter = Annotated[str | None, typer.Option("--delimiter", help="Delimiter of the file.")]
 FileEncoding = Annotated[str | None, typer.Option("--encoding", help="Encoding of the file, such as cp1252.")]
 Decimal = Annotated[str | None, typer.Option("--decimal", help="Decimal mark of the amounts: . or ,")]
@@ -109,7 +111,7 @@ Wait = Annotated[
 MaxEntries = Annotated[int, typer.Option("--max-entries", min=1, help="Entries of an export job at most.")]
 
 # Options by the argument that they set, for the readers' messages.
-READS_FILE = {"columns": "--column", "delimiter": "--delimiter", "encoding": "--encoding"}
+READS_FILE = {"columns": "--column", "delimiter": "--delimiter", "encoding": "--encoding", "sheet": "--sheet"}
 READS_ENTRIES = READS_FILE | {"decimal": "--decimal", "date_format": "--date-format"}
 READS_ENTRIES_BESIDE_CHART = {argument: f"--entry-{option[2:]}" for argument, option in READS_ENTRIES.items()}
 

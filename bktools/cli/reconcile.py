@@ -28,6 +28,7 @@ def reconcile(
     column: options.Column = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
+    sheet: options.Sheet = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder for the findings as CSV; see --profile.")] = None,
     profile: options.Profile = "excel",
     fail_on: Annotated[
@@ -46,7 +47,7 @@ def reconcile(
     if fail_on is not None and fail_on not in FAIL_ON:
         raise ArgumentError("--fail-on", f"must be one of {', '.join(FAIL_ON)}", fail_on)
     with options.conversation(environment, sandbox=sandbox, company=company) as service:
-        found = reconciled(service, chart, options.columns(column), delimiter, encoding)
+        found = reconciled(service, chart, options.columns(column), delimiter, encoding, sheet)
     typer.echo(str(found))
     if out is not None:
         found.to_csv(out, profile)
@@ -56,7 +57,12 @@ def reconcile(
 
 
 def reconciled(
-    service: Service, chart: Path | None, columns: dict[str, str] | None, delimiter: str | None, encoding: str | None
+    service: Service,
+    chart: Path | None,
+    columns: dict[str, str] | None,
+    delimiter: str | None,
+    encoding: str | None,
+    sheet: str | None,
 ) -> Reconciliation:
     """Read a chart, print how it was read, and return its reconciliation with the known accounts."""
     from bktools.inputs.chart_of_accounts import read_chart_of_accounts
@@ -67,7 +73,9 @@ def reconciled(
     company = options.the_company(service)
     path = chart or sample_files(service, "--chart")[0]
     with command(options.READS_FILE):
-        frame = read_chart_of_accounts(path, columns=columns, company=company, delimiter=delimiter, encoding=encoding)
+        frame = read_chart_of_accounts(
+            path, columns=columns, company=company, delimiter=delimiter, encoding=encoding, sheet=sheet
+        )
     typer.echo(recognised(frame.attrs["bktools"]))
     categories = load_categories(company, service=service)
     return reconcile_accounts(frame, load_accounts(company, service=service), categories)

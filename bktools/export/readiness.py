@@ -37,6 +37,11 @@ class Reason:
 
 REASONS = (
     Reason(
+        "no_service_id",
+        "entry.id IS NULL",
+        "the file has no entry ID of the service: export the entries from the service with their IDs",
+    ),
+    Reason(
         "not_a_uuid",
         f"NOT coalesce(regexp_full_match(entry.id, '{UUID_REGEX}'), false)",
         "the entry ID is not a valid UUID: correct it in the file",

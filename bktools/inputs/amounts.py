@@ -12,7 +12,7 @@ from bktools.inputs.table import Table
 
 # Marks between thousands that no one uses before decimals: spaces of several widths and apostrophes.
 _SPACES = " \u00a0\u202f\u2009'\u2019"
-_LONGEST = 38
+LONGEST = 38
 
 
 def _pattern(decimal: str, thousands: str) -> str:
@@ -30,6 +30,16 @@ _SIGNS = (
     (r"^-\s+", "-"),
     (r"^\+\s*", ""),
 )
+# A currency on either side: a sign, or a code of three letters.
+_CURRENCY = r"(?:[$€£¥₹₽₺₴₩₪฿]|kr\.?|zł|Kč|Ft|lei|CHF|Fr\.|R\$|(?:EUR|USD|GBP|SEK|NOK|DKK|PLN|CZK|HUF|RON|BGN|TRY|JPY|CNY|INR|AUD|CAD|NZD|ZAR|BRL|MXN|RUB|UAH|ISK|KRW))"
+_WITH_CURRENCY = (
+    rf"^(?P<sign>[-+(]?)\s*(?P<front>{_CURRENCY}?)\s*(?P<number>-?[\d.,][\d.,'\s\x{{A0}}\x{{202F}}]*?)"
+    rf"\s*(?P<behind>{_CURRENCY}?)(?P<end>[-)]?)$"
+)
+# Ends of bank and ledger reports: where a debit is positive, a credit is negative.
+_SIDES = ((r"(?i)^(\d.*\d)\s*CR\.?$", r"-\1"), (r"(?i)^(\d)\s*CR\.?$", r"-\1"), (r"(?i)^(.*\d)\s*DR\.?$", r"\1"))
+# What accountants write for nothing.
+_NIL = r"^[-–—]$"  # noqa: RUF001 - dashes of typographers are meant
 _PLAIN = r"^-?\d+(?:\.\d+)?$"
 
 
@@ -67,9 +77,30 @@ def _signed(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return amounts whose sign, if any, is one minus in front."""
     if cells.matches(column, _PLAIN).all():
         return column
-    for pattern, instead in _SIGNS:
+    if not cells.matches(column, _NIL).all():
+        # A dash alone says nothing, unless amounts stand in the column.
+        column = pc.replace_substring_regex(column, _NIL, "0")
+    column = _without_currency(column)
+    for pattern, instead in (*_SIDES, *_SIGNS):
         column = pc.replace_substring_regex(column, pattern, instead)
     return column
+
+
+def _without_currency(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return amounts without the currency beside them, if it is the same one everywhere."""
+    found = pc.extract_regex(column, _WITH_CURRENCY)
+    texts = {text for side in ("front", "behind") for text in pc.unique(pc.struct_field(found, side)).to_pylist()}
+    if len(texts - {None, ""}) != 1:
+        return column
+    return pc.if_else(
+        pc.is_valid(found),
+        pc.binary_join_element_wise(
+            *(pc.struct_field(found, part) for part in ("sign", "number", "end")),
+            pa.scalar("", column.type),
+            null_handling="replace",
+        ),
+        column,
+    )
 
 
 def _fits(unsigned: pa.ChunkedArray, decimal: str) -> cells.Mask:
@@ -81,12 +112,14 @@ def _decimal_mark(table: Table, place: int, unsigned: pa.ChunkedArray) -> str:
     marked = cells.mask(pc.match_substring_regex(unsigned, "[.,]"))
     if point.all() and comma.all() and marked.any():
         first = int(marked.argmax())
-        raise InputError(
+        error = InputError(
             f"{table.headings[place]!r} holds amounts such as {unsigned[first].as_py()!r} that could be thousands or"
             f" decimals: set {setting('decimal', '.')} or {setting('decimal', ',')}",
             source=table.source,
             line=int(table.lines[first]),
         )
+        error.settings = (("decimal", "."),)
+        raise error
     if point.all() or comma.all():
         return "." if point.all() else ","
     cells.refuse(table, place, ~point & ~comma, "must hold amounts")
@@ -105,6 +138,6 @@ def _exact(table: Table, place: int, numbers: pa.ChunkedArray) -> pa.ChunkedArra
     point = pc.find_substring(digits, ".")
     whole = pc.if_else(pc.less(point, 0), pc.binary_length(digits), point)
     # Arrow's cast overflows without a word.
-    too_long = pc.greater(pc.add(whole, scale), _LONGEST)
-    cells.refuse(table, place, cells.mask(too_long), f"must have at most {_LONGEST} digits at a scale of {scale}")
-    return pc.cast(numbers, pa.decimal128(_LONGEST, scale))
+    too_long = pc.greater(pc.add(whole, scale), LONGEST)
+    cells.refuse(table, place, cells.mask(too_long), f"must have at most {LONGEST} digits at a scale of {scale}")
+    return pc.cast(numbers, pa.decimal128(LONGEST, scale))

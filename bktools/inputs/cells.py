@@ -36,6 +36,12 @@ def blank(column: pa.ChunkedArray) -> Mask:
     return mask(pc.equal(trimmed(column), ""))
 
 
+def empty_columns(table: Table) -> set[int]:
+    """Return the columns that hold nothing in any row, where another one holds something."""
+    empty = {place for place, column in enumerate(table.columns) if blank(column).all()}
+    return empty if len(empty) < len(table.columns) else set()
+
+
 def or_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return text to the letter, where cells that hold nothing but white space are null."""
     empty = pc.equal(trimmed(column), "")

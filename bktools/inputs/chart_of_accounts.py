@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from bktools.contract import rules
 from bktools.errors import InputError
 from bktools.frames import schema
-from bktools.inputs import account_fields, cells, flags, headings
-from bktools.inputs.columns import Columns, Vocabulary
+from bktools.inputs import account_fields, cells, flags, headings, looks
+from bktools.inputs.columns import Columns, Vocabulary, normal
 from bktools.inputs.file import read_table
 from bktools.inputs.formats.registry import chart_table
 from bktools.inputs.table import Table
@@ -32,8 +32,8 @@ def read_chart_of_accounts(
     r"""Read a chart of accounts from a CSV, TSV, Excel or Parquet file of an ERP, or from SIE, DATEV, FEC, SAF-T and others.
 
     Text stays as it is in the file: leading zeros, spaces at the end, newlines. What was recognised is listed in
-    `frame.attrs["bktools"]`, and each of it can be set. Rows with a name but no code are titles of sections: they are
-    skipped, and a note counts them.
+    `frame.attrs["bktools"]`, and each of it can be set. Rows with nothing but a name are titles of sections: they are
+    skipped, and a note counts them. Accounts without a code are kept; their external ID is null.
 
     Parameters
     ----------
@@ -85,7 +85,13 @@ def read_chart_of_accounts(
     table = chart_table(path, encoding, delimiter=delimiter, sheet=sheet)
     if table is None:
         table = read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
-    places = vocabulary.assign(table.headings, table.source, required=("code", "name"))
+    places = vocabulary.assign(
+        table.headings,
+        table.source,
+        required=("code", "name"),
+        empty=cells.empty_columns(table),
+        looks=looks.columns_of_chart(table),
+    )
     cells.refuse_broken(table, places.values())
     notes: list[str] = []
     table = _accounts_only(table, places, notes)
@@ -97,7 +103,10 @@ def read_chart_of_accounts(
 
 
 def _accounts_only(table: Table, places: Mapping[str, int], notes: list[str]) -> Table:
-    """Return the rows that are accounts: neither blank, nor the headings again, nor the title of a section."""
+    """Return the rows that are accounts: neither blank, nor headings again, nor titles of sections, nor totals.
+
+    A title has nothing but its words in the whole row. An account without a code has more, and is kept.
+    """
     code, name = (table.columns[places[field]] for field in ("code", "name"))
     no_code, no_name = cells.blank(code), cells.blank(name)
     no_identity = no_code
@@ -106,18 +115,35 @@ def _accounts_only(table: Table, places: Mapping[str, int], notes: list[str]) ->
     headings_again = cells.mask(pc.equal(code, table.headings[places["code"]])) & cells.mask(
         pc.equal(name, table.headings[places["name"]])
     )
-    titles = (no_identity & ~no_name) | _titles_in_code_column(table, places, no_code)
+    others = [cells.blank(column) for place, column in enumerate(table.columns) if place not in places_of(places)]
+    is_alone = np.logical_and.reduce([np.ones(len(no_code), dtype=bool), *others])
+    titles = (no_identity & ~no_name & is_alone) | _titles_in_code_column(table, places, no_code)
+    totals = _totals(name) & no_identity | _totals(code) & no_name
+    titles &= ~totals
     notes += cells.counted(
         table,
         {
             "rows skipped as headings that are repeated": headings_again,
             "rows skipped as titles of sections, not accounts": titles,
+            "rows skipped as totals, not accounts": totals,
         },
     )
-    kept = ~(headings_again | titles | (no_identity & no_name))
-    if not kept.any():
+    kept = ~(headings_again | titles | totals | (no_identity & no_name))
+    if (no_identity | ~kept).all():
         raise InputError("no row below the headings has a code", source=table.source, line=table.heading_line)
     return table.rows(kept)
+
+
+def places_of(places: Mapping[str, int]) -> set[int]:
+    """Return the columns that are code, name or external ID."""
+    return {places[field] for field in ("external_id", "code", "name") if field in places}
+
+
+def _totals(column: pa.ChunkedArray) -> cells.Mask:
+    """Return where a cell says that its row is a sum."""
+    words = pc.dictionary_encode(cells.trimmed(column)).combine_chunks()
+    known = pa.array([normal(word) in headings.TOTALS for word in words.dictionary.to_pylist()], schema.FLAG)
+    return cells.mask(pa.chunked_array([pc.take(known, words.indices)]))
 
 
 def _titles_in_code_column(table: Table, places: Mapping[str, int], no_code: cells.Mask) -> cells.Mask:
@@ -125,7 +151,7 @@ def _titles_in_code_column(table: Table, places: Mapping[str, int], no_code: cel
     wordy = ~cells.matches(table.columns[places["code"]], r"\d") & ~no_code
     if not wordy.any() or wordy.sum() > (~no_code).sum() / 2:
         return np.zeros(len(no_code), dtype=bool)
-    others = [table.columns[place] for field, place in places.items() if field not in ("code", "tax_rate")]
+    others = [column for place, column in enumerate(table.columns) if place != places["code"]]
     titles: cells.Mask = np.logical_and.reduce([wordy, *(cells.blank(column) for column in others)])
     return titles
 
@@ -133,12 +159,17 @@ def _titles_in_code_column(table: Table, places: Mapping[str, int], no_code: cel
 def _checked(table: Table, places: Mapping[str, int], company: str | None) -> pa.Table:
     own = places["external_id"]
     company_ids = account_fields.company_ids(table, places, company)
-    cells.refuse(table, own, cells.blank(table.columns[own]), "is the external ID and must not be empty (fill it in)")
+    without_code = cells.blank(table.columns[places["code"]])
+    if own != places["code"]:
+        cells.refuse(
+            table, own, cells.blank(table.columns[own]), "is the external ID and must not be empty (fill it in)"
+        )
     account_fields.refuse_long_text(table, places)
-    account_fields.refuse_duplicates(table, own, "external ID", [table.columns[own], company_ids])
+    identities = cells.or_null(table.columns[own])
+    account_fields.refuse_duplicates(table, own, "external ID", [identities, company_ids])
     columns = {
-        "external_id": table.columns[own],
-        "code": table.columns[places["code"]],
+        "external_id": identities,
+        "code": pc.if_else(pa.array(without_code), pa.scalar(None, schema.TEXT), table.columns[places["code"]]),
         "name": table.columns[places["name"]],
         "archived": flags.archived(table, places),
         "tax_code_external_id": account_fields.optional(table, places, "tax_code_external_id"),
@@ -156,7 +187,7 @@ def _doubts(table: Table, places: Mapping[str, int]) -> list[str]:
         table,
         {
             "accounts without a name": cells.blank(name),
-            "accounts without a code": cells.blank(code),
+            "accounts without a code, kept": cells.blank(code),
             "external IDs with white space at an end, which is kept": ~cells.mask(pc.equal(own, cells.trimmed(own))),
             "codes that seem to have lost leading zeros which others still have, kept as they are": _lost_zeros(code),
         },
@@ -170,6 +201,8 @@ def _lost_zeros(code: pa.ChunkedArray) -> cells.Mask:
     """Return codes shorter than the one length that every code with a leading zero has."""
     digits = cells.matches(code, r"^\d+$")
     length = pc.utf8_length(code).to_numpy()
+    if not digits.any():
+        return np.zeros(len(length), dtype=bool)
     zero = digits & cells.mask(pc.starts_with(code, "0"))
     fixed = np.unique(length[zero])
     if len(fixed) != 1 or length[digits].max() != fixed[0]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from bktools.caller import name_of, setting
 from bktools.errors import ArgumentError, InputError
 from bktools.inputs.headings import Tiers
+from bktools.inputs.problems import kept, raise_all
 
 Columns = Mapping[str, str | None]
+
+# Fields without which a row is somebody else's: a column that holds none is not theirs.
+IDENTITIES = ("id", "external_id")
 
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "æ": "ae"})
 
@@ -55,42 +59,81 @@ class Vocabulary:
         words = {normal(cell) for cell in cells}
         return len(words & self._known) + 100 * len(words & self._chosen)
 
-    def assign(self, headings: Sequence[str], source: str, required: Sequence[str]) -> dict[str, int]:
+    def assign(
+        self,
+        headings: Sequence[str],
+        source: str,
+        required: Sequence[str],
+        *,
+        empty: Collection[int] = (),
+        looks: Mapping[str, Sequence[int]] | None = None,
+    ) -> dict[str, int]:
         """Return the position of each field's column.
+
+        Parameters
+        ----------
+        headings : sequence of str
+            Of the file.
+        source : str
+            The file, for errors.
+        required : sequence of str
+            Fields that must have a column.
+        empty : collection of int
+            Columns without a value: taken where no other has the heading, and never as identities.
+        looks : mapping, optional
+            Field to the columns whose values look like it. One that is required and has no known heading is taken from
+            its only such column.
 
         Raises
         ------
         ArgumentError
             When a field that is none is required.
         InputError
-            When a required field has no column, or a field has several.
+            When required fields have no column, or fields have several. All of them are in one message.
         """
         places: dict[str, int] = {}
+        problems: list[InputError] = []
         for field, heading in self.chosen.items():
             if heading:
-                places[field] = _named(headings, heading, field, source)
                 self._refuse_opposite(field, heading)
+                with kept(problems):
+                    places[field] = _named(headings, heading, field, source)
         for field in self.fields:
             if field in self.chosen:
                 continue
-            place = self._recognised(field, headings, set(places.values()), source)
-            if place is None and field in required:
-                # A column that the caller gave to another field may serve twice: the code is an external ID, too.
-                place = self._recognised(field, headings, set(), source)
-            if place is not None:
-                places[field] = place
+            with kept(problems):
+                taken = set(places.values())
+                place = self._recognised(field, headings, taken | set(empty), source)
+                if place is None and field not in IDENTITIES:
+                    place = self._recognised(field, headings, taken, source)
+                if place is None and field in required:
+                    # A column that the caller gave to another field may serve twice: the code is an external ID, too.
+                    place = self._recognised(field, headings, set(empty), source)
+                if place is not None:
+                    places[field] = place
+        doubtful = {error.field for error in problems}
         for field in required:
-            if field not in places:
-                raise self._missing(field, headings, source)
+            if field in places or field in doubtful:
+                continue
+            alike = [place for place in (looks or {}).get(field, ()) if place not in places.values()]
+            if len(alike) == 1:
+                places[field] = alike[0]
+            else:
+                problems.append(self._missing(field, headings, source, alike))
+        raise_all(problems, source)
         return places
 
-    def _missing(self, field: str, headings: Sequence[str], source: str) -> ArgumentError | InputError:
+    def _missing(self, field: str, headings: Sequence[str], source: str, alike: Sequence[int]) -> InputError:
         if field not in self.fields:
-            return ArgumentError("required", f"may name these fields: {', '.join(self.fields)}", field)
-        found = _listed(headings)
-        return InputError(
-            f"no column found for {field!r}; found: {found}; choose one with {option(field)}", source=source
+            raise ArgumentError("required", f"may name these fields: {', '.join(self.fields)}", field)
+        by_look = f" ({', '.join(repr(headings[place]) for place in alike)} look like it)" if alike else ""
+        guess = headings[alike[0]] if alike else "HEADING"
+        error = InputError(
+            f"no column found for {field!r}; found: {_listed(headings)}{by_look}; choose one with {option(field, guess)}",
+            source=source,
         )
+        error.field, error.settings = field, (("columns", {field: guess}),)
+        return error
 
     def _recognised(self, field: str, headings: Sequence[str], taken: set[int], source: str) -> int | None:
         for words in self.fields[field]:
@@ -130,9 +173,11 @@ def _named(headings: Sequence[str], heading: str, field: str, source: str) -> in
     exact = [place for place, text in enumerate(headings) if text == heading]
     found = exact or [place for place, text in enumerate(headings) if normal(text) == normal(heading)]
     if not found:
-        raise InputError(
+        error = InputError(
             f"no column has the heading {heading!r} for {field!r}; found: {_listed(headings)}", source=source
         )
+        error.field, error.settings = field, (("columns", {field: "HEADING"}),)
+        raise error
     if len(found) > 1:
         raise _ambiguous(headings, found, field, source)
     return found[0]
@@ -143,4 +188,6 @@ def _ambiguous(headings: Sequence[str], found: Sequence[int], field: str, source
     way = f"choose one with {option(field, headings[found[0]])}"
     if len({headings[place] for place in found}) < len(found):
         way = "rename one of them in the file"
-    return InputError(f"{both} could both be {field!r}: {way}", source=source)
+    error = InputError(f"{both} could both be {field!r}: {way}", source=source)
+    error.field, error.settings = field, (("columns", {field: headings[found[0]]}),)
+    return error

@@ -5,18 +5,23 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.caller import setting
-from bktools.errors import InputError
+from bktools.caller import name_of, setting
+from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
 from bktools.inputs import cells
 from bktools.inputs.table import Table
 
 # A time of day behind the date is no part of the calendar date, and neither is its zone.
 _TIME = r"(\d)[T ]+\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?(?: ?(?:Z|UTC|[+-]\d{2}:?(?:\d{2})?))?$"
+_WITHOUT_YEAR = r"^(\d{1,2})([./-])(\d{1,2})[./-]?$"
+_YEAR_IN_NAME = re.compile(r"(?<!\d)(20\d{2})(?=(?:\d{2}){0,2}(?!\d))")
+# What strptime takes for a year.
+_YEARS = re.compile("%[YyGcxD]")
 _YEAR, _MONTH, _DAY = r"(?P<year>\d{4})", r"(?P<month>\d{1,2})", r"(?P<day>\d{1,2})"
 _ORDERS = (
     rf"{_YEAR}-{_MONTH}-{_DAY}",
@@ -46,6 +51,10 @@ def dates(table: Table, place: int, date_format: str | None) -> pa.ChunkedArray:
         When a value is no date, or day and month cannot be told apart.
     """
     column = cells.or_null(cells.trimmed(table.columns[place]))
+    if date_format is None and cells.matches(column, _WITHOUT_YEAR).all() and column.null_count < len(column):
+        column = _with_year(table, place, column)
+    if date_format is not None and not _YEARS.search(date_format):
+        raise ArgumentError(name_of("date_format"), "must have the year, such as %d.%m.%Y", date_format)
     if date_format is None and cells.mask(pc.match_substring(column, ":")).any():
         column = pc.replace_substring_regex(column, _TIME, r"\1")
     encoded = pc.dictionary_encode(column).combine_chunks()
@@ -56,6 +65,18 @@ def dates(table: Table, place: int, date_format: str | None) -> pa.ChunkedArray:
     form = f"of the form {date_format}" if date_format else "such as 2026-10-31 in one order of day and month"
     cells.refuse(table, place, wrong, f"must hold dates {form} (set {setting('date_format')})")
     return result
+
+
+def _with_year(table: Table, place: int, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return dates such as 31.10. with the one year that the file's name says."""
+    years = set(_YEAR_IN_NAME.findall(Path(table.source).stem))
+    if len(years) != 1:
+        raise InputError(
+            f"{table.headings[place]!r} holds dates without a year, such as {column.drop_null()[0].as_py()!r}: put the year"
+            " into the file's name (expenses-2026-10.csv), or write dates with their year",
+            source=table.source,
+        )
+    return pc.replace_substring_regex(column, _WITHOUT_YEAR, rf"\1\2\3\2{years.pop()}")
 
 
 def _parsed(text: str, date_format: str) -> dt.date | None:
@@ -81,13 +102,18 @@ def _reader(pattern: str) -> Callable[[str], dt.date | None]:
 def _by_evidence(table: Table, place: int, texts: list[str]) -> list[dt.date | None]:
     readings = [[read(text) for text in texts] for read in map(_reader, _ORDERS)]
     whole = [reading for reading in readings if None not in reading]
+    if table.delimiter == ";" and len(whole) > 1:
+        # A semicolon stands between cells where the comma is the decimal mark: there the day comes first.
+        return whole[0]
     for other in whole[1:]:
         if other != whole[0]:
             differs = next(text for text, one, two in zip(texts, whole[0], other, strict=True) if one != two)
-            raise InputError(
+            error = InputError(
                 f"{table.headings[place]!r} holds dates such as {differs!r} whose day could be the month: set"
                 f" {setting('date_format', '%d/%m/%Y')} or {setting('date_format', '%m/%d/%Y')}",
                 source=table.source,
             )
+            error.settings = (("date_format", "%d/%m/%Y"),)
+            raise error
     # Where no order reads all, the one that reads most shows which values are wrong.
     return whole[0] if whole else max(readings, key=lambda reading: sum(one is not None for one in reading))

@@ -19,7 +19,7 @@ from pyarrow import csv as arrow_csv
 from bktools.caller import setting
 from bktools.errors import InputError
 from bktools.inputs.encoding import to_utf8
-from bktools.inputs.heading_row import Head, read_head
+from bktools.inputs.heading_row import Head, read_head, without_headings
 from bktools.inputs.spreadsheet import as_shown
 from bktools.inputs.table import Score, Table
 
@@ -46,7 +46,7 @@ def read_delimited(
     InputError
         When the bytes do not fit the encoding, a row has more cells than there are headings, or a quote is not closed.
     """
-    text, found, notes = to_utf8(data, encoding, source)
+    text, found = to_utf8(data, encoding, source)
     if text[:64].lstrip().lower().startswith(_MARKUP):
         raise InputError("is HTML or XML, not a table: save it as CSV (UTF-8), XLSX or Parquet", source=source)
     head = read_head(text, score, delimiter=delimiter, prefer=prefer, source=source)
@@ -59,7 +59,7 @@ def read_delimited(
         heading_line=head.line,
         delimiter=head.delimiter,
         encoding=found,
-        notes=tuple(notes),
+        notes=(without_headings(head.first_row),) if head.first_row else (),
     )
     return as_shown(table, text)
 

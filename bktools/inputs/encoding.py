@@ -1,16 +1,23 @@
-"""Bytes of a text file → UTF-8, with the encoding named or found."""
+"""Bytes of a text file → UTF-8, with the encoding named or found.
+
+Without a mark, bytes that are not UTF-8 are read with every encoding in `_CHANCES`, and each reading is weighed by
+`letters.likelihood`. One reading must be far more likely than every other one; else the file is refused, and the message
+shows the likeliest readings of one line with the option that chooses each.
+"""
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Sequence
+import re
+import warnings
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bktools.caller import name_of, setting
-from bktools.errors import ArgumentError, InputError
+from bktools.errors import ArgumentError, GuessedEncodingWarning, InputError
+from bktools.inputs.letters import likelihood
 
 # A longer mark stands before the shorter one that it starts with.
 _MARKS = (
@@ -21,74 +28,100 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 
-# What languages write beyond ASCII, in small letters.
-_WESTERN = (
-    "äöüß",  # German
-    "åäöé",  # Swedish, Finnish
-    "æøåéòô",  # Danish, Norwegian
-    "àâæçéèêëîïôœùûü",  # French
-    "áéíñóúüàçèòï",  # Spanish, Catalan
-    "áâãàçéêíóôõúü",  # Portuguese
-    "àèéìíîòóùú",  # Italian
-    "áèéëíïóöúü",  # Dutch
-    "áðéíóúýþæö",  # Icelandic
-)
-_CENTRAL = (
-    "ąćęłńóśźż",  # Polish
-    "áčďéěíňóřšťúůýž",  # Czech
-    "áäčďéíĺľňóôŕšťúýž",  # Slovak
-    "áéíóöőúüű",  # Hungarian
-    "čćđšž",  # Croatian, Slovenian
-    "ăâîşţ",  # Romanian
-)
+# How likely an encoding is before anything is read, as a logarithm; of two that read alike the first one is named.
+_CHANCES = {
+    **dict.fromkeys(["cp1252", "cp1251", "cp932", "gb18030", "big5hkscs", "cp949", "cp874"], 0.0),
+    **dict.fromkeys(
+        ["cp1250", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "iso8859-1", "iso8859-15", "iso8859-2"], -2.0
+    ),
+    **dict.fromkeys(
+        [
+            "cp850",
+            "cp852",
+            "cp866",
+            "cp437",
+            "mac_roman",
+            "iso8859-5",
+            "iso8859-7",
+            "iso8859-8",
+            "iso8859-9",
+            "koi8-r",
+            "cp858",
+            "euc_jp",
+            "iso8859-13",
+            "iso8859-4",
+            "cp775",
+            "cp857",
+            "cp865",
+        ],
+        -4.0,
+    ),
+    **dict.fromkeys(
+        [
+            "cp1258",
+            "iso8859-3",
+            "iso8859-6",
+            "iso8859-10",
+            "iso8859-14",
+            "iso8859-16",
+            "cp737",
+            "cp855",
+            "cp860",
+            "cp861",
+            "cp862",
+            "cp863",
+            "koi8-u",
+            "mac_latin2",
+            "mac_cyrillic",
+            "mac_greek",
+            "mac_turkish",
+            "mac_iceland",
+            "cp864",
+            "cp869",
+        ],
+        -7.0,
+    ),
+}
+# How many times as likely the best reading is, as a logarithm: to be taken with a warning, and to be taken at all.
+_CERTAIN, _CLEAR = 30.0, 10.0
+# A reading in which a character costs more than this makes no words.
+_WORDLESS = 11.0
 
-# Tried on bytes that are not UTF-8, with the alphabets that were written in it; on equal evidence the first one counts.
-_ONE_BYTE = {"cp1252": _WESTERN, "cp1250": _CENTRAL, "cp850": _WESTERN, "mac_roman": _WESTERN}
-
-
-def _letters(languages: Sequence[str]) -> frozenset[str]:
-    return frozenset(letter for small in languages for letter in (*small, *small.replace("ß", "").upper()))
-
-
-_ALPHABETS = {encoding: [_letters([one]) for one in languages] for encoding, languages in _ONE_BYTE.items()}
-_LETTERS = {encoding: _letters(languages) for encoding, languages in _ONE_BYTE.items()}
-
-_MARKS_OF_TEXT = frozenset("–—‘’‚“”„«»‹›…•€£¥¢§°´·¹²³¼½¾×±µ©®™¡¿ºª\u00a0\u00ad")  # noqa: RUF001 - these very marks are meant
-# Of these, what stands beside a figure or a unit, not at a word.
-_SIGNS = frozenset("£¥¹²³")
-
-_IS_ASCII_LETTER = np.array([chr(byte).isascii() and chr(byte).isalpha() for byte in range(256)])
-_IS_SMALL = _IS_ASCII_LETTER & (np.arange(256) >= ord("a"))
-_IS_HIGH = np.arange(256) >= 128  # noqa: PLR2004 - where ASCII ends
-
-Counts = npt.NDArray[np.int64]
-
+_SAMPLE_LINES = 300
+_LONGEST_SAMPLE = 1000
+_LANGUAGE_BYTES = 8192
+_SHOWN_READINGS = 3
+_SHOWN_CHARACTERS = 50
+# Escapes that change the alphabet, in text of seven bits.
+_ESCAPES = {b"\x1b$B": "iso2022_jp", b"\x1b$@": "iso2022_jp", b"\x1b$)C": "iso2022_kr"}
+_LINE_WITH_HIGH = re.compile(rb"[^\r\n]*[\x80-\xff][^\r\n]*")
 
 _MAYBE_UTF16 = 0.4
 _PART = 1 << 24
 
 
-class _Seen(NamedTuple):
-    """How often each byte is there: anywhere, between two letters, after a small one, at a word, without a neighbour."""
-
-    anywhere: Counts
-    inside: Counts
-    after_small: Counts
-    at_word: Counts
-    alone: Counts
+class _Reading(NamedTuple):
+    encoding: str
+    text: str
+    likelihood: float
+    beyond_ascii: float
 
 
-def to_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str, list[str]]:
-    """Return the text as UTF-8 without a mark, the encoding it was in, and notes.
+def to_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str]:
+    """Return the text as UTF-8 without a mark, and the encoding it was in.
 
     Raises
     ------
     ArgumentError
         When the encoding is not known.
     InputError
-        When bytes do not fit the encoding, fit several, or hold NUL characters.
+        When bytes do not fit the encoding, could be in several, or hold NUL characters.
+
+    Warns
+    -----
+    GuessedEncodingWarning
+        When an encoding was found by evidence that is clear but not certain.
     """
-    notes: list[str] = []
     mark, found = next(((mark, name) for mark, name in _MARKS if data.startswith(mark)), (b"", ""))
     if encoding is not None:
         try:
@@ -106,10 +139,9 @@ def to_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str,
         if error is not None and (encoding is not None or mark):
             raise _undecodable(body, error, found, source)
         if error is not None:
-            found = _one_byte_encoding(body, error, source)
-            notes.append(
-                f"read as {found}, since the bytes are not UTF-8; if names look wrong, set {setting('encoding')}"
-            )
+            found = _by_evidence(body, error, source)
+        elif encoding is None and b"\x1b$" in body:
+            found = next((name for escape, name in _ESCAPES.items() if escape in body), found)
     text = body if found == "utf-8" else _recoded(body, found, source)
     if b"\0" in text:
         line = text.count(b"\n", 0, text.index(b"\0")) + 1
@@ -118,7 +150,7 @@ def to_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str,
             source=source,
             line=line,
         )
-    return text, "utf-8-sig" if mark == codecs.BOM_UTF8 else found, notes
+    return text, "utf-8-sig" if mark == codecs.BOM_UTF8 else found
 
 
 def _is_mark_of(mark: bytes, encoding: str) -> bool:
@@ -139,7 +171,15 @@ def _unmarked_utf16(body: bytes) -> str | None:
     high, low = (sample[0::2] == 0).mean(), (sample[1::2] == 0).mean()
     if low > _MAYBE_UTF16 and high < 1 - _MAYBE_UTF16 and low > high:
         return "utf-16-le"
-    return "utf-16-be" if high > _MAYBE_UTF16 and high > low else None
+    if high > _MAYBE_UTF16 and high > low:
+        return "utf-16-be"
+    # Alphabets other than Latin have few NUL bytes: their line ends tell.
+    if len(body) % 2 == 0:
+        for encoding in ("utf-16-le", "utf-16-be"):
+            ends = body[: 1 << 16].decode(encoding, errors="ignore").count("\n")
+            if ends * 2 > body[: 1 << 16].count(b"\n") and _fits(body, encoding):
+                return encoding
+    return None
 
 
 def _utf8_error(body: bytes) -> int | None:
@@ -179,37 +219,87 @@ def _undecodable(body: bytes, at: int, encoding: str, source: str) -> InputError
     )
 
 
-def _one_byte_encoding(body: bytes, at: int, source: str) -> str:
-    """Return the encoding that makes most letters of the bytes; a mixture with UTF-8 is refused.
+def _by_evidence(body: bytes, at: int, source: str) -> str:
+    """Return the encoding whose reading is far more likely than every other one.
 
-    Two bytes of an old encoding can look like UTF-8 by chance (a Polish "ÓŁ"), but then not like a letter known here.
+    Raises
+    ------
+    InputError
+        When no reading makes words, when several are about as likely, or when some lines are UTF-8 and others are not.
     """
-    # In parts: what tells of each byte would make a large file several times as large.
-    parts = [_seen(body[start : start + _PART]) for start in range(0, len(body), _PART)]
-    seen = _Seen(*(np.sum(counts, axis=0) for counts in zip(*parts, strict=True)))
-    whole = [character for character in body.decode(errors="ignore") if not character.isascii()]
-    high = seen.anywhere[128:].sum()
-    if not frozenset().union(*_LETTERS.values()).isdisjoint(whole) or len(whole) > high / 4:
+    lines = _sample(body)
+    readings = sorted(_readings(b"\n".join(lines)), key=lambda reading: reading.likelihood, reverse=True)
+    # What was seen in the sample alone may not fit the rest.
+    readings = [reading for reading in readings if _fits(body, reading.encoding)]
+    line = body.count(b"\n", 0, at) + 1
+    byte = f"byte 0x{body[at]:02X} is no UTF-8"
+    if readings and _is_mixed(lines, readings[0]):
         raise InputError(
-            f"byte 0x{body[at]:02X} is no UTF-8, other characters are: encodings are mixed; save the file in one"
-            f" encoding, or set {setting('encoding')}",
-            source=source,
-            line=body.count(b"\n", 0, at) + 1,
-        )
-    candidates = [name for name in _ONE_BYTE if _decodes(body, name)]
-    best = max(candidates, key=lambda name: _evidence(seen, name))
-    words, _, usual = _evidence(seen, best)
-    if words < 0 or usual * 2 < high:
-        raise InputError(
-            f"byte 0x{body[at]:02X} is no UTF-8, and no other encoding known here makes words of the text; set"
+            f"{byte}, other characters are: encodings are mixed; save the file in one encoding, or set"
             f" {setting('encoding')}",
             source=source,
-            line=body.count(b"\n", 0, at) + 1,
+            line=line,
         )
-    return best
+    best = readings[0] if readings else None
+    if best is None or -best.beyond_ascii > _WORDLESS * sum(not character.isascii() for character in best.text):
+        raise InputError(
+            f"{byte}, and no other encoding known here makes words of the text; set {setting('encoding')}",
+            source=source,
+            line=line,
+        )
+    ahead = best.likelihood - readings[1].likelihood if len(readings) > 1 else _CERTAIN
+    if ahead < _CLEAR:
+        raise InputError(f"{byte}, and it could be in several encodings: {_shown(readings)}", source=source, line=line)
+    if ahead < _CERTAIN:
+        warnings.warn(
+            f"{source}: read as {best.encoding}, which is likely but not certain: check the names, or set"
+            f" {setting('encoding', best.encoding)}",
+            GuessedEncodingWarning,
+            stacklevel=2,
+        )
+    return best.encoding
 
 
-def _decodes(body: bytes, encoding: str) -> bool:
+def _sample(body: bytes) -> list[bytes]:
+    """Return different lines: the first ones, the first ones with bytes beyond ASCII, and one for each byte not in them.
+
+    Lines in ASCII tell the language.
+    """
+    lines = dict.fromkeys(line[:_LONGEST_SAMPLE] for line in body[:_LANGUAGE_BYTES].splitlines()[:-1])
+    for found in _LINE_WITH_HIGH.finditer(body):
+        lines[found[0][:_LONGEST_SAMPLE]] = None
+        if len(lines) >= 2 * _SAMPLE_LINES:
+            break
+    seen = frozenset(b"".join(lines))
+    values = np.frombuffer(body, dtype=np.uint8)
+    there = {int(byte) for at in range(0, len(values), _PART) for byte in np.unique(values[at : at + _PART])}
+    for byte in there - seen:
+        at = body.index(byte)
+        if byte > 127:  # noqa: PLR2004 - where ASCII ends
+            begin = max(body.rfind(b"\n", 0, at) + 1, at - _LONGEST_SAMPLE)
+            lines[_first_line(body[begin : at + _LONGEST_SAMPLE])] = None
+    return list(lines)
+
+
+def _first_line(data: bytes) -> bytes:
+    return data.split(b"\n", 1)[0]
+
+
+def _readings(sample: bytes) -> Iterator[_Reading]:
+    """Yield the different texts that the bytes are, each with the first encoding that makes it."""
+    texts: set[str] = set()
+    for encoding, chance in _CHANCES.items():
+        try:
+            text = sample.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if text not in texts:
+            texts.add(text)
+            likely = likelihood(text, encoding)
+            yield _Reading(encoding, text, chance + likely.whole, likely.beyond_ascii)
+
+
+def _fits(body: bytes, encoding: str) -> bool:
     try:
         body.decode(encoding)
     except UnicodeDecodeError:
@@ -217,47 +307,30 @@ def _decodes(body: bytes, encoding: str) -> bool:
     return True
 
 
-def _seen(body: bytes) -> _Seen:
-    values = np.frombuffer(body, dtype=np.uint8)
-    padded = np.pad(values, 3)
-    is_ascii, is_small = _IS_ASCII_LETTER[padded], _IS_SMALL[padded]
-    is_text = is_ascii | _IS_HIGH[padded]
+def _is_mixed(lines: Sequence[bytes], best: _Reading) -> bool:
+    """Whether lines that are UTF-8 are far more likely so than in the encoding that the others are in."""
+    whole = b"\n".join(line for line in lines if _utf8_error(line) is None and not line.isascii())
+    try:
+        read = whole.decode(best.encoding)
+    except UnicodeDecodeError:
+        return True
+    return likelihood(whole.decode(), "utf-8").whole - likelihood(read, best.encoding).whole > _CLEAR
 
-    def neighbour(flags: npt.NDArray[np.bool_], distance: int) -> npt.NDArray[np.bool_]:
-        return flags[3 + distance : 3 + distance + len(values)]
 
-    def count(where: npt.NDArray[np.bool_]) -> Counts:
-        return np.bincount(values[where], minlength=256)
-
-    before, after = neighbour(is_text, -1), neighbour(is_text, 1)
-    ends = before & neighbour(is_text, -2) & neighbour(is_text, -3)
-    return _Seen(
-        anywhere=np.bincount(values, minlength=256),
-        inside=count(neighbour(is_ascii, -1) & neighbour(is_ascii, 1)),
-        after_small=count(neighbour(is_small, -1)),
-        at_word=count(ends | (after & neighbour(is_text, 2))),
-        alone=count(~before & ~after),
+def _shown(readings: Sequence[_Reading]) -> str:
+    """Return one line as the likeliest encodings read it, with the option that chooses each."""
+    likeliest = [one for one in readings if one.likelihood > readings[0].likelihood - _CLEAR * 2][:_SHOWN_READINGS]
+    columns = [reading.text.split("\n") for reading in likeliest]
+    # A line in which they all differ shows most.
+    rows = [row for row in zip(*columns, strict=False) if len(set(row)) > 1]
+    row = max(rows, key=lambda row: len(set(row)))
+    return "; ".join(
+        f"{_around_difference(text, row)!r} with {setting('encoding', reading.encoding)}"
+        for text, reading in zip(row, likeliest, strict=True)
     )
 
 
-def _evidence(seen: _Seen, encoding: str) -> tuple[int, int, int]:
-    """Return how much speaks for an encoding: letters inside words, then what one language writes, then what any does.
-
-    What stands between two letters is a letter, and hardly a capital after a small one. A letter does not stand alone,
-    as £ does; £ in turn stands at no word, as Ł does, which is the same byte.
-    """
-    known = _LETTERS[encoding]
-    high = {byte: bytes([byte]).decode(encoding, errors="replace") for byte in range(128, 256)}
-    words = sum(int(seen.inside[byte]) * (1 if letter in known else -1) for byte, letter in high.items())
-    marks = {byte for byte, letter in high.items() if letter in _MARKS_OF_TEXT}
-    signs = {byte for byte in marks if high[byte] in _SIGNS}
-    capitals = {byte for byte, letter in high.items() if letter in known and letter.isupper()}
-    right = sum(int(seen.anywhere[byte]) for byte in marks)
-    wrong = sum(int(seen.at_word[byte]) for byte in signs) + sum(int(seen.after_small[byte]) for byte in capitals)
-    joined = seen.anywhere - seen.alone
-    own = max(
-        sum(int(joined[byte]) for byte, letter in high.items() if letter in alphabet)
-        for alphabet in _ALPHABETS[encoding]
-    )
-    usual = sum(int(seen.anywhere[byte]) for byte, letter in high.items() if letter in known or byte in marks)
-    return words, own + right - wrong, usual
+def _around_difference(text: str, others: Sequence[str]) -> str:
+    at = next((at for at, letters in enumerate(zip(*others, strict=False)) if len(set(letters)) > 1), 0)
+    begin = max(0, at - _SHOWN_CHARACTERS // 2)
+    return text[begin : begin + _SHOWN_CHARACTERS].strip()

@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.contract import rules
+from bktools.errors import InputError
 from bktools.frames import schema
-from bktools.inputs import amounts, cells, dates, flags, headings
-from bktools.inputs.columns import Columns, Vocabulary
+from bktools.inputs import cells, dates, flags, headings, names, signs
+from bktools.inputs.columns import Columns, Vocabulary, normal
 from bktools.inputs.file import read_table
+from bktools.inputs.problems import kept, raise_all
 from bktools.inputs.table import Table
 
 _SHOWN_WORDS = 8
+NO_SERVICE_ID = (
+    "the file has no entry IDs of the service: its entries can be analysed and checked, not exported; export them from the"
+    " service with their IDs"
+)
 
 
 def read_entries(
     path: str | PathLike[str],
     *,
     columns: Columns | None = None,
+    company: str | None = None,
+    categories: pd.DataFrame | None = None,
+    employees: pd.DataFrame | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
     sheet: str | int | None = None,
@@ -37,7 +48,14 @@ def read_entries(
         The file.
     columns : mapping, optional
         Field to heading, for what is not recognised: `id`, `company_id`, `date`, `amount`, `currency`, `category_id`,
-        `employee_id`, `status`, `approved`, `description`. An empty heading leaves the field out.
+        `employee_id`, `status`, `approved`, `description`, and `sign`, `debit`, `credit` for amounts whose sign stands
+        apart. An empty heading leaves the field out.
+    company : str, optional
+        UUID of the company that the entries belong to where the file does not say it.
+    categories : DataFrame, optional
+        As `load_categories` returns it: the file may name categories by ID, name or code.
+    employees : DataFrame, optional
+        As `load_employees` returns it: the file may name employees by ID, e-mail, code or name.
     delimiter : str, optional
         One character.
     encoding : str, optional
@@ -49,19 +67,21 @@ def read_entries(
     date_format : str, optional
         Format of the dates such as `"%d/%m/%Y"`, where the column alone does not say it.
     required : sequence of str
-        Fields beside `id` and `company_id` that the file must have a column for.
+        Fields that the file must have a column for.
 
     Returns
     -------
     pandas.DataFrame
         One row per row of the file, in its order, with those columns of `bktools.frames.schema.ENTRIES` that the file
-        has, and `line`. Amounts are exact, with the largest scale in the file. The same entry twice stays twice.
+        has, `line`, and the columns that are no field as text under their own headings. Amounts are exact, with the
+        largest scale in the file. The same entry twice stays twice. `id` is null where the file has no entry IDs: such
+        entries can be analysed, and are not ready for export.
 
     Raises
     ------
     InputError
-        When the file cannot be read, has no column for `id`, `company_id` or what is required, or a value is not what
-        its column says.
+        When the file cannot be read, has no column for what is required, a value is not what its column says, or names
+        a category or employee that is unknown or several. All that is wrong with columns is in one message.
     ArgumentError
         When an argument is not what it must be.
 
@@ -81,24 +101,50 @@ def read_entries(
     >>> entries["amount"].tolist()
     [Decimal('12.50')]
     """
+    company = None if company is None else rules.uuid_text("company", company)
     vocabulary = Vocabulary(headings.ENTRIES, columns)
     table = read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
-    places = vocabulary.assign(table.headings, table.source, required=("id", "company_id", *required))
-    table = cells.without_blank_rows(table, places.values())
+    places = vocabulary.assign(table.headings, table.source, required=required, empty=cells.empty_columns(table))
+    frames = {"category_id": categories, "employee_id": employees}
+    places = _usable(
+        table, vocabulary, places, {field for field, frame in frames.items() if frame is None} - {*required}
+    )
     notes: list[str] = []
-    result = {
-        "id": cells.uuids(table, places["id"], required=True),
-        "company_id": cells.uuids(table, places["company_id"], required=True),
+    others = {
+        place: heading for place, heading in enumerate(table.headings) if place not in places.values() and heading
     }
+    table = cells.without_blank_rows(table, [*places.values(), *others])
+    if "amount" in places or "debit" in places:
+        table = _without_totals(table, places, notes)
+    problems: list[InputError] = []
+    result: dict[str, pa.ChunkedArray] = {}
+    with kept(problems):
+        result["id"] = (
+            cells.uuids(table, places["id"], required=True)
+            if "id" in places
+            else cells.constant(None, schema.TEXT, len(table.lines))
+        )
+    with kept(problems):
+        result["company_id"] = _company_ids(table, places, company)
     if "date" in places:
-        result["date"] = dates.dates(table, places["date"], date_format)
-    if "amount" in places:
-        result["amount"] = amounts.amounts(table, places["amount"], decimal)
+        with kept(problems):
+            result["date"] = dates.dates(table, places["date"], date_format)
+    with kept(problems):
+        found = signs.signed_amounts(table, places, decimal, notes)
+        if found is not None:
+            result["amount"] = found
     if "currency" in places:
-        result["currency"] = _currencies(table, places["currency"])
-    for field in ("category_id", "employee_id"):
+        with kept(problems):
+            result["currency"] = _currencies(table, places["currency"])
+    for field, frame in frames.items():
         if field in places:
-            result[field] = cells.uuids(table, places[field], required=False)
+            with kept(problems):
+                result[field] = (
+                    cells.uuids(table, places[field], required=False)
+                    if frame is None
+                    else names.identifiers(table, places[field], field, frame, company)
+                )
+    raise_all(problems, table.source)
     saying = places.get("approved", places.get("status"))
     if saying is not None:
         result["status"] = cells.or_null(table.columns[places.get("status", saying)])
@@ -107,8 +153,70 @@ def read_entries(
     if "description" in places:
         result["description"] = cells.or_null(table.columns[places["description"]])
     result["line"] = pa.chunked_array([pa.array(table.lines, type=schema.COUNT)])
-    ordered = pa.table({field.name: result[field.name] for field in schema.ENTRIES if field.name in result})
-    return schema.to_pandas(ordered, table.provenance(ordered.num_rows, places, notes))
+    if "id" not in places:
+        notes.append(NO_SERVICE_ID)
+    ordered = {field.name: result[field.name] for field in schema.ENTRIES if field.name in result}
+    ordered |= _passed_through(table, others)
+    about = table.provenance(len(table.lines), places, notes, others="columns kept as text")
+    return schema.to_pandas(pa.table(ordered), about)
+
+
+def _company_ids(table: Table, places: Mapping[str, int], company: str | None) -> pa.ChunkedArray:
+    otherwise = cells.constant(company, schema.TEXT, len(table.lines))
+    if "company_id" not in places:
+        return otherwise
+    written = cells.uuids(table, places["company_id"], required=False)
+    return pc.coalesce(written, otherwise)
+
+
+def _usable(table: Table, vocabulary: Vocabulary, places: Mapping[str, int], unnamed: set[str]) -> dict[str, int]:
+    """Return the columns without those that pass through: their values are of another kind than their heading may say.
+
+    A column of types is no sign, and names of categories and employees say nothing without the frames that know them.
+    """
+    left = {
+        *({"sign"} if "sign" in places and not signs.is_sign(table, places["sign"]) else set()),
+        *({"debit", "credit"} if not {"debit", "credit"} <= set(places) or "amount" in places else set()),
+        *(
+            field
+            for field in unnamed & set(places)
+            if normal(table.headings[places[field]]) not in vocabulary.fields[field][0]
+            and not cells.matches(cells.or_null(table.columns[places[field]]), rules.UUID_REGEX).all()
+        ),
+    }
+    return {field: place for field, place in places.items() if field not in left or field in vocabulary.chosen}
+
+
+def _without_totals(table: Table, places: Mapping[str, int], notes: list[str]) -> Table:
+    """Return the rows that are entries: a sum has a word that says so and neither a date nor an ID."""
+    words = np.logical_or.reduce([_says_total(column) for column in table.columns])
+    needed = [places[field] for field in ("id", "date") if field in places]
+    if not needed or not words.any():
+        return table
+    totals = words & np.logical_and.reduce(
+        [cells.blank(table.columns[place]) | _says_total(table.columns[place]) for place in needed]
+    )
+    notes += cells.counted(table, {"rows skipped as totals, not entries": totals})
+    return table.rows(~totals)
+
+
+def _says_total(column: pa.ChunkedArray) -> cells.Mask:
+    words = pc.dictionary_encode(cells.trimmed(column)).combine_chunks()
+    known = pa.array([normal(word) in headings.TOTALS for word in words.dictionary.to_pylist()], schema.FLAG)
+    return cells.mask(pa.chunked_array([pc.take(known, words.indices)]))
+
+
+def _passed_through(table: Table, others: Mapping[int, str]) -> dict[str, pa.ChunkedArray]:
+    """Return the columns that are no field under their headings, each of which is there once."""
+    taken = {*(name.casefold() for name in schema.ENTRIES.names), "batch_id", "reason", "message"}
+    passed: dict[str, pa.ChunkedArray] = {}
+    for place, heading in others.items():
+        name = heading.strip()
+        if name.casefold() in taken:
+            name = f"{name} (column {place + 1})"
+        taken.add(name.casefold())
+        passed[name] = cells.or_null(table.columns[place])
+    return passed
 
 
 def _currencies(table: Table, place: int) -> pa.ChunkedArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -17,15 +18,23 @@ MOST_COLUMNS = 16_384
 
 _SAMPLE_BYTES = 1 << 16
 _SAMPLE_ROWS = 50
+_SHOWN_CELLS = 4
+_LEAST_ROWS, _MOST = 3, 0.9
+# A code, an amount, a date or a UUID: no word.
+_FIGURE = re.compile(r"[-+(]?\d[\d.,:/' -]*\)?\Z|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
 
 
 class Head(NamedTuple):
-    """Where the headings are: the delimiter, the cells, the line they start on and the line after them (from 1)."""
+    """Where the headings are: the delimiter, the cells, the line they start on and the line after them (from 1).
+
+    In a file without headings the cells are names made here, and the body starts on the same line.
+    """
 
     delimiter: str
     cells: tuple[str, ...]
     line: int
     body_line: int
+    first_row: tuple[str, ...] = ()
 
 
 def read_head(text: bytes, score: Score, *, delimiter: str | None, prefer: str, source: str) -> Head:
@@ -108,4 +117,28 @@ def _head(rows: list[_Row], score: Score, delimiter: str) -> Head:
     first = next((row for row in rows if len(row.cells) > 1), rows[0]) if widest > 1 else rows[0]
     best = max(rows, key=lambda row: score(row.cells))
     row = best if score(best.cells) else first
+    if not score(best.cells) and is_data([one.cells for one in rows[rows.index(first) :]]):
+        return Head(delimiter, made_headings(len(first.cells)), first.line, first.line, tuple(first.cells))
     return Head(delimiter, tuple(row.cells), row.line, row.next_line)
+
+
+def made_headings(count: int) -> tuple[str, ...]:
+    """Return headings for a file that has none."""
+    return tuple(f"column {place}" for place in range(1, count + 1))
+
+
+def without_headings(first_row: Sequence[str]) -> str:
+    """Return the note for a file that has none."""
+    shown = ", ".join(map(repr, first_row[:_SHOWN_CELLS]))
+    return f"the file has no headings: its first row ({shown}) is data, and its columns are named column 1, column 2, …"
+
+
+def is_data(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row is one of the others: a figure stands in it where figures stand in nearly all of them."""
+    if len(rows) < _LEAST_ROWS or len({len(row) for row in rows}) > 1:
+        return False
+    return any(
+        _FIGURE.match(rows[0][place].strip()) is not None
+        and sum(_FIGURE.match(row[place].strip()) is not None for row in rows) >= _MOST * len(rows)
+        for place in range(len(rows[0]))
+    )

@@ -9,6 +9,59 @@ from __future__ import annotations
 
 Tiers = tuple[str, ...]
 
+# What a row of sums says, as `columns.normal` makes it.
+TOTALS = frozenset(
+    [
+        "total",
+        "totals",
+        "grandtotal",
+        "sum",
+        "summe",
+        "gesamt",
+        "gesamtsumme",
+        "somme",
+        "totale",
+        "totaal",
+        "suma",
+        "sumatotal",
+        "totalgeneral",
+        "totalgeral",
+        "subtotal",
+        "zwischensumme",
+        "soustotal",
+        "subtotale",
+        "subtotaal",
+        "razem",
+        "ogolem",
+        "celkem",
+        "spolu",
+        "osszesen",
+        "toplam",
+        "geneltoplam",
+        "συνολο",
+        "итого",
+        "всего",
+        "усього",
+        "общо",
+        "ukupno",
+        "skupaj",
+        "kokku",
+        "kopa",
+        "isviso",
+        "yhteensa",
+        "totalt",
+        "ialt",
+        "samtals",
+        "合計",
+        "合计",
+        "總計",
+        "총계",
+        "합계",
+        "รวม",
+        "jumlah",
+    ]
+)
+
 COMPANY_ID: Tiers = ("company id | company uuid | companyId | firmen id | company identifier",)
 
 ARCHIVED: Tiers = (
@@ -37,7 +90,7 @@ ACTIVE: Tiers = (
 )
 
 EXTERNAL_ID: Tiers = (
-    """external id | external account id | external identifier | account id | account uuid | record id | internal id
+    """external id | external account id | external identifier | account uuid | record id | internal id
     | externe id | externe kennung | fremdschlüssel | konto id | eindeutige id
     | id externe | identifiant externe | identifiant | identifiant compte
     | id externo | identificador externo | id de cuenta | id cuenta
@@ -46,7 +99,7 @@ EXTERNAL_ID: Tiers = (
     | ekstern id | eksternt id
     | id zewnętrzne | identyfikator zewnętrzny | identyfikator | id konta
     | id esterno | identificativo esterno | id conto""",
-    "id | uuid | key",
+    "account id | id | uuid | key",
 )
 
 CODE: Tiers = (
@@ -67,7 +120,20 @@ CODE: Tiers = (
     | kontokode | hovedbokskonto
     | numer konta | nr konta | kod konta | kod | numer | konto księgowe | symbol konta | symbol
     | conto | codice conto | codice | numero conto | n conto | codice del conto | nr conto | cod conto
-    | conto contabile | numero del conto | numero""",
+    | conto contabile | numero del conto | numero
+    | account value | general ledger number | gl number | gl no | account id number | código contable | cuenta código
+    | acctnum | acct num | ledger no | chart code | código da conta | conta | conta contábil | nº da conta
+    | kode akun | nomor akun | no akun | kode rekening | kode perkiraan
+    | hesap kodu | hesap no | hesap numarası
+    | κωδικός | κωδικός λογαριασμού | λογαριασμός | αριθμός λογαριασμού
+    | účet | číslo účtu | kód účtu | syntetický účet
+    | főkönyvi szám | főkönyvi számlaszám | számlaszám | számla | számlakód
+    | cont | simbol cont | număr cont | cont contabil | cod cont
+    | tili | tilinumero | tilin numero | tilinro
+    | счет | код счета | номер счета | код | рахунок | код рахунку | сметка | конто | šifra konta | konts | konta numurs
+    | sąskaita | sąskaitos numeris | sąskaitos kodas | kontonumber | lykill | bókhaldslykill
+    | 勘定科目コード | 科目コード | 科目编码 | 科目代码 | 科目代號 | 會計科目代號 | 계정코드 | 계정과목코드 | รหัสบัญชี 
+    | رقم الحساب | حساب | חשבון | מספר חשבון | số hiệu | số hiệu tài khoản | mã tài khoản""",
 )
 
 NAME: Tiers = (
@@ -86,9 +152,21 @@ NAME: Tiers = (
     | navn | kontonavn | kontobetegnelse | betegnelse | benævnelse
     | nazwa | nazwa konta | nazwa konta księgowego
     | nome | nome conto | denominazione | descrizione conto | nome del conto | denominazione conto
-    | descrizione del conto""",
+    | descrizione del conto
+    | acct descrip | acct desc | account desc | nome da conta | descrição da conta | designação
+    | nama akun | nama rekening | nama perkiraan | nama
+    | hesap adı | hesap ismi | hesap açıklaması
+    | ονομασία | περιγραφή λογαριασμού | ονομασία λογαριασμού | όνομα
+    | název | název účtu | názov | názov účtu
+    | megnevezés | számla megnevezése | főkönyvi megnevezés | számla neve
+    | denumire | denumire cont | denumirea contului
+    | nimi | tilin nimi | tilinimi
+    | наименование | наименование счета | название | назва | назва рахунку | назив | naziv | naziv konta | nosaukums
+    | konta nosaukums | pavadinimas | sąskaitos pavadinimas | nimetus | konto nimetus | heiti
+    | 勘定科目名 | 科目名 | 科目名称 | 科目名稱 | 會計科目名稱 | 계정과목명 | 계정과목 | 계정명 | ชื่อบัญชี
+    | اسم الحساب | שם | שם חשבון | tên tài khoản""",
     "full name | long name | long text | gl acct long text | gl account long text | account full name",
-    """description | text | short text | label | beschreibung | kurztext | kurzbezeichnung | description du compte | descripción
+    """description | desc | descrip | text | short text | label | descrição | açıklama | περιγραφή | popis | leírás | descriere | kuvaus | keterangan | beschreibung | kurztext | kurzbezeichnung | description du compte | descripción
     | descripción de la cuenta | concepto | omschrijving | beskrivning | beskrivelse | tekst | opis | opis konta
     | descrizione""",
 )
@@ -145,7 +223,7 @@ CHART: dict[str, Tiers] = {
 
 ENTRIES: dict[str, Tiers] = {
     "id": (
-        """entry id | id | accounting entry id | bookkeeping entry id | entry uuid | accounting entry uuid | uuid
+        """entry id | id | expense id | accounting entry id | bookkeeping entry id | entry uuid | accounting entry uuid | uuid
         | journal entry id
         | buchungs id | buchung id | buchungssatz id | id buchung | eintrags id
         | id écriture | identifiant écriture | id de l'écriture | identifiant de l'écriture
@@ -166,7 +244,9 @@ ENTRIES: dict[str, Tiers] = {
         | bokföringsdatum | verifikationsdatum
         | dato | bogføringsdato | posteringsdato | bokføringsdato
         | data księgowania | data | data wpisu
-        | data registrazione | data contabile | data di registrazione""",
+        | data registrazione | data contabile | data di registrazione
+        | expense date | transactiedatum | tanggal | tarih | ημερομηνία | datum účtování | dátum | data înregistrării
+        | päivämäärä | pvm | data lançamento""",
         """document date | belegdatum | date de pièce | fecha documento | documentdatum | dokumentdatum | bilagsdato
         | data dokumentu | data documento | invoice date | value date | valutadatum""",
     ),
@@ -181,6 +261,22 @@ ENTRIES: dict[str, Tiers] = {
         | kwota
         | importo""",
         "value | total | wert | valor | valeur | waarde",
+    ),
+    "sign": (
+        """debit credit | credit debit | creditdebet | debet credit | dc | d c | dr cr | cr dr | debit credit indicator
+        | credit debit indicator | soll haben | soll haben kennzeichen | soll haben kz | s h | sh | kennzeichen s h
+        | sens | débit crédit | débit ou crédit | debe haber | dare avere | af bij | debet kredit | d k | k d | kd
+        | winien ma""",
+        "type | transaction type | entry type | art | typ | tipo",
+    ),
+    "debit": (
+        """debit | debit amount | soll | sollbetrag | soll betrag | débit | montant débit | debe | cargo | dare | debet
+        | debetbedrag | debetbelopp | winien | kwota wn | má dáti | tartozik | borç | χρέωση | débito | дебет | debiit""",
+    ),
+    "credit": (
+        """credit | credit amount | haben | habenbetrag | haben betrag | crédit | montant crédit | haber | abono | avere
+        | creditbedrag | kredit | kreditbelopp | ma | kwota ma | dal | követel | alacak | πίστωση | crédito | кредит
+        | kreedit""",
     ),
     "currency": (
         """currency | currency code | ccy | currency iso | iso currency
@@ -201,6 +297,9 @@ ENTRIES: dict[str, Tiers] = {
         | kategori id
         | id kategorii
         | id categoria""",
+        """category | category name | expense category | kategorie | buchungskategorie | catégorie
+        | categoría | categorie | kategori | kategoria | categoria""",
+        "category code",
     ),
     "employee_id": (
         """employee id | employee uuid | user id
@@ -212,6 +311,10 @@ ENTRIES: dict[str, Tiers] = {
         | medarbejder id | ansatt id
         | id pracownika
         | id dipendente""",
+        """employee email | user email | cardholder email | mitarbeiter email | e-mail | email | employee code""",
+        """employee | user | cardholder | card holder | employee name | spender | mitarbeiter | mitarbeitende | karteninhaber | employé | salarié
+        | collaborateur | titulaire | empleado | medewerker | kaarthouder | anställd | kortinnehavare | medarbejder
+        | kortholder | ansatt | pracownik | dipendente""",
     ),
     "status": (
         """status | state | approval status | entry status | approval state
@@ -229,7 +332,7 @@ ENTRIES: dict[str, Tiers] = {
         | godkjent | zatwierdzone | zatwierdzony | approvato | attesterad""",
     ),
     "description": (
-        """description | text | memo | narration | note | notes | reference text | comment
+        """description | text | narration | reference text
         | beschreibung | buchungstext | verwendungszweck | bemerkung | notiz
         | libellé | description de l'écriture | commentaire | ecriturelib
         | descripción | concepto | comentario
@@ -238,6 +341,8 @@ ENTRIES: dict[str, Tiers] = {
         | beskrivelse | tekst
         | opis
         | descrizione | causale""",
+        "memo",
+        "note | notes | comment | remark | remarks",
     ),
 }
 

@@ -70,10 +70,12 @@ class Table:
         chosen = pa.array(kept)
         return replace(self, columns=[column.filter(chosen) for column in self.columns], lines=self.lines[kept])
 
-    def provenance(self, rows: int, places: Mapping[str, int], notes: Sequence[str]) -> dict[str, Any]:
-        """Return what a frame says of where it came from."""
+    def provenance(
+        self, rows: int, places: Mapping[str, int], notes: Sequence[str], *, others: str = "columns not read"
+    ) -> dict[str, Any]:
+        """Return what a frame says of where it came from; `others` is what became of columns that are no field."""
         unread = [heading for place, heading in enumerate(self.headings) if place not in places.values() and heading]
-        left = [f"columns not read: {', '.join(map(repr, unread))}"] if unread else []
+        left = [f"{others}: {', '.join(map(repr, unread))}"] if unread else []
         return {
             "source": self.source,
             "sha256": self.sha256,

@@ -42,6 +42,10 @@ def read(texts, decimal=None, numeric=()):
         (["12.5", "1.234"], ["12.500", "1.234"]),
         ([",5", "0,25"], ["0.50", "0.25"]),
         (["1.5", ""], ["1.5", None]),
+        (["12,50 €", "1.234,00 €", "-"], ["12.50", "1234.00", "0.00"]),
+        (["$1,234.50", "-$5.00", "($7.25)", "$ 1.00"], ["1234.50", "-5.00", "-7.25", "1.00"]),
+        (["12.50 EUR", "EUR 3.00", "4.00"], ["12.50", "3.00", "4.00"]),
+        (["100.00 CR", "50.25", "7.00DR"], ["-100.00", "50.25", "7.00"]),
         (["0.1", "0.30000000000000000000000000004"], ["0.1", "0.30000000000000000000000000004"]),
         (["9" * 36 + ".99"], ["9" * 36 + ".99"]),
     ],
@@ -65,12 +69,19 @@ def test_ambiguous_columns_ask(texts):
 
 
 @pytest.mark.parametrize(
-    "text", ["12 34", "1.23.4", "twelve", "12 EUR", "--5", "(-5)", "5--", "1e3", ".", "-", "1,23,4", "NaN", "\u0661"]
+    "text", ["12 34", "1.23.4", "twelve", "12 bottles", "--5", "(-5)", "5--", "1e3", ".", "1,23,4", "NaN", "\u0661"]
 )
 def test_what_is_no_amount_is_named(text):
     """A value that is no amount is named with its line."""
     with pytest.raises(InputError, match=r"line 3: 'Amount' must hold amounts"):
         read(["1.5", text])
+
+
+@pytest.mark.parametrize("texts", [["1.50 €", "$2.50"], ["1.00 EUR", "2.00 USD"], ["-5.00 CR", "1.00"], ["-"]])
+def test_columns_that_do_not_agree_are_refused(texts):
+    """Two currencies in one column, two signs at one amount, and dashes alone are no amounts."""
+    with pytest.raises(InputError, match="must hold amounts"):
+        read(texts)
 
 
 def test_mixed_marks_are_refused():

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pandas as pd
+import pytest
 import xlsxwriter
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,6 +20,8 @@ from bktools.export.plan_file import read_plan, write_plan
 from bktools.inputs.accounts import read_accounts
 from bktools.inputs.chart_of_accounts import read_chart_of_accounts
 from bktools.inputs.entries import read_entries
+
+pytestmark = pytest.mark.filterwarnings("ignore::bktools.errors.GuessedEncodingWarning")
 
 PIECES = [
     *"\n\r,;|\t\"' 01.-\0",

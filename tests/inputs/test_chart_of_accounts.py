@@ -121,7 +121,7 @@ def test_totals_are_no_accounts(write):
     """A word in the code column with nothing that is read beside it is a total; an account without a name is not."""
     chart = read_chart_of_accounts(write("Code;Name;Type;Balance\n1;a;A;1\n2;b;A;2\nTotal;;;3\nBANK;;A;0\n"))
     assert chart["code"].tolist() == ["1", "2", "BANK"]
-    assert "rows skipped as titles of sections, not accounts: 1 (line 4)" in notes(chart)
+    assert "rows skipped as totals, not accounts: 1 (line 4)" in notes(chart)
 
 
 def test_excel_says_its_delimiter(write):
@@ -205,7 +205,7 @@ def test_company_column(write):
             "Code,Name\n" + "1,a\n" * 6,
             r"line 3: .*'1' is on line 2 already.*5 rows repeat one: lines 3, 4, 5 and 2 more",
         ),
-        ("External ID,Code,Name\n,1,a\n", r"line 2: 'External ID' is the external ID and must not be empty"),
+        ("External ID,Code,Name\n,1,a\nX,2,b\n", r"line 2: 'External ID' is the external ID and must not be empty"),
         (f"Code,Name\n{'9' * 256},a\n", r"line 2: 'Code' must have at most 255 characters"),
         (f"Code,Name\n1,{'n' * 256}\n", r"line 2: 'Name' must have at most 255 characters"),
         ("Foo,Name\n1,a\n", r"no column found for 'code'; found: 'Foo', 'Name'; .*columns=\{'code': 'HEADING'\}"),

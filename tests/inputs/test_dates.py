@@ -8,16 +8,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from bktools.errors import InputError
+from bktools.errors import ArgumentError, InputError
 from bktools.inputs.dates import dates
 from bktools.inputs.table import Table
 
 LAST = dt.date(2026, 10, 31)
 
 
-def read(texts, date_format=None):
+def read(texts, date_format=None, source="f.csv"):
     column = pa.chunked_array([pa.array(texts, pa.large_string())])
-    table = Table("f.csv", ("Date",), [column], np.arange(2, len(texts) + 2), 1)
+    table = Table(source, ("Date",), [column], np.arange(2, len(texts) + 2), 1)
     return dates(table, 0, date_format).to_pylist()
 
 
@@ -73,3 +73,14 @@ def test_mixed_orders_are_refused():
     """A column in two orders is refused, with the line that differs."""
     with pytest.raises(InputError, match=r"line 4: 'Date' must hold dates.*'10/31/2026'"):
         read(["31/10/2026", "30/10/2026", "10/31/2026"])
+
+
+def test_a_missing_year_comes_from_the_name():
+    """Dates without a year take the one year that the file's name says, or are refused; they are never of 1900."""
+    assert read(["31.10.", "03.10."], source="expenses-2026-10.csv") == [LAST, dt.date(2026, 10, 3)]
+    assert read(["31/10", ""], source="kort_20261101.csv") == [LAST, None]
+    for source in ("f.csv", "from-2025-to-2026.csv"):
+        with pytest.raises(InputError, match=r"'Date' holds dates without a year, such as '31\.10\.'"):
+            read(["31.10."], source=source)
+    with pytest.raises(ArgumentError, match="date_format must have the year"):
+        read(["31.10."], "%d.%m.")

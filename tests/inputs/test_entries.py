@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from bktools.errors import InputError
+from bktools.export import compose_export_jobs
 from bktools.frames import schema
 from bktools.inputs.entries import read_entries
 
@@ -63,16 +64,10 @@ def test_approved_column(write):
 @pytest.mark.parametrize(
     ("headings", "row", "message"),
     [
-        (
-            "company_id,date",
-            f"{COMPANY},2026-01-01",
-            "no column found for 'id'; found: 'company_id', 'date'; .*columns=\\{'id': 'HEADING'",
-        ),
-        ("id,date", f"{ENTRY},2026-01-01", "no column found for 'company_id'"),
         ("id,company_id", f"{ENTRY}x,{COMPANY}", "line 2: 'id' must hold UUIDs such as .*, got '1b4e"),
         ("id,company_id", f"{ENTRY} ,{COMPANY}", "line 2: 'id' must hold UUIDs"),
         ("id,company_id", f'"{ENTRY}\n",{COMPANY}', "line 2: 'id' must hold UUIDs"),
-        ("id,company_id", f",{COMPANY}", "line 2: 'id' must not be empty"),
+        ("id,company_id", f",{COMPANY}\n{ENTRY},{COMPANY}", "line 2: 'id' must not be empty"),
         ("id,company_id", f"{ENTRY},acme", "line 2: 'company_id' must hold UUIDs"),
         ("id,company_id,category_id", f"{ENTRY},{COMPANY},Travel", "line 2: 'category_id' must hold UUIDs.*'Travel'"),
         ("id,company_id,employee_id", f"{ENTRY},{COMPANY},Ann", "line 2: 'employee_id' must hold UUIDs"),
@@ -98,3 +93,91 @@ def test_german_entries(write):
     assert entries["date"].dt.date.tolist() == [dt.date(2026, 10, 31)]
     assert entries["description"].tolist() == ["Größe"]
     assert entries["approved"].tolist() == [True]
+
+
+CATEGORIES = pd.DataFrame(
+    {
+        "id": [CATEGORY, ENTRY, COMPANY],
+        "company_id": COMPANY,
+        "name": ["Travel", "Meals & drinks", "Meals & drinks"],
+        "code": ["T", None, "M"],
+    }
+)
+EMPLOYEES = pd.DataFrame(
+    {"id": [CATEGORY], "company_id": COMPANY, "email": "anna@example.com", "first_name": "Anna", "last_name": "Ek"}
+)
+
+
+@pytest.mark.parametrize("category", [CATEGORY.upper(), "Travel", " travel", "T", "t"])
+@pytest.mark.parametrize("employee", ["Anna@example.com", "Anna Ek", CATEGORY])
+def test_names_are_found(write, category, employee):
+    """Categories are found by ID, name or code and employees by ID, e-mail or name; the company is the argument's."""
+    path = write(f"Expense ID,Category,Employee\n{ENTRY},{category},{employee}\n")
+    entries = read_entries(path, company=COMPANY, categories=CATEGORIES, employees=EMPLOYEES)
+    assert entries[["company_id", "category_id", "employee_id"]].values.tolist() == [[COMPANY, CATEGORY, CATEGORY]]
+
+
+def test_unknown_and_ambiguous_names_are_listed(write):
+    """Every name that is unknown or means several is in one refusal, with suggestions; none is guessed."""
+    path = write(f"id,Category,Employee\n{ENTRY},Travl,Bo\n{ENTRY},Meals & drinks,Anna Ek\n")
+    with pytest.raises(InputError) as caught:
+        read_entries(path, company=COMPANY, categories=CATEGORIES, employees=EMPLOYEES)
+    assert "'Travl' (did you mean 'Travel'" in str(caught.value)
+    assert "'Meals & drinks' could be 2 of them" in str(caught.value)
+    assert "2 problems" in str(caught.value)
+    assert "'Employee' names what is not known: 'Bo'" in str(caught.value)
+
+
+def test_other_columns_pass_through(write):
+    """Columns that are no field are text under their own headings in the frame and in the plan."""
+    entries = read_entries(write(f"id,company_id,Supplier,Message\n{ENTRY},{COMPANY},SJ AB,hi\n"))
+    assert entries["Supplier"].tolist() == ["SJ AB"]
+    plan = compose_export_jobs(entries)
+    assert plan.entries["Supplier"].tolist() == ["SJ AB"]
+    assert plan.entries["Message (column 4)"].tolist() == ["hi"]
+
+
+def test_entries_without_ids(write):
+    """A file without entry IDs is read, and its entries are not ready because of that."""
+    entries = read_entries(write("Date,Amount\n2026-10-31,1.50\nTotal,1.50\n"), company=COMPANY)
+    assert entries["amount"].tolist() == [Decimal("1.50")]
+    assert entries["id"].isna().all()
+    assert "no entry IDs of the service" in "".join(entries.attrs["bktools"]["notes"])
+    assert compose_export_jobs(entries).not_ready["reason"].tolist() == ["no_service_id"]
+
+
+@pytest.mark.parametrize(
+    ("content", "amounts"),
+    [
+        ("Date;Soll;Haben\n2026-10-31;1,50;\n2026-10-31;;2,00\n2026-10-31;0,00;3,00\n", ["1.50", "-2.00", "-3.00"]),
+        ("Date;Betrag;S/H\n2026-10-31;1,50;S\n2026-10-31;2,00;H\n", ["1.50", "-2.00"]),
+        ("Date;Montant;Sens\n2026-10-31;1,50;D\n2026-10-31;2,00;C\n", ["1.50", "-2.00"]),
+        ("Date;Amount;Type\n2026-10-31;1,50;Debit\n2026-10-31;2,00;Credit\n", ["1.50", "-2.00"]),
+        ("Date;Amount;Type\n2026-10-31;1,50;Card\n2026-10-31;2,00;Cash\n", ["1.50", "2.00"]),
+        ("Date;Bedrag;CreditDebet\n2026-10-31;1,50;D\n2026-10-31;2,00;C\n", ["-1.50", "2.00"]),
+        ("Date;Montant;Sens\n2026-10-31;1,50;D\n2026-10-31;-2,00;C\n", ["1.50", "-2.00"]),
+    ],
+)
+def test_amounts_get_their_sign(write, content, amounts):
+    """A column beside the amounts, or one for debit and one for credit, gives one signed amount."""
+    assert [str(one) for one in read_entries(write(content))["amount"]] == amounts
+
+
+def test_signs_that_contradict_are_refused(write):
+    """Amounts with signs of their own that do not agree with the column are refused, and so is a row on both sides."""
+    with pytest.raises(InputError, match="signs of their own, which do not agree.*'sign': ''"):
+        read_entries(write("Amount;Sens\n-1,00;D\n2,00;D\n"))
+    with pytest.raises(InputError, match="line 2: 'Soll' and 'Haben' must not both hold an amount"):
+        read_entries(write("Soll;Haben\n1,00;2,00\n"))
+
+
+def test_all_problems_at_once(write):
+    """Dates and amounts that could be read in two ways are in one refusal."""
+    path = write('Date,Amount\n03/04/2026,"1,234"\n')
+    with pytest.raises(
+        InputError, match=r"2 problems: \(1\) 'Date' holds.*date_format.*\(2\) line 2: 'Amount'|2 problems"
+    ) as caught:
+        read_entries(path)
+    assert "settle all with: date_format='%d/%m/%Y', decimal='.'" in str(caught.value)
+    entries = read_entries(path, date_format="%d/%m/%Y", decimal=".")
+    assert entries["amount"].tolist() == [Decimal(1234)]

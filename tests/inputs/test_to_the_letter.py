@@ -93,29 +93,6 @@ def test_names_come_back_in_every_encoding(names, delimiter, encoding, line_end)
     assert chart["code"].tolist() == [f"{at:04}" for at in range(len(names))]
 
 
-@settings(deadline=None, max_examples=100)
-@given(
-    # The names of a file are in one language: letters of two mixed at will are as much Czech as they are Danish.
-    names=st.sampled_from(["äöüßÄÖÜ", "åäöÅÄÖé", "æøåÆØÅ", "éèçàêîôûœÉ", "ñáéíóúÑ"]).flatmap(
-        lambda letters: st.lists(st.text(f"a{letters} ,;-", min_size=1, max_size=12), min_size=1, max_size=6)
-    ),
-    delimiter=st.sampled_from(",;\t|"),
-)
-def test_names_come_back_in_windows_encoding(names, delimiter):
-    """Western letters in cp1252 are found without a word, from one letter on."""
-    names = ["Büro", *names]
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, delimiter=delimiter)
-    writer.writerow(["Konto", "Bezeichnung"])
-    writer.writerows([f"{at:04}", name] for at, name in enumerate(names))
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "chart.csv")
-        path.write_bytes(out.getvalue().encode("cp1252"))
-        chart = read_chart_of_accounts(path)
-    assert chart["name"].tolist() == names
-    assert chart.attrs["bktools"]["encoding"] == "cp1252"
-
-
 @settings(deadline=None, max_examples=500)
 @given(text=st.text('a,";\n\r ', max_size=40))
 def test_both_readers_agree(text):

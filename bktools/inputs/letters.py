@@ -1,0 +1,202 @@
+"""How likely a text is one that people wrote, by the letters that follow each other in fifty languages.
+
+`letters.txt` has a line a language: each letter, then each letter that comes after it with minus the natural logarithm
+of how likely it does. Its last lines are the common characters of Chinese, Japanese and Korean. It is made by
+`tests/inputs/make_letters.py`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import NamedTuple
+
+# A pair that a language does not have, as minus a logarithm.
+_UNKNOWN = 10.0
+# Letters of ASCII say which language a text is in, but names from another language stand among them.
+_WEIGHT_OF_ASCII, _MOST_OF_ASCII = 0.3, 6.0
+_FIRST_IDEOGRAPHIC = 0x2E80
+
+# What a character that is no letter costs where it may stand, and where it hardly does.
+_USUAL, _ODD, _IMPOSSIBLE = 6.0, 14.0, 25.0
+_APOSTROPHE = "’"  # noqa: RUF001 - this very mark is meant
+_OPENING, _CLOSING = "‘“„‚«‹¿¡", "”»›…"  # noqa: RUF001 - as above
+_BESIDE_FIGURES = "–—€£¥°§•·№™®©±×²³½¼¾¹ªº´"  # noqa: RUF001 - as above
+_CONTROL = {"Cc", "Cn", "Co", "Cs"}
+
+_COMMON, _KNOWN, _RARE, _STRANGE = 5.5, 8.5, 12.0, 15.0
+_KANA = range(0x3041, 0x3100)
+_FULL_WIDTH = range(0xFF00, 0xFF5F)
+_HALF_WIDTH_KANA = range(0xFF61, 0xFFA0)
+_HANGUL = range(0xAC00, 0xD7A4)
+# Of each encoding: the common characters, the older one whose first rows hold what is in daily use, and those rows.
+_DAILY = {
+    "cp932": ("ja", "shift_jis", range(0x88, 0x98)),
+    "euc_jp": ("ja", "shift_jis", range(0x88, 0x98)),
+    "gb18030": ("zh-cn", "gb2312", range(0xB0, 0xD8)),
+    "big5hkscs": ("zh-tw", "big5", range(0xA4, 0xC7)),
+    "cp949": ("ko", "euc_kr", range(0xB0, 0xC9)),
+}
+
+# As in Owner's, Partners', l'achat, dell'anno.
+_USUAL_APOSTROPHE = re.compile(
+    f"[a-z]{_APOSTROPHE}(?=(?:s|t|re|ve|ll)\\b)|s{_APOSTROPHE}(?= )"
+    f"|\\b(?:[dlncjmst]|qu|(?:de|a|ne|su|da)ll|un){_APOSTROPHE}(?=[aeiouyh]|[^\\W\\d_a-z])",
+    re.IGNORECASE,
+)
+_ASCII_WORD = re.compile(r"(?<![^\W\d_])[a-z]+(?![^\W\d_])")
+
+
+class Likelihood(NamedTuple):
+    """Logarithms of how likely a text is in the language it is most likely in: all of it, and what is beyond ASCII."""
+
+    whole: float
+    beyond_ascii: float
+
+
+def likelihood(text: str, encoding: str) -> Likelihood:
+    """Return how likely a text is; readings of the same bytes compare.
+
+    Parameters
+    ----------
+    text : str
+        Lines with characters beyond ASCII.
+    encoding : str
+        The encoding it was read with: those of two bytes a character have characters that are common there.
+    """
+    cost = 0.0
+    pairs: Counter[str] = Counter()
+    padded = f" {text} "
+    apostrophes = {found.end() - 1 for found in _USUAL_APOSTROPHE.finditer(padded)}
+    for at, character in enumerate(padded):
+        if character.isascii():
+            continue
+        before, after = padded[at - 1], padded[at + 1]
+        if encoding in _DAILY and ord(character) >= _FIRST_IDEOGRAPHIC:
+            cost += _ideographic(character, encoding) + _beside_ideographic(before) + _beside_ideographic(after)
+        elif _is_letter(character):
+            cost += _case(character, before, after, padded[at - 2 : at - 1]) + 2 * (encoding in _DAILY)
+            pairs[_lower(before) + _lower(character)] += 1
+            if _lower(after).isascii():
+                pairs[_lower(character) + _lower(after)] += 1
+        else:
+            cost += 3.0 if at in apostrophes else _mark(character, before, after)
+    beyond, latin = _costs_in_a_language(pairs, text)
+    return Likelihood(-cost - beyond - latin, -cost - beyond)
+
+
+def _costs_in_a_language(pairs: Mapping[str, int], text: str) -> tuple[float, float]:
+    """Return the costs of these pairs, and of the words of ASCII alone, in the language in which they are least."""
+    latin: Counter[str] = Counter()
+    for word in _ASCII_WORD.findall(text.lower()):
+        padded = f" {word} "
+        latin.update(map(str.__add__, padded, padded[1:]))
+    of_latin = [_WEIGHT_OF_ASCII * _cost(latin, language) for language in _languages().values()]
+    least = min(of_latin)
+    costs = [
+        (_cost(pairs, language), min(cost - least, _MOST_OF_ASCII))
+        for language, cost in zip(_languages().values(), of_latin, strict=True)
+    ]
+    return min(costs, key=sum)
+
+
+def _cost(pairs: Mapping[str, int], language: Mapping[str, float]) -> float:
+    return sum(count * language.get(pair, _UNKNOWN) for pair, count in pairs.items())
+
+
+def _lines() -> dict[str, list[str]]:
+    text = resources.files(__package__).joinpath("letters.txt").read_text(encoding="utf-8")
+    return {line.split("\t", 1)[0]: line.split("\t")[1:] for line in text.splitlines()}
+
+
+@cache
+def _languages() -> dict[str, dict[str, float]]:
+    """Return for each language how unlikely each of its pairs of letters is."""
+    signs = {common for common, _, _ in _DAILY.values()}
+    return {
+        language: {
+            group[0] + second: float(digit)
+            for group in groups
+            for second, digit in zip(group[1::2], group[2::2], strict=True)
+        }
+        for language, groups in _lines().items()
+        if language not in signs
+    }
+
+
+@cache
+def _common(language: str) -> frozenset[str]:
+    return frozenset(_lines()[language][0])
+
+
+@cache
+def _is_letter(character: str) -> bool:
+    return unicodedata.category(character)[0] in "LM"
+
+
+@cache
+def _script(letter: str) -> str:
+    # Marks that combine stand with every alphabet.
+    return "LATIN" if letter.isascii() else unicodedata.name(letter, "").replace("COMBINING", "LATIN").split(" ")[0]
+
+
+@cache
+def _lower(character: str) -> str:
+    return character.lower()[0] if _is_letter(character) else " "
+
+
+def _case(character: str, before: str, after: str, second_before: str) -> float:
+    """Return the cost of a capital inside of a word, a small letter among capitals, and letters of two alphabets."""
+    cost = 8.0 * (character.isupper() and before.islower()) + 8.0 * (character.islower() and after.isupper())
+    cost += 6.0 * (character.islower() and before.isupper() and second_before.isupper())
+    cost += 4.0 * (character.isupper() and before.isupper() and after.islower())
+    cost += 8.0 * sum(_is_letter(one) and _script(one) != _script(character) for one in (before, after))
+    return cost + 2.0 * (before.isdigit() + after.isdigit())
+
+
+def _mark(character: str, before: str, after: str) -> float:
+    in_word, at_word = _is_letter(before) and _is_letter(after), _is_letter(before) or _is_letter(after)
+    if unicodedata.category(character) in _CONTROL or character == "\ufffd":
+        return _IMPOSSIBLE
+    if character == _APOSTROPHE:
+        return _USUAL + 1 if _is_letter(before) else _ODD
+    if character in _OPENING:
+        return _USUAL if not _is_letter(before) and (_is_letter(after) or after.isdigit()) else _ODD
+    if character in _CLOSING:
+        return _ODD if _is_letter(after) else _USUAL
+    if character == "\xa0":
+        return 9.0 if in_word else _USUAL
+    if character in _BESIDE_FIGURES:
+        return _ODD if in_word else 10.0 if at_word else _USUAL
+    return 16.0 if at_word else _ODD
+
+
+def _ideographic(character: str, encoding: str) -> float:
+    code = ord(character)
+    language, older, daily = _DAILY[encoding]
+    if unicodedata.category(character) in _CONTROL:
+        return _IMPOSSIBLE
+    if code in _KANA and language == "ja":
+        return _COMMON
+    if code in _HALF_WIDTH_KANA:
+        return _KNOWN
+    if code in _FULL_WIDTH or character in _common(language):
+        return _COMMON + (code in _FULL_WIDTH)
+    try:
+        row = character.encode(older)[0]
+    except UnicodeEncodeError:
+        return _STRANGE
+    if language == "ko":
+        return _KNOWN + 0.5 if code in _HANGUL else _RARE
+    return _KNOWN if row in daily else _RARE
+
+
+def _beside_ideographic(neighbour: str) -> float:
+    """Return the cost of a letter of an alphabet beside an ideographic character: abbreviations stand there."""
+    if not neighbour.isalpha() or ord(neighbour) >= _FIRST_IDEOGRAPHIC:
+        return 0.0
+    return 3.0 if neighbour.isascii() and neighbour.isupper() else 8.0

@@ -1,0 +1,121 @@
+"""Names, codes and e-mails in a file → the identifiers that the service knows them by."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from rapidfuzz import process
+
+from bktools.contract.rules import UUID_PATTERN
+from bktools.errors import InputError
+from bktools.frames import schema
+from bktools.inputs import cells
+from bktools.inputs.columns import leave_out
+from bktools.inputs.table import Table
+
+_SHOWN = 10
+_SUGGESTIONS = 3
+_SIMILAR = 60
+# What of a frame names its rows, the most telling first.
+KEYS = {
+    "category_id": ("id", "name", "code", "account_code"),
+    "employee_id": ("id", "email", "code", "name"),
+}
+
+
+def key(text: str) -> str:
+    """Return a name for comparison: without case, and with single spaces."""
+    return " ".join(unicodedata.normalize("NFC", text).casefold().split())
+
+
+def identifiers(table: Table, place: int, field: str, frame: pd.DataFrame, company: str | None) -> pa.ChunkedArray:
+    """Return the identifier of what each cell names; empty cells are null.
+
+    Parameters
+    ----------
+    table : Table
+        The file.
+    place : int
+        The column.
+    field : str
+        `category_id` or `employee_id`.
+    frame : DataFrame
+        The categories or employees, as `load_categories` or `load_employees` returns them.
+    company : str, optional
+        Only what belongs to this company is looked up.
+
+    Raises
+    ------
+    InputError
+        When names are unknown, or name several; all of them are listed, with suggestions.
+    """
+    known, named = _known(frame, field, company)
+    column = cells.or_null(cells.trimmed(table.columns[place]))
+    encoded = pc.dictionary_encode(column).combine_chunks()
+    found = [_found(text, known) for text in encoded.dictionary.to_pylist()]
+    wrong = {
+        text: ids
+        for text, ids in zip(encoded.dictionary.to_pylist(), found, strict=True)
+        if len(ids) != 1 and not (not ids and UUID_PATTERN.match(text))
+    }
+    if wrong:
+        listed = "; ".join(_remark(text, ids, named) for text, ids in list(wrong.items())[:_SHOWN])
+        more = f"; and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
+        first = cells.mask(pc.is_in(column, value_set=pa.array(list(wrong), schema.TEXT)))
+        error = InputError(
+            f"{table.headings[place]!r} names what is not known: {listed}{more}; correct the file, or leave the column"
+            f" out: {leave_out(field)}",
+            source=table.source,
+            line=int(table.lines[first][0]),
+        )
+        error.field = field
+        raise error
+    # A UUID that is not among them stays: the plan says why it cannot be exported.
+    values = [next(iter(ids), text.lower()) for text, ids in zip(encoded.dictionary.to_pylist(), found, strict=True)]
+    return pa.chunked_array([pc.take(pa.array(values, schema.TEXT), encoded.indices)])
+
+
+def _known(frame: pd.DataFrame, field: str, company: str | None) -> tuple[list[dict[str, set[str]]], dict[str, str]]:
+    """Return the identifiers by each kind of key, and what the keys are as written."""
+    rows = frame
+    if company is not None and "company_id" in frame.columns:
+        rows = frame[frame["company_id"].str.lower() == company]
+    if field == "employee_id" and {"first_name", "last_name"} <= set(rows.columns):
+        rows = rows.assign(name=rows["first_name"].fillna("") + " " + rows["last_name"].fillna(""))
+    kinds: list[dict[str, set[str]]] = []
+    written: dict[str, str] = {}
+    for name in KEYS[field]:
+        if name in rows.columns:
+            kind: dict[str, set[str]] = {}
+            for text, identifier in _texts(rows[name], rows["id"]):
+                kind.setdefault(key(text), set()).add(identifier.lower())
+                if name != "id":
+                    written[key(text)] = text
+            kinds.append(kind)
+    return kinds, written
+
+
+def _texts(values: Iterable[object], identifiers_: Iterable[str]) -> list[tuple[str, str]]:
+    return [
+        (value, one)
+        for value, one in zip(values, identifiers_, strict=True)
+        if isinstance(value, str) and value.strip()
+    ]
+
+
+def _found(text: str, kinds: list[dict[str, set[str]]]) -> set[str]:
+    return next((kind[key(text)] for kind in kinds if key(text) in kind), set())
+
+
+def _remark(text: str, ids: set[str], named: Mapping[str, str]) -> str:
+    if ids:
+        return (
+            f"{cells.quoted(text)} could be {len(ids)} of them ({', '.join(sorted(ids)[:_SUGGESTIONS])}): give the ID"
+        )
+    close = process.extract(key(text), list(named), limit=_SUGGESTIONS, score_cutoff=_SIMILAR)
+    suggested = " or ".join(repr(named[match]) for match, _, _ in close)
+    return f"{cells.quoted(text)}{f' (did you mean {suggested}?)' if suggested else ''}"

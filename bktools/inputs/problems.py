@@ -1,0 +1,41 @@
+"""What is wrong with a file, all of it in one refusal, with one line of options that settles it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from bktools.caller import setting
+from bktools.errors import InputError
+
+
+@contextmanager
+def kept(problems: list[InputError]) -> Iterator[None]:
+    """Add the error that is raised meanwhile to the problems and go on."""
+    try:
+        yield
+    except InputError as error:
+        problems.append(error)
+
+
+def raise_all(problems: Sequence[InputError], source: str) -> None:
+    """Raise the one problem as it is, or several as one error; do nothing when there is none."""
+    if len(problems) == 1:
+        raise problems[0]
+    if not problems:
+        return
+    listed = "; ".join(
+        f"({number}) {str(error).removeprefix(f'{source}: ')}" for number, error in enumerate(problems, 1)
+    )
+    settings = [one for error in problems for one in error.settings]
+    columns = {
+        field: heading for name, value in settings if name == "columns" for field, heading in dict(value).items()
+    }
+    ways = [setting("columns", {field: heading}) for field, heading in columns.items()]
+    if columns and not ways[0].startswith("-"):
+        ways = [setting("columns", columns)]
+    ways += [setting(name, value) for name, value in settings if name != "columns"]
+    way = f"; settle all with: {' '.join(ways) if ways[0].startswith('-') else ', '.join(ways)}" if ways else ""
+    error = InputError(f"{len(problems)} problems: {listed}{way}", source=source)
+    error.settings = tuple(settings)
+    raise error

@@ -1,0 +1,146 @@
+"""Columns beside an amount that give it its sign: one that says debit or credit, or one amount for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.errors import InputError
+from bktools.frames import schema
+from bktools.inputs import amounts, cells
+from bktools.inputs.columns import leave_out, normal
+from bktools.inputs.table import Table
+
+DEBIT = frozenset(
+    [
+        "d",
+        "s",
+        "debit",
+        "soll",
+        "debet",
+        "db",
+        "dr",
+        "debe",
+        "dare",
+        "cargo",
+        "débit",
+        "дебет",
+        "wn",
+        "af",
+        "out",
+        "expense",
+        "charge",
+        "må",
+        "hd",
+    ]
+)
+CREDIT = frozenset(
+    [
+        "c",
+        "h",
+        "k",
+        "credit",
+        "haben",
+        "kredit",
+        "cr",
+        "haber",
+        "avere",
+        "abono",
+        "crédit",
+        "кредит",
+        "ma",
+        "bij",
+        "in",
+        "refund",
+        "sh",
+    ]
+)
+# Headings of bank statements: there a debit is money that leaves the account.
+_OF_A_BANK = frozenset(
+    {"creditdebet", "afbij", "debetcredit", "creditdebit", "transactiontype", "creditdebitindicator"}
+)
+
+
+def is_sign(table: Table, place: int) -> bool:
+    """Whether a column says debit or credit in every row that says anything."""
+    words = {word.strip().casefold() for word in pc.unique(table.columns[place]).to_pylist()} - {""}
+    return bool(words) and words <= DEBIT | CREDIT
+
+
+def signed_amounts(
+    table: Table, places: Mapping[str, int], decimal: str | None, notes: list[str]
+) -> pa.ChunkedArray | None:
+    """Return the amounts with their sign, None where the file has none.
+
+    Parameters
+    ----------
+    table : Table
+        The file.
+    places : mapping
+        Field to column: `amount` and perhaps `sign`, or `debit` and `credit`.
+    decimal : str, optional
+        The decimal mark.
+    notes : list of str
+        Gets a line that says which way the sign goes.
+
+    Raises
+    ------
+    InputError
+        When a cell is no amount, a row has both a debit and a credit, or the signs contradict each other.
+    """
+    if "amount" in places:
+        found = amounts.amounts(table, places["amount"], decimal)
+        if "sign" not in places or not is_sign(table, places["sign"]):
+            return found
+        return _by_word(table, places, found, notes)
+    if "debit" in places and "credit" in places:
+        return _by_column(table, places, decimal, notes)
+    return None
+
+
+def _by_word(table: Table, places: Mapping[str, int], found: pa.ChunkedArray, notes: list[str]) -> pa.ChunkedArray:
+    place = places["sign"]
+    heading = table.headings[place]
+    words = pc.dictionary_encode(cells.trimmed(table.columns[place])).combine_chunks()
+    debits = pa.array([word.casefold() in DEBIT for word in words.dictionary.to_pylist()], schema.FLAG)
+    is_debit = cells.mask(pa.chunked_array([pc.take(debits, words.indices)]))
+    unsaid = cells.blank(table.columns[place]) & ~cells.mask(pc.is_null(found))
+    cells.refuse(
+        table, place, unsaid, f"must say debit or credit beside an amount (or leave it out: {leave_out('sign')})"
+    )
+    is_bank = normal(heading) in _OF_A_BANK
+    is_negative = cells.mask(pc.less(found, pa.scalar(0, found.type)))
+    if is_negative.any():
+        if not ((is_negative == is_debit).all() or (is_negative == ~is_debit).all()):
+            first = int(is_negative.argmax())
+            raise InputError(
+                f"{heading!r} says debit or credit, and amounts have signs of their own, which do not agree: keep the signs"
+                f" as they are with {leave_out('sign')}",
+                source=table.source,
+                line=int(table.lines[first]),
+            )
+        notes.append(f"amounts have the sign that {heading!r} says already")
+        return found
+    turned = is_debit if is_bank else ~is_debit
+    way = "money out (debit) is negative, as on a bank statement" if is_bank else "debit is positive, credit negative"
+    notes.append(f"{heading!r} gives amounts their sign: {way}")
+    return pc.if_else(pa.array(turned), pc.negate(found), found)
+
+
+def _by_column(table: Table, places: Mapping[str, int], decimal: str | None, notes: list[str]) -> pa.ChunkedArray:
+    debit, credit = (amounts.amounts(table, places[field], decimal) for field in ("debit", "credit"))
+    scale = max(debit.type.scale, credit.type.scale)
+    kind = pa.decimal128(amounts.LONGEST, scale)
+    debit, credit = debit.cast(kind), credit.cast(kind)
+    zero = pa.scalar(0, kind)
+    both = cells.mask(
+        pc.and_(pc.not_equal(pc.fill_null(debit, zero), zero), pc.not_equal(pc.fill_null(credit, zero), zero))
+    )
+    cells.refuse(table, places["debit"], both, f"and {table.headings[places['credit']]!r} must not both hold an amount")
+    notes.append(
+        f"one amount of {table.headings[places['debit']]!r} (positive) and {table.headings[places['credit']]!r} (negative)"
+    )
+    is_credit = pc.or_(pc.is_null(debit), pc.and_(pc.equal(pc.fill_null(debit, zero), zero), pc.is_valid(credit)))
+    return pc.if_else(is_credit, pc.negate(credit), debit)

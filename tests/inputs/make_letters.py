@@ -1,0 +1,137 @@
+"""Makes `bktools/inputs/letters.txt`: which letters follow which in each language, and which characters are common.
+
+It is run by hand, with `babel` and `langdetect` installed. The words are the names of languages, countries, currencies
+and months in the Unicode CLDR (which Babel brings), the counts of pairs those of langdetect's profiles (Apache 2.0).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+
+import langdetect
+from babel import Locale
+
+LETTERS = [
+    "de",
+    "fr",
+    "es",
+    "pt",
+    "it",
+    "nl",
+    "sv",
+    "da",
+    "nb",
+    "fi",
+    "is",
+    "pl",
+    "cs",
+    "sk",
+    "hu",
+    "hr",
+    "sl",
+    "ro",
+    "tr",
+    "el",
+    "ru",
+    "uk",
+    "bg",
+    "sr",
+    "mk",
+    "be",
+    "et",
+    "lv",
+    "lt",
+    "he",
+    "ar",
+    "fa",
+    "th",
+    "vi",
+    "ca",
+    "eu",
+    "ga",
+    "sq",
+    "mt",
+    "cy",
+    "af",
+    "id",
+    "kk",
+    "az",
+    "lb",
+    "fo",
+    "gl",
+    "en",
+]
+SIGNS = {"ja": "ja", "zh-cn": "zh_Hans", "zh-tw": "zh_Hant", "ko": "ko"}
+KEYS = (
+    "languages",
+    "territories",
+    "currency_names",
+    "months",
+    "days",
+    "quarters",
+    "currency_names_plural",
+    "date_fields",
+)
+PROFILES = Path(langdetect.__file__).parent / "profiles"
+FLOOR = 9
+
+
+def texts(value):
+    """Yield every text of Babel's data."""
+    if isinstance(value, str):
+        yield value
+    elif hasattr(value, "values"):
+        for part in value.values():
+            yield from texts(part)
+
+
+def locale_text(code):
+    data = Locale.parse(code)._data
+    return " ".join(text for key in KEYS if key in data for text in texts(data[key])).lower()
+
+
+def profile(code):
+    path = PROFILES / {"nb": "no"}.get(code, code)
+    return json.loads(path.read_text())["freq"] if path.exists() else {}
+
+
+def pairs(code):
+    """Return how likely a letter comes after another (a blank is the end of a word), both sources counting alike."""
+    words, counts = set(re.findall(r"[^\W\d_][^\W\d_\u0300-\u036f]*", locale_text(code))), Counter()
+    seen = Counter(f" {word} "[at : at + 2] for word in words for at in range(len(word) + 1))
+    read = Counter({})
+    for pair, count in profile(code).items():
+        if len(pair.lower()) == 2:
+            read[pair.lower()] += count
+    for one in (seen, read):
+        for pair, count in one.items():
+            counts[pair] += count / one.total()
+    firsts = Counter()
+    for pair, share in counts.items():
+        firsts[pair[0]] += share
+    return {pair: math.log(share / firsts[pair[0]]) for pair, share in counts.items()}
+
+
+def line(code):
+    """Return a language's line: each letter, then each letter after it with minus the logarithm as a digit."""
+    groups = {}
+    for (first, second), chance in sorted(pairs(code).items()):
+        digit = round(-chance)
+        if digit < FLOOR and not first.isdigit() and not second.isdigit() and "\t" not in first + second:
+            groups.setdefault(first, []).append(f"{second}{digit}")
+    return f"{code}\t" + "\t".join(first + "".join(rest) for first, rest in groups.items())
+
+
+def common(code):
+    known = Counter(character for character in locale_text(SIGNS[code]) if ord(character) > 0x2E00)
+    known += Counter(text for text in profile(code) if len(text) == 1 and ord(text) > 0x2E00)
+    return f"{code}\t" + "".join(sorted(known))
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text("\n".join([*map(line, LETTERS), *map(common, SIGNS)]) + "\n", encoding="utf-8")
