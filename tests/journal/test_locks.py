@@ -23,7 +23,7 @@ def test_another_process_is_named_until_it_dies(tmp_path):
     """Who sends is told by user, machine and process; a kill frees the company at once."""
     with subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path), COMPANY], stdout=subprocess.PIPE) as holder:
         assert holder.stdout.readline() == b"held\n"
-        said = rf"process {holder.pid} .*nothing was sent from here"
+        said = rf"process {holder.pid} .*nothing was sent by this one"
         with pytest.raises(JournalBusyError, match=said), sending_for(tmp_path, COMPANY):
             pass
         with sending_for(tmp_path, "another company"):

@@ -86,7 +86,7 @@ def test_a_job_of_another_batch_is_said(sandbox, doubted, run):
     _, first = doubted(other, number=1, lost=False)
     job = bktools.load_export_jobs()["job_id"][0]
     _, batch = doubted()
-    with pytest.raises(JournalError, match=f"job {job} is of batch {first} of company {other}, which is ACCEPTED"):
+    with pytest.raises(JournalError, match=f"job {job} belongs to batch {first} of company {other}, which is ACCEPTED"):
         run(f"export resolve {batch} --outcome accepted --evidence seen --by Ada --job {job}")
     assert bktools.load_export_jobs(batch=batch)["state"].to_list() == ["UNKNOWN"]
 

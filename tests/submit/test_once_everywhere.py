@@ -251,7 +251,7 @@ def test_a_restored_data_folder_is_noticed_and_repaired(sandbox, connect, entrie
         shutil.copytree(folder, tmp_path / "kept")
         submitted(entries.tail(4), service)
     put_back(folder, tmp_path / "kept")
-    with connect() as service, pytest.raises(JournalError, match="old copy: it lacks what was sent since") as caught:
+    with connect() as service, pytest.raises(JournalError, match="old copy: since") as caught:
         submitted(entries.tail(4), service)
     assert "2 batches of 1 companies" in str(caught.value)
     assert "bktools journal restore --by NAME" in str(caught.value)
@@ -296,7 +296,7 @@ def test_a_lost_data_folder_is_rebuilt_from_the_marks(sandbox, connect, entries,
     with connect() as service:
         submitted(entries, service)
     shutil.rmtree(folder)
-    with connect() as service, pytest.raises(PlanError, match="which is gone: nothing was sent"):
+    with connect() as service, pytest.raises(PlanError, match="which is missing: nothing was sent"):
         submitted(entries, service)
     code, said = run("journal restore --by Ada")
     assert (code, "3 batches are in doubt" in said) == (Exit.DONE, True), said

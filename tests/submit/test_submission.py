@@ -200,7 +200,7 @@ def test_a_lost_journal_is_not_begun_anew(sandbox, service, entries, lost):
         path.unlink()
     kept = journal.read_bytes()
     journal.write_bytes(b"") if lost == "emptied" else journal.unlink()
-    with pytest.raises(JournalError, match="is gone or empty, but export jobs were sent from here"):
+    with pytest.raises(JournalError, match="is missing or empty, but export jobs were sent with it"):
         bktools.submit_export_jobs(plan, apply=True, service=service)
     journal.unlink(missing_ok=True)
     journal.write_bytes(kept)
