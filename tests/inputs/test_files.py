@@ -146,10 +146,10 @@ def test_parquet_entries(tmp_path):
     ("name", "content", "message"),
     [
         ("a.csv", b"", "the file is empty"),
-        ("a.xlsx", b"PK\x03\x04 broken", "is no workbook that can be read"),
-        ("a.csv", b"PK\x03\x04 broken", "is no workbook that can be read"),
+        ("a.xlsx", b"PK\x03\x04 broken", "is not a readable workbook"),
+        ("a.csv", b"PK\x03\x04 broken", "is not a readable workbook"),
         ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"x" * 600, "is no workbook that can be read"),
-        ("a.parquet", b"PAR1 broken PAR1", "is no Parquet file that can be read"),
+        ("a.parquet", b"PAR1 broken PAR1", "is not a readable Parquet file"),
         ("a.csv", b"%PDF-1.7", "is a PDF, not a table: save it as CSV"),
         ("a.csv", b"\x1f\x8b\x08", "is a gzip archive, not a table"),
         ("a.xls", b"<html><table>", "is HTML or XML, not a table"),

@@ -323,4 +323,4 @@ def test_too_little_memory_or_disk_is_one_line(limits, kind, monkeypatch):
         reconcile_accounts(chart, accounts, frames()["categories"])
     assert isinstance(caught.value, BktoolsError)
     assert "\n" not in str(caught.value)
-    assert str(caught.value).endswith("nothing was changed")
+    assert ": nothing was changed; " in str(caught.value)
