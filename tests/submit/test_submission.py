@@ -175,7 +175,7 @@ def test_a_wait_that_is_none_is_refused(sandbox, service, entries, wait):
 
 def test_something_else_than_a_plan_is_refused(service, entries):
     """The line says what is needed and what was given."""
-    with pytest.raises(ArgumentError, match="plan must be what compose_export_jobs returns, is a DataFrame"):
+    with pytest.raises(ArgumentError, match="plan must be a result of compose_export_jobs, is a DataFrame"):
         bktools.submit_export_jobs(entries, apply=True, service=service)
 
 
