@@ -75,7 +75,7 @@ def test_a_damaged_file_is_one_line(tmp_path):
     data[place - 20 : place] = bytes(20)
     path.write_bytes(data)
     with pytest.raises(
-        InputError, match=r"^reconcile_accounts could not read .*chart_frame.*: write the file"
+        InputError, match=r"^reconcile_accounts could not read .*chart_frame.*: nothing was changed; write the file"
     ) as caught:
         reconcile_accounts(path, tables["accounts"], tables["categories"])
     assert "\n" not in str(caught.value)
