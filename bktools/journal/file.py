@@ -173,7 +173,7 @@ class File:
             remove_with_companions(unfinished)
 
     def damage(self) -> list[str]:
-        """Return what is wrong with the file: every page, constraint and link of the chain is checked."""
+        """Check every page, constraint and chained digest of the file; return a line for each fault."""
         with self._errors("read"):
             # Copying reads every page, empty ones too, which verifies its checksum.
             _copy(self._connection, ":memory:")
@@ -184,7 +184,7 @@ class File:
                 *self._broken_chain(),
                 *(f"batch {row['batch_id']}: {row['what']}" for row in self.rows(_CONTRADICTIONS)),
                 *(
-                    f"batch {row['batch_id']}: its body is not the one that was planned"
+                    f"batch {row['batch_id']}: its body was changed after it was planned"
                     for piece in self.pieces("SELECT batch_id, body, body_sha256 FROM batches", size=100)
                     for row in piece
                     if hashlib.sha256(row["body"]).hexdigest() != row["body_sha256"]

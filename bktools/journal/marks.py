@@ -1,9 +1,9 @@
 """Marks of sent batches, kept outside of the journal's file: they reveal an old copy of the journal.
 
-For each company one file of lines, each written once, kept in two places: beside the journal, and outside of the data
-folder. A line is written when a batch is about to be sent, with the request's body, and when its outcome is known. It names
-the event and the chain's digest at that event. A journal that lacks the event of the last line, or has another digest
-there, is not the one that sent last.
+Each company has one file of lines, each written once. It is kept in two places: beside the journal, and outside of the
+data folder. A line is written before a batch is sent, with the request's body, and when its outcome is known. The line
+names the journal's last event and the digest of that event. A journal without the event of the last line, or with
+another digest for it, is an old copy.
 """
 
 from __future__ import annotations
@@ -247,7 +247,7 @@ def _append(path: Path, line: bytes) -> None:
     with os.fdopen(descriptor, "rb+") as file:
         size = file.seek(0, os.SEEK_END)
         if size and not _ends_with_newline(file, size):
-            # A line that a kill cut short stays by itself.
+            # Start a new line after one that a kill cut short.
             line = b"\n" + line
         file.write(line)
         file.flush()
@@ -306,16 +306,16 @@ def _last(path: Path) -> Mark | None:
 
 
 def _joined(places: Sequence[list[Mark]]) -> list[Mark]:
-    """Return the lines of both places in the order of writing.
+    """Merge the lines of both places in the order of writing.
 
-    Lines that both places have keep them in step. Between two of these, a lower event was written first.
+    Lines that both places have divide each list into parts. Inside a part, lines are ordered by event.
     """
     both = set.intersection(*map(set, places))
     order: dict[Mark, tuple[int, int]] = {}
     for marks in places:
         step, event = 0, 0
         for mark in marks:
-            # After a restore events count from a lower number: no line goes before one of its own place.
+            # After a restore, events start at a lower number; `max` keeps the lines of one place in order.
             step, event = (step + 1, 0) if mark in both else (step, max(event, mark.event))
             order[mark] = step, event
     return sorted(order, key=order.__getitem__)

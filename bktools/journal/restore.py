@@ -24,7 +24,6 @@ from bktools.journal.marks import (
     at_risk,
     journal_beside,
     lost,
-    told_outside,
     unpacked,
 )
 from bktools.journal.others import FILE, folder_of

@@ -103,7 +103,8 @@ def test_a_count_that_is_an_estimate_needs_a_word(served_by, total, tmp_path):
     """By default it is an error that names the way out; with it the rows come, with a warning, and are not complete."""
     service = served_by(ByPosition(60, total=total))
     with pytest.raises(
-        DriftError, match=r"\(\d+ rows came, but the service counts \d+\).*verify='warn' loads it with a warning instead"
+        DriftError,
+        match=r"\(\d+ rows came, but the service counts \d+\).*verify='warn' loads it with a warning instead",
     ):
         bktools.load_categories(service=service)
     with pytest.warns(UnverifiedTableWarning, match="60 rows came") as told:
