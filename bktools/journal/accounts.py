@@ -35,7 +35,7 @@ OPTIONAL: Mapping[str, Callable[[str, object], object]] = {
 
 
 def record_accounts(journal: Journal, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write accounts to the journal, all of them or none. A field that a row lacks keeps its value.
+    """Write accounts to the journal, all of them or none. A field that is missing in a row keeps its value.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def import_accounts(
         name = str(source)
         frame = read_accounts(source, columns=columns, delimiter=delimiter, encoding=encoding, sheet=sheet)
         about = frame.attrs["bktools"]
-        # The reader adds empty columns for fields that the file lacks; they must not clear known values.
+        # The reader adds empty columns for missing fields; they must not clear known values.
         frame = frame[list(about["columns"])]
     rows = list(_imported(frame, name, company or service.settings.company))
     with Journal(service.settings) as journal:

@@ -61,7 +61,7 @@ def load_export_jobs(
     ArgumentError
         When both `entries` and `events` are True.
     JournalError, StorageError
-        When there is no such batch, or the journal cannot be read.
+        When the batch is not found, or the journal cannot be read.
 
     Notes
     -----
@@ -150,7 +150,7 @@ def resolve_export_job(
     >>> with bktools.Sandbox() as service:
     ...     bktools.resolve_export_job("0" * 20, "released", evidence="not in the ERP", by="Ada", service=service)
     Traceback (most recent call last):
-    bktools.errors.JournalError: there is no batch 00000000000000000000 in the journal
+    bktools.errors.JournalError: batch 00000000000000000000 was not found in the journal
     """
     if outcome not in RESOLVED:
         raise ArgumentError("outcome", f"must be one of {', '.join(RESOLVED)}", outcome)

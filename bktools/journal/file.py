@@ -27,9 +27,9 @@ from bktools.errors import JournalError, StorageError
 from bktools.journal.schema import MIGRATIONS
 from bktools.settings import SANDBOX
 
-PATIENCE = 30.0  # seconds that a write waits for another process's
+PATIENCE = 30.0  # seconds that a write waits for the write of another process
 ROWS_AT_ONCE = 10_000
-CHECKSUM_BYTES = 8  # of each page
+CHECKSUM_BYTES = 8  # at the end of each page
 COMPANIONS = ("-journal", "-wal", "-shm")  # suffixes of the files that SQLite keeps beside a database
 
 SAFE = (

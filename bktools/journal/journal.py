@@ -212,7 +212,7 @@ class Journal(File):
         """
         found = self.state_of(batch_id)
         if found is None:
-            raise JournalError(f"there is no batch {batch_id} in the journal")
+            raise JournalError(f"batch {batch_id} was not found in the journal")
         self.require_in_place()
         with self.marks.alone(found["company_id"]):
             self.others.require_none(found["company_id"])
@@ -319,7 +319,9 @@ class Journal(File):
 
     def no_such_batch(self, batch_id: str) -> JournalError:
         """Return the error for a batch that is not in the journal."""
-        return JournalError(f"there is no batch {batch_id} in the journal: {self.command('export history')} lists them")
+        return JournalError(
+            f"batch {batch_id} was not found in the journal: {self.command('export history')} lists all batches"
+        )
 
     def _resolvable(self, batch_id: str, state: str) -> Row:
         found = self.state_of(batch_id)
@@ -455,4 +457,4 @@ def change(connection: apsw.Connection, batch_id: str, state: str, **values: str
     sql = f"UPDATE batches SET {names} WHERE batch_id = ?"
     connection.execute(sql, [*values.values(), batch_id])
     if connection.changes() != 1:
-        raise JournalError(f"there is no batch {batch_id} in the journal")
+        raise JournalError(f"batch {batch_id} was not found in the journal")

@@ -128,7 +128,7 @@ class Marks:
         return (self.places[1] / ABOUT).exists()
 
     def confirm(self, about: Mapping[str, Any]) -> None:
-        """Copy the lines that one place lacks from the other."""
+        """Write the merged lines of both places to each of them."""
         for place in self.places:
             with disk.storage_errors(place):
                 disk.private_folder(place)
@@ -139,7 +139,7 @@ class Marks:
                     disk.replace_content(place / _name(company_id), b"".join(map(_line, marks)))
 
     def require_current(self, file: File) -> None:
-        """Refuse to send when the journal lacks events that the marks name, or has different ones.
+        """Refuse to send when an event that the marks name is missing in the journal, or differs.
 
         Raises
         ------
@@ -156,9 +156,9 @@ class Marks:
         batches = {mark.batch_id: mark for marks in missing.values() for mark in marks}
         first = min(batches.values(), key=lambda mark: mark.at)
         raise JournalError(
-            f"the journal {file.path} is an old copy: since {first.at[:19]} UTC, {len(batches)} batches of {len(missing)} "
-            f"companies were sent that it lacks (the first is {first.batch_id} of company {first.company_id}): nothing was "
-            "sent; restore a newer backup with bktools journal restore FILE, or keep this copy with bktools journal "
+            f"the journal {file.path} is an old copy: {len(batches)} batches of {len(missing)} companies, sent since "
+            f"{first.at[:19]} UTC, are missing in it (the first is {first.batch_id} of company {first.company_id}): nothing "
+            "was sent; restore a newer backup with bktools journal restore FILE, or keep this copy with bktools journal "
             "restore --by NAME, which marks those batches as UNKNOWN"
         )
 
@@ -187,7 +187,7 @@ class Marks:
 
 
 def lost(file: File, marks: Sequence[Mark]) -> list[Mark]:
-    """Return the lines whose events a journal lacks.
+    """Return the lines whose events are missing in a journal.
 
     Each digest includes the one before, so when the last line matches, all of them do.
     """
@@ -267,7 +267,7 @@ def _line(mark: Mark) -> bytes:
 
 
 def _mark(line: bytes) -> Mark | None:
-    """Return what a line says; None where it was cut short or damaged."""
+    """Return the mark of a line; None when the line is damaged."""
     checksum, _, body = line.decode("ascii", errors="replace").partition(" ")
     return Mark(**json.loads(body)) if body and checksum == _checksum(body) else None
 

@@ -152,7 +152,7 @@ class Others:
         relation : str
             "same" or "other".
         by : str
-            Name of the person who knows it.
+            Name of the person who decided it.
         """
         found = [other for other in self.all() if other.is_named(name)]
         if len(found) != 1:
@@ -181,7 +181,7 @@ class Others:
         return other.path is not None and other.path.parent.parent == self._own.path.parent.parent
 
     def _question(self, company_id: str) -> str:
-        """Return the question whether another journal that sent for a company has the same service; "" without one."""
+        """Return the message about another journal that sent for a company and may have the same service, "" if none."""
         for other in self._that_sent_for(company_id):
             if self.relation(other) is None and self._file(other) is None:
                 restore = self._command("journal restore")

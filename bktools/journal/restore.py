@@ -1,4 +1,4 @@
-"""Restores a backup of the journal, or accepts the present file; sent batches that it lacks become UNKNOWN."""
+"""Restores a backup of the journal, or accepts the present file; sent batches missing in it become UNKNOWN."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class _Batch:
 def restore(settings: Settings, source: Path | None, *, by: str) -> Restored:
     """Restore a backup of the journal, or accept the present file.
 
-    A batch that the marks name and the copy lacks becomes UNKNOWN, unless the marks show that nothing was booked. Its
+    A batch that is in the marks but not in the copy becomes UNKNOWN, unless the marks show that nothing was booked. Its
     company is blocked until a person resolves the batch. Safe to run again after a kill.
 
     Parameters
@@ -80,7 +80,7 @@ def restore(settings: Settings, source: Path | None, *, by: str) -> Restored:
         When the backup cannot be read or written, or is damaged; nothing was changed.
     """
     if not rules.text("by", by).strip():
-        raise ArgumentError("by", "must name who restores the journal")
+        raise ArgumentError("by", "must be the name of the person who restores the journal")
     folder = disk.private_folder(folder_of(settings))
     path, outer = folder / FILE, outer_folder(settings)
     made = folder / f"journal-restored-{secrets.token_hex(8)}.sqlite"
@@ -111,7 +111,7 @@ def _copy(source: Path | None, path: Path, made: Path) -> None:
     """Copy a journal and its companion files without opening the original, which would change it."""
     original = source or path
     if source is not None and not source.is_file():
-        raise StorageError(f"there is no backup {source}: nothing was changed")
+        raise StorageError(f"the backup {source} was not found: nothing was changed")
     with disk.storage_errors(made):
         for suffix in ("", *COMPANIONS):
             beside = original.with_name(original.name + suffix)
@@ -155,7 +155,7 @@ def _checked(file: File, source: Path, settings: Settings, folder: Path) -> str:
 
 
 def _put_in_doubt(file: File, companies: dict[str, list[Mark]], by: str) -> None:
-    """Write the sent batches that a copy lacks as UNKNOWN."""
+    """Write sent batches that are missing in a copy as UNKNOWN."""
     gap = [mark for marks in companies.values() for mark in at_risk(_of_lost_batches(file, marks))]
     with file.transaction() as connection:
         record_event(
@@ -193,7 +193,7 @@ _FREE = "SELECT id FROM temp.wanted WHERE id NOT IN (SELECT entry_id FROM batch_
 
 
 def _of_lost_batches(file: File, marks: Sequence[Mark]) -> list[Mark]:
-    """Return all lines of each batch that has a line the journal lacks."""
+    """Return all lines of each batch with an event that is missing in the journal."""
     batches = {mark.batch_id for mark in lost(file, marks)}
     return [mark for mark in marks if mark.batch_id in batches]
 

@@ -103,8 +103,8 @@ DIFFERENCES: Mapping[str, tuple[str, str]] = {
     "name_differs": ("name", "service.name IS NOT NULL"),
     "archived_differs": ("archived", "service.archived IS NOT NULL"),
     # These may be empty in the service. In an imported list an empty value is unknown, because it may lack the column.
-    "code_differs": ("code", "(told OR service.code IS NOT NULL)"),
-    "tax_code_differs": ("tax_code_external_id", "(told OR service.tax_code_external_id IS NOT NULL)"),
+    "code_differs": ("code", "(is_from_service OR service.code IS NOT NULL)"),
+    "tax_code_differs": ("tax_code_external_id", "(is_from_service OR service.tax_code_external_id IS NOT NULL)"),
 }
 
 PAIRS = """
@@ -115,7 +115,7 @@ SELECT
     erp.company_id IS NOT NULL AS in_chart, service.company_id IS NOT NULL AS in_service,
     erp.name AS erp_name, erp.code AS erp_code, erp.archived AS erp_archived, erp.tax_code_external_id AS erp_tax,
     service.id AS account_id, service.name, service.code, service.archived, service.tax_code_external_id AS tax,
-    service.id IS NOT NULL AND service.state <> 'IMPORTED' AS told,
+    service.id IS NOT NULL AND service.state <> 'IMPORTED' AS is_from_service,
     {differences},
     NOT in_chart OR NOT in_service OR erp_name IS NULL OR account_id IS NULL OR {flags}
     OR may_be_long(erp.external_id) OR may_be_long(erp_name) OR may_be_long(erp_code) AS is_remarkable

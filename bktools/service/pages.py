@@ -40,7 +40,7 @@ SMALLEST_PAGE = 10
 
 
 class ShiftedError(Exception):
-    """Pages read concurrently do not join, because rows came or went meanwhile. Read by cursor instead."""
+    """Pages read concurrently do not join, because the table changed. Read by cursor instead."""
 
 
 class Search(Protocol[Record]):

@@ -104,7 +104,7 @@ class History:
     snapshots : tuple of Snapshot
         Oldest first.
     damage : str
-        Description of the damage; empty when there is none.
+        Description of the damage; empty for an undamaged file.
     lost : bool
         Whether a line is unreadable. The last snapshot may then not be the newest.
     """

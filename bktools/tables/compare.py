@@ -1,4 +1,4 @@
-"""`compare_categories`: what changed between two snapshots."""
+"""`compare_categories`: the changes between two snapshots."""
 
 from __future__ import annotations
 

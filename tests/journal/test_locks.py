@@ -53,7 +53,7 @@ def test_a_name_that_cannot_be_written_keeps_nobody_from_sending(tmp_path):
     (holder,) = (tmp_path / "new" / "folder" / "locks").glob("*.holder")
     holder.unlink()
     holder.mkdir()
-    said = "^another process sends for company"
+    said = "^another process is sending for company"
     with (
         sending_for(tmp_path / "new" / "folder", COMPANY),
         pytest.raises(JournalBusyError, match=said),

@@ -75,7 +75,9 @@ def test_a_batch_that_is_none_is_said(doubted, run):
     """Neither entries, events nor the batch itself of what the journal does not have: it says so, as resolve does."""
     doubted(lost=False)
     for option in ("", "--entries", "--events"):
-        with pytest.raises(JournalError, match=r"no batch zzz in the journal: bktools export history .* lists them"):
+        with pytest.raises(
+            JournalError, match=r"batch zzz was not found in the journal: bktools export history .* lists all batches"
+        ):
             run(f"export history --batch zzz {option}")
 
 

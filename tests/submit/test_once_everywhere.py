@@ -251,7 +251,10 @@ def test_a_restored_data_folder_is_noticed_and_repaired(sandbox, connect, entrie
         shutil.copytree(folder, tmp_path / "kept")
         submitted(entries.tail(4), service)
     put_back(folder, tmp_path / "kept")
-    with connect() as service, pytest.raises(JournalError, match="old copy: since") as caught:
+    with (
+        connect() as service,
+        pytest.raises(JournalError, match="UTC, are missing in it") as caught,
+    ):
         submitted(entries.tail(4), service)
     assert "2 batches of 1 companies" in str(caught.value)
     assert "bktools journal restore --by NAME" in str(caught.value)
@@ -332,7 +335,7 @@ def test_a_lost_log_is_noticed(sandbox, connect, entries, folder, what):
     log = next(folder.glob("*/journal.sqlite-wal"))
     data = log.read_bytes()
     log.unlink() if what == "deleted" else log.write_bytes(data[:5000] if what == "cut" else b"")
-    with connect() as service, pytest.raises(JournalError, match="old copy: it lacks"):
+    with connect() as service, pytest.raises(JournalError, match="is an old copy"):
         submitted(entries, service)
     assert booked(sandbox) == {1}
 
