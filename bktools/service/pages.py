@@ -132,7 +132,7 @@ def by_cursor(search: Search[Record], first: Opening[Record], *, prove: bool) ->
             return
         cursor = envelope.end_cursor
         if not cursor:
-            raise PagingError("the service reports a next page without a cursor for it: it cannot be read")
+            raise PagingError("the service reports a next page, but no cursor for it: the table cannot be read")
         if cursor in seen:
             raise PagingError("the service returned the same cursor twice: reading would never end")
         seen.add(cursor)

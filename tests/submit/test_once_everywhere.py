@@ -379,7 +379,7 @@ def test_what_was_sent_while_somebody_withdrew_it_stays_in_doubt(sandbox, connec
             return lock(*arguments, **options)
 
         monkeypatch.setattr(journal_module, "sending_for", after_another_run)
-        with pytest.raises(JournalError, match="was PLANNED and is UNKNOWN now"):
+        with pytest.raises(JournalError, match="changed from PLANNED to UNKNOWN"):
             bktools.resolve_export_job(batch, "released", evidence="wrong month", by="Ada", service=service)
         again = bktools.submit_export_jobs(plan, apply=True, service=service)
         assert again["outcome"].to_list() == ["UNKNOWN"]
