@@ -1,7 +1,7 @@
 """Bookkeeping service data in pandas: load, reconcile, export once, report.
 
-Public names are loaded when they are first used, so `import bktools` is quick and does nothing else. `bktools.errors`
-is there at once: what is caught needs its class before anything else has happened.
+Public names are loaded when they are first used, so `import bktools` is quick. `bktools.errors` is loaded at once,
+because an `except` clause needs its class.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Compares addresses of a service, whatever their spelling."""
+"""Normalises addresses, so that two spellings of one address are equal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 LOOPBACK = "localhost"
 
 _NAME = re.compile(r"[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?")
-# What a path may hold without an escape (RFC 3986, section 3.3).
+# Characters that a path may hold without an escape (RFC 3986, section 3.3).
 _PLAIN_IN_PATH = "/-._~!$&'()*+,;=:@"
 
 
@@ -27,10 +27,10 @@ def is_loopback(host: str) -> bool:
 
 
 def normalised(address: str) -> str:
-    """Return the one spelling of an HTTP address: the same text for the same service.
+    """Return the normal form of an HTTP address: the same text for every spelling of it.
 
-    Scheme and host in lower case, no trailing dot, no default port, one name for loopback, a path without `.`, `..`,
-    repeated or trailing slashes and needless escapes.
+    Scheme and host are in lower case. The host has no trailing dot, the default port is left out, and every loopback
+    host is `localhost`. The path has no `.`, no `..`, no repeated or trailing slash and no needless escape.
 
     Parameters
     ----------
@@ -54,6 +54,6 @@ def normalised(address: str) -> str:
         host = f"[{found.compressed}]" if found.version == 6 else found.compressed  # noqa: PLR2004 - IPv6
     port = "" if parts.port in {None, DEFAULT_PORTS.get(scheme)} else f":{parts.port}"
     path = quote(unquote(parts.path), safe=_PLAIN_IN_PATH)
-    # A leading "//" keeps its meaning in `normpath`; here it has none.
+    # `normpath` would keep a leading "//".
     path = normpath("/" + path.lstrip("/")) if path.strip("/") else ""
     return f"{scheme}://{host}{port}{'' if path == '/' else path}"

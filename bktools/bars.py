@@ -1,4 +1,4 @@
-"""The bar charts of all plots: labelled, readable without colour, and drawn alike for three groups and for 300."""
+"""Draws the bar charts of all plots: labelled, readable without colour, for 3 groups or for 300."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ SHOWN_GROUPS = 20
 LONGEST_LABEL = 36
 LONGEST_LINE = 105
 
-# Okabe and Ito's colours, told apart by colour-blind readers; the hatches tell them apart in print.
+# Okabe and Ito's colours, which colour-blind readers can distinguish; the hatches distinguish them in print.
 Look = tuple[str, str]
 LOOKS: tuple[Look, ...] = (
     ("#0072B2", ""), ("#E69F00", "//"), ("#009E73", ".."), ("#CC79A7", "\\\\"),
     ("#56B4E9", "xx"), ("#D55E00", "--"), ("#F0E442", "oo"),
 )  # fmt: skip
-# The look of a part that needs nobody's attention.
+# The look of a part that needs no attention.
 QUIET: Look = ("#BBBBBB", "")
 
 # DejaVu comes with matplotlib and has Latin, Greek, Cyrillic, Hebrew and Arabic; the others depend on the machine.
@@ -111,7 +111,7 @@ def draw(
     shown : callable
         Formats the total of a bar, which is written at its end.
     empty : str
-        Drawn in place of the bars when there is no group.
+        Text to show when there is no group.
     """
     bounded, others = counts.iloc[:SHOWN_GROUPS], counts.iloc[SHOWN_GROUPS:]
     ax = axes_for(ax, len(bounded) + bool(len(others)), len(counts.columns))
@@ -123,7 +123,7 @@ def draw(
         values = [float(value) for value in bounded[part]]
         if not any(values):
             continue
-        # Negative values grow to the left of zero.
+        # Negative values extend to the left of zero.
         starts = [ends[1 if value >= 0 else -1][place] for place, value in zip(places, values, strict=True)]
         ax.barh(
             places, values, left=starts, color=colour, hatch=hatch, edgecolor="white", linewidth=0.5, label=str(part)
@@ -175,7 +175,7 @@ def _finish(ax: Axes, names: list[str], *, title: str, note: str, unit: str, emp
 
 
 def readable(text: str, longest: int = LONGEST_LABEL) -> str:
-    """Return text for a label: one line, shortened, with a box for each letter that no font here has."""
+    """Return text for a label: one line, shortened, with a box for each letter that no installed font has."""
     line = " ".join(text.split())
     short = line if len(line) <= longest else f"{line[: longest - 1]}…"
     known = _characters()

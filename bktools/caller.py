@@ -1,6 +1,6 @@
-"""Who calls: a program, which knows arguments, or a command, whose user knows its options alone.
+"""Names arguments in messages: as Python arguments, or as options where a command runs.
 
-A message names what exists where it is read: `decimal='.'` in Python, `--entry-decimal .` in a command that has it.
+A message says `decimal='.'` in Python, and `--entry-decimal .` in a command that has this option.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ _options: ContextVar[Mapping[str, str] | None] = ContextVar("options", default=N
 
 @contextmanager
 def command(options: Mapping[str, str]) -> Iterator[None]:
-    """Have messages name a command's options, and notes shown, for as long as it lasts.
+    """Make messages name a command's options, and show notes, while the context lasts.
 
     Parameters
     ----------
     options : mapping
-        Argument to option, for what the command lets its user set.
+        Python argument to option of the command.
     """
     before = _options.set(options)
     try:
@@ -30,30 +30,30 @@ def command(options: Mapping[str, str]) -> Iterator[None]:
 
 
 def is_command() -> bool:
-    """Whether a command calls."""
+    """Whether a command is running."""
     return _options.get() is not None
 
 
 def can_set(argument: str) -> bool:
-    """Whether who calls can set an argument: a program all of them, a command's user those that are options."""
+    """Whether the caller can set an argument: in Python always, in a command when it has an option for it."""
     options = _options.get()
     return options is None or argument in options
 
 
 def name_of(argument: str) -> str:
-    """Return what who calls knows an argument by."""
+    """Return the option for an argument, or the argument's own name in Python."""
     return (_options.get() or {}).get(argument, argument)
 
 
 def setting(argument: str, value: object = None) -> str:
-    """Return the words that set an argument, ready to be copied: in Python, or as a shell takes them.
+    """Return the text that sets an argument, ready to be copied: as Python or as shell words.
 
     Parameters
     ----------
     argument : str
         Its name in Python.
     value : str, True or mapping, optional
-        What to set it to: a mapping is field to heading. Without it the words end where the value begins.
+        The value to set; a mapping is field to heading. Without it the text ends before the value.
     """
     option = (_options.get() or {}).get(argument)
     if option is None:

@@ -1,4 +1,4 @@
-"""From settings to a conversation: `connect`, the `Sandbox` for tests and notebooks, and the one that is shared."""
+"""Opens connections: `connect`, the `Sandbox` for tests and notebooks, and the default `Service` of a process."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from bktools.errors import ArgumentError, ConfigurationError, StorageError
 from bktools.service import Service
 from bktools.settings import SANDBOX, Overrides, Secret, Settings, load_settings
 
-# The sandbox brings the libraries of a server, so it is imported where one is started.
+# The sandbox imports a web server, so it is imported only where one is started.
 if TYPE_CHECKING:
     from bktools.sandbox import Fault, Server
 
 
 def connect(environment: str | None = None, **overrides: Unpack[Overrides]) -> Service:
-    """Begin a conversation with the service.
+    """Connect to the service.
 
     Parameters
     ----------
     environment : str, optional
-        "production", "staging", "sandbox", a table of the config file, or a base URL; by default the configured one.
+        "production", "staging", "sandbox", a table of the config file, or a base URL. Default: the configured one.
     **overrides
-        Any setting by its name: `base_url`, `token`, `api_key`, `company`, `cache_dir`, `data_dir`,
-        `requests_per_minute`, `balance_url`, `balance_token` and the others of `bktools.settings.Settings`.
+        Settings by name: `base_url`, `token`, `api_key`, `company`, `cache_dir`, `data_dir`, `requests_per_minute`,
+        `balance_url`, `balance_token` and the others of `bktools.settings.Settings`.
 
     Returns
     -------
     Service
-        Close it, or use it in a `with` statement. "sandbox" starts the embedded service, which keeps its state in the
-        data folder between runs.
+        The client. Close it, or use it in a `with` statement. "sandbox" starts the embedded service, which keeps its
+        state in the data folder between runs.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def connect(environment: str | None = None, **overrides: Unpack[Overrides]) -> S
 
 
 def open_service(settings: Settings) -> Service:
-    """Begin the conversation that settings describe; the sandbox is started when they name it."""
+    """Connect to the service of the settings; start the sandbox when they name it."""
     if not settings.is_sandbox or settings.base_url is not None:
         return Service(settings)
     from bktools.sandbox import Server
@@ -83,16 +83,16 @@ class SandboxOptions(TypedDict, total=False):
 
 
 class Sandbox:
-    """A running embedded service in a folder of its own; a context manager that gives the `Service` to talk to it.
+    """Run the embedded service; as a context manager, return a `Service` that is connected to it.
 
     Parameters
     ----------
     folder : path, optional
-        Where it keeps its state, its journal and its snapshots; a temporary folder, removed at the end, by default.
+        Folder for its state, its journal and its snapshots. Default: a temporary folder, removed at the end.
     **options
-        Of the server: `seed`, `companies`, `categories`, `employees`, `latency` (seconds), `requests_per_minute`,
-        `max_limit` (rows a page), `job_seconds`, `faults` (as `bktools sandbox faults` lists them, such as
-        `["error:status=503"]`).
+        Options of the server: `seed`, `companies`, `categories`, `employees`, `latency` (seconds),
+        `requests_per_minute`, `max_limit` (rows a page), `job_seconds`, `faults` (as `bktools sandbox faults` lists
+        them, such as `["error:status=503"]`).
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class Sandbox:
     Raises
     ------
     ArgumentError
-        When there is no such option, or, on entering, its value is out of bounds.
+        When an option is unknown, or, on entering, its value is out of bounds.
 
     Examples
     --------
@@ -117,7 +117,7 @@ class Sandbox:
         known = SandboxOptions.__annotations__
         unknown = sorted(options.keys() - known.keys())
         if unknown:
-            raise ArgumentError(unknown[0], f"is no option of the sandbox: there are {', '.join(known)}")
+            raise ArgumentError(unknown[0], f"is not an option of the sandbox: choose from {', '.join(known)}")
         if folder is not None and not isinstance(folder, str | Path):
             raise ArgumentError("folder", "must be a path", folder)
         self._folder = folder
@@ -152,7 +152,7 @@ _shared_lock = threading.Lock()
 
 
 def conversation(service: Service | None = None) -> Service:
-    """Return the service given, or the one that the settings in force describe, begun once a process."""
+    """Return the given service, or the default one of the current settings, which a process opens once."""
     if service is not None:
         return service
     settings = load_settings()
@@ -163,16 +163,16 @@ def conversation(service: Service | None = None) -> Service:
 
 
 def forget_sandbox(settings: Settings) -> None:
-    """Remove the state of the sandbox that keeps it between runs, with its journal; a real one is never touched."""
+    """Remove the sandbox's saved state and its journal; refuse for any other environment."""
     if not settings.is_sandbox:
-        raise ConfigurationError(f"only the sandbox can be forgotten, not {settings.environment}")
+        raise ConfigurationError(f"only the sandbox's state can be removed, not that of {settings.environment}")
     from bktools.sandbox.server import DATABASE
     from bktools.sandbox.store import is_open
 
     if is_open(settings.state_dir / DATABASE):
         raise StorageError(
-            f"the sandbox in {settings.state_dir} is running (bktools sandbox serve, or a notebook): stop it first, "
-            "nothing was removed"
+            f"the sandbox in {settings.state_dir} is running (bktools sandbox serve, or a notebook): nothing was removed; "
+            "stop it first"
         )
     try:
         shutil.rmtree(settings.state_dir)

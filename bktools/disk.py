@@ -1,4 +1,4 @@
-"""Files that are whole or not there: private, written beside their place, and on the disk before they take it."""
+"""Writes files completely or not at all: to a private temporary file, flushed to disk, then renamed."""
 
 from __future__ import annotations
 
@@ -19,43 +19,43 @@ from typing import IO
 from bktools.errors import BktoolsError, StorageError
 
 PRIVATE_FILE = 0o600
-# Less what the user's umask takes away, as for any file that a program makes.
+# Before the user's umask.
 SHARED_FILE = 0o666
 PRIVATE_FOLDER = 0o700
 
 TEMPORARY = "tmp-"
 DAMAGED = "damaged-"
 
-# Seconds that somebody has to begin to read a named pipe.
-READER_AWAITED = 30.0
+# Seconds to wait until a reader opens a named pipe.
+READER_TIMEOUT = 30.0
 
 
 def temporary(folder: Path) -> Path:
-    """Return a name that nobody else has."""
+    """Return an unused path in a folder."""
     return folder / f"{TEMPORARY}{secrets.token_hex(8)}"
 
 
 def exclusive(path: Path, mode: int = PRIVATE_FILE) -> io.BufferedWriter:
-    """Open a new file, by default one that its owner alone can read."""
+    """Create and open a file that does not exist yet; by default, only its owner can read it."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
     return os.fdopen(descriptor, "wb")
 
 
 def private_folder(path: Path) -> Path:
-    """Make a folder that its owner alone can read, and those above it that are not there."""
+    """Create a folder, and its missing parents, that only the owner can read."""
     for folder in (*reversed(path.parents), path):
         folder.mkdir(exist_ok=True, mode=PRIVATE_FOLDER)
     return path
 
 
 def to_disk(file: io.BufferedWriter) -> None:
-    """Return when the file's content is on the disk."""
+    """Flush a file's content to the disk."""
     file.flush()
     os.fsync(file.fileno())
 
 
 def folder_to_disk(folder: Path) -> None:
-    """Return when the folder's names are on the disk."""
+    """Flush a folder's list of files to the disk."""
     if os.name == "nt":
         return  # Windows cannot open a folder, and writes its entries by itself
     descriptor = os.open(folder, os.O_RDONLY)
@@ -67,7 +67,7 @@ def folder_to_disk(folder: Path) -> None:
 
 @contextmanager
 def beside(path: Path) -> Iterator[Path]:
-    """Temporary path in the same folder, deleted unless renamed."""
+    """Yield a temporary path in the same folder; the file is deleted unless renamed."""
     name = temporary(path.parent)
     try:
         yield name
@@ -76,27 +76,27 @@ def beside(path: Path) -> Iterator[Path]:
 
 
 def replace_content(path: Path, content: bytes) -> None:
-    """Give a file another content, as a whole: killed at any instant, it has the old one or the new one."""
+    """Replace a file's content. After a kill at any time the file has the old content or the new one."""
     _replace(path, lambda file: file.write(content))
 
 
 def write_whole(path: str | Path, write: Callable[[IO[bytes]], object], *, private: bool = True) -> Path:
-    """Write a file that somebody asked for, the whole of it or nothing.
+    """Write an output file completely or not at all.
 
     Parameters
     ----------
     path : path
-        The file. One that is there is replaced and keeps its permissions; behind a link, the file that it leads to. A
-        device, a pipe and this process's own output are written to.
+        The file. An existing file is replaced and keeps its permissions; a link is followed. A device, a pipe and this
+        process's own output are written to directly.
     write : callable
-        Is given the open file.
+        Receives the open file and writes to it.
     private : bool
-        Whether its owner alone can read a new file; otherwise the user's umask decides.
+        Whether only the owner can read a new file; otherwise the user's umask decides.
 
     Raises
     ------
     StorageError
-        When the disk refuses; what was there is as it was.
+        When the file cannot be written; an existing file is unchanged.
     """
     path = Path(path)
     with storage_errors(path):
@@ -113,7 +113,7 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object], *, priva
 
 
 def is_standard_output(path: str | Path) -> bool:
-    """Return whether a path is where this process's standard output goes, such as /dev/stdout."""
+    """Return whether a path is this process's standard output, such as /dev/stdout."""
     try:
         return _standard(Path(path).stat()) == 1
     except OSError:
@@ -121,19 +121,19 @@ def is_standard_output(path: str | Path) -> bool:
 
 
 def _standard(found: os.stat_result) -> int | None:
-    """Return which of the process's own outputs a file is, None for another file."""
+    """Return the handle of standard output (1) or standard error (2) when a file is one of them, else None."""
     for handle in (1, 2):
         try:
             if os.path.samestat(found, os.fstat(handle)):
                 return handle
         except OSError:
-            # A process may have been started without it.
+            # A process may have been started without this handle.
             continue
     return None
 
 
 def _write_special(path: Path, found: os.stat_result, write: Callable[[IO[bytes]], object]) -> None:
-    """Write to what cannot be replaced; nothing goes there before all of the content is made."""
+    """Write to a device, a pipe or an output that cannot be replaced, once the whole content exists."""
     with tempfile.TemporaryFile() as whole:
         write(whole)
         whole.seek(0)
@@ -144,12 +144,12 @@ def _write_special(path: Path, found: os.stat_result, write: Callable[[IO[bytes]
 def _opened(path: Path, found: os.stat_result) -> int:
     handle = _standard(found)
     if handle is not None:
-        # The same place in the file as what is printed: opened anew, it would be written from its beginning.
+        # A duplicate shares the position with printed text; a file opened again would be written from its start.
         sys.stdout.flush()
         return os.dup(handle)
     if not stat.S_ISFIFO(found.st_mode):
         return os.open(path, os.O_WRONLY)
-    end = time.monotonic() + READER_AWAITED
+    end = time.monotonic() + READER_TIMEOUT
     while True:
         try:
             pipe = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
@@ -157,7 +157,9 @@ def _opened(path: Path, found: os.stat_result) -> int:
             if error.errno != errno.ENXIO:
                 raise
             if time.monotonic() > end:
-                raise StorageError(f"nobody has read the pipe {path} for {READER_AWAITED:.0f} seconds") from None
+                raise StorageError(
+                    f"no program has opened the pipe {path} to read it within {READER_TIMEOUT:.0f} seconds"
+                ) from None
             time.sleep(0.05)
         else:
             os.set_blocking(pipe, True)
@@ -166,7 +168,7 @@ def _opened(path: Path, found: os.stat_result) -> int:
 
 @contextmanager
 def storage_errors(path: Path) -> Iterator[None]:
-    """Turn what the disk refuses into one line."""
+    """Turn an operating system error into a `StorageError` of one line."""
     try:
         yield
     except OSError as error:

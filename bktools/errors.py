@@ -5,24 +5,24 @@
     BktoolsError
     ├── ConfigurationError (ValueError)       a setting is missing or contradicts another
     ├── ArgumentError (ValueError)            an argument breaks a rule of the contract; nothing was sent
-    ├── InputError (ValueError)               a file or frame cannot be read as it is
-    ├── StorageError (OSError)                the disk does not take or give back what it should
+    ├── InputError (ValueError)               a file or frame cannot be read
+    ├── StorageError (OSError)                a file of bktools cannot be written or read back
     ├── OutOfMemoryError (RuntimeError)       the tables are larger than the memory of this machine
-    ├── SnapshotNotFoundError (LookupError)   no snapshot answers the question
-    ├── PlanError (ValueError)                a plan is not what it was when it was made
-    ├── JournalError (RuntimeError)           the durable memory refuses
+    ├── SnapshotNotFoundError (LookupError)   no snapshot matches the query
+    ├── PlanError (ValueError)                a plan was changed after it was composed
+    ├── JournalError (RuntimeError)           the journal refuses
     │   ├── JournalBusyError                  another process sends for this company
     │   └── InDoubtError                      an export whose outcome is unknown blocks the company
-    └── ServiceError                          the conversation with the service failed
-        ├── NotSentError (ConnectionError)         it ended before anything of the request was sent
-        │   ├── UnreachableError                       no connection stood: offline, or the service is down
+    └── ServiceError                          a request to the service failed
+        ├── NotSentError (ConnectionError)         it failed before any byte of the request was sent
+        │   ├── UnreachableError                       no connection: offline, or the service is down
         │   ├── CertificateError                       a certificate is not trusted, or TLS failed
         │   └── ProxyError                             the proxy refuses
-        ├── ConnectionLostError (ConnectionError)  it broke after it stood: the request may have arrived
-        ├── UnreadableAnswerError                  the answer is not whole, or not what the contract promises
-        │   └── PagingError                        pages that do not lead through the table
-        ├── DriftError                             the table changed faster than it could be read
-        └── StatusError                            an answer with another status than 2xx
+        ├── ConnectionLostError (ConnectionError)  the connection broke: the request may have arrived
+        ├── UnreadableAnswerError                  the answer is incomplete or breaks the contract
+        │   └── PagingError                        cursors that repeat, are missing or never end
+        ├── DriftError                             the table changed each time it was read
+        └── StatusError                            the answer has a status other than 2xx
             ├── AuthenticationError (PermissionError)  401
             ├── ScopeError (PermissionError)           403
             ├── NotFoundError (LookupError)            404
@@ -34,10 +34,10 @@
                 ├── ExportAlreadyInProgressError
                 └── AccountingIntegrationNotFoundError
 
-A message is one line: what happened, what was kept, what to do next. What a program needs of it is in fields.
+A message is one line: what happened, what was kept, what to do next. Programs read the fields of an error instead.
 
-Beside the tree stand four warnings: `StaleSnapshotWarning`, for an answer that is older than wanted,
-`UnverifiedTableWarning`, `DamagedStoreWarning` and `GuessedEncodingWarning`.
+There are four warnings: `StaleSnapshotWarning`, `UnverifiedTableWarning`, `DamagedStoreWarning` and
+`GuessedEncodingWarning`.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ from bktools.visible import visible_line
 
 
 class BktoolsError(Exception):
-    """The root: catch this to catch everything that bktools raises on purpose."""
+    """The root of the tree: catch it to catch every error that bktools raises on purpose."""
 
     def __str__(self) -> str:
-        # Names and answers from outside are in messages, and messages go to terminals.
+        # A message may hold text from files or the service, and is printed to terminals.
         return visible_line(super().__str__())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The arguments of `__init__` are not kept, what it made of them is: message and fields go to the other process.
+        # `__init__` takes other arguments than `args` holds, so an unpickled error gets its message and fields directly.
         return _bare, (type(self), self.args), self.__dict__
 
 
@@ -70,11 +70,11 @@ class StaleSnapshotWarning(UserWarning):
 
 
 class UnverifiedTableWarning(UserWarning):
-    """A table was loaded although a check spoke against it, as `verify="warn"` asks."""
+    """A table failed a check and was loaded all the same, as `verify="warn"` asks."""
 
 
 class DamagedStoreWarning(UserWarning):
-    """The list of snapshots is damaged on disk; what could be read of it is used."""
+    """The list of snapshots is damaged on disk; its readable lines are used."""
 
 
 class GuessedEncodingWarning(UserWarning):
@@ -95,7 +95,7 @@ class ArgumentError(BktoolsError, ValueError):
     rule : str
         The rule it breaks, as a phrase that follows the name: "must be a UUID".
     value : object, optional
-        What was given; shown shortened.
+        The given value; the message shows it shortened.
     """
 
     def __init__(self, argument: str, rule: str, value: object = None) -> None:
@@ -107,7 +107,7 @@ class ArgumentError(BktoolsError, ValueError):
 
 
 class InputError(BktoolsError, ValueError):
-    """A file or frame that was handed in cannot be taken as it is; nothing was changed.
+    """A given file or frame cannot be used; nothing was changed.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class InputError(BktoolsError, ValueError):
     source : str
         The file or frame.
     line : int, optional
-        Line of the file, counted from 1 with its heading.
+        Line of the file; the heading is line 1.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class InputError(BktoolsError, ValueError):
 
 
 class StorageError(BktoolsError, OSError):
-    """A file of bktools' own could not be written, or does not hold what was written."""
+    """A file of bktools cannot be written, cannot be read, or is damaged."""
 
 
 class OutOfMemoryError(BktoolsError, RuntimeError):
@@ -145,32 +145,32 @@ class OutOfMemoryError(BktoolsError, RuntimeError):
 
 
 class SnapshotNotFoundError(BktoolsError, LookupError):
-    """No snapshot answers the question."""
+    """No snapshot matches the query."""
 
 
 class PlanError(BktoolsError, ValueError):
-    """A plan is not what it was when it was made; nothing was sent."""
+    """A plan was changed after it was composed; nothing was sent."""
 
 
 class JournalError(BktoolsError, RuntimeError):
-    """The durable memory refuses a change that would break one of its promises."""
+    """The journal refuses a change that would break one of its rules."""
 
 
 class JournalBusyError(JournalError):
-    """Another process sends for this company right now; nothing was sent from here."""
+    """Another process is sending for this company; nothing was sent by this one."""
 
 
 class InDoubtError(JournalError):
-    """An export job whose outcome is unknown blocks its company until a person settles it.
+    """An export job whose outcome is unknown blocks its company until a person resolves it.
 
     Parameters
     ----------
     message : str
-        One line with batch, company, time and the command that settles it.
+        One line with batch, company, time and the command that resolves it.
     batch_id : str
-        The batch in doubt.
+        The batch whose outcome is unknown.
     company_id : str
-        The company it blocks.
+        The blocked company.
     """
 
     def __init__(self, message: str, *, batch_id: str, company_id: str) -> None:
@@ -180,19 +180,19 @@ class InDoubtError(JournalError):
 
 
 class ServiceError(BktoolsError):
-    """The conversation with the service failed."""
+    """A request to the service failed."""
 
 
 class NotSentError(ServiceError, ConnectionError):
-    """The conversation ended before anything of the request was sent."""
+    """The request failed before any byte of it was sent."""
 
 
 class UnreachableError(NotSentError):
-    """No connection stood: this machine is offline, or the service is down. A cached copy may be used instead."""
+    """No connection: this machine is offline, or the service is down. A cached copy may be used instead."""
 
 
 class CertificateError(NotSentError):
-    """The certificate of the service or of the proxy is not trusted, or no TLS connection could be agreed on."""
+    """The certificate of the service or of the proxy is not trusted, or the TLS handshake failed."""
 
 
 class ProxyError(NotSentError):
@@ -200,11 +200,11 @@ class ProxyError(NotSentError):
 
 
 class ConnectionLostError(ServiceError, ConnectionError):
-    """The connection broke after it stood: the request may have arrived."""
+    """The connection broke after sending began: the request may have arrived."""
 
 
 class UnreadableAnswerError(ServiceError):
-    """The answer is not whole, or is not what the contract promises.
+    """The answer is incomplete or breaks the contract.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ class UnreadableAnswerError(ServiceError):
     status : int, optional
         HTTP status of the answer.
     repeatable : bool
-        True when a repeat may bring a whole answer (a body that was cut), False when it would be the same again.
+        True when a repeat may bring a complete answer (the body was cut short), False when it would not.
     """
 
     def __init__(self, message: str, *, status: int | None = None, repeatable: bool = False) -> None:
@@ -223,15 +223,15 @@ class UnreadableAnswerError(ServiceError):
 
 
 class PagingError(UnreadableAnswerError):
-    """The pages do not lead through the table: going on would loop or lose rows."""
+    """The service's cursors repeat, are missing or never end: reading on would loop or lose rows."""
 
 
 class DriftError(ServiceError):
-    """The table changed while it was read, more often than it was read again."""
+    """The table changed during every attempt to read it."""
 
 
 class StatusError(ServiceError):
-    """The service answered with another status than 2xx.
+    """The service answered with a status other than 2xx.
 
     Parameters
     ----------
@@ -240,11 +240,11 @@ class StatusError(ServiceError):
     status : int
         HTTP status.
     body : bytes
-        The answer's body as it came, shortened to 4 KiB.
+        The answer's body, cut to 4 KiB.
     type : str
-        The `type` of the body where it has one, in capitals.
+        The `type` of the body in capitals, "" without one.
     detail : str
-        The `message` of the body, or the body's own text where it is a plain JSON string.
+        The `message` of the body, or the whole body where it is a plain JSON string.
     retry_after : float, optional
         Seconds the service asked to wait.
     """
@@ -276,7 +276,7 @@ class ScopeError(StatusError, PermissionError):
 
 
 class NotFoundError(StatusError, LookupError):
-    """404: the service has no such thing."""
+    """404: not found."""
 
 
 class RateLimitedError(StatusError):
@@ -284,11 +284,11 @@ class RateLimitedError(StatusError):
 
 
 class ServerError(StatusError):
-    """5xx, or the balance's plain text for a failure of the server."""
+    """5xx, or the plain-text server failure of the balance endpoint."""
 
 
 class DuplicateAccountError(StatusError):
-    """An account with this external ID exists in the company already; its id is not told."""
+    """An account with this external ID exists in the company already; the answer does not hold its id."""
 
 
 class ExportRefusedError(StatusError):
@@ -300,7 +300,7 @@ class MissingContraAccountsError(ExportRefusedError):
 
 
 class ExportAlreadyInProgressError(ExportRefusedError):
-    """An export job of the company is in progress."""
+    """Another export job of the company is in progress."""
 
 
 class AccountingIntegrationNotFoundError(ExportRefusedError):

@@ -1,4 +1,4 @@
-"""Progress of long steps: a bar in a terminal and in a notebook, nothing anywhere else."""
+"""Shows the progress of long steps: a bar in a terminal or a notebook, otherwise nothing."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from bktools.visible import visible
 
 
 class Bar(Protocol):
-    """What a step tells of its progress."""
+    """The progress of one step."""
 
     def update(self, n: int) -> object:
-        """Say that `n` more were done."""
+        """Count `n` more items as done."""
 
 
-class _Shared:
-    """A bar that threads may tell at once."""
+class _ThreadSafe:
+    """A bar that several threads may update."""
 
     def __init__(self, bar: Bar) -> None:
         self._bar = bar
         self._lock = threading.Lock()
 
     def update(self, n: int) -> None:
-        """Say that `n` more were done."""
+        """Count `n` more items as done."""
         with self._lock:
             self._bar.update(n)
 
 
 class _Silent:
     def update(self, n: int) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
 
 @contextmanager
@@ -44,23 +44,23 @@ def progress(label: str, *, total: int | None = None, unit: str = "row", shown: 
     Parameters
     ----------
     label : str
-        What is done, a word or two.
+        Name of the step, a word or two.
     total : int, optional
-        How many there are to do, where that is known.
+        Number of items, where it is known.
     unit : str
-        What is counted.
+        Name of one item.
     shown : bool, optional
-        False for silence, True for a bar in any case; by default, a bar where somebody can see it.
+        True always shows a bar, False never. Default: a bar in a terminal or a notebook.
     """
-    if shown is False or (shown is None and not _somebody_looks()):
+    if shown is False or (shown is None and not _is_interactive()):
         yield _Silent()
         return
     with _bar_class()(total=total, desc=label, unit=f" {unit}", leave=False, delay=0.3) as bar:
-        yield _Shared(bar)
+        yield _ThreadSafe(bar)
 
 
 def note(text: str, *, shown: bool | None = None) -> None:
-    """Say one line about a step where a bar would be shown, and in a command, whose standard error is kept by who runs it.
+    """Print one line about a step, where a bar would be shown and in every command.
 
     Parameters
     ----------
@@ -69,24 +69,24 @@ def note(text: str, *, shown: bool | None = None) -> None:
     shown : bool, optional
         As in `progress`.
     """
-    if shown or (shown is None and (_somebody_looks() or is_command())):
-        # A notebook shows standard error as if something had gone wrong.
+    if shown or (shown is None and (_is_interactive() or is_command())):
+        # A notebook shows standard error in red, like an error.
         print(visible(text), file=sys.stdout if in_notebook() else sys.stderr)
 
 
 def in_notebook() -> bool:
-    """Whether this process is the kernel of a notebook (not merely one that has the kernel's code loaded)."""
+    """Whether this process is the kernel of a notebook; importing IPython alone does not count."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     return shell is not None and hasattr(shell, "kernel")
 
 
-def _somebody_looks() -> bool:
+def _is_interactive() -> bool:
     return sys.stderr.isatty() or in_notebook()
 
 
 def _bar_class() -> type:
-    # tqdm.auto warns in a notebook without ipywidgets; the plain bar is right there.
+    # Without ipywidgets, tqdm.auto warns in a notebook; the plain bar does not.
     if in_notebook():
         try:
             import ipywidgets  # noqa: F401

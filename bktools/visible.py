@@ -1,14 +1,14 @@
-"""Text from outside as it may be shown: what would steer a terminal or turn the reading order is written out."""
+"""Makes text from outside safe to print: control characters and direction marks become escapes."""
 
 from __future__ import annotations
 
 import re
 
-# Control characters but tab and line end (C0, DEL, C1), the other line ends of Unicode, marks and overrides of the reading
-# direction, and halves of characters. Letters of every script, and what joins them, stay.
-_STEERING = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
-_IN_LINES = re.compile(f"[{_STEERING}]")
-_IN_ONE_LINE = re.compile(rf"[\t\n{_STEERING}]")
+# Control characters (C0, DEL, C1) except tab and line feed, Unicode's other line ends, direction marks and overrides, and
+# lone surrogates. Letters of every script stay, and so do joiners.
+_UNSAFE = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
+_IN_LINES = re.compile(f"[{_UNSAFE}]")
+_IN_ONE_LINE = re.compile(rf"[\t\n{_UNSAFE}]")
 
 
 def visible(text: str) -> str:

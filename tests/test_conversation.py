@@ -44,7 +44,7 @@ def test_a_sandbox_for_tests_leaves_nothing_behind():
 
 def test_a_misspelt_option_is_refused_at_once():
     """Neither a sandbox nor a conversation is begun with an option that there is none of, and it is said which there are."""
-    with pytest.raises(ArgumentError, match=r"latencey is no option of the sandbox: there are seed, .*latency"):
+    with pytest.raises(ArgumentError, match=r"latencey is not an option of the sandbox: choose from seed, .*latency"):
         bktools.Sandbox(latencey=1)
     with pytest.raises(ConfigurationError, match=r"no such setting: tokn \(there are base_url, token"):
         bktools.connect("sandbox", tokn="t")
@@ -118,7 +118,7 @@ def test_threads_share_a_service(service):
 
 def test_only_the_sandbox_can_be_forgotten():
     """No state of a real service is ever removed."""
-    with pytest.raises(ConfigurationError, match="only the sandbox can be forgotten"):
+    with pytest.raises(ConfigurationError, match="only the sandbox's state can be removed"):
         forget_sandbox(load_settings("https://books.example"))
     settings = load_settings("sandbox")
     forget_sandbox(settings)

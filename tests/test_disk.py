@@ -128,8 +128,8 @@ def test_a_pipe_is_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         bktools.to_csv(CHART, pipe, "machine")
         assert reader.communicate()[0] == b"external_id,code,name,archived\n0400,0400,Bank,false\n"
     assert stat.S_ISFIFO(pipe.stat().st_mode)
-    monkeypatch.setattr(disk, "READER_AWAITED", 0.1)
-    with pytest.raises(StorageError, match="nobody has read the pipe"):
+    monkeypatch.setattr(disk, "READER_TIMEOUT", 0.1)
+    with pytest.raises(StorageError, match="no program has opened the pipe"):
         bktools.to_csv(CHART, pipe)
 
 

@@ -153,6 +153,6 @@ def test_settings_show_no_secret():
 def test_a_service_says_what_it_is(service: bktools.Service):
     """The sandbox is told from the real one at first sight."""
     html = _is_a_view(service._repr_html_())
-    assert "the embedded sandbox, no real books" in html
+    assert "the embedded sandbox, not real books" in html
     assert service.settings.base_url in html
     assert "Next: load_categories" in html

@@ -1,4 +1,4 @@
-"""What the service promises, one file per noun: endpoints, fields, rules. Nothing here talks to anybody."""
+"""The service's interface, one file per noun: endpoints, fields and rules. Nothing is sent here."""
 
 from bktools.contract.accounts import CREATE_ACCOUNT
 from bktools.contract.balance import GET_BALANCE

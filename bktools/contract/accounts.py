@@ -16,19 +16,19 @@ CREATE_ACCOUNT = Endpoint(
     operation="create_account",
     method="POST",
     path="/v1/chart-of-accounts",
-    # (externalId, companyId) is unique in the service, but whether a repeat changed anything is for the caller to
-    # judge by its journal, so the transport does not repeat it by itself.
+    # A repeat is safe, because (externalId, companyId) is unique in the service. But `submit` repeats it, not `Service`,
+    # so that the journal records each outcome.
     repeatable=False,
 )
 
 LONGEST_TEXT = 255
 
-# ASSUMED: 201 says created, 200 that an existing account was matched.
+# ASSUMED: 201 for a created account, 200 for an existing one that matched.
 MATCHED_STATUS = 200
 
 
 class Account(msgspec.Struct, frozen=True, rename="camel"):
-    """An account as the service answers it; `matched` says whether it existed before, by the answer's status."""
+    """An account in an answer of the service. `matched` is True when it existed before, by the answer's status."""
 
     id: str
     company_id: str
@@ -38,17 +38,17 @@ class Account(msgspec.Struct, frozen=True, rename="camel"):
     code: str | None = None
     tax_code_external_id: str | None = None
     metadata: msgspec.Raw = msgspec.Raw(b"null")
-    # Not of the wire, so it has a name there that no service sends.
+    # Set by `Service`, not decoded: no service sends a field of this name.
     matched: bool = msgspec.field(default=False, name="bktools:matched")
 
 
-def is_duplicate(status: int, said: str) -> bool:
+def is_duplicate(status: int, detail: str) -> bool:
     """Whether an answer refuses a create because the account exists.
 
-    ASSUMED: 409, with or without a body, or 400 with a body that says so; another 400 is another mistake.
+    ASSUMED: 409 with any body, or 400 with one of these words in its body. Any other 400 is another error.
     """
     words = ("exist", "duplicate", "already", "conflict")
-    return status == 409 or (status == 400 and any(word in said.lower() for word in words))  # noqa: PLR2004
+    return status == 409 or (status == 400 and any(word in detail.lower() for word in words))  # noqa: PLR2004
 
 
 def create_body(
@@ -61,9 +61,9 @@ def create_body(
     metadata: object = None,
     tax_code_external_id: object = None,
 ) -> dict[str, Any]:
-    """Return the body of an account's creation, checked.
+    """Check the arguments and return the body that creates an account.
 
-    ASSUMED: `archived`, `companyId`, `externalId` and `name` are required, the rest may be left out.
+    ASSUMED: `archived`, `companyId`, `externalId` and `name` are required, the rest is optional.
     """
     body: dict[str, Any] = {
         "archived": rules.flag("archived", archived),
@@ -86,5 +86,5 @@ def _json_object(argument: str, value: object) -> dict[str, Any]:
     try:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise ArgumentError(argument, f"must hold only what JSON can ({error})", value) from None
+        raise ArgumentError(argument, f"must hold only values that JSON supports ({error})", value) from None
     return dict(value)

@@ -18,7 +18,7 @@ GET_BALANCE = Endpoint(
 
 
 class Balance(msgspec.Struct, frozen=True, rename="camel"):
-    """A company's balance. Unit and scale are not shown, so the numbers are kept exactly as sent."""
+    """A company's balance. The interface defines no unit or scale, so the numbers are kept exactly as sent."""
 
     currency: str
     current: Decimal

@@ -29,8 +29,8 @@ class Category(msgspec.Struct, frozen=True, rename="camel"):
     metadata: msgspec.Raw = msgspec.Raw(b"null")
 
 
-# What a row must show of the filter it was asked for. How the service searches by name is not shown, so rows cannot be
-# compared with it.
+# Rows are checked against each filter that has a column. The interface does not define the search by name, so `name` has
+# none.
 CATEGORIES = Noun(
     "categories",
     SEARCH_CATEGORIES,
@@ -54,7 +54,14 @@ CATEGORIES = Noun(
             "UUID of a group; may be repeated.",
             column="category_group_id",
         ),
-        Filter("archived", "archived", rules.flag, "--archived/--active", "Only these.", column="archived"),
-        Filter("name", "name", rules.text, "--name", "Search by name, as the service does it."),
+        Filter(
+            "archived",
+            "archived",
+            rules.flag,
+            "--archived/--active",
+            "Only archived, or only active categories.",
+            column="archived",
+        ),
+        Filter("name", "name", rules.text, "--name", "Search by name; the service defines the match."),
     ),
 )

@@ -25,7 +25,7 @@ class Avatar(msgspec.Struct, frozen=True):
 
 
 class Employee(msgspec.Struct, frozen=True, rename="camel"):
-    """An employee. ASSUMED: `code` is the external ID. Only `id` is relied on; the interface requires none."""
+    """An employee. ASSUMED: `code` is the external ID. Only `id` must be present; the interface requires no field."""
 
     id: str
     company_id: str | None = None
@@ -39,12 +39,12 @@ class Employee(msgspec.Struct, frozen=True, rename="camel"):
     role: str | None = None
 
 
-def _word(argument: str, value: object) -> str:
+def _nonempty_text(argument: str, value: object) -> str:
     return rules.text(argument, value, shortest=1)
 
 
-# ASSUMED: the interface shows the meaning of the filters, not their names. Rows need not have the fields that show them.
-# An e-mail is one address in any case of its letters, and services keep it in the case they like.
+# ASSUMED: the names of the filters; the interface only describes them. Rows may lack the filtered fields. E-mails differing
+# only in upper and lower case are equal.
 EMPLOYEES = Noun(
     "employees",
     SEARCH_EMPLOYEES,
@@ -54,7 +54,7 @@ EMPLOYEES = Noun(
         Filter(
             "email",
             "email",
-            _word,
+            _nonempty_text,
             "--email",
             "Exact e-mail.",
             column="email",
@@ -64,7 +64,7 @@ EMPLOYEES = Noun(
         Filter(
             "external_id",
             "code",
-            _word,
+            _nonempty_text,
             "--external-id",
             "External ID of the employee.",
             column="code",

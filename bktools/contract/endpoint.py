@@ -1,4 +1,4 @@
-"""What an operation of the service is, apart from its fields."""
+"""The description of an operation: method, path, credentials, host."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Credential(StrEnum):
 
 
 class Host(StrEnum):
-    """Which of the two hosts an operation is on."""
+    """The two hosts of the service."""
 
     MAIN = "base_url"
     BALANCE = "balance_url"
@@ -36,13 +36,13 @@ class Endpoint:
     method, path : str
         HTTP method and path below the host; `{name}` is a path parameter.
     credentials : tuple of Credential
-        What it accepts, the preferred one first.
+        Accepted credentials, the preferred one first.
     repeatable : bool
-        Whether the same request may be sent again after a failure without changing what the service holds.
+        Whether `Service` may send the same request again after a failure.
     host : Host
-        The host it is on.
+        Host of the operation.
     deprecated : bool
-        Whether the interface marks it so.
+        Whether the interface deprecates it.
     """
 
     operation: str
@@ -55,6 +55,6 @@ class Endpoint:
 
 
 class Data(msgspec.Struct, Generic[Record], frozen=True):
-    """Wrapper of a single resource in an answer."""
+    """The wrapper around a single record in an answer."""
 
     data: Record

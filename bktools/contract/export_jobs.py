@@ -24,7 +24,7 @@ CREATE_EXPORT_JOB = Endpoint(
     repeatable=False,
 )
 
-# Decided by the body's `type`, compared without regard to case, never by status.
+# By the body's `type` in any case, never by status.
 REFUSALS: dict[str, type[ExportRefusedError]] = {
     "MISSING_CONTRA_ACCOUNTS": MissingContraAccountsError,
     "EXPORT_ALREADY_IN_PROGRESS": ExportAlreadyInProgressError,
@@ -39,10 +39,10 @@ NEXT_STEPS = {
 
 
 class ExportJob(msgspec.Struct, frozen=True, rename="camel"):
-    """An export job as the service answers it.
+    """An export job in an answer of the service.
 
-    Timestamps are ISO 8601 text in UTC as sent, with up to nine fractional digits (`contract.rules.timestamp` reads
-    them); `expires_in` is in seconds after `last_updated_at` (ASSUMED: the interface shows no unit).
+    Timestamps are ISO 8601 text in UTC with up to nine fractional digits; `contract.rules.timestamp` parses them.
+    `expires_in` is in seconds after `last_updated_at` (ASSUMED: the interface shows no unit).
     """
 
     id: str
@@ -69,7 +69,7 @@ class ExportOptions(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ExportJobBody(msgspec.Struct, frozen=True, rename="camel"):
-    """The request, with its fields in the interface's order, so that the same job is the same bytes."""
+    """The request body, with its fields in a fixed order, so that the same job gives the same bytes."""
 
     accounting_entry_ids: list[str]
     company_id: str
@@ -86,7 +86,7 @@ def create_body(
     is_interactive: object = True,
     vendor_based_bookkeeping: object = False,
 ) -> bytes:
-    """Return the request body of an export job, checked: JSON, the same bytes for the same arguments.
+    """Check the arguments and return the JSON body of an export job: the same bytes for the same arguments.
 
     ASSUMED: `accountingEntryIds` and `companyId` are required, `employeeId` is nullable, the flags have the
     interface's defaults.

@@ -1,4 +1,4 @@
-"""What is known of a thing that the service lists: its endpoint, its record, its filters and how rows show them."""
+"""The description of a noun: the endpoint that lists it, its record and its filters."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ class Filter:
     sent_as : str
         Its name in the request.
     rule : callable
-        Takes the argument's name and a value, returns the value as it is sent or raises `ArgumentError`.
+        Takes the argument's name and a value; returns the value to send or raises `ArgumentError`.
     option, help : str
-        Its option on the command line, and what that says; without one, the command has a way of its own for it.
+        Its option on the command line and the help of that; empty where the command defines the option itself.
     column : str, optional
-        The column whose values show that the service applied the filter; None where rows do not show it.
+        The column that must match the filter; None where rows cannot be checked.
     required : bool
-        Whether a search must have it.
+        Whether a search needs it.
     optional_in_rows : bool
-        Whether a row may leave the column out.
+        Whether the column may be null.
     ignores_case : bool
-        Whether rows may differ from the filter in upper and lower case.
+        Whether upper and lower case are equal.
     """
 
     argument: str
@@ -48,18 +48,18 @@ class Filter:
 
 @dataclass(frozen=True)
 class Noun(Generic[Record]):
-    """A thing that the service lists.
+    """A kind of record that the service lists, such as categories.
 
     Parameters
     ----------
     name : str
-        What rows are, in the plural.
+        Its name in the plural.
     search : Endpoint
-        The operation that lists them.
+        The operation that lists it.
     record : type
-        A `msgspec.Struct`: fields with their types; those without a default are in every row.
+        A `msgspec.Struct` with typed fields; a field without a default is required.
     filters : tuple of Filter
-        What a search can be narrowed to.
+        The filters of a search.
     """
 
     name: str
@@ -68,14 +68,14 @@ class Noun(Generic[Record]):
     filters: tuple[Filter, ...]
 
     def checked(self, given: Mapping[str, object]) -> dict[str, Any]:
-        """Return the filters that narrow anything, by argument.
+        """Check the given filters and return those that have a value, by argument.
 
         ASSUMED: an empty list is the same as no filter.
 
         Raises
         ------
         ArgumentError
-            When a value breaks a rule of the interface, or a required one is missing.
+            When a value breaks a rule of the interface, or a required filter is missing.
         """
         found = {
             item.argument: item.rule(item.argument, given.get(item.argument))
@@ -85,7 +85,7 @@ class Noun(Generic[Record]):
         return {argument: value for argument, value in found.items() if value != []}
 
     def request(self, given: Mapping[str, object]) -> tuple[list[tuple[str, str]], dict[str, Any] | None]:
-        """Return the query parameters and the body of a search, checked; lists in a query are repeated keys."""
+        """Check the given filters; return query parameters (lists as repeated keys) and body of the search."""
         checked = self.checked(given)
         sent = {item.sent_as: checked[item.argument] for item in self.filters if item.argument in checked}
         if self.search.method != "GET":

@@ -1,4 +1,4 @@
-"""Paging: what a request may ask (interface, section 4.1) and the envelope of the answer (section 2.3)."""
+"""Paging: the parameters of a request (interface, section 4.1) and the envelope of the answer (section 2.3)."""
 
 from __future__ import annotations
 
@@ -18,19 +18,18 @@ QUERY_NAMES = ("before", "after", "offset", "limit", "sorting_keys", "sorting_or
 
 @dataclass(frozen=True)
 class PageRequest:
-    """Which page is asked for; every rule of the interface is checked when it is made.
+    """The page to request. Creating one checks every rule of the interface.
 
     Parameters
     ----------
     before, after : str, optional
-        Cursor of the row before or after which the page lies, as an earlier page gave it; exclude each other and
-        `offset`.
+        A cursor of an earlier page: return rows before or after it. Give only one of before, after and offset.
     offset : int, optional
         Rows to skip, 0 or more (int64).
     limit : int, optional
-        Rows at most, 0 or more (int32); the service may return fewer.
+        Most rows to return, 0 or more (int32); the service may return fewer.
     sorting_keys : sequence of str
-        Keys to sort by; which ones the service knows is not shown.
+        Keys to sort by; the interface does not list the valid ones.
     sorting_order : sequence of str
         One of `PAGE_ORDERS` for each key.
     """
@@ -83,8 +82,8 @@ class PageRequest:
 
 
 def _check_cursor(argument: str, cursor: object) -> None:
-    # The interface gives a pattern for the cursors of requests and none for those of answers. What a page gave is sent
-    # back as it came, so what is refused is only what no service gives.
+    # The interface gives a pattern for cursors in requests, but none for cursors in answers. A cursor from an answer must
+    # pass, so only empty and unprintable ones are refused.
     if cursor is not None and not (isinstance(cursor, str) and cursor and cursor.isprintable()):
         raise ArgumentError(argument, "must be a cursor that an earlier page gave (startCursor or endCursor)", cursor)
 
@@ -104,7 +103,7 @@ class CurrentRequestPagination(msgspec.Struct, frozen=True, rename="camel"):
 class Pagination(msgspec.Struct, frozen=True, rename="camel"):
     """Envelope of a page.
 
-    `current_request_pagination` may be missing here although the interface requires it: nothing depends on the echo.
+    `current_request_pagination` is optional here although the interface requires it, because it is not used.
     """
 
     has_next_page: bool

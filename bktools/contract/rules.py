@@ -1,6 +1,6 @@
-"""Rules that a field or argument must keep, each a function that returns the value or raises.
+"""Checks of arguments: each function returns the valid value or raises `ArgumentError`.
 
-They stand before anything is sent, so a bad argument never reaches the service.
+They run before anything is sent, so an invalid argument never reaches the service.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import SupportsIndex
 
 from bktools.errors import ArgumentError
 
-# Anchored with \Z: Python's `$` lets a newline pass.
+# `\Z`, because Python's `$` also matches before a final newline.
 UUID_PATTERN = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\Z")
 
-# The same for engines whose pattern must match the whole value by itself (RE2: `$` is the end).
+# The same for engines that search (RE2), where `$` matches only the end.
 UUID_REGEX = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
 
 INT32_MAX = 2**31 - 1
@@ -25,7 +25,7 @@ INT64_MAX = 2**63 - 1
 
 
 def uuid_text(argument: str, value: object) -> str:
-    """Return a UUID as lower-case text; accepts text and `uuid.UUID`."""
+    """Return a UUID, given as text or `uuid.UUID`, as lower-case text."""
     if isinstance(value, uuid.UUID):
         return str(value)
     if not isinstance(value, str) or not UUID_PATTERN.match(value):
@@ -34,7 +34,7 @@ def uuid_text(argument: str, value: object) -> str:
 
 
 def unique_uuids(argument: str, values: Iterable[object]) -> list[str]:
-    """Return UUIDs as text, in the order given; the same one twice is refused."""
+    """Return UUIDs as lower-case text in the given order; refuse a repeated one."""
     if isinstance(values, str | bytes):
         raise ArgumentError(argument, "must be a list of UUIDs, not one text", values)
     found = [uuid_text(f"{argument}[{index}]", value) for index, value in enumerate(values)]
@@ -47,7 +47,7 @@ def unique_uuids(argument: str, values: Iterable[object]) -> list[str]:
 
 
 def text(argument: str, value: object, *, shortest: int = 0, longest: int | None = None) -> str:
-    """Return text whose length lies within the bounds, counted in characters."""
+    """Return a text whose length in characters is within the bounds."""
     if not isinstance(value, str):
         raise ArgumentError(argument, "must be text", value)
     if len(value) < shortest:
@@ -58,14 +58,14 @@ def text(argument: str, value: object, *, shortest: int = 0, longest: int | None
 
 
 def flag(argument: str, value: object) -> bool:
-    """Return True or False; numbers and words are refused."""
+    """Return True or False; refuse numbers and words."""
     if not isinstance(value, bool):
         raise ArgumentError(argument, "must be True or False", value)
     return value
 
 
 def whole_number(argument: str, value: object, *, smallest: int = 0, largest: int = INT64_MAX) -> int:
-    """Return an integer within the bounds, one of numpy's too; a boolean is none."""
+    """Return an integer, of Python or numpy, within the bounds; refuse booleans."""
     if isinstance(value, bool) or not isinstance(value, SupportsIndex):
         raise ArgumentError(argument, "must be a whole number", value)
     value = operator.index(value)
@@ -78,6 +78,6 @@ def whole_number(argument: str, value: object, *, smallest: int = 0, largest: in
 
 def timestamp(text_: str) -> dt.datetime:
     """Return an ISO 8601 timestamp in UTC; digits beyond microseconds are dropped."""
-    # fromisoformat takes up to six fractional digits only from 3.11 on, and no more; the service sends up to nine.
+    # fromisoformat accepts at most six fractional digits; the service sends up to nine.
     value = dt.datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text_))
     return value.replace(tzinfo=dt.UTC) if value.tzinfo is None else value.astimezone(dt.UTC)

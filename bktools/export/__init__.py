@@ -1,4 +1,4 @@
-"""A selection of accounting entries → what is ready → batches → a plan. Pure: frames in, frames out."""
+"""Composes a plan of export jobs from accounting entries: selection, checks, batches. Nothing is sent or written."""
 
 from bktools.export.compose import compose_export_jobs
 from bktools.export.plan import ExportPlan

@@ -20,7 +20,7 @@ from bktools.export.tables import arrow_of, days_of, numbered
 from bktools.frames.engine import engine
 from bktools.frames.schema import TEXT, to_pandas
 
-# What `compose` adds to the entries.
+# Columns that `compose` adds to the entries.
 ADDED = ("batch_id", "reason", "message")
 
 
@@ -43,10 +43,10 @@ def compose_export_jobs(
     Parameters
     ----------
     entries : DataFrame
-        As `read_entries` returns it: id, company_id and, if known, date, amount, currency, category_id, employee_id,
+        As `read_entries` returns it: id, company_id; optional date, amount, currency, category_id, employee_id,
         approved. Every frame may be of pandas, Polars, Arrow, DuckDB or PySpark, or the path of a Parquet file.
     selection : DataFrame, Series, list or path, optional
-        A filtered frame of entries, a boolean mask with one value for each row, or entry IDs; all entries by default.
+        A filtered frame of entries, a boolean mask with one value for each row, or entry IDs. Default: all entries.
     categories : DataFrame, optional
         As `load_categories` returns it.
     accounts : DataFrame, optional
@@ -54,9 +54,9 @@ def compose_export_jobs(
     employees : DataFrame, optional
         As `load_employees` returns it.
     history : DataFrame, optional
-        As `load_export_jobs(entries=True)` returns it. The plan then belongs to that journal: another one refuses it.
+        As `load_export_jobs(entries=True)` returns it. The plan can then be submitted only with that journal.
     company : str, optional
-        UUID of the one company to export; all companies of the entries by default.
+        UUID of the only company to export. Default: all companies of the entries.
     max_entries : int
         Largest number of entries in a batch, 1 or more.
     employee_id : str, optional
@@ -69,14 +69,14 @@ def compose_export_jobs(
     Returns
     -------
     ExportPlan
-        Batches of one company each, by date, then ID; the entries that are not ready, with the reason; totals. Checks
-        against frames that were not given are skipped, and `plan.unchecked` lists them. The same input gives the same
-        batches with the same IDs.
+        Batches of one company each, ordered by date, then ID; entries that are not ready, with the reason; totals. A
+        check that needs a missing frame is skipped, and `plan.unchecked` lists it. The same input gives the same batches
+        with the same IDs.
 
     Raises
     ------
     ArgumentError, InputError
-        When an argument breaks a rule, a column is missing, or the selection names entries that are not there.
+        When an argument breaks a rule, a column is missing, or the selection names unknown entries.
     OutOfMemoryError, StorageError
         When the entries need more memory or more temporary disk space than there is.
 
@@ -127,7 +127,7 @@ def compose_export_jobs(
 
 
 def _journal_of(history: Any) -> str:
-    """Return the identity of the journal that a history was read from, "" where it does not say."""
+    """Return the identity of the journal that a history was read from, "" where it is unknown."""
     return str(getattr(history, "attrs", {}).get("bktools", {}).get("journal", ""))
 
 
@@ -141,8 +141,8 @@ def compose(
 ) -> pa.Table:
     """Return the entries in the order of sending, each with its batch_id, or with reason and message at the end.
 
-    A cluster composes one company at a time: `entries.groupBy("company_id").applyInArrow(compose, schema)`. It does not
-    notice an entry ID that two companies have.
+    A cluster composes one company at a time: `entries.groupBy("company_id").applyInArrow(compose, schema)`. That does not
+    detect an entry ID that two companies have.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def compose(
     rows = arrow_of(entries, "entries")
     rows = rows.drop_columns([name for name in ADDED if name in rows.column_names])
     for name in ("id", "company_id"):
-        # As they are sent: the same UUID is the same text.
+        # Lower case, as they are sent, so that equal UUIDs are equal texts.
         rows = rows.set_column(rows.column_names.index(name), name, pc.ascii_lower(rows.column(name)))
     tables = {name: arrow_of(frame, name) for name, frame in given.items()}
     if "categories" in tables and "category_id" not in rows.column_names:
@@ -175,7 +175,7 @@ def compose(
 
 
 def _names(entries: pa.Table, given: Iterable[str]) -> set[str]:
-    """Return what is given, named as in `Reason.needs`."""
+    """Return the names of the given columns, frames and arguments, as in `Reason.needs`."""
     return {*given, *(f"entries.{name}" for name in entries.column_names)}
 
 
@@ -188,9 +188,9 @@ def _read(entries: pa.Table) -> pa.Table:
 
 
 def _contents(entries: pa.Table) -> pa.Table:
-    """Return each entry as one value, its line in the file aside."""
+    """Return each entry as one value, without its line in the file."""
     content = entries.select([name for name in entries.column_names if name != "line"])
-    # Names that differ in capitals alone are the same name to the engine.
+    # DuckDB ignores case in names, so two names could collide.
     content = content.rename_columns([str(place) for place in range(content.num_columns)])
     return numbered(pa.table({"content": content.to_struct_array()}), "row")
 
@@ -207,7 +207,7 @@ def _not_ready(rows: pa.Table, found: pa.Table) -> pa.Table:
 
 
 def _batch_ids(ready: pa.Table, size: int, options: ExportOptions) -> pa.Array:
-    """Return the batch ID of each entry that is ready, from the entries in the order of sending."""
+    """Return the batch ID of each ready entry; the entries are in the order of sending."""
     ids, names, counts = ready.column("id"), [], []
     begin = 0
     for company in ready.column("company_id").value_counts().to_pylist():
@@ -220,7 +220,7 @@ def _batch_ids(ready: pa.Table, size: int, options: ExportOptions) -> pa.Array:
 
 
 def _batches(ready: pa.Table) -> pa.Table:
-    """Return the batches of entries that are ready, in the order of sending."""
+    """Return the batches of the ready entries, in the order of sending."""
     rows = ready.select(["batch_id", "company_id"]).append_column("day", days_of(ready))
     found = rows.group_by(["batch_id", "company_id"], use_threads=False)
     batches = found.aggregate([([], "count_all"), ("day", "min"), ("day", "max")])

@@ -1,4 +1,4 @@
-"""`ExportPlan`: what would be exported. `submit` sends it."""
+"""`ExportPlan`: batches of entries to export. `submit_export_jobs` sends it."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from bktools.frames.delimited import tables_to_csv
 from bktools.frames.schema import COUNT, DATE, TEXT, to_pandas
 from bktools.visible import visible
 
-# The most that a decimal holds.
+# Most digits of a decimal.
 DIGITS = 38
 
 BATCHES = pa.schema(
     {"batch_id": TEXT, "company_id": TEXT, "entries": COUNT, "first_date": DATE, "last_date": DATE},
 )
 
-# The columns that decide what is sent.
+# The columns from which requests are made.
 SENT = ("id", "company_id", "batch_id")
 
 
@@ -47,7 +47,7 @@ class ExportOptions:
 
 @dataclass(frozen=True)
 class BatchRequest:
-    """What is sent for a batch."""
+    """The request for a batch."""
 
     batch_id: str
     company_id: str
@@ -57,16 +57,16 @@ class BatchRequest:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExportPlan:
-    """Entries that are ready, in batches, and entries that are not, with the reason.
+    """Ready entries in batches, and entries that are not ready, with the reason.
 
     Attributes
     ----------
     batches : DataFrame
-        One row for each batch, in the order of sending: batch_id, company_id, entries (count), first_date, last_date.
+        One row per batch, in the order of sending: batch_id, company_id, entries (count), first_date, last_date.
     rows : pyarrow.Table
-        One row for each entry that is ready, with its batch_id, in the order of sending.
+        One row per ready entry, with its batch_id, in the order of sending.
     not_ready : DataFrame
-        One row for each entry that is not ready, with reason and message.
+        One row per entry that is not ready, with reason and message.
     totals : DataFrame
         Count and exact amount of the ready entries by company, currency and category.
     options : ExportOptions
@@ -76,10 +76,9 @@ class ExportPlan:
     plan_id : str
         Digest of batches and options; the same entries give the same ID.
     provenance : dict
-        Where the entries came from.
+        Source of the entries.
     journal : str
-        Identity of the journal whose history it was composed with; another journal refuses it. "" where it was composed
-        without history.
+        Identity of the journal whose history it was composed with, the only one that accepts it. "" without a history.
 
     Examples
     --------
@@ -109,12 +108,12 @@ class ExportPlan:
         return to_pandas(self.rows, self.provenance)
 
     def body(self, batch_id: str) -> bytes:
-        """Return the request body of a batch, as it is sent.
+        """Return the request body of a batch.
 
         Raises
         ------
         PlanError
-            When the plan has no such batch, or its entries were changed since it was made.
+            When the plan has no such batch, or the batch was changed after it was composed.
         """
         return self.request(batch_id).body
 
@@ -123,12 +122,12 @@ class ExportPlan:
         return self.request(batch_id).entry_ids
 
     def request(self, batch_id: str) -> BatchRequest:
-        """Return what is sent for a batch, checked.
+        """Check a batch and return its request.
 
         Raises
         ------
         PlanError
-            When the plan has no such batch, or its entries were changed since it was made.
+            When the plan has no such batch, or the batch was changed after it was composed.
         """
         if batch_id not in self._places:
             raise PlanError(f"the plan has no batch {batch_id}")
@@ -148,14 +147,14 @@ class ExportPlan:
         return BatchRequest(batch_id, company_id, ids, body)
 
     def requests(self) -> Iterator[BatchRequest]:
-        """Yield what is sent for each batch, one at a time, each checked.
+        """Check each batch and yield its request, one at a time.
 
         Raises
         ------
         PlanError
-            When a batch, an entry or an option was changed, added, repeated or removed since the plan was made.
+            When a batch, an entry or an option was changed, added, repeated or removed after the plan was composed.
         """
-        # The frame may have been changed since a batch was looked at.
+        # The frame may have been changed after `_places` was computed.
         self.__dict__.pop("_places", None)
         try:
             listed = list(self._places)
@@ -168,18 +167,18 @@ class ExportPlan:
             raise PlanError("the entries of the plan do not add up to its batches: compose it again")
         if pc.count_distinct(self.rows.column("id")).as_py() != len(self.rows):
             raise PlanError("the plan has an entry twice: compose it again")
-        if not self._shows_what_it_holds():
+        if not self._entries_are_unchanged():
             raise PlanError("the frame of the plan's entries was changed since it was made: compose it again")
         for batch_id in listed:
             yield self.request(batch_id)
 
     def verify(self) -> None:
-        """Check that the plan was not changed since it was made; raises as `requests` does."""
+        """Check that the plan is unchanged; raise as `requests` does."""
         for _ in self.requests():
             pass
 
-    def _shows_what_it_holds(self) -> bool:
-        """Whether the frame of the entries, if it was looked at, still shows what will be sent."""
+    def _entries_are_unchanged(self) -> bool:
+        """Whether the frame `entries`, if it was made, still agrees with `rows`."""
         shown = self.__dict__.get("entries")
         if shown is None:
             return True
@@ -198,9 +197,9 @@ class ExportPlan:
 
     @property
     def amounts(self) -> dict[str, Decimal]:
-        """The exact sum of the ready entries of each currency, in its alphabetical order.
+        """The exact sum of the ready entries by currency, in alphabetical order.
 
-        Amounts without a currency are summed as "no currency"; empty where the entries have neither column.
+        Amounts without a currency are summed as "no currency". Empty when the entries lack one of the two columns.
         """
         if not {"currency", "amount"} <= set(self.totals.columns):
             return {}
@@ -209,23 +208,23 @@ class ExportPlan:
         return {str(currency): Decimal(amount) for currency, amount in sums.items()}
 
     def to_csv(self, folder: str | Path, profile: str = "excel") -> list[Path]:
-        """Write `batches`, `entries`, `not_ready` and `totals` as CSV that only you can read, and return the paths.
+        """Write `batches`, `entries`, `not_ready` and `totals` as CSV files that only you can read; return the paths.
 
         Parameters
         ----------
         folder : path
-            Created if missing; its files export_batches.csv and so on are replaced.
+            Created if missing. Its files export_batches.csv, export_entries.csv and so on are replaced.
         profile : str
             As in `bktools.to_csv`: "excel", "excel-eu" or "machine".
 
         Raises
         ------
         ArgumentError
-            When there is no such profile.
+            When the profile is unknown.
         InputError
             When a column of the entries cannot be written as text.
         StorageError
-            When they cannot be written. Each file is then complete, or unchanged.
+            When a file cannot be written. Each file is then complete or unchanged.
         """
         tables = {"batches": self.batches, "entries": self.entries, "not_ready": self.not_ready, "totals": self.totals}
         return tables_to_csv({f"export_{name}": frame for name, frame in tables.items()}, folder, profile)
@@ -266,9 +265,11 @@ class ExportPlan:
 
     def _next_steps(self) -> list[str]:
         if len(self.batches):
-            return ["submit_export_jobs(plan) shows what would be sent; with apply=True it is sent, once"]
+            return ["submit_export_jobs(plan) is a dry run; with apply=True it sends each batch once"]
         return (
-            ["nothing to submit: repair what is not ready, then compose the plan again"] if len(self.not_ready) else []
+            ["nothing to submit: correct the entries that are not ready, then compose the plan again"]
+            if len(self.not_ready)
+            else []
         )
 
 
@@ -291,7 +292,7 @@ def plan_digest(batch_ids: list[str], options: ExportOptions) -> str:
 
 
 def totals_of(entries: pa.Table) -> pa.Table:
-    """Return count and exact amount of entries by company, currency and category.
+    """Return the count and exact amount of entries by company, currency and category.
 
     Raises
     ------

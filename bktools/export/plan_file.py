@@ -1,7 +1,7 @@
-"""A plan as a file, so that one person prepares it and another one approves and submits it.
+"""Saves a plan as a file, so that one person can prepare it and another one approve and submit it.
 
-A zip archive with `plan.json` (options, what was not checked, who made it for which service, hashes) and the frames as
-Parquet. Totals are not in it: they are counted again from the entries when it is read.
+The file is a zip archive of `plan.json` (options, skipped checks, author, service, hashes) and the frames as Parquet.
+Totals are not saved, but computed again from the entries.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ HEAD = "plan.json"
 LARGEST_HEAD = 64 * MIB
 FRAMES = ("batches", "entries", "not_ready")
 
-# What reading a file may raise that somebody else has written, whatever is in it.
+# Errors of reading a file with any content.
 DAMAGE = (
     zipfile.BadZipFile, pa.ArrowException, LookupError, TypeError, ValueError, AttributeError, EOFError,
     NotImplementedError, RecursionError,
@@ -39,16 +39,16 @@ DAMAGE = (
 
 @dataclass(frozen=True)
 class PlanFile:
-    """What a file holds.
+    """A verified plan that was read from a file.
 
     Parameters
     ----------
     plan : ExportPlan
-        The plan, verified.
+        The plan.
     made_for : str
         Identity of the service whose categories, employees and journal it was checked against.
     made_by, made_at : str
-        Who composed it, and when (ISO 8601, UTC).
+        Name of the person who composed it, and the time (ISO 8601, UTC).
     """
 
     plan: ExportPlan
@@ -58,12 +58,12 @@ class PlanFile:
 
 
 def write_plan(plan: ExportPlan, path: Path, *, made_for: str, made_by: str) -> Path:
-    """Write a plan to a file that does not exist yet, readable by you alone; the whole file or none.
+    """Write a plan to a new file that only you can read, completely or not at all.
 
     Raises
     ------
     PlanError
-        When the plan was changed since it was made.
+        When the plan was changed after it was composed.
     StorageError
         When the file exists or cannot be written.
     """
@@ -89,10 +89,10 @@ def write_plan(plan: ExportPlan, path: Path, *, made_for: str, made_by: str) -> 
     head["digest"] = _digest(head)
     members[HEAD] = json.dumps(head, indent=2, ensure_ascii=False, default=str).encode()
     try:
-        # Taking the name first: two plans to the same file do not meet.
+        # Reserve the name first, so that only one of two plans to the same file goes on.
         disk.exclusive(path).close()
     except FileExistsError:
-        raise StorageError(f"{path} exists already: give another file, or remove it first") from None
+        raise StorageError(f"{path} exists already: choose another file, or remove it first") from None
     except OSError as error:
         raise StorageError(f"the plan {path} cannot be written: {error.strerror}") from error
     try:
@@ -109,22 +109,22 @@ def _archive(file: IO[bytes], members: Mapping[str, bytes]) -> None:
 
 
 def read_plan(path: Path) -> PlanFile:
-    """Return the plan of a file.
+    """Read and verify a plan.
 
     Raises
     ------
     PlanError
-        When the file is no plan, or not what was written: nothing of it may be sent.
+        When the file is not a plan, is damaged or was changed.
     """
     try:
         members = _members(path)
         head = json.loads(members.pop(HEAD))
     except FileNotFoundError:
-        raise PlanError(f"there is no plan {path}: bktools export compose writes one") from None
+        raise PlanError(f"the plan {path} was not found: bktools export compose writes one") from None
     except OSError as error:
         raise PlanError(f"the plan {path} cannot be read: {error.strerror}") from error
     except DAMAGE as error:
-        raise PlanError(f"{path} is no plan, or is damaged ({error}): compose it again") from error
+        raise PlanError(f"{path} is not a plan, or is damaged ({error}): compose it again") from error
     if not isinstance(head, dict) or head.get("version") != VERSION:
         raise PlanError(f"the plan {path} was written by another version of bktools: compose it again")
     try:
@@ -135,11 +135,11 @@ def read_plan(path: Path) -> PlanFile:
     except PlanError:
         raise
     except DAMAGE as error:
-        raise PlanError(f"the plan {path} is not what was written ({error}): compose it again") from error
+        raise PlanError(f"the plan {path} was changed after it was written ({error}): compose it again") from error
 
 
 def _members(path: Path) -> dict[str, bytes]:
-    """Return what is in the archive; nothing is unpacked before it is known how large all of it is."""
+    """Return the members of the archive, unpacked after their total size is checked."""
     if path.stat().st_size > UNPACKED:
         raise ValueError("it is too large")
     data = path.read_bytes()
@@ -155,11 +155,11 @@ def _refuse_changed(head: dict[str, Any], members: Mapping[str, bytes], path: Pa
     if head.pop("digest", None) != _digest(head):
         changed.append(HEAD)
     if changed:
-        raise PlanError(f"{changed[0]} in the plan {path} is not what was written: compose it again")
+        raise PlanError(f"{changed[0]} in the plan {path} was changed after it was written: compose it again")
 
 
 def _digest(head: Mapping[str, Any]) -> str:
-    """Return the digest of everything that the head says, its own aside."""
+    """Return the digest of the head, without the field `digest`."""
     return hashlib.sha256(json.dumps(head, sort_keys=True, default=str).encode()).hexdigest()
 
 

@@ -1,8 +1,8 @@
-"""Why an accounting entry is not ready for export, and the one query that finds it out.
+"""The reasons why an accounting entry is not ready for export, and the query that finds them.
 
-A check is one entry of `REASONS`. An entry with several reasons gets the first one. To add a check, add an entry: its
-condition is SQL over `entry` (id and company_id in lower case, day, and the columns named in `needs`) and over what
-`JOINS` finds for it.
+Each check is one item of `REASONS`. An entry with several reasons gets the first one. To add a check, add an item. Its
+condition is SQL over `entry` (id and company_id in lower case, day, and the columns named in `needs`) and over the joined
+tables of `JOINS`.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ class Reason:
     condition : str
         SQL that is true for such an entry. False and NULL mean that the entry passes.
     message : str
-        What it means and what to do, for an analyst.
+        Explanation and next step, for an analyst.
     needs : tuple of str
-        The frames ("categories"), columns ("entries.approved") and arguments ("company") without which it is not
-        checked.
+        The frames ("categories"), columns ("entries.approved") and arguments ("company") that the check needs. It is
+        skipped when one is missing.
     """
 
     name: str
@@ -54,25 +54,25 @@ REASONS = (
     Reason(
         "conflicting",
         "repeat.is_conflict",
-        "lines with this entry ID have different data: find out which one is right",
+        "lines with this entry ID have different data: keep the right one",
     ),
     Reason("duplicate", "repeat.is_copy", "duplicate of an earlier line: only the first is exported"),
     Reason(
         "other_company",
         "entry.company_id <> $company",
-        "the entry belongs to another company than the one exported",
+        "the entry belongs to a company that is not exported",
         ("company",),
     ),
     Reason(
         "exported",
         "earlier.state = 'ACCEPTED'",
-        "the journal says it was exported: a second export would book it twice",
+        "it was exported already, according to the journal: a second export would book it twice",
         ("history",),
     ),
     Reason(
         "in_doubt",
         "earlier.state IN ('SENDING', 'UNKNOWN')",
-        "the journal says it may have been exported: resolve its batch first (bktools export resolve)",
+        "it may have been exported, according to the journal: resolve its batch first (bktools export resolve)",
         ("history",),
     ),
     Reason("not_approved", "NOT coalesce(entry.approved, false)", "it is not approved yet", ("entries.approved",)),
@@ -85,7 +85,7 @@ REASONS = (
     Reason(
         "unknown_category",
         "category.id IS NULL",
-        "the service has no such category: choose another one in the service",
+        "its category was not found in the service: choose another one in the service",
         ("categories",),
     ),
     Reason(
@@ -109,7 +109,7 @@ REASONS = (
     Reason(
         "unknown_account",
         "account.id IS NULL",
-        "the account of its category is not known here: create or import the accounts first",
+        "the account of its category is not in the journal: create or import the accounts first",
         ("categories", "accounts"),
     ),
     Reason(
@@ -121,13 +121,13 @@ REASONS = (
     Reason(
         "unknown_employee",
         "entry.employee_id IS NOT NULL AND employee.id IS NULL",
-        "the service has no such employee",
+        "its employee was not found in the service",
         ("employees", "entries.employee_id"),
     ),
 )
 
-# What is found for an entry, by the frame it is found in. A category, account or employee may be on several rows (two
-# snapshots put together): any of them may hold the entry back.
+# Joins for an entry, by frame. A category, account or employee may have several rows (of two combined snapshots); each of
+# them can make the entry not ready.
 JOINS = {
     "history": """LEFT JOIN (
             SELECT lower(entry_id) AS id, min(state) AS state
@@ -148,7 +148,7 @@ JOINS = {
         ) AS employee ON employee.id = lower(entry.employee_id)""",
 }
 
-# `contents` has the whole of each entry, its line in the file aside; only those of repeated IDs are compared.
+# `contents` holds each entry as one value, without its line in the file; it is compared only for repeated IDs.
 QUERY = """
 WITH repeat AS (
     SELECT row,
@@ -165,7 +165,7 @@ WITH repeat AS (
 SELECT row, reason FROM judged ORDER BY company_id, day, id
 """
 
-# What was not given, when that matters, and how it is said.
+# (missing name, names that must be given for this to matter, phrase in the plan)
 _UNCHECKED = (
     ("entries.approved", (), "approval (the entries have no status)"),
     ("categories", (), "categories and their accounts (no categories were given)"),
@@ -177,9 +177,9 @@ _UNCHECKED = (
 
 
 def query(given: set[str]) -> str:
-    """Return the query over what was given (named as in `Reason.needs`).
+    """Return the query for the given frames, columns and arguments (named as in `Reason.needs`).
 
-    It has the row and the reason (null for those that are ready) of each entry, by company, day and ID.
+    It returns row and reason of each entry, ordered by company, day and ID. The reason is null for a ready entry.
     """
     checks = [reason for reason in REASONS if given.issuperset(reason.needs)]
     needed = {name for reason in checks for name in reason.needs}
@@ -189,5 +189,5 @@ def query(given: set[str]) -> str:
 
 
 def unchecked(given: set[str]) -> tuple[str, ...]:
-    """Return phrases for what was not given, so not checked."""
+    """Return a phrase for each check that was skipped because its input is missing."""
     return tuple(phrase for name, others, phrase in _UNCHECKED if name not in given and given.issuperset(others))

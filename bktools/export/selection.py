@@ -1,4 +1,4 @@
-"""The rows of the entries that an analyst selected."""
+"""Selects the rows of the entries by a frame, a mask, IDs or a file."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ KINDS = "a filtered frame of the entries, a mask with one value for each row, en
 
 
 def selected(rows: pa.Table, selection: Any, entries: Any) -> pa.Table:
-    """Return the rows of the entries that are selected, with the number of their line.
+    """Return the selected entries, with the number of their line.
 
     Parameters
     ----------
     rows : pyarrow.Table
         The entries as `tables.arrow_of` returns them.
     selection : object
-        As `compose_export_jobs` takes it; None for all of them.
+        As `compose_export_jobs` takes it; None for all entries.
     entries : DataFrame
-        The entries as they were given: pandas' masks mean labels.
+        The entries as given, because a mask of pandas selects by their labels.
 
     Raises
     ------
     InputError
-        When it is of an unknown kind, a mask of another length, or names unknown entries.
+        When the selection is of an unknown kind, a mask of another length, or names unknown entries.
     """
     if "line" not in rows.column_names:
         rows = numbered(rows, "line", first=1)
@@ -62,14 +62,14 @@ def as_mask(selection: Any, entries: Any) -> np.ndarray[Any, Any] | None:
     Raises
     ------
     InputError
-        When it is a mask of other rows than the entries have, or the entries are a lazy frame.
+        When the mask does not fit the entries, or the entries are a lazy frame.
     """
     values = _mask_values(selection)
     if values is None:
         return None
     if not has_order(entries):
         raise InputError(
-            f"a mask does not select from a {type(entries).__name__}, whose rows have no order: filter it instead"
+            f"a mask cannot select from a {type(entries).__name__}, because its rows have no order: filter it instead"
         )
     if len(values) != len(entries):
         raise InputError(f"the selection is a mask of {len(values)} rows, the entries have {len(entries)}")
@@ -94,7 +94,7 @@ def _mask_values(selection: Any) -> pd.Series | None:
 
 
 def _aligned(mask: pd.Series, entries: pd.DataFrame) -> pd.Series:
-    """Return a mask in the order of the entries: a mask of pandas goes by labels."""
+    """Return a pandas mask in the order of the entries, matched by labels."""
     if mask.index.equals(entries.index):
         return mask
     is_same = mask.index.is_unique and entries.index.is_unique and entries.index.isin(mask.index).all()
@@ -107,12 +107,12 @@ def _aligned(mask: pd.Series, entries: pd.DataFrame) -> pd.Series:
 
 
 def as_ids(selection: Any) -> pa.Array:
-    """Return the entry IDs that a frame, a file or a list names, in lower case, each once.
+    """Return the distinct entry IDs of a frame, a file or a list, in lower case.
 
     Raises
     ------
     InputError
-        When it is nothing of the kind, or a file that cannot be read.
+        When the selection is of another kind, or a file that cannot be read.
     """
     if isinstance(selection, os.PathLike) or (isinstance(selection, str) and not UUID_PATTERN.match(selection)):
         found = _ids_of_file(Path(selection))
@@ -133,15 +133,15 @@ def as_ids(selection: Any) -> pa.Array:
 
 
 def refuse_missing(wanted: pa.Array, ids: pa.ChunkedArray) -> None:
-    """Refuse a selection that names unknown entries: it was made from something else."""
+    """Refuse a selection that names unknown entries, because it was made from other entries."""
     missing = wanted.filter(pc.invert(pc.is_in(wanted, value_set=ids.combine_chunks()))).sort().to_pylist()
     if missing:
         more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
-        raise InputError(f"the selection names entries that are not there: {', '.join(missing[:SHOWN])}{more}")
+        raise InputError(f"the selection names unknown entries: {', '.join(missing[:SHOWN])}{more}")
 
 
 def _ids_of_file(path: Path) -> pa.ChunkedArray:
-    """Return the IDs of a file: a list, one a line, or a table with a column of them."""
+    """Return the IDs of a file: a list with one ID per line, or a table with a column of IDs."""
     try:
         listed = _listed(path)
     except OSError as error:

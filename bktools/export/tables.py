@@ -1,4 +1,4 @@
-"""Frames of any tool as Arrow tables with the types that the query reads."""
+"""Converts frames of any supported tool to Arrow tables with the types that the query reads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bktools.frames.schema import DATE, TEXT, plain
 FLAGS = ("approved", "archived")
 IDS = ("id", "company_id", "category_id", "employee_id", "account_id", "entry_id", "state")
 
-# Columns without which a frame is not what it is said to be, and the function that returns such a frame.
+# The required columns of each frame, and the function that returns such a frame.
 REQUIRED = {
     "entries": (("id", "company_id"), "read_entries"),
     "categories": (("id", "company_id", "archived", "account_id"), "load_categories"),
@@ -31,16 +31,16 @@ def arrow_of(frame: Any, name: str) -> pa.Table:
     Parameters
     ----------
     frame : DataFrame, pyarrow.Table, Polars frame, DuckDB relation, PySpark frame or path
-        What is not in memory is collected.
+        A frame that is not in memory is collected.
     name : str
-        One of `REQUIRED`; of all but the entries, only the columns named there are kept.
+        One of `REQUIRED`. Entries keep all columns, other frames only the required ones.
 
     Raises
     ------
     ArgumentError
-        When it is no such frame.
+        When the frame is of another kind.
     InputError
-        When it lacks a column, has two of one name, one of mixed types, or a flag that is not True or False.
+        When a column is missing, has mixed types or is a flag that is not True or False, or two columns have one name.
     """
     needed, source = REQUIRED[name]
     columns = None if name == "entries" else list(needed)
@@ -57,7 +57,7 @@ def arrow_of(frame: Any, name: str) -> pa.Table:
 
 
 def typed(table: pa.Table, name: str) -> pa.Table:
-    """Return a table whose IDs are text, whose flags are flags, and whose text is of one type."""
+    """Return a table with text IDs, boolean flags, and one type for all text."""
     table = plain(table, f"the {name}")
     for place, field in enumerate(table.schema):
         kind, wanted = field.type, _wanted(field)
@@ -88,12 +88,12 @@ def numbered(table: pa.Table, name: str, *, first: int = 0) -> pa.Table:
 
 
 def days_of(entries: pa.Table) -> pa.ChunkedArray:
-    """Return the calendar day of each entry, null where there is none.
+    """Return the calendar day of each entry, null without a date.
 
     Raises
     ------
     InputError
-        When the column `date` holds something else than dates.
+        When the column `date` does not hold dates.
     """
     if "date" not in entries.column_names:
         return pa.chunked_array([pa.nulls(len(entries), DATE)])

@@ -1,1 +1,1 @@
-"""What a frame is in bktools: columns and types per noun, where it came from, and the engine that joins frames."""
+"""Frames: the columns and types of each noun, CSV output, and the engine that queries frames."""

@@ -1,4 +1,4 @@
-"""`to_csv`: a frame as a file that opens right where it goes."""
+"""`to_csv`: writes a frame as CSV for spreadsheets or programs."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from bktools.errors import ArgumentError, InputError
 from bktools.frames.schema import are_days, to_arrow
 from bktools.progress import progress as progress_bar
 
-# A spreadsheet takes a cell that begins so for a formula (or hides the sign); the full-width signs are those of East Asian
-# keyboards. Text that has apostrophes there already is given one more, so that one can always be taken away again.
+# A spreadsheet reads a cell that begins with one of these signs as a formula, or hides the sign. The full-width signs come
+# from East Asian keyboards. Text that begins with apostrophes and a sign gets one more, so that removing one restores it.
 SIGNS = r"[=+\-@\t\r\n＝＋－＠]"  # noqa: RUF001 - the full-width signs themselves
 FORMULA = f"^'*{SIGNS}"
 
-# Text that a spreadsheet would take for a number, a date or a flag and change: 0400, 12345678901234567, 1E5, 1.10, 5%,
+# Text that a spreadsheet would read as a number, a date or a flag, and change: 0400, 12345678901234567, 1E5, 1.10, 5%,
 # 1-2, 3/4, 10:30, Mar 5, 1. Dez, true, +49 221 101.
 _MONTH = r"(jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)[a-z]*"
 CHANGED = (
@@ -31,12 +31,12 @@ CHANGED = (
     r"|\d{1,4}[-/.:]\d{1,4}([-/.:]\d{1,4})?"
     rf"|{_MONTH}[ .-]*\d{{1,4}}|\d{{1,4}}[ .-]*{_MONTH}([ .-]*\d{{1,4}})?"
     r"|true|false"
-    # A telephone number has nothing a formula could do, and reads better without an apostrophe.
+    # A telephone number cannot be a harmful formula, and needs no apostrophe.
     r"|\+\d[\d ()/-]*"
     r")\s*$"
 )
 
-# Values that Arrow writes as they are to be read, and those that are text or its bytes.
+# Types that Arrow writes as the file needs them, and types that hold text or its bytes.
 WRITTEN_PLAINLY = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_null, pa.types.is_date, pa.types.is_time)
 TEXT_KINDS = (
     pa.types.is_string,
@@ -54,18 +54,18 @@ ROWS_AT_ONCE = 50_000
 
 @dataclass(frozen=True)
 class Profile:
-    """How a file is written.
+    """The format of a CSV file.
 
     Parameters
     ----------
     delimiter, decimal : str
-        Between cells; before the fraction.
+        Separator of cells; decimal separator.
     encoding : str
-        Of the file.
+        Encoding of the file.
     line_end : str
-        Of each line.
+        End of each line.
     guarded : bool
-        Whether text is kept from being taken for a formula, a number or a date.
+        Whether to prevent that a spreadsheet reads text as a formula, a number or a date.
     """
 
     delimiter: str
@@ -83,21 +83,21 @@ PROFILES = {
 
 
 def to_csv(frame: pd.DataFrame, path: str | Path, profile: str = "excel", *, progress: bool | None = None) -> Path:
-    """Write a frame as CSV; the whole file or none of it.
+    """Write a frame as CSV. The file is written completely or not at all.
 
     Parameters
     ----------
     frame : DataFrame
-        Any frame; it is not changed, its index is not written.
+        Any frame. It is not changed; its index is not written.
     path : path
-        File to write. A new one is readable by you alone; one that is there is replaced and keeps its permissions. A
-        device or a pipe is written to.
+        File to write. Only you can read a new file; an existing one is replaced and keeps its permissions. A device or
+        a pipe is written to directly.
     profile : str
         "excel": UTF-8 with BOM, comma, CRLF. "excel-eu": semicolon and decimal comma. In both, text and headings that a
-        spreadsheet would take for a formula are led by an apostrophe, and codes such as 0400 are written as ="0400".
-        "machine": UTF-8 without BOM, comma, LF, values as they are.
+        spreadsheet would read as a formula get an apostrophe in front, and codes such as 0400 are written as ="0400".
+        "machine": UTF-8 without BOM, comma, LF, unchanged values.
     progress : bool, optional
-        A bar; by default where somebody can see it.
+        Show a bar. Default: in a terminal or a notebook.
 
     Returns
     -------
@@ -107,16 +107,16 @@ def to_csv(frame: pd.DataFrame, path: str | Path, profile: str = "excel", *, pro
     Raises
     ------
     ArgumentError
-        When there is no such profile.
+        When the profile is unknown.
     InputError
-        When a column has no one form as text: mixed types, lists, durations, or a name that another one has.
+        When a column cannot be written as text (mixed types, lists, durations), or two columns have one name.
     StorageError
-        When the file cannot be written; one that was there is as it was.
+        When the file cannot be written; an existing file is unchanged.
 
     Notes
     -----
     Money is written exactly, timestamps as ISO 8601 in UTC, null as an empty cell, flags as true and false. Times
-    without a time zone are written as dates where all of a column are midnight, else with their time and no zone.
+    without a time zone are written as dates when every time of the column is midnight, otherwise without a zone.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def to_csv(frame: pd.DataFrame, path: str | Path, profile: str = "excel", *, pro
     text = pd.DataFrame({name: column.to_pandas() for name, column in columns.items()}, columns=names)
     headings = pa.chunked_array([pa.array(names, pa.large_string())])
     text.columns = pd.Index((_guarded(headings) if form.guarded else headings).to_pylist())
-    # Python's writer quotes the characters of the line end alone, and a CR ends the line for any reader.
+    # Python's writer quotes only the characters of its own line end, but every reader ends a line at a CR.
     is_split = "\r" not in form.line_end and any(map(_has_return, (headings, *columns.values())))
 
     def write(file: IO[bytes]) -> None:
@@ -145,7 +145,7 @@ def to_csv(frame: pd.DataFrame, path: str | Path, profile: str = "excel", *, pro
                     index=False,
                     header=begin == 0,
                     sep=form.delimiter,
-                    # The mark stands at the beginning of the file, not of each part.
+                    # Write the byte order mark once, at the beginning of the file.
                     encoding=form.encoding if begin == 0 else "utf-8",
                     lineterminator=form.line_end,
                     quoting=csv.QUOTE_ALL if is_split else csv.QUOTE_MINIMAL,
@@ -157,7 +157,7 @@ def to_csv(frame: pd.DataFrame, path: str | Path, profile: str = "excel", *, pro
 
 
 def tables_to_csv(tables: Mapping[str, pd.DataFrame], folder: str | Path, profile: str) -> list[Path]:
-    """Write frames into a folder, each as the file of its name; raises as `to_csv` does."""
+    """Write each frame to the folder as NAME.csv; raise as `to_csv` does."""
     profile_named(profile)
     folder = Path(folder)
     with disk.storage_errors(folder):
@@ -166,12 +166,12 @@ def tables_to_csv(tables: Mapping[str, pd.DataFrame], folder: str | Path, profil
 
 
 def profile_named(name: str) -> Profile:
-    """Return how a file of a profile is written.
+    """Return the profile of a name.
 
     Raises
     ------
     ArgumentError
-        When there is no such profile.
+        When the profile is unknown.
     """
     if name not in PROFILES:
         raise ArgumentError("profile", f"must be one of {', '.join(PROFILES)}", name)
@@ -193,7 +193,9 @@ def _as_text(column: pa.ChunkedArray, form: Profile, name: str) -> pa.ChunkedArr
         return _as_text(column.cast(kind.value_type), form, name)
     if any(is_kind(kind) for is_kind in WRITTEN_PLAINLY):
         return column.cast(pa.large_string())
-    raise InputError(f"the column {name} holds {kind}, which has no one form as text: make it text or numbers first")
+    raise InputError(
+        f"the column {name} holds {kind}, which cannot be written as text: convert it to text or numbers first"
+    )
 
 
 def _has_return(text: pa.ChunkedArray) -> bool:
@@ -208,7 +210,7 @@ def _decoded(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
 
 
 def _times(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return times as ISO 8601, in UTC where they have a zone, with as many decimals of a second as any of them has."""
+    """Return times as ISO 8601, in UTC where they have a zone, all with the decimals of the most precise one."""
     zone = column.type.tz and "UTC"
     times = column.cast(pa.timestamp(column.type.unit, zone))
     for unit in ("s", "ms", "us", "ns"):

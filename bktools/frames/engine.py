@@ -1,4 +1,4 @@
-"""The query engine: DuckDB in memory, over frames of any kind where they lie."""
+"""The query engine: DuckDB in memory over frames of any supported tool, without copying them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Scannable: TypeAlias = pa.Table | ds.Dataset
 
 SUPPORTED = "a pandas, pyarrow, Polars or DuckDB frame, or the path of a Parquet file"
 
-# large_string becomes pandas `str` three times faster than string does.
+# Converting large_string to pandas `str` takes a third of the time of string.
 SETTINGS: Mapping[str, Any] = {"arrow_large_buffer_size": True}
 
 
 def scannable(frame: Any, name: str = "frame", columns: Collection[str] | None = None) -> Scannable:
-    """Return a frame as Arrow, which DuckDB scans where it lies.
+    """Return a frame as Arrow, which DuckDB scans without a copy.
 
     Text of pandas, Arrow and Polars is not copied. A Parquet file is read while it is scanned. Lazy frames of Polars
     and relations of DuckDB are run once.
@@ -34,11 +34,11 @@ def scannable(frame: Any, name: str = "frame", columns: Collection[str] | None =
     Parameters
     ----------
     frame : DataFrame, pyarrow.Table, Polars frame, DuckDB relation, str or path
-        Not changed; an index is left out. Text is the path of a Parquet file, or of a folder of them.
+        It is not changed; an index is left out. Text is the path of a Parquet file, or of a folder of them.
     name : str
-        What the frame is, for the error: "entries".
+        Name of the frame for error messages, such as "entries".
     columns : collection of str, optional
-        The columns to keep, where the frame has them; all by default. Other columns are neither copied nor run.
+        The columns to keep, where the frame has them. Default: all. Other columns are neither copied nor computed.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def scannable(frame: Any, name: str = "frame", columns: Collection[str] | None =
     Raises
     ------
     ArgumentError
-        When it is no such frame.
+        When the frame is of another kind.
     InputError
         When two columns have one name, a column holds values of several types, or the file cannot be read.
 
@@ -80,29 +80,29 @@ def scannable(frame: Any, name: str = "frame", columns: Collection[str] | None =
 
 @contextlib.contextmanager
 def engine(task: str, /, **frames: Scannable) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open DuckDB over frames, each a view of the name it is given by; closed at the end of the block.
+    """Open DuckDB with each frame as a view of its keyword's name; close it at the end of the block.
 
     Parameters
     ----------
     task : str
-        What the block does, for the error: "reconcile_accounts".
+        Name of the task for error messages, such as "reconcile_accounts".
     **frames : pyarrow.Table or pyarrow.dataset.Dataset
         As `scannable` returns them.
 
     Raises
     ------
     OutOfMemoryError, StorageError
-        When a query in the block needs more memory, or more room on disk, than there is.
+        When a query in the block needs more memory, or more disk space, than there is.
     InputError
-        When a file turns out to be damaged.
+        When a file is damaged.
     """
-    # What does not fit in memory goes to a folder of its own, which nobody else can read.
+    # Data that does not fit in memory goes to a private temporary folder.
     with (
         tempfile.TemporaryDirectory(prefix="bktools-") as folder,
         engine_errors(task),
         duckdb.connect(":memory:", config={"temp_directory": folder, **SETTINGS}) as connection,
     ):
-        # DuckDB draws a bar into the terminal or notebook when a query takes two seconds.
+        # Otherwise DuckDB shows its own bar when a query takes two seconds.
         connection.execute("SET enable_progress_bar = false")
         for name, frame in frames.items():
             connection.register(name, frame)
@@ -111,30 +111,30 @@ def engine(task: str, /, **frames: Scannable) -> Iterator[duckdb.DuckDBPyConnect
 
 @contextlib.contextmanager
 def engine_errors(task: str) -> Iterator[None]:
-    """Raise what DuckDB says of memory, disk and files as an error of bktools, in one line."""
+    """Turn DuckDB's errors about memory, disk and files into errors of bktools, in one line."""
     try:
         yield
     except duckdb.OutOfMemoryException as error:
         raise OutOfMemoryError(
-            f"{task} needs more memory than there is ({_first_line(error)}): close other programs and notebooks, or "
-            "hand over fewer rows, such as one company at a time; nothing was changed"
+            f"{task} needs more memory than there is ({_first_line(error)}): nothing was changed; close other programs "
+            "and notebooks, or pass fewer rows, such as one company at a time"
         ) from None
     except duckdb.IOException as error:
         raise StorageError(
-            f"{task} could not use the disk ({_first_line(error)}): free some space in {tempfile.gettempdir()} and run "
-            "it again; nothing was changed"
+            f"{task} could not use the disk ({_first_line(error)}): nothing was changed; free some space in "
+            f"{tempfile.gettempdir()} and run it again"
         ) from None
     except duckdb.InvalidInputException as error:
-        # What Arrow says of a file, while DuckDB reads it.
+        # An error of Arrow, raised while DuckDB reads a file.
         if "reading the stream" not in str(error):
             raise
         raise InputError(
-            f"{task} could not read what it was given ({_first_line(error)}): write the file again; nothing was changed"
+            f"{task} could not read a given file ({_first_line(error)}): nothing was changed; write the file again"
         ) from None
 
 
 def in_pandas(frame: Any) -> pd.DataFrame:
-    """Return a frame of any kind as a DataFrame; a lazy one is run."""
+    """Return a frame of any supported tool as a DataFrame; a lazy one is computed."""
     if isinstance(frame, pd.DataFrame):
         return frame
     # PySpark

@@ -1,4 +1,4 @@
-"""From the service's records to Arrow: camelCase and nesting stop here."""
+"""Converts the service's records to Arrow tables with flat columns in snake_case, and checks them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _columns(
     record: type[msgspec.Struct], values: Iterable[tuple[Any, ...]], prefix: str = ""
 ) -> dict[str, Sequence[Any]]:
     columns: dict[str, Sequence[Any]] = {}
-    # Turned over in one go: half the time of one attribute after the other.
+    # Transposing whole tuples takes half the time of reading one attribute after the other.
     for (field, kind), column in zip(_fields(record), zip(*values, strict=True), strict=True):
         name = prefix + field
         if kind is msgspec.Raw:
@@ -45,7 +45,7 @@ def _columns(
 
 @functools.cache
 def _fields(record: type[msgspec.Struct]) -> list[tuple[str, Any]]:
-    """Return the name and type of each field, read from the annotations once: a page has a tenth of that time."""
+    """Return the name and type of each field; cached, because reading annotations is slower than converting a page."""
     return [(item.name, field_type(item)) for item in msgspec.structs.fields(record)]
 
 
@@ -57,29 +57,29 @@ def _json_texts(raws: Sequence[msgspec.Raw | None], name: str) -> list[str | Non
 
 
 def checked(table: pa.Table, noun: str) -> pa.Table:
-    """Return rows with their UUIDs in lower case, so that they can be joined with what files say.
+    """Return rows with their UUIDs checked and in lower case, so that they join with rows of files.
 
     Raises
     ------
     UnreadableAnswerError
-        When the service sent something else for a UUID.
+        When an ID is not a UUID.
     """
     for index, name in enumerate(table.column_names):
         if name != "id" and not name.endswith("_id"):
             continue
         column = table.column(index)
-        # Other ids repeat, and a pattern need not be tried on the same text again.
+        # Foreign keys repeat, so only their distinct values are matched.
         values = column if name == "id" else pc.unique(column)
         if _all_match(values, LOWER_UUID_REGEX):
             continue
         if not _all_match(values, UUID_REGEX):
-            raise UnreadableAnswerError(f"the service sent {noun} with a value in {name} that is no UUID")
+            raise UnreadableAnswerError(f"the service sent {noun} with a value in {name} that is not a UUID")
         table = table.set_column(index, table.schema.field(index), pc.utf8_lower(column))
     return table
 
 
-def unasked(rows: pa.Table, wanted: Filter, value: Any) -> int:
-    """Return how many rows show that the service did not apply a filter."""
+def count_unmatched(rows: pa.Table, wanted: Filter, value: Any) -> int:
+    """Return the number of rows that do not match a filter."""
     column = rows.column(wanted.column)
     values = value if isinstance(value, list) else [value]
     if wanted.ignores_case:

@@ -1,7 +1,7 @@
-"""Columns and types of every frame, per noun; the one place where Arrow becomes pandas.
+"""Columns and types of every frame, and the conversion between Arrow and pandas.
 
-Frames have the interface's field names in snake_case. Text is pandas `str`, flags are `bool`, timestamps UTC, calendar
-dates without a time zone, money exact decimals. A null is a null.
+Frames have the interface's field names in snake_case. Text is pandas `str`, flags are `bool`, timestamps are in UTC,
+calendar dates have no time zone, and money is in exact decimals. Missing values stay null.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from bktools.contract.categories import Category
 from bktools.contract.employees import Employee
 from bktools.errors import InputError
 
-# large_string becomes pandas `str` three times faster than string does.
+# Converting large_string to pandas `str` takes a third of the time of string.
 TEXT = pa.large_string()
 FLAG = pa.bool_()
 COUNT = pa.int64()
 INSTANT = pa.timestamp("us", tz="UTC")
 DATE = pa.date32()
-# The scale is the file's own; this one is for frames without rows.
+# For frames without rows; otherwise the scale comes from the file.
 MONEY = pa.decimal128(38, 2)
 
 
@@ -41,12 +41,12 @@ ARROW_TYPES = {str: TEXT, bool: FLAG, int: COUNT, dt.date: DATE, dt.datetime: IN
 
 
 def field_type(field: msgspec.structs.FieldInfo) -> Any:
-    """Return the type of a record's field, None aside."""
+    """Return the type of a record's field, without `None`."""
     return next(kind for kind in (*get_args(field.type), field.type) if kind is not type(None))
 
 
 def schema_of(record: type[msgspec.Struct]) -> pa.Schema:
-    """Return the columns of a record's rows: its fields, those of a nested record with its name before theirs."""
+    """Return the columns of a record: its fields, with those of a nested record prefixed by its name."""
     columns = []
     for item in msgspec.structs.fields(record):
         kind = field_type(item)
@@ -64,13 +64,13 @@ def schema_of(record: type[msgspec.Struct]) -> pa.Schema:
 CATEGORIES = schema_of(Category)
 EMPLOYEES = schema_of(Employee)
 
-# A chart of accounts as read from the ERP's file. `line` is the line of the file, counted from 1 with its heading.
+# A chart of accounts as read from the ERP's file. `line` is the line of the file; the heading is line 1.
 CHART = _schema(
     {"external_id": TEXT, "code": TEXT, "name": TEXT, "archived": FLAG},
     {"tax_code_external_id": TEXT, "company_id": TEXT, "type": TEXT, "line": COUNT},
 )
 
-# Accounts known here: what was created, matched or imported. `id` is null where the service did not tell it.
+# The accounts in the journal: created, matched or imported. `id` is null where it is unknown.
 ACCOUNTS = _schema(
     {"company_id": TEXT, "external_id": TEXT, "state": TEXT},
     {
@@ -85,8 +85,8 @@ ACCOUNTS = _schema(
     },
 )
 
-# States of an account that the service is known to have. In any other it was refused, or may never have arrived: it
-# counts as not known and may be created again.
+# States of an account that exists in the service. An account in another state was refused or may not have arrived, so it
+# may be created again.
 KNOWN_STATES = ("CREATED", "MATCHED", "EXISTS", "IMPORTED")
 
 # Accounting entries as read from a file. A file without an approval column gives a frame without `status`, `approved`.
@@ -136,7 +136,7 @@ EXPORTED_ENTRIES = _schema(
     {"job_id": TEXT, "sent_at": INSTANT},
 )
 
-# What happened to the batches. `before` is null where one was planned for the first time.
+# Changes of the states of batches. `before` is null for a new batch.
 EXPORT_EVENTS = _schema(
     {"at": INSTANT, "batch_id": TEXT, "company_id": TEXT, "after": TEXT, "done_by": TEXT},
     {"before": TEXT, "message": TEXT},
@@ -144,7 +144,7 @@ EXPORT_EVENTS = _schema(
 
 
 def _pandas_type(kind: pa.DataType) -> Any:
-    # An object column of Decimal would be slow and lose its scale; Arrow's decimals stay exact in sums and groups.
+    # Arrow's decimals stay exact in sums and groups; an object column of Decimal would be slow and lose its scale.
     return pd.ArrowDtype(kind) if pa.types.is_decimal(kind) else None
 
 
@@ -156,7 +156,7 @@ def to_pandas(table: pa.Table, provenance: Mapping[str, Any] | None = None) -> p
     table : pyarrow.Table
         Rows with the columns of one of the schemas.
     provenance : mapping, optional
-        Where the rows came from; kept in `frame.attrs["bktools"]`.
+        Source of the rows; kept in `frame.attrs["bktools"]`.
     """
     frame: pd.DataFrame = table.to_pandas(types_mapper=_pandas_type, date_as_object=False)
     if provenance is not None:
@@ -164,25 +164,24 @@ def to_pandas(table: pa.Table, provenance: Mapping[str, Any] | None = None) -> p
     return frame
 
 
-# What Arrow raises for values that make no column: mixed ones, integers of more than 64 bits, halves of characters.
+# Arrow's errors for values that cannot be a column: mixed types, integers of more than 64 bits, lone surrogates.
 _NO_COLUMN = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
 
 def to_arrow(frame: pd.DataFrame | pa.Table, name: str = "the frame") -> pa.Table:
-    """Return a DataFrame as an Arrow table, where nulls are nulls (pandas `str` has NaN, which equals nothing).
+    """Return a DataFrame as an Arrow table; missing values become null.
 
     Parameters
     ----------
     frame : DataFrame or pyarrow.Table
-        Not changed; its index is left out.
+        It is not changed; its index is left out.
     name : str
-        What the frame is, for the error: "the entries".
+        Name of the frame for error messages, such as "the entries".
 
     Raises
     ------
     InputError
-        When it is no such frame, two columns have one name, or a column holds values of several types or of one that
-        no engine knows.
+        When it is not a frame, two columns have one name, or a column has mixed or unsupported types.
     """
     if not isinstance(frame, pd.DataFrame | pa.Table):
         raise InputError(f"{name} must be a pandas DataFrame or an Arrow table, is a {type(frame).__name__}")
@@ -212,19 +211,19 @@ def _refuse_mixed(heading: str, column: pd.Series, name: str) -> None:
 
 
 def plain(table: pa.Table, name: str) -> pa.Table:
-    """Return a table without types that some engine does not know: the values are the same, UUIDs are text.
+    """Return a table with the same values in types that every engine supports; UUIDs become text.
 
     Raises
     ------
     InputError
-        When a column is of a type that has no plain one, or a decimal has more than 38 digits.
+        When a column's type has no such equivalent, or a decimal has more than 38 digits.
     """
     for place, field in enumerate(table.schema):
         try:
             column = plain_column(table.column(place))
         except pa.ArrowException:
             raise InputError(
-                f"the column {field.name} of {name} holds {field.type}, which is not known here: drop it, or make it text"
+                f"the column {field.name} of {name} holds {field.type}, which is not supported: drop it, or make it text"
             ) from None
         if column.type != field.type:
             table = table.set_column(place, field.name, column)
@@ -232,7 +231,7 @@ def plain(table: pa.Table, name: str) -> pa.Table:
 
 
 def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column as one of a type that every engine knows; raises as Arrow does where there is none."""
+    """Return a column in a type that every engine supports; raise Arrow's error where there is none."""
     kind, types = column.type, pa.types
     if isinstance(kind, pa.UuidType):
         texts = [None if value is None else str(uuid.UUID(bytes=value)) for value in _storage(column).to_pylist()]
@@ -250,7 +249,7 @@ def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return next((column.cast(wanted(kind)) for is_kind, wanted in _PLAINER if is_kind(kind)), column)
 
 
-# Types that some engine does not know, and those that take their values.
+# Types that some engine does not support, each with the type that replaces it.
 _PLAINER: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType], pa.DataType]], ...] = (
     (pa.types.is_binary_view, lambda _: pa.large_binary()),
     (pa.types.is_float16, lambda _: pa.float32()),

@@ -1,4 +1,4 @@
-"""What a file may unpack to, checked before it is unpacked: by what is in it, not by what it says of itself."""
+"""Measures the unpacked size of zip archives and Parquet files before they are read; sizes that a file states are not trusted."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from bktools.errors import InputError
 
 MIB = 1 << 20
 
-# An archive: bytes of all its members together, and their number.
+# Limits of an archive: bytes of all its members together, and their number.
 UNPACKED = 1024 * MIB
 MEMBERS = 10_000
 
-# A Parquet file: bytes of its table. Columns that repeat a value shrink to next to nothing, IDs and names do not.
+# Limits of a Parquet file's table: bytes in any case, and bytes for each byte of the file. IDs and names compress little.
 ALWAYS = 256 * MIB
 PER_BYTE = 64
 
@@ -31,7 +31,7 @@ _REPEATING = (
     pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view,
 )  # fmt: skip
 
-# What reading a damaged archive or header raises.
+# Errors of reading a damaged archive or header.
 _DAMAGE = (
     zipfile.BadZipFile, zlib.error, struct.error, EOFError, LookupError, NotImplementedError, OSError, OverflowError,
     RecursionError, ValueError,
@@ -39,30 +39,30 @@ _DAMAGE = (
 
 
 def archive_size(data: bytes, *, kind: str, source: str = "", most: int = UNPACKED) -> int:
-    """Return how many bytes a zip archive unpacks to. Each member is unpacked a piece at a time, and no piece is kept.
+    """Return the unpacked size of a zip archive in bytes. Members are unpacked in pieces that are not kept.
 
     Parameters
     ----------
     data : bytes
         The archive.
     kind : str
-        What it should be, for the error: "workbook".
+        Expected kind of file for error messages, such as "workbook".
     source : str
         The file, for the error.
     most : int
-        Bytes of all members together.
+        Most bytes of all members together.
 
     Raises
     ------
     InputError
-        When it unpacks to more, its members overlap or are not of the size they say, or it is damaged.
+        When it unpacks to more, its members overlap or have a wrong size, or it is damaged.
     """
     try:
         return _archive_size(data, kind, source, most)
     except InputError:
         raise
     except _DAMAGE as error:
-        raise InputError(f"is no {kind} that can be read ({error})", source=source) from None
+        raise InputError(f"is not a readable {kind} ({error})", source=source) from None
 
 
 def _archive_size(data: bytes, kind: str, source: str, most: int) -> int:
@@ -77,7 +77,7 @@ def _archive_size(data: bytes, kind: str, source: str, most: int) -> int:
         if left >= 0:
             size = _size(data, member, left)
             if size <= left and size != member.file_size:
-                raise zipfile.BadZipFile(f"{member.filename} has another size than it says")
+                raise zipfile.BadZipFile(f"{member.filename} has another size than the archive states")
             left -= size
     if left < 0:
         raise InputError(
@@ -88,7 +88,7 @@ def _archive_size(data: bytes, kind: str, source: str, most: int) -> int:
 
 
 def _size(data: bytes, member: zipfile.ZipInfo, most: int) -> int:
-    """Return to how many bytes a member unpacks; counting ends when they are more than allowed."""
+    """Return the unpacked size of a member in bytes; stop counting above `most`."""
     name, extra = struct.unpack_from("<HH", data, member.header_offset + 26)
     begin = member.header_offset + 30 + name + extra
     end = begin + member.compress_size
@@ -97,7 +97,7 @@ def _size(data: bytes, member: zipfile.ZipInfo, most: int) -> int:
     if member.compress_type == zipfile.ZIP_STORED:
         return member.compress_size
     if member.compress_type != zipfile.ZIP_DEFLATED:
-        raise zipfile.BadZipFile(f"{member.filename} is compressed in another way than workbooks are")
+        raise zipfile.BadZipFile(f"{member.filename} has an unsupported compression")
     inflate, size = zlib.decompressobj(-zlib.MAX_WBITS), 0
     for at in range(begin, end, _PIECE):
         piece = data[at : min(at + _PIECE, end)]
@@ -110,21 +110,21 @@ def _size(data: bytes, member: zipfile.ZipInfo, most: int) -> int:
 def parquet_table(
     data: bytes, *, kind: str = "Parquet file", source: str = "", nested: bool = False
 ) -> tuple[pa.Table, list[str]]:
-    """Return the table of a Parquet file that unpacks to no more than it may, and the columns that were not read.
+    """Return the table of a Parquet file of bounded size, and the names of the columns that were not read.
 
     Parameters
     ----------
     data : bytes
         The file.
     kind, source : str
-        For the error: what it should be, and the file.
+        Expected kind of file, and the file, for error messages.
     nested : bool
-        Whether columns of lists, structs and maps are read too.
+        Whether to read columns of lists, structs and maps too.
 
     Raises
     ------
     InputError
-        When it unpacks to more than 256 MB and 64 times its own size, or is damaged.
+        When it unpacks to more than 256 MB plus 64 times its own size, or is damaged.
     """
     try:
         return _parquet_table(data, kind, source, nested=nested)
@@ -132,7 +132,7 @@ def parquet_table(
         raise
     except (pa.ArrowException, *_DAMAGE) as error:
         why = (str(error).splitlines() or [type(error).__name__])[0]
-        raise InputError(f"is no {kind} that can be read ({why})", source=source) from None
+        raise InputError(f"is not a readable {kind} ({why})", source=source) from None
 
 
 def _parquet_table(data: bytes, kind: str, source: str, *, nested: bool) -> tuple[pa.Table, list[str]]:
@@ -141,25 +141,25 @@ def _parquet_table(data: bytes, kind: str, source: str, *, nested: bool) -> tupl
     whole = file.schema_arrow
     schema = pa.schema([field for field in whole if nested or not pa.types.is_nested(field.type)])
     if left >= 0:
-        # Texts are kept once each until it is known how long all of them are.
+        # Dictionaries keep each text once until the length of all texts is known.
         repeating = [field.name for field in schema if any(is_kind(field.type) for is_kind in _REPEATING)]
         file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=repeating)
         table = file.read(columns=None if len(schema) == len(whole) else schema.names)
         left -= sum(map(_text_size, table.columns))
     if left < 0:
         raise InputError(
-            f"unpacks to far more than its {len(data):,} bytes, too much for a {kind}: write it anew from its source",
+            f"unpacks to far more than its {len(data):,} bytes, too much for a {kind}: export it again from its source",
             source=source,
         )
     columns = [_as_declared(column, field.type) for column, field in zip(table.columns, schema, strict=True)]
     read = pa.table(columns, names=schema.names)
-    # Bytes that are no text would be met somewhere else.
+    # Invalid UTF-8 would otherwise fail in a later step.
     read.validate(full=True)
     return read, [field.name for field in whole if field not in list(schema)]
 
 
 def _as_declared(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Return a column without the dictionary it was read with; text that would be a view is text."""
+    """Return a column without the dictionary that it was read with; string views become plain text."""
     if column.type == kind:
         return column
     plain = column.cast(column.type.value_type)
@@ -172,7 +172,7 @@ def _chunks(metadata: pq.FileMetaData) -> list[pq.ColumnChunkMetaData]:
 
 
 def _values_size(metadata: pq.FileMetaData) -> int:
-    """Return how many bytes the values take as columns, texts aside."""
+    """Return the bytes of all values as columns, without texts."""
     leaves = [metadata.schema.column(at) for at in range(metadata.num_columns)]
     widths = [_WIDTHS.get(leaf.physical_type, leaf.length) for leaf in leaves]
     groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
@@ -182,7 +182,7 @@ def _values_size(metadata: pq.FileMetaData) -> int:
 
 
 def _pages_size(data: bytes, metadata: pq.FileMetaData) -> int:
-    """Return to how many bytes the pages unpack, by their own headers, which the decompressor goes by."""
+    """Return the unpacked size of all pages in bytes, from the page headers that the decompressor uses."""
     total, stream = 0, io.BytesIO(data)
     for chunk in _chunks(metadata):
         if not chunk.total_compressed_size:
@@ -210,19 +210,19 @@ def _text_size(column: pa.ChunkedArray) -> int:
     ) + 8 * len(column)
 
 
-# A page's header is a struct of Thrift's compact protocol: numbers of its fields, and kinds of values.
+# A page's header is a struct of Thrift's compact protocol. These are numbers of its fields, and kinds of values.
 _WHOLE, _PACKED = 2, 3
 _FLAGS, _INTEGERS, _INT32, _DOUBLE, _BYTES, _LISTS, _MAP, _STRUCT = (1, 2), (4, 5, 6), 5, 7, 8, (9, 10), 11, 12
 
 
 def _struct(stream: io.BytesIO) -> dict[int, int]:
-    """Return the 32-bit integers of a struct by the numbers of their fields."""
+    """Return the 32-bit integers of a struct by field number."""
     found: dict[int, int] = {}
     field = 0
     while head := stream.read(1)[0]:
         field = field + (head >> 4) if head >> 4 else _integer(stream)
         kind = head & 15
-        # A flag of a struct is in its kind.
+        # The kind of a boolean field is its value.
         value = None if kind in _FLAGS else _value(stream, kind)
         if kind == _INT32 and value is not None:
             found[field] = value

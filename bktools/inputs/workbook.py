@@ -29,7 +29,7 @@ _ZIP = b"PK"
 _UNSEEN = "cells with an error such as #DIV/0! look empty in workbooks of this kind: where amounts are missing, save it as XLSX"
 _FAILURES = {
     "locked": "the workbook is locked with a password: save it without",
-    "damaged": "is no workbook that can be read ({why}); save it again as XLSX",
+    "damaged": "is not a readable workbook ({why}); save it again as XLSX",
     "too large": "takes more memory or time to read than a workbook of its size should: delete what lies far below and to"
     " the right of the table, or save the table as CSV (UTF-8)",
 }

@@ -1,5 +1,5 @@
-"""The durable memory: accounts known here, batches, their entries, every event.
+"""The journal: every known account, batch and entry, and every event.
 
-The service has no way to list accounts, entries or jobs, so what is not written here is not known. One SQLite file per
-environment in the data folder; constraints, not code, hold its promises.
+The service cannot list accounts, entries or jobs, so the journal is the only record of them. It is one SQLite file for
+each environment in the data folder. Database constraints, not code, enforce its rules.
 """

@@ -1,4 +1,4 @@
-"""Accounts known here: what was created, what the service said exists, what was imported."""
+"""The accounts in the journal: created, imported, or reported by the service as existing."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from bktools.service import Service
 KEY = ("company_id", "external_id")
 KNOWN = ("state", "account_id", "name", "code", "tax_code_external_id", "archived", "metadata", "message")
 
-# What a list of accounts may say beside their IDs, each with its rule.
-SAID: Mapping[str, Callable[[str, object], object]] = {
+# The optional columns of a list of accounts, each with its check.
+OPTIONAL: Mapping[str, Callable[[str, object], object]] = {
     "name": rules.text,
     "code": rules.text,
     "tax_code_external_id": rules.text,
@@ -35,54 +35,54 @@ SAID: Mapping[str, Callable[[str, object], object]] = {
 
 
 def record_accounts(journal: Journal, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write what became known of accounts, all of them or none. What a row does not say stays as it is known.
+    """Write accounts to the journal, all of them or none. A field that is missing in a row keeps its value.
 
     Parameters
     ----------
     journal : Journal
         Open.
     rows : iterable of mapping
-        `company_id`, `external_id`, `state`, and what is known of `account_id`, `name`, `code`,
-        `tax_code_external_id`, `archived`, `metadata` (JSON text), `message`; None says that there is none.
+        `company_id`, `external_id`, `state`, and any of `account_id`, `name`, `code`, `tax_code_external_id`,
+        `archived`, `metadata` (JSON text), `message`; None clears the field.
     """
     stamp = now().isoformat()
     with journal.transaction() as connection:
         for row in rows:
             key = tuple(row[name] for name in KEY)
             found = journal.rows("SELECT state FROM accounts WHERE company_id = ? AND external_id = ?", *key)
-            said = [name for name in KNOWN if name in row]
-            names = (*KEY, *said, "updated_at")
+            given = [name for name in KNOWN if name in row]
+            names = (*KEY, *given, "updated_at")
             updates = ", ".join(f"{name} = excluded.{name}" for name in names[2:])
             connection.execute(
                 f"INSERT INTO accounts ({', '.join(names)}) VALUES ({', '.join('?' * len(names))}) "
                 f"ON CONFLICT (company_id, external_id) DO UPDATE SET {updates}",
-                [*key, *(row[name] for name in said), stamp],
+                [*key, *(row[name] for name in given), stamp],
             )
             before = found[0]["state"] if found else None
             record_event(connection, "account", json.dumps(key), before, row["state"], row.get("message"))
 
 
 def load_accounts(company: str | None = None, *, service: Service | None = None) -> pd.DataFrame:
-    """Return the accounts known here: created, matched, or imported. The service cannot list them.
+    """Return the accounts in the journal: created, matched or imported. The service cannot list accounts.
 
     Parameters
     ----------
     company : str, optional
-        UUID of a company; all by default.
+        UUID of a company. Default: all companies.
     service : Service, optional
-        By default the one the configuration describes; only its journal is read, nothing is sent.
+        Default: the configured one. Only its journal is read; nothing is sent.
 
     Returns
     -------
     DataFrame
-        One row an account: company_id, external_id, state (CREATED, MATCHED, IMPORTED; EXISTS where the service said
-        so without an id; REJECTED, UNKNOWN, SENDING where it is not known to exist), id, name, code,
-        tax_code_external_id, archived, metadata (JSON text), message, updated_at (UTC).
+        One row per account: company_id, external_id, state (CREATED, MATCHED, IMPORTED; EXISTS where the account exists
+        and its id is unknown; REJECTED, UNKNOWN, SENDING where it may not exist), id, name, code, tax_code_external_id,
+        archived, metadata (JSON text), message, updated_at (UTC).
 
     Raises
     ------
     ArgumentError
-        When `company` is no UUID.
+        When `company` is not a UUID.
     JournalError, StorageError
         When the journal cannot be read.
 
@@ -121,35 +121,35 @@ def import_accounts(
     sheet: str | int | None = None,
     service: Service | None = None,
 ) -> pd.DataFrame:
-    """Make accounts known that were created elsewhere, from the list that the service's user interface exports.
+    """Import accounts that were created elsewhere, from the list that the service's user interface exports.
 
     Parameters
     ----------
     source : path or DataFrame
-        With id (UUID) and external_id; name, code, archived, tax_code_external_id, company_id where it has them. What
-        it has no column for stays as it is known.
+        Columns id (UUID) and external_id; optionally name, code, archived, tax_code_external_id, company_id. A field
+        without a column keeps its value in the journal.
     company : str, optional
-        UUID of their company, for a list that does not say it; the configured one by default.
+        UUID of the company, for a list without company_id. Default: the configured company.
     columns : mapping, optional
-        Of a file: field to heading, for what is not recognised. An empty heading leaves the field out.
+        For a file: field to heading, for headings that are not recognised. An empty heading leaves the field out.
     delimiter, encoding : str, optional
-        Of a text file.
+        For a text file.
     sheet : str or int, optional
-        Of a workbook: name, or position from 0.
+        For a workbook: name of the sheet, or its position from 0.
     service : Service, optional
-        By default the one the configuration describes; only its journal is written, nothing is sent.
+        Default: the configured one. Only its journal is written; nothing is sent.
 
     Returns
     -------
     DataFrame
-        The accounts known here afterwards, as `load_accounts` returns them. Of a file, `attrs["bktools"]["imported"]`
-        says what was recognised.
+        All accounts in the journal afterwards, as `load_accounts` returns them. For a file,
+        `attrs["bktools"]["imported"]` describes how it was read.
 
     Raises
     ------
     ArgumentError, InputError
-        When the list cannot be read, a value breaks a rule, an external ID is there twice, or nothing says which
-        company it is of; nothing was changed.
+        When the list cannot be read, a value breaks a rule, an external ID is repeated, or the company is unknown;
+        nothing was changed.
 
     Notes
     -----
@@ -176,7 +176,7 @@ def import_accounts(
         name = str(source)
         frame = read_accounts(source, columns=columns, delimiter=delimiter, encoding=encoding, sheet=sheet)
         about = frame.attrs["bktools"]
-        # The reader fills up what the file does not say.
+        # The reader adds empty columns for missing fields; they must not clear known values.
         frame = frame[list(about["columns"])]
     rows = list(_imported(frame, name, company or service.settings.company))
     with Journal(service.settings) as journal:
@@ -187,7 +187,7 @@ def import_accounts(
 
 
 def _imported(frame: pd.DataFrame, source: str, fallback: str | None) -> Iterator[dict[str, Any]]:
-    """Yield what a list says of each account, checked."""
+    """Yield each account of a list as a checked row for the journal."""
     missing = [column for column in ("id", "external_id") if column not in frame.columns]
     if missing:
         raise InputError(f"has no column {missing[0]}; it has {', '.join(map(str, frame.columns))}", source=source)
@@ -196,7 +196,9 @@ def _imported(frame: pd.DataFrame, source: str, fallback: str | None) -> Iterato
         where = f"of account {number} in {source}"
         company_id = row.get("company_id") or fallback
         if company_id is None:
-            raise InputError("does not say which company its accounts are of: give company= (--company)", source=source)
+            raise InputError(
+                "has no company_id: name the company of its accounts with company= (--company)", source=source
+            )
         account: dict[str, Any] = {
             "company_id": rules.uuid_text(f"company_id {where}", company_id),
             "external_id": rules.text(f"external_id {where}", row["external_id"], shortest=1, longest=LONGEST_TEXT),
@@ -204,12 +206,12 @@ def _imported(frame: pd.DataFrame, source: str, fallback: str | None) -> Iterato
             "state": "IMPORTED",
             "message": f"imported from {Path(source).name}",
         }
-        for name in SAID.keys() & row.keys():
-            account[name] = None if row[name] is None else SAID[name](f"{name} {where}", row[name])
+        for name in OPTIONAL.keys() & row.keys():
+            account[name] = None if row[name] is None else OPTIONAL[name](f"{name} {where}", row[name])
         first = seen.setdefault((account["company_id"], account["external_id"]), number)
         if first != number:
             raise InputError(
-                f"has the external ID {account['external_id']} twice, as accounts {first} and {number}: keep one of them",
+                f"has the external ID {account['external_id']} twice (accounts {first} and {number}): keep one of them",
                 source=source,
             )
         yield account

@@ -1,31 +1,31 @@
-"""Messages about batches in doubt and how a person settles them."""
+"""Messages about batches whose outcome is unknown, and how a person resolves them."""
 
 from __future__ import annotations
 
 from bktools.journal.file import Row
 from bktools.journal.verbs import ExportMemory
 
-# How many entries a message names before it only counts.
+# Entries that a message names; the others are counted.
 SHOWN_ENTRIES = 3
 
 
 class Doubts:
-    """Messages about batches in doubt: how to settle one where it is first named, only which one it is after that."""
+    """Messages about batches whose outcome is unknown: the first one about a batch explains how to resolve it."""
 
     def __init__(self, journal: ExportMemory) -> None:
         self._journal = journal
-        self._told: set[str] = set()
+        self._explained: set[str] = set()
 
     def message(self, row: Row) -> str:
         """Return the line about a batch whose outcome is unknown."""
-        if row["batch_id"] in self._told:
+        if row["batch_id"] in self._explained:
             return f"Waiting: first resolve batch {row['batch_id']} (outcome unknown)"
-        self._told.add(row["batch_id"])
+        self._explained.add(row["batch_id"])
         return how_to_settle(self._journal, row)
 
 
 def how_to_settle(journal: ExportMemory, row: Row) -> str:
-    """Return the line that says what is in doubt and how a person settles it."""
+    """Return one line with the batch whose outcome is unknown and the command that resolves it."""
     first = next(iter(journal.history("entries", None, row["batch_id"], size=SHOWN_ENTRIES)), [])
     entries = [entry["entry_id"] for entry in first]
     more = row["entries"] - len(entries)
@@ -35,6 +35,6 @@ def how_to_settle(journal: ExportMemory, row: Row) -> str:
     sent = f"sent {row['sent_at']}" if row["sent_at"] else "sent before the journal was restored"
     return (
         f"batch {row['batch_id']} of company {row['company_id']}, {sent}, may have been booked: look up its "
-        f"{row['entries']} entries in the accounting system ({named}; all of them: {listed}), then say what you found: "
+        f"{row['entries']} entries in the accounting system ({named}; full list: {listed}), then record the outcome: "
         f'{resolve} --outcome accepted|released --evidence "..." --by NAME'
     )

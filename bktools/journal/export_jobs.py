@@ -1,4 +1,4 @@
-"""The history of export jobs, and settling those whose outcome is unknown."""
+"""Loads the history of export jobs, and resolves those whose outcome is unknown."""
 
 from __future__ import annotations
 
@@ -30,39 +30,38 @@ def load_export_jobs(
     batch: str | None = None,
     service: Service | None = None,
 ) -> pd.DataFrame:
-    """Return the export jobs that were sent or planned from here. The service cannot list them.
+    """Return the export jobs in the journal, planned or sent. The service cannot list export jobs.
 
     Parameters
     ----------
     company : str, optional
-        UUID of a company; all by default.
+        UUID of a company. Default: all companies.
     entries : bool
-        One row an accounting entry instead of one a batch.
+        Return one row per accounting entry instead of one per batch.
     events : bool
-        One row an event instead of one a batch: what happened to each, also before it was sent again, by whom it was
-        settled and on what evidence.
+        Return one row per event instead of one per batch: every change of state, with who made it and the evidence.
     batch : str, optional
-        Only this batch; all by default.
+        Only this batch. Default: all batches.
     service : Service, optional
-        By default the one the configuration describes; only its journal is read, nothing is sent.
+        Default: the configured one. Only its journal is read; nothing is sent.
 
     Returns
     -------
     DataFrame
-        One row a batch: batch_id, company_id, state (PLANNED, SENDING, ACCEPTED, REJECTED, UNKNOWN, RELEASED), entries
-        (count), job_id, job_status (as answered on creation), message, planned_at, sent_at, settled_at (UTC). With
-        `entries=True` one row an entry of a batch: entry_id, batch_id, company_id, state, job_id, sent_at. With
-        `events=True` one row an event, the oldest first: at (UTC), batch_id, company_id, after (the state from then
-        on), done_by (the person who settled it, or the process), before (the state until then; null where the batch
-        was planned for the first time), message (the answer, or the evidence). `frame.attrs["bktools"]["journal"]` is
-        the journal's identity: a plan composed with this history belongs to that journal.
+        One row per batch: batch_id, company_id, state (PLANNED, SENDING, ACCEPTED, REJECTED, UNKNOWN, RELEASED),
+        entries (count), job_id, job_status (at creation), message, planned_at, sent_at, settled_at (UTC). With
+        `entries=True` one row per entry of a batch: entry_id, batch_id, company_id, state, job_id, sent_at. With
+        `events=True` one row per event, oldest first: at (UTC), batch_id, company_id, after (the new state), done_by
+        (the person who resolved it, or the process), before (the old state; null for a new batch), message (the answer,
+        or the evidence). `frame.attrs["bktools"]["journal"]` is the journal's identity: a plan composed with this
+        history belongs to that journal.
 
     Raises
     ------
     ArgumentError
-        When both `entries` and `events` are asked for.
+        When both `entries` and `events` are True.
     JournalError, StorageError
-        When there is no such batch, or the journal cannot be read.
+        When the batch is not found, or the journal cannot be read.
 
     Notes
     -----
@@ -76,7 +75,7 @@ def load_export_jobs(
     0
     """
     if entries and events:
-        raise ArgumentError("events", "cannot be combined with entries: ask for one after the other")
+        raise ArgumentError("events", "cannot be combined with entries: call once for each")
     settings = conversation(service).settings
     company_id = None if company is None else rules.uuid_text("company", company)
     kind = "entries" if entries else "events" if events else "batches"
@@ -104,7 +103,7 @@ def _arrow(rows: list[Row], schema: pa.Schema) -> pa.Table:
 def open_questions(
     company: str | None = None, *, batch: str | None = None, service: Service | None = None
 ) -> list[str]:
-    """Return a line for each batch whose outcome is unknown: what to look up, and the command that settles it."""
+    """Return a line for each batch whose outcome is unknown: the entries to look up, and the command that resolves it."""
     company_id = None if company is None else rules.uuid_text("company", company)
     with Journal(conversation(service).settings) as journal:
         journal.recover()
@@ -115,35 +114,35 @@ def open_questions(
 def resolve_export_job(
     batch_id: str, outcome: str, *, evidence: str, by: str, job_id: str | None = None, service: Service | None = None
 ) -> None:
-    """Settle an export job whose outcome is unknown, after looking it up in the accounting system.
+    """Record the outcome of an export job whose outcome is unknown, after looking it up in the accounting system.
 
     Parameters
     ----------
     batch_id : str
         The batch, as `load_export_jobs` and the error name it.
     outcome : str
-        "accepted": its entries were booked. "released": they were not, and may be exported again; this also withdraws
-        a batch that is PLANNED and was never sent.
+        "accepted": its entries were booked. "released": they were not, and may be exported again. "released" also
+        withdraws a PLANNED batch that was never sent.
     evidence : str
-        What was looked at and found; kept for good.
+        Where you looked and the result; kept permanently.
     by : str
-        Who looked.
+        Name of the person who looked.
     job_id : str, optional
-        UUID of the job, where it was found.
+        UUID of the job, if you found it.
     service : Service, optional
-        By default the one the configuration describes; only its journal is written, nothing is sent.
+        Default: the configured one. Only its journal is written; nothing is sent.
 
     Raises
     ------
     ArgumentError
         When evidence or name is missing, or the outcome is another word.
     JournalError
-        When there is no such batch, its outcome is known, the job is of another batch, or another process sends for its
-        company.
+        When the batch is not found, its outcome is known, the job belongs to another batch, or another process is
+        sending for its company.
 
     Notes
     -----
-    The interface shows no way to read a job back (sections 3 and 4.2).
+    The interface has no operation that reads a job (sections 3 and 4.2).
 
     Examples
     --------
@@ -151,13 +150,13 @@ def resolve_export_job(
     >>> with bktools.Sandbox() as service:
     ...     bktools.resolve_export_job("0" * 20, "released", evidence="not in the ERP", by="Ada", service=service)
     Traceback (most recent call last):
-    bktools.errors.JournalError: there is no batch 00000000000000000000 in the journal
+    bktools.errors.JournalError: batch 00000000000000000000 was not found in the journal
     """
     if outcome not in RESOLVED:
         raise ArgumentError("outcome", f"must be one of {', '.join(RESOLVED)}", outcome)
-    told = {name: rules.text(name, value).strip() for name, value in (("evidence", evidence), ("by", by))}
-    for name, value in told.items():
+    texts = {name: rules.text(name, value).strip() for name, value in (("evidence", evidence), ("by", by))}
+    for name, value in texts.items():
         rules.text(name, value, shortest=1)
     job = None if job_id is None else rules.uuid_text("job_id", job_id)
     with Journal(conversation(service).settings) as journal:
-        journal.resolve(batch_id, RESOLVED[outcome], evidence=told["evidence"], by=told["by"], job_id=job)
+        journal.resolve(batch_id, RESOLVED[outcome], evidence=texts["evidence"], by=texts["by"], job_id=job)

@@ -1,4 +1,4 @@
-"""Opens the journal's SQLite file: checksums on every page, migrations, transactions, backups."""
+"""The journal's SQLite file: page checksums, migrations, transactions, backups."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from bktools.errors import JournalError, StorageError
 from bktools.journal.schema import MIGRATIONS
 from bktools.settings import SANDBOX
 
-PATIENCE = 30.0  # seconds that a write waits for another process's
+PATIENCE = 30.0  # seconds that a write waits for the write of another process
 ROWS_AT_ONCE = 10_000
-CHECKSUM_BYTES = 8  # of each page
-COMPANIONS = ("-journal", "-wal", "-shm")  # what SQLite keeps beside a file
+CHECKSUM_BYTES = 8  # at the end of each page
+COMPANIONS = ("-journal", "-wal", "-shm")  # suffixes of the files that SQLite keeps beside a database
 
 SAFE = (
     "synchronous = FULL",
-    "fullfsync = ON",  # macOS: through the drive's cache, not only to it
+    "fullfsync = ON",  # macOS: also flush the drive's own cache
     "foreign_keys = ON",
-    "recursive_triggers = ON",  # a row that REPLACE deletes is seen by the triggers that forbid it
+    "recursive_triggers = ON",  # otherwise REPLACE deletes rows without running the DELETE triggers
     "temp_store = MEMORY",
 )
 
@@ -49,14 +49,14 @@ class File:
     Parameters
     ----------
     path : Path
-        The file. It is made when it is not there.
+        The file. It is created when it does not exist.
     on_new : callable, optional
-        Called before a new journal is begun; it refuses by raising.
+        Called before a new journal is created; raises to refuse it.
 
     Raises
     ------
     StorageError
-        When the file cannot be opened, is damaged or is no journal.
+        When the file cannot be opened, is damaged or is not a journal.
     JournalError
         When it was written by a newer bktools.
     """
@@ -88,7 +88,7 @@ class File:
 
     @contextmanager
     def transaction(self) -> Iterator[apsw.Connection]:
-        """Give the connection inside a transaction: on disk when it ends, or nothing of it is."""
+        """Yield the connection inside a transaction, which is on disk when it ends, or is rolled back."""
         with self._errors("written"):
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
@@ -105,13 +105,13 @@ class File:
         return [row for piece in self.pieces(sql, *parameters, size=ROWS_AT_ONCE) for row in piece]
 
     def pieces(self, sql: str, *parameters: Any, size: int) -> Iterator[list[Row]]:
-        """Yield the rows of a query in lists of at most `size`, so that a long table is never held as rows."""
+        """Yield the rows of a query in lists of at most `size`, so that memory does not grow with the table."""
         with self._errors("read"):
             cursor = self._connection.execute(sql, parameters)
             yield from iter(lambda: list(islice(cursor, size)), [])
 
     def about(self, name: str) -> str | None:
-        """Return what the journal says of itself."""
+        """Return a property of the journal, None where it is not set."""
         found = self.rows("SELECT value FROM about WHERE name = ?", name)
         return str(found[0]["value"]) if found else None
 
@@ -121,39 +121,39 @@ class File:
         return str(found[0]["digest"]) if found else None
 
     def addresses(self) -> list[str]:
-        """Return the addresses of the service the journal belongs to, the first one first."""
+        """Return the addresses of the journal's service, oldest first."""
         known = [row["address"] for row in self.rows("SELECT address FROM addresses ORDER BY since, address")]
         first = self.about("environment")
         return known or ([] if first is None else [spelled(first)])
 
     def last_event(self) -> Row:
-        """Return number and digest of the last event; 0 and "" where there is none."""
+        """Return the number and digest of the last event, 0 and "" where there is none."""
         found = self.rows("SELECT event_id, digest FROM chain ORDER BY event_id DESC LIMIT 1")
         return found[0] if found else {"event_id": 0, "digest": ""}
 
     def wanted(self, ids: Iterable[str]) -> None:
-        """Put IDs into the table `temp.wanted`, in memory and seen by this connection alone, to join them."""
+        """Fill the table `temp.wanted` with IDs, for joins; it is in memory and private to this connection."""
         self._connection.execute("DELETE FROM temp.wanted")
         self._connection.executemany("INSERT INTO temp.wanted VALUES (?)", ((id_,) for id_ in ids))
 
     def require_in_place(self) -> None:
-        """Refuse to go on when the file was moved or replaced since it was opened."""
+        """Raise when the file was moved or replaced since it was opened."""
         if _inode(self.path) != self._opened:
             raise JournalError(
                 f"the journal {self.path} was moved or replaced while it was open: nothing was sent, run again"
             )
 
     def backup(self, target: Path) -> None:
-        """Write a copy of the journal, whole at an instant, to a file that does not exist yet.
+        """Write a consistent copy of the journal to a new file.
 
         Raises
         ------
         StorageError
-            When the file exists or cannot be written; there is the whole copy or none.
+            When the file exists or cannot be written; no partial copy is left.
         """
         unfinished = target.with_name(f"{target.name}.{secrets.token_hex(4)}.unfinished")
         try:
-            # Taking the name first: two backups to the same file do not meet.
+            # Reserve the name first, so that only one of two backups to the same file goes on.
             disk.exclusive(target).close()
         except FileExistsError:
             raise StorageError(f"{target} exists already: a backup never replaces a file") from None
@@ -173,9 +173,9 @@ class File:
             remove_with_companions(unfinished)
 
     def damage(self) -> list[str]:
-        """Return what is wrong with the file: every page, constraint and link of the chain is checked."""
+        """Check every page, constraint and chained digest of the file; return a line for each fault."""
         with self._errors("read"):
-            # Every page is read, also those that hold nothing, and its checksum compared.
+            # Copying reads every page, empty ones too, which verifies its checksum.
             _copy(self._connection, ":memory:")
             checks = ("integrity_check", "foreign_key_check")
             answers = [value for check in checks for row in self.rows(f"PRAGMA {check}") for value in row.values()]
@@ -184,7 +184,7 @@ class File:
                 *self._broken_chain(),
                 *(f"batch {row['batch_id']}: {row['what']}" for row in self.rows(_CONTRADICTIONS)),
                 *(
-                    f"batch {row['batch_id']}: its body is not the one that was planned"
+                    f"batch {row['batch_id']}: its body was changed after it was planned"
                     for piece in self.pieces("SELECT batch_id, body, body_sha256 FROM batches", size=100)
                     for row in piece
                     if hashlib.sha256(row["body"]).hexdigest() != row["body_sha256"]
@@ -193,11 +193,11 @@ class File:
 
     @contextmanager
     def _errors(self, what: str) -> Iterator[None]:
-        """Turn what SQLite raises into one line."""
+        """Turn SQLite's errors into `JournalError` and `StorageError` of one line."""
         try:
             yield
         except apsw.ConstraintError as error:
-            raise JournalError(f"the journal refused a change that would break its promises: {error}") from error
+            raise JournalError(f"the journal refused a change that breaks one of its rules: {error}") from error
         except (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, apsw.IOError, UnicodeDecodeError) as error:
             if isinstance(error, apsw.IOError) and getattr(error, "extendedresult", 0) != apsw.SQLITE_IOERR_DATA:
                 raise StorageError(f"the journal {self.path} cannot be {what}: {error}") from error
@@ -222,7 +222,7 @@ class File:
             for event in piece:
                 digest = _link(digest, event)
                 if event["digest"] != digest:
-                    return [f"event {event['event_id']} of {event['at']} is not the one that was written"]
+                    return [f"event {event['event_id']} of {event['at']} was changed after it was written"]
         return []
 
     def _version(self) -> int:
@@ -231,14 +231,16 @@ class File:
 
     def _migrate(self) -> None:
         if self._version() > len(MIGRATIONS):
-            raise JournalError(f"the journal {self.path} was written by a newer bktools: upgrade, nothing was changed")
+            raise JournalError(
+                f"the journal {self.path} was written by a newer bktools: nothing was changed; upgrade bktools"
+            )
         if self._version() == len(MIGRATIONS):
             return
         if self._version() > 0:
             self.backup(self.path.with_name(f"journal-before-{now():%Y%m%dT%H%M%S%f}.sqlite"))
             _add_checksums(self._connection)
         with self.transaction() as connection:
-            # Another process may have been first while this one waited.
+            # Another process may have migrated the file while this one waited for the transaction.
             if self._version() == 0:
                 self._on_new()
             for number, script in enumerate(MIGRATIONS[self._version() :], self._version() + 1):
@@ -260,13 +262,13 @@ _CONTRADICTIONS = """
 
 @cache
 def _checksums() -> None:
-    """Load the checksums, once a process: from then on they are SQLite's default way to files."""
+    """Make SQLite's checksum extension the default for every file of this process."""
     with closing(apsw.Connection(":memory:")) as connection:
         apsw.sqlite_extra.load(connection, "cksumvfs")
 
 
 def connect(path: Path) -> apsw.Connection:
-    """Open a SQLite file whose pages carry checksums; one that is new is made so."""
+    """Open a SQLite file, creating it with page checksums when it is new."""
     _checksums()
     is_new = not path.parent.exists()
     disk.private_folder(path.parent)
@@ -275,8 +277,8 @@ def connect(path: Path) -> apsw.Connection:
     is_empty = not path.exists() or not path.stat().st_size
     connection = apsw.Connection(str(path))
     try:
-        # By name, never by opening it: closing a second handle would drop the locks of every connection of this
-        # process. SQLite gives the files it makes beside this one the same rights. The target of a link is not ours.
+        # Change the mode by name: opening the file and closing it again would drop SQLite's locks in this process.
+        # SQLite gives its companion files the same mode. The target of a link keeps its own.
         if not path.is_symlink():
             path.chmod(disk.PRIVATE_FILE)
         connection.set_busy_timeout(int(PATIENCE * 1000))
@@ -308,7 +310,7 @@ def _reserve(connection: apsw.Connection) -> None:
 
 
 def _add_checksums(connection: apsw.Connection) -> None:
-    """Give the pages of a journal from before their checksums."""
+    """Add page checksums to a journal of an earlier version."""
     if int(connection.pragma("checksum_verification") or 0):
         return
     connection.pragma("journal_mode", "delete")
@@ -323,18 +325,18 @@ def _copy(source: apsw.Connection, target: Path | str) -> None:
             while not backup.done:
                 backup.step(ROWS_AT_ONCE)
         if target != ":memory:":
-            # One file, without companions that somebody forgets to copy.
+            # Without the write-ahead log the copy is one file, with no companions to forget.
             copy.pragma("journal_mode", "delete")
 
 
 def remove_with_companions(path: Path) -> None:
-    """Remove a SQLite file with those that SQLite keeps beside it."""
+    """Remove a SQLite file and its companions."""
     for suffix in ("", *COMPANIONS):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
 def spelled(address: str) -> str:
-    """Return the one spelling of what a journal calls its service."""
+    """Return the normal form of a service's address, or "sandbox"."""
     return address if address == SANDBOX else normalised(address)
 
 
@@ -357,18 +359,18 @@ _CHAINED = """
 
 
 def _link(before: str, event: Row) -> str:
-    """Return the digest of an event and of all before it."""
-    said = json.dumps([before, *(value for name, value in event.items() if name != "digest")])
-    return hashlib.sha256(said.encode()).hexdigest()
+    """Return the digest of an event and the digest before it."""
+    text = json.dumps([before, *(value for name, value in event.items() if name != "digest")])
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def now() -> dt.datetime:
-    """Return the time, UTC."""
+    """Return the current time in UTC."""
     return dt.datetime.now(dt.UTC)
 
 
 def this_process() -> str:
-    """Return who acts here: user, machine, process."""
+    """Return this process as user, machine and process number."""
     try:
         user = getpass.getuser()
     except (OSError, KeyError, ImportError):
@@ -385,7 +387,7 @@ def record_event(
     message: str | None = None,
     done_by: str | None = None,
 ) -> None:
-    """Add an event, in the transaction of the change it tells of."""
+    """Add an event. Call it in the transaction of the change that it records."""
     connection.execute(
         "INSERT INTO events (at, subject, subject_id, before, after, message, done_by) VALUES (?, ?, ?, ?, ?, ?, ?)",
         (now().isoformat(), subject, subject_id, before, after, message, done_by or this_process()),

@@ -1,4 +1,4 @@
-"""The journal in a SQLite file of the data folder: one for each service."""
+"""The journal of one service, in a SQLite file of the data folder."""
 
 from __future__ import annotations
 
@@ -50,21 +50,21 @@ class Journal(File):
     Parameters
     ----------
     settings : Settings
-        Whose journal it is.
+        Environment and data folder.
 
     Attributes
     ----------
     id : str
-        Its identity, made at random when it was new. A copy of it has the same one.
+        Its random identity. A copy of the file has the same one.
     marks : Marks
-        The marks of what was sent, outside of its file.
+        The marks of sent batches, outside of its file.
 
     Raises
     ------
     StorageError
         When the file cannot be opened or written, or is damaged.
     JournalError
-        When it belongs to another service or to a newer bktools, or is gone where something was sent.
+        When it belongs to another service or to a newer bktools, or is missing although export jobs were sent.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -83,23 +83,23 @@ class Journal(File):
             raise
 
     def close(self) -> None:
-        """Close the file, and those of other journals that were looked at."""
+        """Close the file, and the files of other journals that were opened."""
         if hasattr(self, "others"):
             self.others.close()
         super().close()
 
     def command(self, words: str) -> str:
-        """Return a command as a message gives it, to be run as it stands: it names this journal's environment."""
+        """Return a command ready to be run: it names this journal's environment."""
         named = "--sandbox" if self._environment == SANDBOX else f"--environment {shlex.quote(self._environment)}"
         return f"bktools {words} {named}"
 
     @property
     def about_me(self) -> dict[str, Any]:
-        """What the marks say of the journal."""
+        """The journal's path and addresses, as the marks hold them."""
         return {"path": str(self.path), "addresses": self.addresses()}
 
     def problems(self) -> list[str]:
-        """Return what is wrong with the journal: its file, its events, its marks. Each is a line."""
+        """Check the journal's file, events and marks; return a line for each fault."""
         found = self.damage()
         try:
             self.require_current()
@@ -127,17 +127,17 @@ class Journal(File):
         )
         if sent[0]["events"] and not self.marks.are_known_outside():
             raise JournalError(
-                f"the journal {self.path} has sent export jobs, and was never used by this user on this machine: it may be "
-                "a copy of one that goes on elsewhere. Nothing was sent. If it is the newest, say so once: "
-                f"{self.command('journal restore')} --by NAME (the marks of what was sent are kept in {self.marks.outer}; "
+                f"the journal {self.path} has sent export jobs, but was never used by this user on this machine: it may be "
+                "an old copy of a journal in use elsewhere. Nothing was sent. If it is the newest one, confirm it once: "
+                f"{self.command('journal restore')} --by NAME (the marks of sent batches are kept in {self.marks.outer}; "
                 "BKTOOLS_MARKS_DIR names another folder)"
             )
 
     def obstacle(self, batch: Batch) -> str:
-        """Return why the entries of a batch cannot be sent in it, "" when they can.
+        """Return the reason why a batch cannot be sent, "" when it can.
 
-        They cannot when another batch or another journal sent them or may have sent them, or when they wait in a batch
-        of another company. Batches of the same company that wait give way, see `claim`.
+        It cannot when another batch or another journal has sent one of its entries or may have, or when one is PLANNED
+        in a batch of another company. A PLANNED batch of the same company is no obstacle: `claim` releases it.
         """
         waiting = [row for row in self._claims(batch) if not _gives_way(row, batch)]
         if not waiting:
@@ -156,12 +156,12 @@ class Journal(File):
 
     @contextmanager
     def sending(self, company_id: str) -> Iterator[None]:
-        """Hold the right to send for a company, in this journal and in those of the same service.
+        """Hold the company's lock, in this journal and in the other journals of the same service.
 
         Raises
         ------
         JournalBusyError
-            When another process holds it; the message says who.
+            When another process holds it; the message names that process.
         """
         with ExitStack() as stack:
             stack.enter_context(sending_for(self.folder, company_id))
@@ -169,17 +169,17 @@ class Journal(File):
                 stack.enter_context(sending_for(folder, company_id))
             yield
 
-    # The verbs of a batch
+    # Changes of a batch
 
     def claim(self, batches: Iterable[Batch], plan_id: str) -> None:
-        """Write batches of one company as PLANNED: from here on their entries are theirs.
+        """Write batches of one company as PLANNED; from then on no other batch can take their entries.
 
-        Batches of earlier plans of the company that were not sent give their entries up. Hold the company's lock.
+        Unsent batches of earlier plans that hold the same entries are released. Hold the company's lock.
 
         Raises
         ------
         JournalError
-            When an entry is in a batch that was sent or may have been; nothing was written.
+            When an entry is in a batch that was sent or may have been sent; nothing was written.
         """
         with self.transaction() as connection:
             for batch in batches:
@@ -192,7 +192,7 @@ class Journal(File):
                 if reason:
                     raise JournalError(reason)
                 for other in self._claims(batch):
-                    message = f"batch {batch.batch_id} of a later plan took its place before it was sent"
+                    message = f"replaced by batch {batch.batch_id} of a later plan before it was sent"
                     change(connection, other["batch_id"], "RELEASED", message=message, settled_at=now().isoformat())
                 if found is None:
                     insert(connection, batch, plan_id)
@@ -200,19 +200,19 @@ class Journal(File):
                     _plan_again(connection, batch.batch_id, plan_id)
 
     def begin(self, batch_id: str) -> bytes:
-        """Write that a batch is being sent, and return the bytes to send. On disk when this returns, marks included.
+        """Write that a batch is being sent, and return the request body. Journal and marks are then on disk.
 
         Raises
         ------
         JournalError
-            When the batch is not PLANNED, another one of its company is on its way or in doubt, or another journal
-            knows of the company.
+            When the batch is not PLANNED, another batch of its company is SENDING or UNKNOWN, or another journal has
+            sent for the company.
         StorageError
-            When the marks cannot be written; the batch is PLANNED as before.
+            When the marks cannot be written; the batch is still PLANNED.
         """
         found = self.state_of(batch_id)
         if found is None:
-            raise JournalError(f"there is no batch {batch_id} in the journal")
+            raise JournalError(f"batch {batch_id} was not found in the journal")
         self.require_in_place()
         with self.marks.alone(found["company_id"]):
             self.others.require_none(found["company_id"])
@@ -235,17 +235,17 @@ class Journal(File):
     def settle(
         self, batch_id: str, state: str, message: str, *, job_id: str | None = None, job: str | None = None
     ) -> None:
-        """Write what became of a batch."""
+        """Write the outcome of a batch."""
         self._settle(batch_id, state, message, job_id=job_id, job=job)
 
     def recover(self, company_id: str | None = None) -> None:
-        """Turn batches whose sender died into UNKNOWN: their requests may have arrived.
+        """Turn batches whose sender was killed into UNKNOWN: their requests may have arrived.
 
         Parameters
         ----------
         company_id : str, optional
-            The company whose lock is held here. By default every company whose lock is free: a batch that says SENDING
-            while no living process holds the lock was left by one that was killed.
+            A company whose lock the caller holds. Default: every company whose lock is free, because no running process
+            can be sending its batches.
         """
         if company_id is not None:
             sql = "SELECT batch_id, sender FROM batches WHERE company_id = ? AND state = 'SENDING'"
@@ -257,69 +257,71 @@ class Journal(File):
                 with sending_for(self.folder, row["company_id"], patience=0):
                     self.recover(row["company_id"])
             except JournalBusyError:
-                # It is on its way.
+                # A running process is sending it.
                 continue
 
     def resolve(self, batch_id: str, state: str, *, evidence: str, by: str, job_id: str | None = None) -> None:
-        """Settle a batch in doubt, or withdraw one that was not sent, as a person says.
+        """Record a person's finding: resolve an UNKNOWN batch, or withdraw a PLANNED one.
 
         Raises
         ------
         JournalError
-            When there is no such batch, its outcome is known, or the job is another batch's.
+            When the batch is not found, its outcome is known, or the job belongs to another batch.
         JournalBusyError
-            When another process sends for its company.
+            When another process is sending for its company.
         """
         self.recover()
         before = self._resolvable(batch_id, state)
         with sending_for(self.folder, before["company_id"]):
-            # Read again under the lock: what waited may have been sent meanwhile, and nobody has looked that up.
+            # Read again under the lock: another process may have sent the batch after the person looked.
             self.recover(before["company_id"])
             found = self._resolvable(batch_id, state)
             if found["state"] != before["state"]:
                 raise JournalError(
-                    f"batch {batch_id} was {before['state']} and is {found['state']} now: nothing was recorded; look again "
-                    f"({self.command('export status')})"
+                    f"batch {batch_id} changed from {before['state']} to {found['state']}: nothing was recorded; look it up "
+                    f"again ({self.command('export status')})"
                 )
             sql = "SELECT batch_id, company_id, state FROM batches WHERE job_id = ? AND batch_id <> ?"
             for other in self.rows(sql, job_id, batch_id):
                 raise JournalError(
-                    f"job {job_id} is of batch {other['batch_id']} of company {other['company_id']}, which is "
-                    f"{other['state']}; a job is of one batch: look up again which one it is, or give none"
+                    f"job {job_id} belongs to batch {other['batch_id']} of company {other['company_id']}, which is "
+                    f"{other['state']}; a job has one batch: correct the job ID, or leave it out"
                 )
             self._settle(batch_id, state, evidence, job_id=job_id, by=by)
 
     def history(
         self, table: str, company_id: str | None = None, batch_id: str | None = None, *, size: int = 10_000
     ) -> Iterator[list[Row]]:
-        """Return batches, doubts, entries or events, in pieces of at most `size` rows."""
+        """Yield batches, doubts (UNKNOWN batches), entries or events, in lists of at most `size` rows."""
         return self.pieces(_HISTORY[table], company_id, batch_id, size=size)
 
-    # What is known of batches
+    # Reading batches
 
     def state_of(self, batch_id: str) -> Row | None:
-        """Return a batch as it stands."""
+        """Return the row of a batch, None where there is none."""
         found = self.rows("SELECT * FROM batches WHERE batch_id = ?", batch_id)
         return found[0] if found else None
 
     def in_doubt(self, company_id: str) -> Row | None:
-        """Return the oldest batch in doubt, which blocks the company."""
+        """Return the oldest UNKNOWN batch of a company, which blocks it."""
         found = self.rows(_HISTORY["doubts"], company_id, None)
         return found[0] if found else None
 
     def newest_accepted(self, company_id: str) -> Row | None:
-        """Return the batch of a company that was sent last of those whose job was created."""
+        """Return the ACCEPTED batch of a company that was sent last."""
         sql = "SELECT * FROM batches WHERE company_id = ? AND state = 'ACCEPTED' ORDER BY sent_at DESC LIMIT 1"
         found = self.rows(sql, company_id)
         return found[0] if found else None
 
     def is_known_job(self, job_id: str) -> bool:
-        """Whether a job answered for another batch before."""
+        """Whether the journal has a batch with this job."""
         return bool(self.rows("SELECT 1 FROM batches WHERE job_id = ?", job_id))
 
     def no_such_batch(self, batch_id: str) -> JournalError:
         """Return the error for a batch that is not in the journal."""
-        return JournalError(f"there is no batch {batch_id} in the journal: {self.command('export history')} lists them")
+        return JournalError(
+            f"batch {batch_id} was not found in the journal: {self.command('export history')} lists all batches"
+        )
 
     def _resolvable(self, batch_id: str, state: str) -> Row:
         found = self.state_of(batch_id)
@@ -327,8 +329,8 @@ class Journal(File):
             raise self.no_such_batch(batch_id)
         if found["state"] != "UNKNOWN" and (found["state"], state) != ("PLANNED", "RELEASED"):
             raise JournalError(
-                f"batch {batch_id} is {found['state']}: only one whose outcome is UNKNOWN is settled by hand, and only "
-                "one that is PLANNED is withdrawn"
+                f"batch {batch_id} is {found['state']}: only an UNKNOWN batch can be resolved, and only a PLANNED batch "
+                "can be withdrawn"
             )
         return found
 
@@ -342,58 +344,57 @@ class Journal(File):
         job: str | None = None,
         by: str | None = None,
     ) -> None:
-        told = {name: value for name, value in (("job_id", job_id), ("job", job)) if value is not None}
+        jobs = {name: value for name, value in (("job_id", job_id), ("job", job)) if value is not None}
         with self.transaction() as connection:
-            change(connection, batch_id, state, message=message, settled_at=now().isoformat(), settled_by=by, **told)
+            change(connection, batch_id, state, message=message, settled_at=now().isoformat(), settled_by=by, **jobs)
         try:
             self._mark(batch_id)
         except StorageError as error:
-            # The outcome is in the journal. Without this mark a restored backup has one more batch in doubt.
+            # The outcome is in the journal. Without this mark a restored backup has one more UNKNOWN batch.
             log.warning("%s", error)
 
     def _mark(self, batch_id: str, body: bytes = b"") -> None:
         row = self.state_of(batch_id)
         last = self.last_event()
         assert row is not None
-        told = row["message"] or ""
         mark = Mark(
-            last["event_id"], last["digest"], batch_id, row["plan_id"], row["company_id"], row["state"], told,
-            row["changed_at"], packed(body) if body else "",
+            last["event_id"], last["digest"], batch_id, row["plan_id"], row["company_id"], row["state"],
+            row["message"] or "", row["changed_at"], packed(body) if body else "",
         )  # fmt: skip
         self.marks.write(mark, self.about_me)
 
     def _claims(self, batch: Batch) -> list[Row]:
-        """Return the other batches that hold entries of a batch, those that were sent first."""
+        """Return the other batches that hold entries of a batch, PLANNED ones last."""
         self.wanted(batch.entry_ids)
         return self.rows(_CLAIMS, batch.batch_id)
 
     def _refuse_to_forget(self) -> None:
-        """Refuse to begin anew where something was sent: an empty journal would let it be sent again."""
+        """Refuse to create a journal where export jobs were sent: an empty one would allow sending them again."""
         if any((self.folder / name).exists() for name in (LOCKS, FOLDER)):
             raise JournalError(
-                f"the journal {self.path} is gone or empty, but export jobs were sent from here: nothing was sent; put "
-                f"back a backup with {self.command('journal restore FILE')} --by NAME"
+                f"the journal {self.path} is missing or empty, but export jobs were sent with it: nothing was sent; "
+                f"restore a backup with {self.command('journal restore FILE')} --by NAME"
             )
 
     def _belongs(self) -> None:
-        # Where a person said that this address uses this journal, a copy from before does not know it yet.
+        # An address that a person named is missing in a backup from before that.
         is_own = self._own_folder == self.folder
         new = spelled(self.about("environment") or self._address) if is_own else self._address
         if not self.rows("SELECT 1 FROM addresses WHERE address = ?", new):
             with self.transaction() as connection:
                 if is_own:
                     connection.execute("INSERT OR IGNORE INTO about VALUES ('environment', ?)", (self._address,))
-                said = (new, now().isoformat(), this_process())
-                connection.execute("INSERT OR IGNORE INTO addresses VALUES (?, ?, ?)", said)
+                row = (new, now().isoformat(), this_process())
+                connection.execute("INSERT OR IGNORE INTO addresses VALUES (?, ?, ?)", row)
         if self._address not in self.addresses():
             raise JournalError(
-                f"the journal {self.path} belongs to {', '.join(self.addresses())}, not to {self._address}: was it copied "
-                "here?"
+                f"the journal {self.path} belongs to {', '.join(self.addresses())}, not to {self._address}: if it was "
+                "copied here, remove the copy"
             )
 
 
 def identity_of(settings: Settings) -> str:
-    """Return the identity of the journal and its file as a line; none is made where there is none."""
+    """Return one line with the journal's identity and file, without creating a journal."""
     path = folder_of(settings) / FILE
     if not path.exists():
         return f"none yet; it will be {path}"
@@ -402,18 +403,18 @@ def identity_of(settings: Settings) -> str:
 
 
 def refuse_second_copy(last: Path, path: Path, journal_id: str) -> None:
-    """Refuse a copy of a journal while the one that sent last is still in another folder."""
+    """Refuse a copy of a journal while the original, which sent last, is still in another folder."""
     if last.is_file() and path != last and not (path.exists() and path.samefile(last)):
         with File(last) as file:
             if file.id == journal_id:
                 raise JournalError(
-                    f"{path} is a copy of the journal {last}, which is still there: nothing was sent; use that one (set "
+                    f"{path} is a copy of the journal {last}, which still exists: nothing was sent; use the original (set "
                     f"BKTOOLS_DATA_DIR to {last.parent.parent}), or remove it first"
                 )
 
 
 def outer_folder(settings: Settings) -> Path:
-    """Return where marks are kept outside of the data folder; the sandbox's are forgotten with its data."""
+    """Return the folder of marks outside of the data folder; the sandbox's is removed with its state."""
     return settings.state_dir / "outer-marks" if settings.is_sandbox else settings.marks_dir
 
 
@@ -449,11 +450,11 @@ def _plan_again(connection: apsw.Connection, batch_id: str, plan_id: str) -> Non
 
 
 def change(connection: apsw.Connection, batch_id: str, state: str, **values: str | None) -> None:
-    """Change a batch; the journal's constraints decide whether it may, and its triggers write the event."""
+    """Change a batch. The database's constraints refuse a forbidden change, and its triggers write the event."""
     values |= {"state": state, "changed_at": now().isoformat()}
     values["changed_by"] = values.get("settled_by") or this_process()
     names = ", ".join(f"{name} = ?" for name in values)
     sql = f"UPDATE batches SET {names} WHERE batch_id = ?"
     connection.execute(sql, [*values.values(), batch_id])
     if connection.changes() != 1:
-        raise JournalError(f"there is no batch {batch_id} in the journal")
+        raise JournalError(f"batch {batch_id} was not found in the journal")

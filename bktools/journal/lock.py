@@ -1,4 +1,4 @@
-"""The right to send for a company: one process at a time, told by the operating system."""
+"""The lock of a company: one process at a time may send for it."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from bktools import disk
 from bktools.errors import JournalBusyError, StorageError
 from bktools.journal.file import now, this_process
 
-LOCKS = "locks"  # made when something is first sent, after the journal was written
+LOCKS = "locks"  # created before the first batch is sent, and after the journal
 
-# Seconds a sender waits: somebody who only looks whether another one died holds the lock for a moment.
+# Seconds to wait for the lock: a process that only checks for killed senders holds it for a moment.
 PATIENCE = 0.5
 
 
 @contextmanager
 def sending_for(folder: Path, company_id: str, *, patience: float = PATIENCE) -> Iterator[None]:
-    """Hold the right to send for a company; the system takes it back when the process dies.
+    """Hold the lock of a company; the operating system releases it when the process dies.
 
     Raises
     ------
     JournalBusyError
-        When another process holds it; the message says who.
+        When another process holds it; the message names that process.
     StorageError
-        When the lock's file cannot be made.
+        When the lock's file cannot be created.
     """
     name = hashlib.sha256(company_id.encode()).hexdigest()[:32]
     lock = filelock.FileLock(folder / LOCKS / f"{name}.lock", mode=0o600)
@@ -39,12 +39,12 @@ def sending_for(folder: Path, company_id: str, *, patience: float = PATIENCE) ->
         lock.acquire(timeout=patience, poll_interval=PATIENCE / 10)
     except filelock.Timeout:
         raise JournalBusyError(
-            f"{_who(holder)} sends for company {company_id} right now: nothing was sent from here, run again later"
+            f"{_holder_name(holder)} is sending for company {company_id}: nothing was sent by this one; run again later"
         ) from None
     except OSError as error:
         raise StorageError(f"the lock {lock.lock_file} cannot be taken: {error}") from error
     try:
-        # Who it is, is a courtesy to the others: without it they are told that it is another process.
+        # The file only serves messages: without it they say "another process".
         with suppress(OSError):
             _write_private(holder, f"{this_process()} (since {now():%Y-%m-%d %H:%M:%S} UTC)")
         yield
@@ -52,7 +52,7 @@ def sending_for(folder: Path, company_id: str, *, patience: float = PATIENCE) ->
         lock.release()
 
 
-def _who(holder: Path) -> str:
+def _holder_name(holder: Path) -> str:
     try:
         return holder.read_text(encoding="utf-8", errors="replace") or "another process"
     except OSError:

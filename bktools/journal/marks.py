@@ -1,9 +1,9 @@
-"""Marks of what was sent, outside of the journal's file: by them an old copy of the journal is noticed.
+"""Marks of sent batches, kept outside of the journal's file: they reveal an old copy of the journal.
 
-For each company one file of lines, each written once, kept in two places: beside the journal, and outside of the data
-folder. A line is written when a batch is about to be sent, with the request's body, and when its outcome is known. It names
-the event and the chain's digest at that event. A journal that lacks the event of the last line, or has another digest
-there, is not the one that sent last.
+Each company has one file of lines, each written once. It is kept in two places: beside the journal, and outside of the
+data folder. A line is written before a batch is sent, with the request's body, and when its outcome is known. The line
+names the journal's last event and the digest of that event. A journal without the event of the last line, or with
+another digest for it, is an old copy.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ FOLDER = "marks"
 ABOUT = "about.json"
 SUFFIX = ".marks"
 CHECKSUM = 16  # characters of a line's digest
-TAIL = 65_536  # bytes in which the last line is looked for
+TAIL = 65_536  # bytes at the end of a file that are searched for the last line
 PATIENCE = 30.0
 
-# Outcomes after which nothing was booked.
+# States in which nothing was booked.
 NOT_BOOKED = frozenset({"PLANNED", "REJECTED", "RELEASED"})
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A line: what happened to a batch, at which event of the journal.
+    """A line of a marks file: a batch changed its state.
 
     Parameters
     ----------
     event, digest
-        Number of the journal's last event, and the chain's digest there.
+        Number of the journal's last event, and its digest.
     batch_id, plan_id, company_id : str
         The batch, its plan and its company.
     state, message, at : str
-        What it became, why, and when (UTC).
+        The new state, its reason, and the time (UTC).
     body : str
-        The request's body, compressed, in the line that says it is being sent.
+        The compressed request body; only in the line written before sending.
     """
 
     event: int
@@ -67,12 +67,12 @@ class Mark:
 
 
 def packed(body: bytes) -> str:
-    """Return a request's body as a line holds it."""
+    """Return a request's body compressed, as text for a line."""
     return base64.b64encode(zlib.compress(body)).decode()
 
 
 def unpacked(text: str) -> bytes:
-    """Return the request's body that a line holds."""
+    """Return a request's body from the text of a line."""
     return zlib.decompress(base64.b64decode(text))
 
 
@@ -84,7 +84,7 @@ class Marks:
     inner : Path
         The folder beside the journal.
     outer : Path
-        The folder outside of the data folder; the journals of one user each have a folder of their own in it.
+        The folder outside of the data folder; each journal of this user has its own folder in it.
     journal_id : str
         Identity of the journal.
     """
@@ -95,7 +95,7 @@ class Marks:
         self._journal_id = journal_id
 
     def write(self, mark: Mark, about: Mapping[str, Any]) -> None:
-        """Add a line in both places; on disk when this returns. Hold the company's lock.
+        """Append a line in both places and flush it to disk. Hold the company's lock.
 
         Raises
         ------
@@ -109,8 +109,8 @@ class Marks:
                 _append(place / _name(mark.company_id), _line(mark))
             except OSError as error:
                 raise StorageError(
-                    f"the mark of what is sent cannot be written to {place}: {error.strerror or error}; "
-                    "set BKTOOLS_MARKS_DIR to a folder that lasts and can be written"
+                    f"the mark of the batch to send cannot be written to {place}: {error.strerror or error}; "
+                    "set BKTOOLS_MARKS_DIR to a permanent, writable folder"
                 ) from error
 
     def of_all(self) -> dict[str, list[Mark]]:
@@ -120,7 +120,7 @@ class Marks:
         return {marks[0].company_id: marks for marks in found if marks}
 
     def last_path(self) -> Path:
-        """Return where the journal was when something was last sent with it."""
+        """Return the path of the journal when a batch was last sent with it."""
         return Path(read_about(self.places[1])["path"])
 
     def are_known_outside(self) -> bool:
@@ -128,7 +128,7 @@ class Marks:
         return (self.places[1] / ABOUT).exists()
 
     def confirm(self, about: Mapping[str, Any]) -> None:
-        """Write both places anew from what either of them knows."""
+        """Write the merged lines of both places to each of them."""
         for place in self.places:
             with disk.storage_errors(place):
                 disk.private_folder(place)
@@ -139,12 +139,12 @@ class Marks:
                     disk.replace_content(place / _name(company_id), b"".join(map(_line, marks)))
 
     def require_current(self, file: File) -> None:
-        """Refuse to send when the journal is behind its marks, or is another history than they tell.
+        """Refuse to send when an event that the marks name is missing in the journal, or differs.
 
         Raises
         ------
         JournalError
-            With what is missing, and the commands that mend it.
+            With the missing batches and the commands that restore them.
         """
         last = (_last(path) for place in self.places for path in place.glob(f"*{SUFFIX}"))
         if all(mark is not None and file.digest_at(mark.event) == mark.digest for mark in last):
@@ -156,20 +156,20 @@ class Marks:
         batches = {mark.batch_id: mark for marks in missing.values() for mark in marks}
         first = min(batches.values(), key=lambda mark: mark.at)
         raise JournalError(
-            f"the journal {file.path} is an old copy: it lacks what was sent since {first.at[:19]} UTC, {len(batches)} "
-            f"batches of {len(missing)} companies (the first is {first.batch_id} of company {first.company_id}): "
-            "nothing was sent; put back a newer backup with bktools journal restore FILE, or go on with this copy with "
-            "bktools journal restore --by NAME, which marks those batches as in doubt"
+            f"the journal {file.path} is an old copy: {len(batches)} batches of {len(missing)} companies, sent since "
+            f"{first.at[:19]} UTC, are missing in it (the first is {first.batch_id} of company {first.company_id}): nothing "
+            "was sent; restore a newer backup with bktools journal restore FILE, or keep this copy with bktools journal "
+            "restore --by NAME, which marks those batches as UNKNOWN"
         )
 
     def folders_of_others(self, company_id: str) -> list[Path]:
-        """Return the folders outside of the data folder of other journals that sent for a company."""
+        """Return the outer mark folders of other journals that sent for a company."""
         name = _name(company_id)
         return [path.parent for path in sorted(self.outer.glob(f"*/{name}")) if path.parent.name != self._journal_id]
 
     @contextmanager
     def alone(self, company_id: str) -> Iterator[None]:
-        """Keep every other journal of this user from beginning to send for a company meanwhile."""
+        """Hold a lock that stops every other journal of this user from starting to send for a company."""
         folder = self.outer / "locks"
         lock = filelock.FileLock(folder / f"{_name(company_id)}.lock", mode=disk.PRIVATE_FILE)
         try:
@@ -178,7 +178,7 @@ class Marks:
                 lock.acquire(timeout=PATIENCE)
         except filelock.Timeout:
             raise JournalBusyError(
-                f"another process has held {lock.lock_file} for {PATIENCE:g} s: nothing was sent, run again later"
+                f"another process has held {lock.lock_file} for {PATIENCE:g} s: nothing was sent; run again later"
             ) from None
         try:
             yield
@@ -187,9 +187,9 @@ class Marks:
 
 
 def lost(file: File, marks: Sequence[Mark]) -> list[Mark]:
-    """Return the lines whose events a journal does not have.
+    """Return the lines whose events are missing in a journal.
 
-    The digests are a chain, so the last line vouches for all before it.
+    Each digest includes the one before, so when the last line matches, all of them do.
     """
     if not marks or file.digest_at(marks[-1].event) == marks[-1].digest:
         return []
@@ -197,7 +197,7 @@ def lost(file: File, marks: Sequence[Mark]) -> list[Mark]:
 
 
 def at_risk(marks: Iterable[Mark]) -> list[Mark]:
-    """Return, for each batch that may have been booked, its last line with the body that was sent."""
+    """Return, for each batch that may have been booked, its last line, with the request body."""
     last: dict[str, Mark] = {}
     for mark in marks:
         known = last.get(mark.batch_id)
@@ -206,26 +206,26 @@ def at_risk(marks: Iterable[Mark]) -> list[Mark]:
 
 
 def read_about(folder: Path) -> dict[str, Any]:
-    """Return what a place says of its journal: its id, its file and its addresses."""
+    """Return the journal's id, file and addresses as a place of marks holds them."""
     try:
-        said = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+        about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        said = None
-    return {"journal": folder.name, "path": "", "addresses": []} | (said if isinstance(said, dict) else {})
+        about = None
+    return {"journal": folder.name, "path": "", "addresses": []} | (about if isinstance(about, dict) else {})
 
 
 def journal_beside(inner: Path) -> str | None:
-    """Return the identity of the journal that the marks beside it tell of."""
+    """Return the identity of the journal in a folder, from the marks beside it; None without marks."""
     return str(read_about(inner / FOLDER)["journal"]) if (inner / FOLDER / ABOUT).exists() else None
 
 
 def addresses_beside(inner: Path) -> list[str]:
-    """Return the addresses of the journal that the marks beside it tell of."""
+    """Return the addresses of the journal in a folder, from the marks beside it."""
     return list(read_about(inner / FOLDER)["addresses"])
 
 
-def told_outside(outer: Path, address: str) -> dict[str, Any] | None:
-    """Return what marks outside of the data folder say of the one journal of an address."""
+def about_address(outer: Path, address: str) -> dict[str, Any] | None:
+    """Return id, file and addresses of the only journal of an address that has outer marks; None for none or several."""
     named = [about for about in map(read_about, sorted(outer.glob("*"))) if address in about["addresses"]]
     return named[0] if len(named) == 1 else None
 
@@ -247,7 +247,7 @@ def _append(path: Path, line: bytes) -> None:
     with os.fdopen(descriptor, "rb+") as file:
         size = file.seek(0, os.SEEK_END)
         if size and not _ends_with_newline(file, size):
-            # A line that a kill cut short stays by itself.
+            # Start a new line after one that a kill cut short.
             line = b"\n" + line
         file.write(line)
         file.flush()
@@ -267,7 +267,7 @@ def _line(mark: Mark) -> bytes:
 
 
 def _mark(line: bytes) -> Mark | None:
-    """Return what a line says; None where it was cut short or damaged."""
+    """Return the mark of a line; None when the line is damaged."""
     checksum, _, body = line.decode("ascii", errors="replace").partition(" ")
     return Mark(**json.loads(body)) if body and checksum == _checksum(body) else None
 
@@ -277,7 +277,7 @@ def _checksum(body: str) -> str:
 
 
 def _read(path: Path) -> list[Mark]:
-    """Return the lines of a file; those that were cut short or damaged are left out, the other place has them."""
+    """Return the lines of a file without the damaged ones, which the other place has."""
     try:
         lines = path.read_bytes().splitlines()
     except FileNotFoundError:
@@ -292,12 +292,12 @@ def _read(path: Path) -> list[Mark]:
         if mark is not None:
             found.append(mark)
         elif line:
-            log.warning("a line of %s is damaged and is left out", path)
+            log.warning("skipped a damaged line of %s", path)
     return found
 
 
 def _last(path: Path) -> Mark | None:
-    """Return the last line of a file without reading all of it; None where its end is damaged or too long."""
+    """Return the last line of a file, read from its end; None where that line is damaged or longer than `TAIL`."""
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - TAIL))
@@ -306,16 +306,16 @@ def _last(path: Path) -> Mark | None:
 
 
 def _joined(places: Sequence[list[Mark]]) -> list[Mark]:
-    """Return the lines of both places in the order of writing.
+    """Merge the lines of both places in the order of writing.
 
-    Lines that both places have keep them in step. Between two of these, a lower event was written first.
+    Lines that both places have divide each list into parts. Inside a part, lines are ordered by event.
     """
     both = set.intersection(*map(set, places))
     order: dict[Mark, tuple[int, int]] = {}
     for marks in places:
         step, event = 0, 0
         for mark in marks:
-            # After a restore events count from a lower number: no line goes before one of its own place.
+            # After a restore, events start at a lower number; `max` keeps the lines of one place in order.
             step, event = (step + 1, 0) if mark in both else (step, max(event, mark.event))
             order[mark] = step, event
     return sorted(order, key=order.__getitem__)

@@ -1,8 +1,8 @@
-"""Other journals of the same person: they may know of a company or an entry what this one does not.
+"""Checks the other journals of the same user: they may have sent an entry that this journal does not know.
 
-A journal belongs to a service. Addresses that are spellings of one another have one journal; whether two addresses
-are the same service, only a person can say (`bktools journal addresses`). Until then a company that another journal
-sent for is refused here.
+A journal belongs to one service. Two spellings of one address share a journal. Whether two different addresses are the
+same service, only a person can tell (`bktools journal addresses`); until then, a company that another journal sent for
+is refused.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from bktools.settings import SANDBOX, Settings
 
 FILE = "journal.sqlite"
 
-# In the folder of an address that a person named as another address of a service: the folder of its journal.
+# This file names the folder of the journal to use, where a person said that two addresses are one service.
 ELSEWHERE = "journal-is-in.json"
 
 SAME = "same"
 OTHER = "other"
 
-# States in which a batch was sent, or may have been.
+# States in which a batch was sent, or may have been sent.
 _SENT = "('SENDING', 'ACCEPTED', 'UNKNOWN')"
 
 
@@ -43,7 +43,7 @@ class Other:
     path : Path, optional
         Its file, where it is known.
     addresses : tuple of str
-        The addresses it is used with.
+        The addresses of its service.
     """
 
     id: str
@@ -56,20 +56,20 @@ class Other:
         )
 
     def is_named(self, text: str) -> bool:
-        """Whether a person means this journal: by an address, its id or the begin of it."""
+        """Whether a text names this journal: by an address, or by at least eight characters of its id."""
         by_address = "://" in text and spelled(text) in self.addresses
         return by_address or (len(text) >= 8 and self.id.startswith(text))  # noqa: PLR2004 - as messages show it
 
 
 def folder_of(settings: Settings) -> Path:
-    """Return the folder of the journal of the service that settings name."""
+    """Return the folder of the journal for the service of the settings."""
     own = settings.state_dir
     if settings.is_sandbox:
         return own
     try:
-        said = json.loads((own / ELSEWHERE).read_text(encoding="utf-8"))
-        # A name in the same folder, never a path from elsewhere.
-        return settings.data_dir / Path(said["folder"]).name
+        about = json.loads((own / ELSEWHERE).read_text(encoding="utf-8"))
+        # Only the last part of the path, so that it stays inside the data folder.
+        return settings.data_dir / Path(about["folder"]).name
     except FileNotFoundError:
         pass
     except (OSError, ValueError, TypeError, KeyError) as error:
@@ -82,16 +82,16 @@ def folder_of(settings: Settings) -> Path:
 
 
 class Others:
-    """What the other journals of the data folder, and of the machine's user, know.
+    """The other journals of the data folder and of the user of this machine.
 
     Parameters
     ----------
     own : File
-        The journal that asks.
+        The journal in use.
     marks : Marks
         Its marks.
     command : callable
-        From the words of a command to the command as a message gives it.
+        Completes a command for a message, see `Journal.command`.
     """
 
     def __init__(self, own: File, marks: Marks, command: Callable[[str], str]) -> None:
@@ -101,41 +101,41 @@ class Others:
         self._open: dict[Path, File] = {}
 
     def close(self) -> None:
-        """Close what was opened."""
+        """Close the other journals that were opened."""
         while self._open:
             self._open.popitem()[1].close()
 
     def all(self) -> list[Other]:
-        """Return every other journal that has sent something, in the data folder and outside of it."""
+        """Return every other journal that has sent a batch, in the data folder and outside of it."""
         found = {other.id: other for other in self._beside() if _has_sent(self._file(other))}
         for folder in sorted(self._marks.outer.glob("*")):
-            other = _told_by(folder)
+            other = _from_marks(folder)
             if other.id != self._own.id and folder.name != "locks":
                 found.setdefault(other.id, other)
         return list(found.values())
 
     def relation(self, other: Other) -> str | None:
-        """Return what is known of another journal: the same service, another one, or None before a person says it."""
-        said = self._own.rows("SELECT relation FROM other_journals WHERE journal_id = ?", other.id)
-        if said:
-            return str(said[0]["relation"])
+        """Return whether another journal has the same service ("same") or not ("other"); None while that is unknown."""
+        found = self._own.rows("SELECT relation FROM other_journals WHERE journal_id = ?", other.id)
+        if found:
+            return str(found[0]["relation"])
         shares_address = bool(set(other.addresses) & set(self._own.addresses()))
         return SAME if shares_address and self._is_beside(other) and self._file(other) is not None else None
 
     def require_none(self, company_id: str) -> None:
-        """Refuse a company that another journal sent for, until a person says how the two belong together.
+        """Refuse a company that another journal sent for, until a person says whether both have the same service.
 
         Raises
         ------
         JournalError
-            With the question and the command that answers it, or with what is in doubt in a journal of the same service.
+            With the command that answers this, or with the unresolved batch in another journal of the same service.
         """
         reason = self._question(company_id) or self._doubt(company_id)
         if reason:
             raise JournalError(reason)
 
     def obstacle(self, batch: Batch) -> str:
-        """Return why another journal blocks a batch, "" when none does."""
+        """Return the reason why another journal blocks a batch, "" when none does."""
         return self._question(batch.company_id) or self._doubt(batch.company_id) or self._sent_there(batch)
 
     def folders_of_same(self) -> list[Path]:
@@ -143,27 +143,27 @@ class Others:
         return [file.path.parent for _, file in self._same()]
 
     def say(self, name: str, relation: str, by: str) -> str:
-        """Record what a person says of another journal, and return what follows from it.
+        """Record whether another journal has the same service, and return one line about the effect.
 
         Parameters
         ----------
         name : str
             An address of the other journal, or its id.
         relation : str
-            "same" or "other": the same service, or another one.
+            "same" or "other".
         by : str
-            Who says so.
+            Name of the person who decided it.
         """
         found = [other for other in self.all() if other.is_named(name)]
         if len(found) != 1:
             known = "; ".join(map(str, self.all())) or "none"
-            raise JournalError(f"{name!r} names {len(found)} journals here; there are: {known}")
+            raise JournalError(f"{name!r} matches {len(found)} journals: give the id or the address of one of: {known}")
         other = found[0]
         file = self._file(other)
         if relation == SAME and file is None:
             raise JournalError(
-                f"the journal {other} cannot be opened here: nothing was recorded; put it back, or point BKTOOLS_DATA_DIR "
-                "to its data folder"
+                f"the journal {other} is not found: nothing was recorded; put its file back, or set BKTOOLS_DATA_DIR to its "
+                "data folder"
             )
         if relation == SAME and file is not None and self._is_beside(other) and not _has_sent(self._own):
             _point_to(self._own, file, by)
@@ -171,8 +171,8 @@ class Others:
         _relate(self._own, other, relation, by)
         if file is not None:
             _relate(file, self._as_other(), relation, by)
-        what = "entries sent there are refused here" if relation == SAME else "the two no longer ask for each other"
-        return f"{other} is {'the same service' if relation == SAME else 'another service'}: {what}"
+        effect = "entries sent with it are refused here" if relation == SAME else "the two journals ignore each other"
+        return f"{other} has {'the same service' if relation == SAME else 'another service'}: {effect}"
 
     def _as_other(self) -> Other:
         return Other(self._own.id, self._own.path, tuple(self._own.addresses()))
@@ -181,22 +181,22 @@ class Others:
         return other.path is not None and other.path.parent.parent == self._own.path.parent.parent
 
     def _question(self, company_id: str) -> str:
-        """Return the question about a journal that sent for a company and of which nobody said what it is."""
+        """Return the message about another journal that sent for a company and may have the same service, "" if none."""
         for other in self._that_sent_for(company_id):
             if self.relation(other) is None and self._file(other) is None:
                 restore = self._command("journal restore")
                 say = self._command(f"journal addresses --other {other.id[:8]}")
                 return (
-                    f"company {company_id} was exported before from {other}, which is gone: nothing was sent. Put a backup back "
-                    f"({restore} FILE --by NAME), or go on without one ({restore} --by NAME): what was sent is in doubt then. "
-                    f"If it was another service, say so: {say} --by NAME"
+                    f"company {company_id} was exported before from {other}, which is missing: nothing was sent. Restore a "
+                    f"backup ({restore} FILE --by NAME), or go on without one ({restore} --by NAME), which marks the sent "
+                    f"batches as UNKNOWN. If it was another service, record that: {say} --by NAME"
                 )
             if self.relation(other) is None:
                 name = other.addresses[0] if len(set(other.addresses) - set(self._own.addresses())) else other.id[:8]
                 say = self._command("journal addresses")
                 return (
                     f"company {company_id} was exported before from {other}: nothing was sent. If that is the same service, "
-                    f"use its journal, or say so once: {say} --same {name} --by NAME; if it is another service: {say} "
+                    f"use its journal, or record it once: {say} --same {name} --by NAME; if it is another service: {say} "
                     f"--other {name} --by NAME"
                 )
         return ""
@@ -205,7 +205,7 @@ class Others:
         sql = "SELECT batch_id, state FROM batches WHERE company_id = ? AND state IN ('SENDING', 'UNKNOWN')"
         for other, file in self._same():
             for row in file.rows(sql, company_id):
-                return f"batch {row['batch_id']} is {row['state']} in {other}: nothing was sent; settle it there first"
+                return f"batch {row['batch_id']} is {row['state']} in {other}: nothing was sent; resolve it there first"
         return ""
 
     def _sent_there(self, batch: Batch) -> str:
@@ -226,8 +226,8 @@ class Others:
     def _that_sent_for(self, company_id: str) -> Iterator[Other]:
         beside = {other.id: other for other in self._beside()}
         yield from (other for other in beside.values() if _has_sent(self._file(other), company_id))
-        told = [_told_by(folder) for folder in self._marks.folders_of_others(company_id)]
-        yield from (other for other in told if other.id not in beside)
+        marked = [_from_marks(folder) for folder in self._marks.folders_of_others(company_id)]
+        yield from (other for other in marked if other.id not in beside)
 
     def _same(self) -> Iterator[tuple[Other, File]]:
         for other, file in self._not_of_another_service():
@@ -235,22 +235,22 @@ class Others:
                 yield other, file
 
     def _not_of_another_service(self) -> Iterator[tuple[Other, File]]:
-        said = self._own.rows("SELECT journal_id, folder FROM other_journals WHERE relation = 'same'")
-        elsewhere = [Other(row["journal_id"], Path(row["folder"]) / FILE, ()) for row in said if row["folder"]]
+        same = self._own.rows("SELECT journal_id, folder FROM other_journals WHERE relation = 'same'")
+        elsewhere = [Other(row["journal_id"], Path(row["folder"]) / FILE, ()) for row in same if row["folder"]]
         found = {other.id: other for other in (*elsewhere, *self._beside())}
         for other in found.values():
             if self.relation(other) != OTHER:
                 file = self._file(other)
                 if file is None:
                     raise JournalError(
-                        f"the journal {other} of the same service is gone: nothing was sent; put it back"
+                        f"the journal {other} of the same service is missing: nothing was sent; put its file back"
                     )
-                # An old copy of it would not know what it sent.
+                # An old copy lacks the batches that were sent after it was made.
                 Marks(file.path.parent, self._marks.outer, other.id).require_current(file)
                 yield other, file
 
     def _beside(self) -> Iterator[Other]:
-        """Yield the other journals of the data folder; the sandbox's books are no real ones."""
+        """Yield the other journals of the data folder, except the sandbox's, which has no real books."""
         folder = self._own.path.parent
         if folder.name == SANDBOX:
             return
@@ -263,7 +263,7 @@ class Others:
         if other.path is None or not other.path.exists():
             return None
         file = self._opened(other.path)
-        # Another journal may stand where it was.
+        # Another journal may have taken its path.
         return file if file.id == other.id else None
 
     def _opened(self, path: Path) -> File:
@@ -273,27 +273,27 @@ class Others:
 
 
 def _has_sent(file: File | None, company_id: str | None = None) -> bool:
-    """Whether a journal sent something, for a company or for any; one that cannot be opened says nothing."""
+    """Whether a journal sent a batch, for one company or for any; False when it cannot be opened."""
     sql = f"SELECT 1 FROM batches WHERE state IN {_SENT} AND (?1 IS NULL OR company_id = ?1) LIMIT 1"
     return file is not None and bool(file.rows(sql, company_id))
 
 
-def _told_by(folder: Path) -> Other:
-    """Return the journal that marks outside of the data folder tell of."""
+def _from_marks(folder: Path) -> Other:
+    """Return the journal that a folder of outer marks belongs to."""
     about = read_about(folder)
     path = about["path"]
     return Other(str(about["journal"]), Path(path) if path else None, tuple(map(str, about["addresses"])))
 
 
 def _point_to(own: File, file: File, by: str) -> None:
-    """Have an address that was not used for sending use the journal of another one."""
+    """Make an address that has not sent yet use the journal of another address."""
     address = own.addresses()[0]
     with file.transaction() as connection:
         connection.execute("INSERT OR IGNORE INTO addresses VALUES (?, ?, ?)", (address, now().isoformat(), by))
         record_event(connection, "address", address, None, SAME, "the same service", by)
-    said = json.dumps({"folder": file.path.parent.name, "by": by, "at": now().isoformat()})
+    about = json.dumps({"folder": file.path.parent.name, "by": by, "at": now().isoformat()})
     with disk.storage_errors(own.path.parent):
-        disk.replace_content(own.path.parent / ELSEWHERE, said.encode())
+        disk.replace_content(own.path.parent / ELSEWHERE, about.encode())
 
 
 def _relate(file: File, other: Other, relation: str, by: str) -> None:

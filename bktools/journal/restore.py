@@ -1,4 +1,4 @@
-"""Puts a backup of the journal back, or goes on with the copy that is there: what it lacks is in doubt afterwards."""
+"""Restores a backup of the journal, or accepts the present file; sent batches missing in it become UNKNOWN."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from bktools.journal.lock import sending_for
 from bktools.journal.marks import (
     Mark,
     Marks,
+    about_address,
     addresses_beside,
     at_risk,
     journal_beside,
     lost,
-    told_outside,
     unpacked,
 )
 from bktools.journal.others import FILE, folder_of
@@ -32,16 +32,16 @@ from bktools.settings import Settings
 
 @dataclass(frozen=True)
 class Restored:
-    """What became of a restore.
+    """The result of a restore.
 
     Parameters
     ----------
     path : Path
         The journal.
     set_aside : Path, optional
-        Where the file is that was there before.
+        New path of the replaced file.
     in_doubt : tuple of str
-        Batches that were sent after the copy was made. Each is settled with `bktools export resolve`.
+        UNKNOWN batches. Resolve each with `bktools export resolve`.
     """
 
     path: Path
@@ -58,29 +58,29 @@ class _Batch:
 
 
 def restore(settings: Settings, source: Path | None, *, by: str) -> Restored:
-    """Put a backup of the journal in its place, or go on with the file that is there.
+    """Restore a backup of the journal, or accept the present file.
 
-    Every batch that the marks know of and the copy lacks is in doubt afterwards, unless its outcome was that nothing
-    was booked. Its company waits until a person settles it. Killed at any instant, it can be run again.
+    A batch that is in the marks but not in the copy becomes UNKNOWN, unless the marks show that nothing was booked. Its
+    company is blocked until a person resolves the batch. Safe to run again after a kill.
 
     Parameters
     ----------
     settings : Settings
-        Whose journal it is.
+        Environment and data folder.
     source : Path, optional
-        The backup. By default the journal's own file, and where that is gone, the marks alone.
+        The backup. Default: the journal's own file, or the marks alone where it is missing.
     by : str
-        Who restores it; kept for good.
+        Name of the person who restores it; kept permanently.
 
     Raises
     ------
     JournalError
-        When the backup is of another journal or service, or somebody is sending; nothing was changed.
+        When the backup belongs to another journal or service, or a process is sending; nothing was changed.
     StorageError
-        When it cannot be read or written, or is damaged; nothing was changed.
+        When the backup cannot be read or written, or is damaged; nothing was changed.
     """
     if not rules.text("by", by).strip():
-        raise ArgumentError("by", "must name who restores the journal")
+        raise ArgumentError("by", "must be the name of the person who restores the journal")
     folder = disk.private_folder(folder_of(settings))
     path, outer = folder / FILE, outer_folder(settings)
     made = folder / f"journal-restored-{secrets.token_hex(8)}.sqlite"
@@ -99,7 +99,7 @@ def restore(settings: Settings, source: Path | None, *, by: str) -> Restored:
                 _put_in_doubt(file, companies, by.strip())
             set_aside = _put_in_place(made, path)
             with Journal(settings) as journal:
-                # A kill before this leaves marks that are ahead: nothing is sent until the restore is run again.
+                # After a kill before this line the marks do not match: nothing is sent until the restore is run again.
                 _mark_anew(journal, companies)
                 doubts = [row["batch_id"] for piece in journal.history("doubts") for row in piece]
     finally:
@@ -108,26 +108,26 @@ def restore(settings: Settings, source: Path | None, *, by: str) -> Restored:
 
 
 def _copy(source: Path | None, path: Path, made: Path) -> None:
-    """Copy a journal with what SQLite keeps beside it; the original is not opened, so that it stays as it is."""
+    """Copy a journal and its companion files without opening the original, which would change it."""
     original = source or path
     if source is not None and not source.is_file():
-        raise StorageError(f"there is no backup {source}: nothing was changed")
+        raise StorageError(f"the backup {source} was not found: nothing was changed")
     with disk.storage_errors(made):
         for suffix in ("", *COMPANIONS):
             beside = original.with_name(original.name + suffix)
-            # What says which part of the log is used (-shm) is made anew from the log itself.
+            # SQLite rebuilds the index of its log (-shm).
             if suffix != "-shm" and beside.exists():
                 shutil.copyfile(beside, made.with_name(made.name + suffix))
 
 
 def _checked(file: File, source: Path, settings: Settings, folder: Path) -> str:
-    """Return the identity of the copy; a new one gets that of the marks."""
+    """Check a copy and return its identity; an empty copy gets the identity that the marks name."""
     damage = file.damage()
     if damage:
         raise StorageError(f"{source} is damaged: {damage[0]}; nothing was changed")
     known = file.addresses()
     is_owned = file.about("environment") is not None
-    # A copy from before an address was named does not know it; the marks know the others.
+    # A copy may be older than the naming of an address; the marks have the other addresses.
     if is_owned and not {settings.identity, *addresses_beside(folder)} & {*known}:
         raise JournalError(
             f"{source} is the journal of {', '.join(known)}, not of {settings.identity}: nothing was changed"
@@ -136,26 +136,26 @@ def _checked(file: File, source: Path, settings: Settings, folder: Path) -> str:
     if file.rows("SELECT 1 FROM batches LIMIT 1"):
         if wanted not in {None, file.id}:
             raise JournalError(
-                f"{source} is journal {file.id[:8]}, the one that was used here is {str(wanted)[:8]}: nothing was changed"
+                f"{source} is journal {file.id[:8]}, but {str(wanted)[:8]} was used here: nothing was changed"
             )
         return file.id
-    # It knows of nothing that was sent: it is the journal that the marks tell of, begun anew.
-    told = told_outside(outer_folder(settings), settings.identity)
-    wanted = wanted or (None if told is None else str(told["journal"]))
+    # A copy without batches becomes a new start of the journal that the marks name.
+    about = about_address(outer_folder(settings), settings.identity)
+    wanted = wanted or (None if about is None else str(about["journal"]))
     if wanted is None and not known:
-        raise JournalError(f"there is no journal {source}, and no marks of one: nothing was sent from here before")
+        raise JournalError(f"no journal {source} and no marks were found: nothing was ever sent with this data folder")
     if wanted in {None, file.id}:
         return file.id
     with file.transaction() as connection:
         connection.execute("UPDATE about SET value = ? WHERE name = 'id'", (wanted,))
-        # Its address is that of the folder, not of the copy.
+        # Opening the journal writes the address of its folder again.
         connection.execute("DELETE FROM about WHERE name = 'environment'")
         connection.execute("DELETE FROM addresses")
     return str(wanted)
 
 
 def _put_in_doubt(file: File, companies: dict[str, list[Mark]], by: str) -> None:
-    """Write what a copy lacks as in doubt."""
+    """Write sent batches that are missing in a copy as UNKNOWN."""
     gap = [mark for marks in companies.values() for mark in at_risk(_of_lost_batches(file, marks))]
     with file.transaction() as connection:
         record_event(
@@ -179,27 +179,27 @@ def _put_in_doubt(file: File, companies: dict[str, list[Mark]], by: str) -> None
                 insert(connection, _Batch(mark.batch_id, mark.company_id, free, body), mark.plan_id)
             elif state in {"REJECTED", "RELEASED"}:
                 change(connection, mark.batch_id, "PLANNED")
-            told = f"sent after the restored copy was made; its state was {mark.state}"
-            change(connection, mark.batch_id, "UNKNOWN", message=told, sent_at=mark.at)
+            message = f"sent after the restored copy was made; its state was {mark.state}"
+            change(connection, mark.batch_id, "UNKNOWN", message=message, sent_at=mark.at)
 
 
-# What waits with the same entries was withdrawn after the copy was made.
+# PLANNED batches with the same entries: they were withdrawn after the copy was made.
 _WAITING = """
     SELECT DISTINCT batch_id FROM temp.wanted CROSS JOIN batch_entries ON entry_id = wanted.id AND live = 1
     JOIN batches USING (batch_id) WHERE state = 'PLANNED' AND batch_id <> ?
 """
-# Entries that another batch holds are in doubt, or booked, with that batch.
+# Entries that no other batch holds.
 _FREE = "SELECT id FROM temp.wanted WHERE id NOT IN (SELECT entry_id FROM batch_entries WHERE live = 1)"
 
 
 def _of_lost_batches(file: File, marks: Sequence[Mark]) -> list[Mark]:
-    """Return the lines about batches of which the journal lacks a line."""
+    """Return all lines of each batch with an event that is missing in the journal."""
     batches = {mark.batch_id for mark in lost(file, marks)}
     return [mark for mark in marks if mark.batch_id in batches]
 
 
 def _put_in_place(made: Path, path: Path) -> Path | None:
-    """Give a copy the place of the journal; what was there is set aside with what SQLite keeps beside it."""
+    """Rename a copy to the journal's path; keep the replaced file and its companions under another name."""
     set_aside = path.with_name(f"journal-replaced-{now():%Y%m%dT%H%M%S%f}.sqlite") if path.exists() else None
     with disk.storage_errors(path):
         for suffix in (*COMPANIONS, ""):
@@ -214,7 +214,7 @@ def _put_in_place(made: Path, path: Path) -> Path | None:
 
 
 def _mark_anew(journal: Journal, companies: dict[str, list[Mark]]) -> None:
-    """Write marks that name the restored history, for every batch whose marks named the lost one."""
+    """Append a mark that names the restored journal's last event, for each company whose marks do not match it."""
     journal.marks.confirm(journal.about_me)
     for marks in companies.values():
         for mark in _of_lost_batches(journal, marks)[-1:]:

@@ -1,16 +1,16 @@
 """Tables, constraints and migrations of the journal.
 
-A migration is never changed once it was released: data outlives code. Add the next one to `MIGRATIONS`.
+A released migration is never changed, because journals exist that it made. Append new ones to `MIGRATIONS`.
 """
 
 from __future__ import annotations
 
-# PLANNED   in a plan that was asked to be submitted, and not sent
-# SENDING   its request is being sent, or was when the process died
-# ACCEPTED  the service created the job (not: the job is completed, which cannot be read back)
+# PLANNED   submitted and not sent yet
+# SENDING   its request is being sent, or was when the process was killed
+# ACCEPTED  the service created the job; whether the job completed is unknown
 # REJECTED  the service refused it; nothing was booked
-# UNKNOWN   it may have arrived; only a person who looked can tell
-# RELEASED  a person found that nothing was booked, or a later plan took the place of one that was not sent
+# UNKNOWN   the request may have arrived; a person must look
+# RELEASED  a person found that nothing was booked, or a later plan replaced it before it was sent
 BATCH_STATES = ("PLANNED", "SENDING", "ACCEPTED", "REJECTED", "UNKNOWN", "RELEASED")
 
 # States whose entries no other batch may take.
@@ -36,7 +36,7 @@ def _words(states: tuple[str, ...]) -> str:
     return ", ".join(f"'{state}'" for state in states)
 
 
-# Nothing in it comes from outside.
+# Built from constants only: no SQL injection.
 _FIRST = f"""
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 
@@ -194,7 +194,7 @@ CREATE TRIGGER events_stay_as_they_are BEFORE UPDATE ON events
 BEGIN SELECT RAISE(ABORT, 'events are only ever added'); END;
 """
 
-# The journal gets an identity, and its events a chain of digests, by which an old copy or another history is noticed.
+# Adds the journal's identity, and a chain of digests over its events that reveals an old or changed copy.
 _IDENTITY = """
 INSERT INTO about VALUES ('id', lower(hex(randomblob(16))));
 INSERT INTO about SELECT 'marks_since', coalesce(max(event_id), 0) FROM events;

@@ -1,4 +1,4 @@
-"""What a journal can do, whatever keeps it: `Journal` keeps it in a SQLite file of the data folder."""
+"""The interface of a journal; `Journal` implements it with a SQLite file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bktools.journal.file import Row
 
 
 class Batch(Protocol):
-    """What the journal must know of a batch before it may be sent."""
+    """The properties of a batch that the journal needs."""
 
     @property
     def batch_id(self) -> str:
@@ -30,7 +30,7 @@ class Batch(Protocol):
 
 
 class ExportMemory(Protocol):
-    """The memory of what was exported. Constraints of the database, not code, hold what it promises."""
+    """The record of exported entries. Database constraints, not code, enforce its rules."""
 
     @property
     def id(self) -> str:
@@ -40,42 +40,42 @@ class ExportMemory(Protocol):
         """Refuse to send when this is an old copy of the journal."""
 
     def obstacle(self, batch: Batch) -> str:
-        """Return why the entries of a batch cannot be sent in it, "" when they can."""
+        """Return the reason why a batch cannot be sent, "" when it can."""
 
     def sending(self, company_id: str) -> AbstractContextManager[None]:
-        """Hold the right to send for a company."""
+        """Hold the company's lock."""
 
     def claim(self, batches: Iterable[Batch], plan_id: str) -> None:
-        """Write batches of one company as PLANNED: from here on their entries are theirs."""
+        """Write batches of one company as PLANNED; from then on no other batch can take their entries."""
 
     def begin(self, batch_id: str) -> bytes:
-        """Write that a batch is being sent, and return the bytes to send. On disk when this returns."""
+        """Write that a batch is being sent, and return the request body. The journal is then on disk."""
 
     def settle(
         self, batch_id: str, state: str, message: str, *, job_id: str | None = None, job: str | None = None
     ) -> None:
-        """Write what became of a batch."""
+        """Write the outcome of a batch."""
 
     def recover(self, company_id: str | None = None) -> None:
-        """Turn batches whose sender died into UNKNOWN."""
+        """Turn batches whose sender was killed into UNKNOWN."""
 
     def resolve(self, batch_id: str, state: str, *, evidence: str, by: str, job_id: str | None = None) -> None:
-        """Settle a batch in doubt, or withdraw one that was not sent, as a person says."""
+        """Record a person's finding: resolve an UNKNOWN batch, or withdraw a PLANNED one."""
 
     def history(self, table: str, company_id: str | None, batch_id: str | None, *, size: int) -> Iterable[list[Row]]:
-        """Return batches, entries or events, in pieces of at most `size` rows."""
+        """Yield batches, entries or events, in lists of at most `size` rows."""
 
     def state_of(self, batch_id: str) -> Row | None:
-        """Return a batch as it stands."""
+        """Return the row of a batch, None where there is none."""
 
     def newest_accepted(self, company_id: str) -> Row | None:
-        """Return the batch of a company that was sent last of those whose job was created."""
+        """Return the ACCEPTED batch of a company that was sent last."""
 
     def is_known_job(self, job_id: str) -> bool:
-        """Whether a job answered for another batch before."""
+        """Whether the journal has a batch with this job."""
 
     def command(self, words: str) -> str:
-        """Return a command as a message gives it: it names this journal's environment."""
+        """Return a command ready to be run: it names this journal's environment."""
 
     def in_doubt(self, company_id: str) -> Row | None:
-        """Return the oldest batch in doubt, which blocks the company."""
+        """Return the oldest UNKNOWN batch of a company, which blocks it."""

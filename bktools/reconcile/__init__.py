@@ -1,4 +1,4 @@
-"""The chart of accounts against the accounts known here and the categories that point at them."""
+"""Compares the ERP's chart of accounts with the accounts and categories of the service."""
 
 from bktools.reconcile.checks import CHECKS
 from bktools.reconcile.reconcile import reconcile_accounts

@@ -7,13 +7,13 @@ import dataclasses
 from bktools.contract.accounts import LONGEST_TEXT
 from bktools.reconcile.text import quoted, sql
 
-# error: an export under it will fail, or money could be misbooked. warning: a person should act. info: good to know.
+# error: an export will fail, or money may be booked wrongly. warning: a person should act. info: no action is needed.
 SEVERITIES = ("error", "warning", "info")
 
 
 @dataclasses.dataclass(frozen=True)
 class Check:
-    """One check: the rows that break it, and what a finding says of each.
+    """One check: the rows that fail it, and the finding for each of them.
 
     Parameters
     ----------
@@ -22,17 +22,17 @@ class Check:
     severity : str
         One of SEVERITIES.
     message : str
-        One line for an analyst: what is the case, and what to do.
+        One line for an analyst: the fact and the next step.
     where : str
-        SQL condition of the rows that break the check.
+        SQL condition of the rows that fail the check.
     table : str
-        The table of `tables.py` whose rows are looked at.
+        The table of `tables.py` to check.
     action : str
-        What makes the service as the chart is: create, update, archive, unarchive or none.
+        The action that makes the service agree with the chart: create, update, archive, unarchive or none.
     field, erp_value, service_value : str, optional
         The field that differs, and the value on each side.
 
-    Every text but `name`, `table` and `where` may hold SQL in braces: `"{erp_account} has no name in the chart"`.
+    All texts except `name`, `table` and `where` may hold SQL in braces: `"{erp_account} has no name in the chart"`.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Check:
 
 
 def _differs(name: str, words: str, field: str, erp: str, service: str, severity: str = "warning") -> Check:
-    """Return the check of a field that both sides have with two values."""
+    """Return the check for different values of a field in chart and service."""
     return Check(
         name,
         severity,
@@ -62,7 +62,7 @@ def _differs(name: str, words: str, field: str, erp: str, service: str, severity
 
 
 def _too_long(name: str, words: str, field: str, column: str) -> Check:
-    """Return the check of a text that is longer than the service takes."""
+    """Return the check for a text that is too long for the service."""
     return Check(
         name,
         "error",
@@ -74,12 +74,12 @@ def _too_long(name: str, words: str, field: str, column: str) -> Check:
     )
 
 
-# What an archived category lacks is good to know and no more: nothing new is coded with it.
+# For an archived category every finding is an info, because no new entry uses it.
 ERROR, WARNING = "{if(archived, 'info', 'error')}", "{if(archived, 'info', 'warning')}"
 
 
 def _uncovered(name: str, state: str, message: str, action: str = "none") -> Check:
-    """Return the check of categories of a state: every entry under them fails in the export."""
+    """Return the check for categories in a state in which their entries cannot be exported."""
     where = f"state = '{state}'"
     return Check(name, ERROR, message, where, "coverage", action, field="account_id", service_value="{account_id}")
 
@@ -267,7 +267,7 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check(
         "category_without_tax_code",
-        # Many categories rightly have none of their own.
+        # Many categories need no tax code.
         "info",
         "{category} has no tax code and its account {account} has {shown(erp_tax)} in the ERP: give it the tax "
         "code, if it should have one",
@@ -290,24 +290,23 @@ CHECKS: tuple[Check, ...] = (
 )
 
 
-SAID = ("severity", "action", "field", "erp_value", "service_value", "message")
-# Of these, those that the check's table has.
+TEXTS = ("severity", "action", "field", "erp_value", "service_value", "message")
+# The ID columns that the check's table has.
 IDS = "COLUMNS('^(company|external|account|category)_id$')"
 
 
 def _found(check: Check) -> str:
-    """Return the query of the rows that break a check."""
-    said = [f"{sql(getattr(check, name))} AS {name}" for name in SAID]
-    return f'FROM {check.table} SELECT {quoted(check.name)} AS "check", {", ".join(said)}, {IDS} WHERE {check.where}'
+    """Return the query of the rows that fail a check."""
+    texts = [f"{sql(getattr(check, name))} AS {name}" for name in TEXTS]
+    return f'FROM {check.table} SELECT {quoted(check.name)} AS "check", {", ".join(texts)}, {IDS} WHERE {check.where}'
 
 
 FOUND = " UNION ALL BY NAME ".join(map(_found, CHECKS))
 
-# A company is a value of an enumeration while the checks run.
+# Inside the queries a company is a value of an enumeration.
 COMPANY_AS_TEXT = "CAST(company_id AS VARCHAR) AS company_id"
 
-# Most severe first, in an order that depends on nothing but their content. One line each, whatever line breaks the
-# names have.
+# Most severe first, in an order that depends only on the content. Line breaks in names become spaces.
 FINDINGS = f"""
 SELECT
     "check", severity, action, {COMPANY_AS_TEXT}, external_id, account_id, category_id, field, erp_value, service_value,

@@ -1,4 +1,4 @@
-"""Reconciling on a cluster: PySpark's workers run the same queries, a company at a time."""
+"""Reconciles on a cluster: PySpark's workers run the same queries, one company at a time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from bktools.reconcile import inputs, tables
 from bktools.reconcile.reconciliation import Reconciliation
 
-# (as Arrow that Spark takes, as Spark names it), of the types that the tables have.
+# The types of the tables, each with the Arrow type that Spark accepts and Spark's name for it.
 KINDS: Mapping[pa.DataType, tuple[pa.DataType, str]] = {
     pa.large_string(): (pa.string(), "string"),
     pa.bool_(): (pa.bool_(), "boolean"),
@@ -21,15 +21,15 @@ KINDS: Mapping[pa.DataType, tuple[pa.DataType, str]] = {
 
 
 def is_spark(frame: Any) -> bool:
-    """Whether a frame is one of PySpark."""
+    """Whether a frame is a PySpark frame."""
     return type(_native(frame)).__module__.startswith("pyspark.")
 
 
 def reconcile(frames: Mapping[str, Any]) -> Reconciliation:
-    """Return the reconciliation of frames, one of PySpark among them, as frames of PySpark that have not run.
+    """Return a reconciliation whose tables are lazy PySpark frames; at least one given frame is a PySpark frame.
 
-    What runs at once is one query, for gaps and companies. The rows of the three frames travel together, so that a
-    worker has all of a company.
+    Only one query runs at once, for gaps and companies. The rows of the three frames are combined, so that a worker gets
+    all rows of a company.
     """
     from pyspark.sql import functions as sql
 
@@ -54,7 +54,7 @@ def reconcile(frames: Mapping[str, Any]) -> Reconciliation:
         schema = tables.results(empty, name)[0].schema
         kinds = ", ".join(f"`{field.name}` {KINDS[field.type][1]}" for field in schema)
 
-        # Spark reads the annotations.
+        # Spark needs the annotations.
         def of_company(rows: pa.Table) -> pa.Table:
             return _of_company(rows, name, columns)
 
@@ -64,14 +64,14 @@ def reconcile(frames: Mapping[str, Any]) -> Reconciliation:
 
 
 def _of_company(rows: pa.Table, name: str, columns: Mapping[str, list[str]]) -> pa.Table:
-    """Return a table of the reconciliation of one company. Runs on a worker, which needs bktools, too."""
+    """Return a table of the reconciliation of one company. Runs on a worker, where bktools must be installed."""
     frames = {noun: rows.filter(pc.field("noun") == noun).select(names) for noun, names in columns.items()}
     (table,) = tables.results(frames, name)
     return table.cast(pa.schema([(field.name, KINDS[field.type][0]) for field in table.schema]))
 
 
 def _only_company(rows: Any) -> str | None:
-    """Refuse gaps, and return the company that rows of a chart without one are of."""
+    """Refuse gaps; return the company for chart rows without one, None when every row has one."""
     from pyspark.sql import functions as sql
 
     names = sorted({"company_id", *(name for names in inputs.FILLED.values() for name in names)})
@@ -86,7 +86,7 @@ def _only_company(rows: Any) -> str | None:
 
 
 def _on_cluster(session: Any, frame: Any, noun: str) -> Any:
-    """Return a frame as one of PySpark, with its columns checked."""
+    """Check the columns of a frame and return it as a PySpark frame."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
     if is_spark(frame):

@@ -1,4 +1,4 @@
-"""The frames that a reconciliation reads: the columns it needs, of the types they must have, without gaps."""
+"""Checks the frames of a reconciliation: required columns, types and gaps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ USED: Mapping[str, tuple[str, ...]] = {
     "categories": ("id", "company_id", "name", "archived", "account_id", "tax_code_id"),
 }
 
-# Columns that every row must have a value in. A missing external ID is a finding, not a reason to refuse the chart.
+# Columns without gaps. The chart's external IDs may have gaps: each is a finding.
 FILLED: Mapping[str, tuple[str, ...]] = {
     "chart": ("archived",),
     "accounts": ("company_id", "external_id", "state"),
@@ -32,7 +32,7 @@ FILLED: Mapping[str, tuple[str, ...]] = {
 
 
 def read(frames: Mapping[str, Any]) -> dict[str, Scannable]:
-    """Return the frames as Arrow, with the used columns alone, or raise what is wrong with their columns."""
+    """Return the frames as Arrow with only the used columns; raise when a column is missing or has a wrong type."""
     for noun, frame in frames.items():
         if frame is None:
             raise ArgumentError(noun, "must be a frame: give an empty one if there are no rows")
@@ -56,24 +56,24 @@ def check_columns(noun: str, columns: pa.Schema) -> None:
             if name == "archived"
             else (_is_text, "text (a number has lost its leading zeros)")
         )
-        # A column of nulls alone has no type of its own.
+        # A column of only nulls has the type null.
         if not (pa.types.is_null(kind) or fits(kind)):
             raise InputError(f"column {name} must be {wanted}, is {_words(kind)}", source=noun)
 
 
 def check_gaps(gaps: Mapping[tuple[str, str], int]) -> None:
-    """Refuse columns that must be filled and are not; `gaps` counts the empty rows by (noun, column)."""
+    """Refuse gaps in columns that must be filled; `gaps` has the number of empty rows by (noun, column)."""
     for (noun, name), count in gaps.items():
         if count:
             raise InputError(f"column {name} is empty in {count} row{'s' if count > 1 else ''}: fill it", source=noun)
 
 
 def check_companies(companies: int) -> None:
-    """Refuse a chart with rows of no company, unless all frames are of one company."""
+    """Refuse chart rows without a company, unless the frames have exactly one company."""
     if companies != 1:
         seen = f"{companies} companies" if companies else "no company"
         raise ArgumentError(
-            "chart", f"does not say its company, and accounts and categories are of {seen}: give a column company_id"
+            "chart", f"has rows without a company, and the frames have {seen}: add a column company_id to the chart"
         )
 
 

@@ -1,4 +1,4 @@
-"""Reconciling: frames in, a reconciliation out; nothing is asked of the service and nothing is changed."""
+"""`reconcile_accounts`: compares frames; nothing is sent and nothing is changed."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from bktools.reconcile.reconciliation import Reconciliation
 def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconciliation:
     """Compare the ERP's chart of accounts with the accounts and categories of the service.
 
-    The ERP is the source of truth. Accounts are matched on external ID within a company, to the letter, never on name
-    or code.
+    The ERP is the source of truth. Accounts are matched on their exact external ID within a company, never on name or
+    code.
 
     Parameters
     ----------
     chart : DataFrame
         Chart of accounts: external_id, code, name, archived; optional tax_code_external_id and company_id. Rows
-        without a company are of the one company that the other frames are of.
+        without a company belong to the only company of the frames.
     accounts : DataFrame
-        Accounts known here: company_id, external_id, state; optional id, name, code, archived, tax_code_external_id.
+        Accounts as `load_accounts` returns them: company_id, external_id, state; optional id, name, code, archived,
+        tax_code_external_id.
     categories : DataFrame
         Categories: id, company_id, name, archived; optional account_id, tax_code_id.
 
@@ -35,21 +36,21 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
     Returns
     -------
     Reconciliation
-        With pandas DataFrames. With PySpark frames that have not run, where one of PySpark was given: workers run the
-        same queries, a company at a time.
+        With pandas DataFrames. If a PySpark frame was given, with lazy PySpark frames: workers run the same queries, one
+        company at a time.
 
     Raises
     ------
     ArgumentError
-        When a frame is of another kind, or the chart does not say its company and there is not exactly one.
+        When a frame is of another kind, or chart rows have no company and the frames do not have exactly one.
     InputError
         When a required column is missing, of the wrong type or has gaps, or a file cannot be read.
     OutOfMemoryError, StorageError
-        When the frames need more memory, or more room on disk, than there is.
+        When the frames need more memory, or more disk space, than there is.
 
     Notes
     -----
-    The interface, sections 2.1 and 2.4. It can only create accounts; the other verbs are for a person to do.
+    Interface, sections 2.1 and 2.4. The interface can only create accounts; a person must do the other actions.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The result of a reconciliation: what was found, the verb of each account, and the coverage of the categories."""
+"""The result of a reconciliation: findings, the action for each account, and the coverage of the categories."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Reconciliation:
-    """What a reconciliation found.
+    """The result of a reconciliation.
 
-    Frames are pandas DataFrames. Where PySpark frames were given they are PySpark frames, which run when they are
-    collected and are in no order; `summary` and `suggestions` are DataFrames there, too.
+    Frames are pandas DataFrames. If a PySpark frame was given, they are lazy PySpark frames without an order; `summary`
+    and `suggestions` are always DataFrames.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Reconciliation:
 
     Notes
     -----
-    The interface, sections 2.1 and 2.4.
+    Interface, sections 2.1 and 2.4.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class Reconciliation:
 
     findings: Any
     coverage: Any
-    # Gives the table of a name; for what is listed when first asked.
+    # Returns a table by its name, for the tables that are computed on first use.
     _listed: Callable[[str], Any]
 
     @functools.cached_property
@@ -63,7 +63,7 @@ class Reconciliation:
         """One row per account: company_id, external_id, account_id, action (create, update, archive, unarchive, none),
         why, and name, code, archived, tax_code_external_id as the chart has them.
 
-        Listed when first asked: it is the one table as long as the chart.
+        Computed on first use, because it is as long as the chart.
         """  # noqa: D205 - the columns take two lines
         return self._listed("actions")
 
@@ -71,24 +71,24 @@ class Reconciliation:
     def unused_accounts(self) -> Any:
         """Active accounts that no category uses: company_id, external_id, account_id, code, name.
 
-        Listed when first asked. Companies without any category are left out: theirs were not given.
+        Computed on first use. Companies without a category in the given frame are left out.
         """
         return self._listed("unused_accounts")
 
     @functools.cached_property
     def summary(self) -> pd.DataFrame:
-        """How many findings each check has, by severity, and how many accounts each verb: check, severity, count.
+        """Number of findings by check and severity, and number of accounts by action: check, severity, count.
 
-        Verbs have check "action: create" and so on, and no severity.
+        Rows of actions have the check "action: create" and so on, and no severity.
         """
         return rendering.summarised(in_pandas(self._listed("summary")))
 
     @functools.cached_property
     def suggestions(self) -> pd.DataFrame:
-        """Accounts whose name is like that of a category without one; never applied by themselves.
+        """Accounts with a name similar to that of a category without an account. They are never applied automatically.
 
         Columns: category_id, company_id, name, external_id, account_name, score (0 to 100); up to three per category,
-        the best first. Frames of PySpark are collected for it.
+        best first. PySpark frames are collected.
         """
         return suggest(in_pandas(self.coverage), in_pandas(self.actions))
 
@@ -98,32 +98,32 @@ class Reconciliation:
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; a new figure without it.
+            Axes to draw on. Default: a new figure.
         """
         return rendering.draw(in_pandas(self.summary), ax)
 
     def to_csv(self, folder: str | Path, profile: str = "excel") -> list[Path]:
-        """Write findings.csv, actions.csv and coverage.csv, readable by you alone, and return their paths.
+        """Write findings.csv, actions.csv and coverage.csv, which only you can read; return their paths.
 
         Parameters
         ----------
         folder : path
-            Made where it does not exist; files of these names in it are replaced.
+            Created if missing. Files of these names in it are replaced.
         profile : str
-            How they are written, as in `bktools.to_csv`: "excel", "excel-eu" or "machine".
+            As in `bktools.to_csv`: "excel", "excel-eu" or "machine".
 
         Raises
         ------
         ArgumentError
-            When there is no such profile.
+            When the profile is unknown.
         StorageError
-            When a file cannot be written; a file that was there before stays as it was.
+            When a file cannot be written; an existing file is unchanged.
         """
         tables = {"findings": self.findings, "actions": self.actions, "coverage": self.coverage}
         return tables_to_csv({name: in_pandas(frame) for name, frame in tables.items()}, folder, profile)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the tables for pickle and copy, those listed when asked among them: the frames stay in their process."""
+        """Return all tables for pickle and copy, computed now, because the input frames are not copied."""
         listed = {name: getattr(self, name) for name in ("actions", "unused_accounts", "summary")}
         return self.__dict__ | listed | {"_listed": None}
 

@@ -1,23 +1,23 @@
-"""Suggestions: accounts whose name is like that of a category without an account. For a person to judge."""
+"""Suggests accounts for categories without one, by similar names. A person decides."""
 
 from __future__ import annotations
 
 import pandas as pd
 
 MOST = 3
-# Below this, names share letters and not much more. In the sample data Versicherung and Versicherungen score from 70.6
-# up, Bürobedarf Köln and Bürobedarf 90, while Messe and Kasse, Tanken and Bank, Mitarbeiteressen and Beiträge reach 67.5.
+# Names with a lower score are hardly similar. In the sample data, similar pairs score 70.6 and more (Versicherung and
+# Versicherungen), unrelated pairs 67.5 and less (Messe and Kasse, Tanken and Bank, Mitarbeiteressen and Beiträge).
 LEAST_SCORE = 70.0
 COLUMNS = ["category_id", "company_id", "name", "external_id", "account_name", "score"]
 
 
 def suggest(coverage: pd.DataFrame, actions: pd.DataFrame) -> pd.DataFrame:
-    """Return up to three accounts for each active category that has none, the best first.
+    """Return up to three accounts for each active category that has none, best first.
 
     Parameters
     ----------
     coverage, actions : DataFrame
-        Of one reconciliation. Accounts that are archived, or about to be, are not suggested.
+        Tables of one reconciliation. Accounts that are archived, or to be archived, are not suggested.
     """
     from rapidfuzz import fuzz, process, utils
 
@@ -27,7 +27,7 @@ def suggest(coverage: pd.DataFrame, actions: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for company, categories in open_.groupby("company_id"):
         accounts = usable[usable["company_id"] == company]
-        # Read once: processing each name anew for every category would take most of the time.
+        # Process each name once: doing it for every category would take most of the time.
         names = [utils.default_process(name) for name in accounts["name"].tolist()]
         for category in categories.sort_values(["name", "category_id"]).to_dict("records"):
             wanted = utils.default_process(category["name"])

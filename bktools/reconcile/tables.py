@@ -1,7 +1,7 @@
-"""The tables that the checks look at, each one query over the frames.
+"""The tables that the checks read; each is one query over the frames.
 
-`accounts` has a row for each account that something is to be said about, `coverage` one for each category. Accounts are
-matched on external ID within a company, to the letter, and on nothing else.
+`accounts` has a row for each account that may have a finding, `coverage` one for each category. Accounts are matched only
+on their exact external ID within a company.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from bktools.reconcile import inputs
 from bktools.reconcile.checks import COMPANY_AS_TEXT, FINDINGS, FOUND
 from bktools.reconcile.verbs import THE_SAME, decided
 
-# What a spreadsheet or a person may add to a text without anybody seeing it. Spelled out: RE2's \s is ASCII alone.
+# Invisible characters that a spreadsheet or a person may add to a text. RE2's \s matches only those of ASCII.
 BLANKS = "[ \t\n\x0b\x0c\r\u0085\u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]+"
 
-# Words of the queries below, of the checks and of the verbs.
+# Functions for the queries below, the checks and the actions.
 MACROS = f"""
 CREATE MACRO is_empty(value) AS coalesce(value = '', true);
 CREATE MACRO is_long(value) AS coalesce(length(value) > {LONGEST_TEXT}, false);
--- Bytes are counted at once, characters one by one.
+-- Counting bytes is faster than counting characters; a text of few bytes is never too long.
 CREATE MACRO may_be_long(value) AS coalesce(strlen(value) > {LONGEST_TEXT}, false);
--- Without coalesce, Arrow would filter the rows, and copy them.
+-- coalesce keeps DuckDB from passing the filter to Arrow, which would copy the rows.
 CREATE MACRO is_known(state) AS coalesce(state IN {KNOWN_STATES}, false);
 CREATE MACRO is_number(value) AS value <> '' AND value NOT GLOB '*[!0-9]*';
 CREATE MACRO without_blanks(value) AS lower(regexp_replace(value, '{BLANKS}', '', 'g'));
@@ -38,8 +38,8 @@ CREATE MACRO counted(number, noun) AS format('{{:,}} {{}}{{}}', number, noun, if
 CREATE MACRO named(code, external_id, name) AS concat_ws(' ', coalesce(code, external_id), name);
 """
 
-# A company's ID is long and on every row; a value of an enumeration is a small number. The same UUID in capitals is the
-# same company, and only those in capitals are changed to small letters, which takes longer than reading them.
+# Every row has the long ID of a company; an enumeration replaces it by a small number. UUIDs are compared in lower case, but
+# only those that are not are converted, because converting takes longer than reading.
 COMPANIES = """
 CREATE TYPE company AS ENUM (
     SELECT DISTINCT lower(company_id) AS company
@@ -54,7 +54,7 @@ CREATE TYPE company AS ENUM (
 CREATE MACRO company_of(spelling) AS coalesce(TRY_CAST(spelling AS company), CAST(lower(spelling) AS company));
 """
 
-# Rows of a chart without a company are of the only one there is.
+# Chart rows without a company belong to the only company.
 VIEWS = """
 CREATE VIEW chart AS
 SELECT * REPLACE (coalesce(company_of(company_id), CAST(enum_first(NULL::company) AS company)) AS company_id)
@@ -81,7 +81,7 @@ FROM (SELECT company_id, code, CASE WHEN is_number(code) THEN strlen(code) END A
 GROUP BY company_id;
 """
 
-# External IDs that one side has several times, with how many rows each side has. `repeated` has the digests to look at.
+# External IDs that are repeated on one side, with the number of rows on each side. `repeated` has the candidates' digests.
 DOUBLED = """
 CREATE VIEW keys AS
 SELECT 'chart' AS side, company_id, external_id FROM chart WHERE NOT is_empty(external_id)
@@ -97,14 +97,14 @@ GROUP BY ALL
 HAVING chart_rows > 1 OR service_rows > 1;
 """
 
-# A difference counts where both sides were given the column and the service's side is known.
+# Fields are compared when both frames have the column and the service's value is known.
 DIFFERENCES: Mapping[str, tuple[str, str]] = {
-    # The service always has a name and a flag, so a missing one is unknown, not different.
+    # The service always has a name and a flag, so a missing value is unknown, not different.
     "name_differs": ("name", "service.name IS NOT NULL"),
     "archived_differs": ("archived", "service.archived IS NOT NULL"),
-    # These may be missing in the service. A list that was imported may have no column for what the service has.
-    "code_differs": ("code", "(told OR service.code IS NOT NULL)"),
-    "tax_code_differs": ("tax_code_external_id", "(told OR service.tax_code_external_id IS NOT NULL)"),
+    # These may be empty in the service. In an imported list an empty value is unknown, because it may lack the column.
+    "code_differs": ("code", "(is_from_service OR service.code IS NOT NULL)"),
+    "tax_code_differs": ("tax_code_external_id", "(is_from_service OR service.tax_code_external_id IS NOT NULL)"),
 }
 
 PAIRS = """
@@ -115,7 +115,7 @@ SELECT
     erp.company_id IS NOT NULL AS in_chart, service.company_id IS NOT NULL AS in_service,
     erp.name AS erp_name, erp.code AS erp_code, erp.archived AS erp_archived, erp.tax_code_external_id AS erp_tax,
     service.id AS account_id, service.name, service.code, service.archived, service.tax_code_external_id AS tax,
-    service.id IS NOT NULL AND service.state <> 'IMPORTED' AS told,
+    service.id IS NOT NULL AND service.state <> 'IMPORTED' AS is_from_service,
     {differences},
     NOT in_chart OR NOT in_service OR erp_name IS NULL OR account_id IS NULL OR {flags}
     OR may_be_long(erp.external_id) OR may_be_long(erp_name) OR may_be_long(erp_code) AS is_remarkable
@@ -124,8 +124,8 @@ FULL JOIN (FROM known WHERE NOT is_empty(external_id)) AS service
     ON erp.company_id = service.company_id AND erp.external_id = service.external_id;
 """
 
-# The pairs that something is to be said about: among a million accounts, a few. What an account on one side alone is
-# like on the other side is the first such external ID. What is ambiguous has no values.
+# The few pairs that may have a finding. An account on only one side gets the first similar external ID of the other side.
+# A repeated external ID is ambiguous, so its row has no values.
 ACCOUNTS = f"""
 CREATE TABLE accounts AS
 WITH
@@ -211,7 +211,7 @@ LEFT JOIN taxes USING (company_id, external_id)
 LEFT JOIN (SELECT company_id, external_id, is_gone, action FROM accounts) AS judged USING (company_id, external_id);
 """
 
-# What a few checks look at beside accounts and coverage.
+# Tables for single checks.
 SUBJECTS = """
 CREATE VIEW unidentified_chart AS
 SELECT company_id, external_id, named(code, 'an account', name) AS account
@@ -273,7 +273,7 @@ RESULTS: Mapping[str, str] = {
 
 
 def results(frames: Mapping[str, Scannable], *names: str) -> list[pa.Table]:
-    """Return the named tables of RESULTS, for frames as `inputs.read` returns them."""
+    """Return the named tables of RESULTS for frames from `inputs.read`."""
     with engine("reconcile_accounts", **{f"{noun}_frame": frame for noun, frame in frames.items()}) as connection:
         connection.execute(MACROS)
         for noun, frame in frames.items():
@@ -288,7 +288,7 @@ def results(frames: Mapping[str, Scannable], *names: str) -> list[pa.Table]:
 
 
 def _kept(connection: duckdb.DuckDBPyConnection, name: str) -> pa.Table:
-    # A relation is planned twice, for its columns and for its rows; a table is planned once.
+    # A table is planned once; a relation would be planned twice, for its columns and for its rows.
     connection.execute(f"CREATE TABLE result_{name} AS {RESULTS[name]}")
     return connection.table(f"result_{name}").to_arrow_table()
 
@@ -313,18 +313,18 @@ def _check_gaps(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _repeated(connection: duckdb.DuckDBPyConnection) -> pa.Table:
-    """Return the digests of external IDs that come twice on a side, and hardly any other."""
+    """Return the digests of external IDs that are repeated on one side, and rarely one of another ID."""
     found = []
     for side in ("chart", "known"):
         columns = connection.execute(f"SELECT hash(company_id, external_id) AS digest FROM {side}").fetchnumpy()
-        # Sorting them takes half as long as a GROUP BY.
+        # Sorting takes half the time of a GROUP BY.
         digests = np.sort(columns["digest"])
         found.append(digests[1:][digests[1:] == digests[:-1]])
     return pa.table({"digest": np.concatenate(found)})
 
 
 def _pairs(frames: Mapping[str, Scannable]) -> str:
-    """Return PAIRS, comparing what both sides were given."""
+    """Return PAIRS with a comparison of each column that both frames have."""
     both = set(frames["chart"].schema.names) & set(frames["accounts"].schema.names)
     differences = [
         f"in_chart AND in_service AND {known} AND erp.{field} IS DISTINCT FROM service.{field} AS {flag}"

@@ -1,4 +1,4 @@
-"""Text with SQL in braces, as the checks and the verbs are written: `"{erp_account} has no name in the chart"`."""
+"""Converts texts with SQL in braces to SQL, for checks and actions: `"{erp_account} has no name in the chart"`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb of each account: what makes the service as the chart is, and why."""
+"""The action for each account that makes the service agree with the chart, and its reason."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from bktools.reconcile.text import sql
 
 THE_SAME = "the same in the chart and in the service"
 
-# (condition on a row of `accounts`, verb, why): the first that holds decides.
+# (condition on a row of `accounts`, action, reason): the first true condition decides.
 RULES: tuple[tuple[str, str, str], ...] = (
     ("NOT is_charted", "none", "no chart of accounts was given for this company"),
     ("chart_rows > 1", "none", "the external ID is on several rows of the chart"),
@@ -16,7 +16,7 @@ RULES: tuple[tuple[str, str, str], ...] = (
     ("is_new AND erp_name IS NULL", "none", "the name is missing"),
     ("is_new AND is_long(erp_name)", "none", f"the name has more than {LONGEST_TEXT} characters"),
     ("is_new AND is_long(erp_code)", "none", f"the code has more than {LONGEST_TEXT} characters"),
-    # What was created cannot be taken back, and an account that is there under another spelling would be doubled.
+    # A created account cannot be deleted, so an account that exists under another spelling is not created again.
     (
         "is_new AND looks_like IS NOT NULL",
         "none",
@@ -27,7 +27,7 @@ RULES: tuple[tuple[str, str, str], ...] = (
         "none",
         "looks like {zeros_like}, which the service has: read the chart's file as text",
     ),
-    # The chart is mirrored whole: categories of the service may be on accounts that the ERP has archived.
+    # Archived accounts of the chart are created too, because categories may still use them.
     ("is_new AND erp_archived", "create", "in the chart, archived, and not in the service"),
     ("is_new", "create", "in the chart and not in the service"),
     (
@@ -57,6 +57,6 @@ RULES: tuple[tuple[str, str, str], ...] = (
 
 
 def decided(place: int) -> str:
-    """Return the SQL that gives the verb (1) or the reason (2) of a row of `accounts`."""
+    """Return the SQL expression for the action (1) or the reason (2) of a row of `accounts`."""
     whens = [f"WHEN {rule[0]} THEN {sql(rule[place])}" for rule in RULES]
     return f"CASE {' '.join(whens)} END"

@@ -1,4 +1,4 @@
-"""One conversation with the service over HTTP: `Service`, with the six operations one to one."""
+"""The HTTP client: `Service` has one method for each of the six operations of the interface."""
 
 from bktools.service.service import Service
 

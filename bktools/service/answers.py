@@ -1,4 +1,4 @@
-"""What an answer means: a typed record, or one of the errors of the tree."""
+"""Turns an answer into a typed record or an error."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ BY_STATUS: dict[int, tuple[type[StatusError], str]] = {
         AuthenticationError,
         "the credential is missing, wrong or expired: renew it (bktools config shows its source)",
     ),
-    403: (ScopeError, "the credential may not do this: ask for the scope, or use another credential"),
-    404: (NotFoundError, "there is no such thing, or the address is wrong (bktools config shows it)"),
+    403: (ScopeError, "the credential lacks permission: ask for the scope, or use another credential"),
+    404: (NotFoundError, "not found, or the address is wrong (bktools config shows it)"),
     429: (RateLimitedError, "too many requests: lower requests_per_minute (BKTOOLS_REQUESTS_PER_MINUTE)"),
 }
 
 
 def decoded(answer: Answer, decoder: msgspec.json.Decoder[Record], endpoint: Endpoint) -> Record:
-    """Return the record that a 2xx answer holds.
+    """Return the record of a 2xx answer.
 
     Raises
     ------
     UnreadableAnswerError
-        When the body is not JSON, or not of the types the contract promises. Unknown fields and values pass.
+        When the body is not JSON, or a field has a wrong type. Unknown fields and values pass.
     """
     try:
         return decoder.decode(answer.body)
     except msgspec.ValidationError as error:
         raise UnreadableAnswerError(
-            f"the answer to {endpoint.operation} is not what the interface promises: {error}", status=answer.status
+            f"the answer to {endpoint.operation} breaks the interface: {error}", status=answer.status
         ) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         kind = _one_line(answer.headers.get("content-type", "no content type"))
@@ -63,22 +63,21 @@ def decoded(answer: Answer, decoder: msgspec.json.Decoder[Record], endpoint: End
 def error_of(answer: Answer, endpoint: Endpoint) -> StatusError:
     """Return the error for an answer other than 2xx.
 
-    A refusal of an export job is recognised by the body's `type`, never by the status (interface, section 7.1).
+    The body's `type` identifies a refusal of an export job, never the status (interface, section 7.1).
     """
     kind, detail = _type_and_detail(answer.body)
     error, advice = BY_STATUS.get(answer.status, (StatusError, ""))
     if endpoint.operation == "create_export_job" and kind in REFUSALS:
         error, advice = REFUSALS[kind], NEXT_STEPS[kind]
     elif endpoint.host is Host.BALANCE and answer.status not in BY_STATUS and isinstance(_json(answer.body), str):
-        # Status codes of the two plain bodies are not shown (interface, section 7.2): where the status says nothing by
-        # itself, the text tells them apart.
+        # The interface shows two plain-text bodies without their status codes (section 7.2), so the text decides.
         error, advice = BY_STATUS[404] if "route" in detail.lower() else (ServerError, "")
     elif answer.status >= 500:  # noqa: PLR2004
-        error, advice = ServerError, "the service has a problem of its own: try again later"
+        error, advice = ServerError, "the service failed: try again later"
     elif 300 <= answer.status < 400:  # noqa: PLR2004
-        advice = "redirects are not followed, so that no credential leaves for another host: is the address right?"
-    said = ": ".join(part for part in (kind, detail) if part)
-    message = f"{endpoint.operation} was answered {answer.status}" + (f" ({said})" if said else "")
+        advice = "redirects are not followed, so that no credential goes to another host: is the address right?"
+    reason = ": ".join(part for part in (kind, detail) if part)
+    message = f"{endpoint.operation} was answered {answer.status}" + (f" ({reason})" if reason else "")
     return error(
         f"{message}: {advice}" if advice else message,
         status=answer.status,

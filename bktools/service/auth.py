@@ -1,4 +1,4 @@
-"""Which credential a request carries (interface, section 5), and that no answer carries it back."""
+"""Chooses the credential of a request (interface, section 5), and removes credentials from answers."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from bktools.settings import Settings
 
 REMOVED = b"[credential]"
 
-# A shorter one is looked for only behind its scheme: as a word of its own it would be found in ordinary text.
+# A shorter credential is only removed after its scheme ("Bearer"), because ordinary text could contain it.
 SHORTEST_CREDENTIAL = 8
 
-# No encoder of JSON or addresses has a reason to escape these.
+# Characters that JSON and address encoders never escape.
 _NEVER_ESCAPED = re.compile(r"[A-Za-z0-9._~-]+")
 
 
 def authorization(endpoint: Endpoint, settings: Settings) -> str:
     """Return the Authorization header for an operation.
 
-    The bearer token is preferred; the API key is used where the operation takes it.
+    The bearer token is preferred; the API key is used where the operation accepts it.
 
     Raises
     ------
     ConfigurationError
-        Before anything is sent, when no credential fits the operation.
+        When no credential fits the operation; nothing was sent.
     """
     if endpoint.host is Host.BALANCE:
         if settings.balance_token is None:
             raise ConfigurationError(
-                f"{endpoint.operation} takes the balance host's own token: set BKTOOLS_BALANCE_TOKEN "
+                f"{endpoint.operation} needs the balance host's own token: set BKTOOLS_BALANCE_TOKEN "
                 f"(environment {settings.environment})"
             )
         return f"Bearer {settings.balance_token.reveal()}"
@@ -46,37 +46,37 @@ def authorization(endpoint: Endpoint, settings: Settings) -> str:
         )
     if Credential.API_KEY not in endpoint.credentials and not settings.api_key_everywhere:
         raise ConfigurationError(
-            f"{endpoint.operation} takes no API key, only a bearer token: set BKTOOLS_TOKEN "
-            "(or api_key_everywhere = true for a service that takes the key on every operation)"
+            f"{endpoint.operation} accepts no API key, only a bearer token: set BKTOOLS_TOKEN "
+            "(or api_key_everywhere = true for a service that accepts the key on every operation)"
         )
     return f"Basic {_base64(settings.api_key.reveal() + ':')}"
 
 
 def address(endpoint: Endpoint, settings: Settings) -> str:
-    """Return the host an operation is on.
+    """Return the base URL of an operation.
 
     Raises
     ------
     ConfigurationError
-        When that host is not configured.
+        When its host is not configured.
     """
     if endpoint.host is Host.MAIN:
         assert settings.base_url is not None
         return settings.base_url
     if settings.balance_url is None:
         raise ConfigurationError(
-            f"{endpoint.operation} is on a host of its own: set BKTOOLS_BALANCE_URL (environment {settings.environment})"
+            f"{endpoint.operation} has its own host: set BKTOOLS_BALANCE_URL (environment {settings.environment})"
         )
     return settings.balance_url
 
 
 def without_secrets(data: bytes, settings: Settings) -> bytes:
-    """Return what a peer said without the credentials that it repeats.
+    """Return received data without the configured credentials.
 
-    They are found as they are, as Basic authentication encodes them, and with the escapes of JSON, addresses and HTML.
+    It finds them verbatim, encoded for Basic authentication, and with the escapes of JSON, addresses and HTML.
     """
     for core, pattern in _forms(settings):
-        # A plain search first: it costs a page of a table next to nothing.
+        # The plain search is fast, and nearly always finds nothing.
         if core in data:
             data = pattern.sub(REMOVED, data)
     return data
@@ -84,17 +84,17 @@ def without_secrets(data: bytes, settings: Settings) -> bytes:
 
 @functools.lru_cache(maxsize=16)
 def _forms(settings: Settings) -> tuple[tuple[bytes, re.Pattern[bytes]], ...]:
-    """Return how each credential may look: text that is in every way of writing it, and the ways."""
+    """Return, for each credential, a text that every spelling of it contains, and the pattern of all spellings."""
     secrets = [item.reveal() for item in (settings.token, settings.api_key, settings.balance_token) if item]
     if settings.proxy is not None and urlsplit(settings.proxy.reveal()).password:
         parts = urlsplit(settings.proxy.reveal())
-        # As it is sent. People choose such a password, so alone it may be a word of any table.
+        # As it is sent, with the user name: a password alone may be an ordinary word.
         secrets.append(f"{unquote(parts.username or '')}:{unquote(parts.password or '')}")
     found = []
     for text in secrets:
         is_long = len(text) >= SHORTEST_CREDENTIAL
         found.append((text, "") if is_long else (f"Bearer {text}", ""))
-        # As far as it is the same with and without the colon that follows an API key.
+        # Only the part that is equal with and without the colon after an API key.
         encoded = _base64(text)[: len(text) // 3 * 4]
         if encoded:
             found.append((encoded if is_long else f"Basic {encoded}", "[A-Za-z0-9+/]{0,4}"))
@@ -115,5 +115,5 @@ def _with_escapes(char: str) -> str:
     if _NEVER_ESCAPED.fullmatch(char):
         return re.escape(char)
     number, plain = f"{ord(char):02x}", re.escape(char)
-    ways = (plain, rf"\\{plain}", rf"\\u00(?i:{number})", f"%(?i:{number})", f"&#(?i:x{number}|{ord(char)});")
-    return f"(?:{'|'.join(ways)})"
+    spellings = (plain, rf"\\{plain}", rf"\\u00(?i:{number})", f"%(?i:{number})", f"&#(?i:x{number}|{ord(char)});")
+    return f"(?:{'|'.join(spellings)})"

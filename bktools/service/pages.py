@@ -1,4 +1,4 @@
-"""From page to page through a whole table: every row once, or an error."""
+"""Reads all pages of a table: every row once, or an error."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ from bktools.service.workers import side_by_side
 
 Record = TypeVar("Record")
 
-# A page, and whether it was shown to join the one before: None where that is not known.
+# A page, and whether it is proven to join the page before; None where that is unknown.
 Pages = Generator[tuple[Page[Record], bool | None], None, None]
 
-# ASSUMED: the largest page is unknown; a service returns fewer rows than asked when it caps them.
+# ASSUMED: a service with a smaller limit returns fewer rows; the interface states no largest page.
 LARGE_PAGE = 1000
 
-# Statuses with which a service may refuse a page that is too large for it, or too far from the beginning.
+# Statuses of a refusal of a page that is too large, or too far from the beginning.
 REFUSED = (400, 413, 422)
 
 MOST_EMPTY_PAGES = 10
 
-# How often a page is asked for until it joins the one before.
+# Attempts to read a page that joins the page before.
 TRIES = 3
 
-# Side by side is worth its threads when a page takes this long (seconds), there are this many left, and the row that
-# each asks for twice is one of this many.
+# Concurrent reading pays off when a page takes at least this long (seconds), at least this many pages are left, and each
+# has at least this many rows, one of which is read twice.
 LATENCY = 0.02
 FEWEST_PAGES = 4
 SMALLEST_PAGE = 10
 
 
 class ShiftedError(Exception):
-    """Pages read side by side do not join: rows came or went meanwhile. The exact way is to be taken."""
+    """Pages read concurrently do not join, because the table changed. Read by cursor instead."""
 
 
 class Search(Protocol[Record]):
-    """A search of the service with its filters given, open in its paging."""
+    """A search with fixed filters that takes only paging arguments."""
 
     def __call__(
         self, *, after: str | None = None, offset: int | None = None, limit: int | None = None
@@ -53,7 +53,7 @@ class Search(Protocol[Record]):
 
 
 def search_of(service: Service, noun: Noun[Record], filters: Mapping[str, Any], *, attempts: int = 0) -> Search[Record]:
-    """Return the search of a noun with its filters given; `attempts` bounds its repeats below the service's own."""
+    """Return the search of a noun with fixed filters; `attempts` lowers the service's limit of attempts."""
     if attempts:
         service = copy.copy(service)
         service._retry = replace(service._retry, attempts=min(service._retry.attempts, attempts))  # noqa: SLF001 - one room
@@ -66,16 +66,16 @@ def search_of(service: Service, noun: Noun[Record], filters: Mapping[str, Any], 
 
 @dataclass(frozen=True)
 class Opening(Generic[Record]):
-    """The first page of a table, and what it taught.
+    """The first page of a table, with its page size and time.
 
     Parameters
     ----------
     page : Page
         The page.
     limit : int, optional
-        Rows to ask for from now on; None leaves it to the service, which refused the number asked.
+        Rows to request for further pages; None for the service's default, after it refused a larger number.
     seconds : float
-        How long the service took; decoding its answer here does not count.
+        Seconds that the service took, without decoding the answer.
     """
 
     page: Page[Record]
@@ -84,7 +84,7 @@ class Opening(Generic[Record]):
 
     @property
     def is_worth_threads(self) -> bool:
-        """Whether reading the rest side by side would be quicker, and can be verified."""
+        """Whether reading the rest concurrently is faster and can be verified."""
         rows, total = len(self.page.data), self.page.pagination.total
         if total is None or not self.page.pagination.has_next_page or rows < SMALLEST_PAGE:
             return False
@@ -92,35 +92,34 @@ class Opening(Generic[Record]):
 
 
 def opening(search: Search[Record], *, limit: int = LARGE_PAGE) -> Opening[Record]:
-    """Read the first page, and learn from it how many rows the service gives at once and how long that takes."""
+    """Read the first page, and measure how many rows the service returns at once and how long that takes."""
     begin = _waited()
     try:
-        page, taken = search(limit=limit), limit
+        page = search(limit=limit)
     except StatusError as error:
         if error.status not in REFUSED:
             raise
-        # The page may be larger than this service takes; its own default never is. If it was something else that was
-        # refused, it is refused again, and that error is the one to show.
+        # The limit may be too large, so ask for the service's default. A refusal for another reason is raised by this.
         return Opening(search(), None, _waited() - begin)
-    return Opening(page, taken, _waited() - begin)
+    return Opening(page, limit, _waited() - begin)
 
 
 def _waited() -> float:
-    """Return the seconds that this thread has been waiting, from any fixed moment."""
+    """Return the seconds that this thread has waited; only differences of two results have a meaning."""
     return time.monotonic() - time.thread_time()
 
 
 def by_cursor(search: Search[Record], first: Opening[Record], *, prove: bool) -> Pages[Record]:
-    """Yield the pages of a table, first to last, each after the cursor that ended the one before.
+    """Yield the pages of a table in order, each after the end cursor of the page before.
 
-    What comes back decides the step, never what was asked for. Cursors are opaque: a service may count positions, and
-    then rows move across them when others are deleted. `prove` therefore asks, for each page, once more for the rows
-    around its beginning, and yields with the page whether it joins the one before. Without it, that is not known.
+    Cursors are opaque. If a service uses positions, rows move across them when other rows are deleted. `prove` therefore
+    requests the rows around the beginning of each page again, to prove that the page joins the one before. Without
+    `prove` that is unknown.
 
     Raises
     ------
     PagingError
-        When the cursors do not lead on: missing, repeated, or leading through empty pages without end.
+        When a cursor is missing or repeated, or too many pages are empty.
     """
     page = last = first.page
     joined: bool | None = True
@@ -133,31 +132,31 @@ def by_cursor(search: Search[Record], first: Opening[Record], *, prove: bool) ->
             return
         cursor = envelope.end_cursor
         if not cursor:
-            raise PagingError("the service says there is a next page and gives no cursor for it")
+            raise PagingError("the service reports a next page, but no cursor for it: the table cannot be read")
         if cursor in seen:
-            raise PagingError("the service gave the same cursor twice: going on would never end")
+            raise PagingError("the service returned the same cursor twice: reading would never end")
         seen.add(cursor)
         empty = 0 if page.data else empty + 1
         if empty > MOST_EMPTY_PAGES:
-            raise PagingError(f"the service gave {empty} pages without a row, each claiming a next one")
+            raise PagingError(f"the service returned {empty} empty pages in a row, each with a next page")
         last = page if page.data else last
-        # What changes just between two requests is gone at the second try.
+        # A change between the two requests rarely happens twice.
         for _ in range(TRIES if prove else 1):
             page = search(after=cursor, limit=first.limit)
             joined = _joins(search, last, page, first.limit) if prove else None
             if joined is not False:
                 break
-        # Pages that are not shown to join once are not shown to be a whole table by the others.
+        # One page without proof makes further proofs useless.
         prove = prove and joined is True
 
 
 def _joins(search: Search[Any], last: Page[Any], page: Page[Any], limit: int | None) -> bool | None:
-    """Whether one answer has a row of the last page directly before the first row of this one; None if it cannot tell.
+    """Whether one answer has a row of the last page directly before the first row of this page; None if it has neither.
 
-    No row can be lost between two that stand side by side in one answer.
+    No row is lost between two adjacent rows of one answer.
     """
     if not page.data and page.pagination.has_next_page:
-        return True  # it claims nothing: the page after it must join the last one
+        return True  # an empty page proves nothing: the page after it must join the last one
     start = last.pagination.start_cursor
     if not start:
         return None
@@ -173,16 +172,16 @@ def _joins(search: Search[Any], last: Page[Any], page: Page[Any], limit: int | N
 
 
 def by_offset(search: Search[Record], first: Opening[Record], *, threads: int) -> Pages[Record]:
-    """Yield the pages of a table in their order, read side by side and verified.
+    """Yield the pages of a table in order, read concurrently and verified.
 
-    Every page but the first also asks for the row before it, which must be the row that the page before ended with, to
-    the letter; each must be as long as it should, count the same total, and the last one must be the last. Then no row
-    that was there all the time is lost, although the pages were not read at one moment.
+    Every page but the first also requests the row before it, which must equal the last row of the page before. Each page
+    must have the expected length and the same total, and the last one must have no next page. Then no row is lost that
+    existed during the whole time, although the pages were read at different times.
 
     Raises
     ------
     ShiftedError
-        When anything of that fails.
+        When one of these checks fails.
     """
     size, total = len(first.page.data), first.page.pagination.total
     assert total is not None
@@ -197,7 +196,7 @@ def by_offset(search: Search[Record], first: Opening[Record], *, threads: int) -
             if len(page.data) != expected or page.pagination.total != total or page.data[0] != last:
                 raise ShiftedError(f"the page at row {offset} does not join the one before it")
             if page.pagination.has_next_page != (offset + expected < total):
-                raise ShiftedError(f"the service counts {total} rows and its pages end elsewhere")
+                raise ShiftedError(f"the service counts {total} rows, but its pages end at another row")
             last = page.data[-1]
             yield Page(page.data[1:], page.pagination), True
 
@@ -208,4 +207,4 @@ def _page_at(pages: Iterator[Page[Record]]) -> Page[Record]:
     except StatusError as error:
         if error.status not in REFUSED:
             raise
-        raise ShiftedError("the service refuses pages so far from the beginning") from error
+        raise ShiftedError("the service refuses pages at this offset") from error

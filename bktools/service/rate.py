@@ -1,7 +1,7 @@
-"""Keeping under the service's request rate: the threads of a client, and the processes of one machine.
+"""Keeps the threads of a client, and the processes of one machine, below the service's request rate.
 
-What was sent is counted twice. In the process by a clock that only goes forward: whatever the file or the clock of the
-machine does, one process stays under the limit. And in a small file of the credential, for all processes.
+Requests are counted twice. Each process counts its own with a monotonic clock, so it stays below the limit whatever
+happens to the file or the system clock. A small file for each credential counts the requests of all processes.
 """
 
 from __future__ import annotations
@@ -29,15 +29,16 @@ log = logging.getLogger("bktools")
 
 WINDOW = 60.0
 
-# A longer wait than any call makes (seconds). The call that is asked for it fails; other calls ask for themselves.
+# Longest Retry-After (seconds) that makes all requests wait. A longer one only fails the call that received it.
 LONGEST_HOLD = 300.0
 
-# Seconds of a wait that is logged.
+# Seconds from which a wait is logged.
 NOTICED = 5.0
 
 FOLDER = "rate"
 
-# How long another process may hold the file's lock before it is given up, and how often it is tried (seconds).
+# Seconds that another process may hold the file's lock before the file is given up (for a request, for a hold), and seconds
+# between attempts.
 PATIENCE = 5.0
 HOLD_PATIENCE = 0.3
 RETRY = 0.01
@@ -46,17 +47,17 @@ LARGEST_FILE = 2**16
 
 
 class Rate:
-    """At most so many requests in any minute, shared by threads.
+    """Limits the requests of all threads to a number in any minute.
 
-    A sliding window rather than a steady pace: a table of twenty pages does not wait, and a service that counts by the
-    minute never counts more than this.
+    A sliding window instead of a steady pace: a table of twenty pages does not wait, and no minute has more requests than
+    the limit.
 
     Parameters
     ----------
     per_minute : int
         Requests in any 60 seconds; 0 for no limit.
     shared : SharedWindow, optional
-        Counts the requests of other processes too.
+        Also counts the requests of other processes.
     """
 
     def __init__(
@@ -76,17 +77,17 @@ class Rate:
         self._lock = threading.Lock()
 
     def wait(self, end: float | None = None) -> None:
-        """Return when one more request may be sent, and count it.
+        """Wait until one more request may be sent, and count it.
 
         Parameters
         ----------
         end : float, optional
-            Until when the service may be waited for that asked to (in seconds of the clock).
+            Latest time to wait for when the service asked to wait (seconds of the clock).
 
         Raises
         ------
         RateLimitedError
-            When the service asked to wait longer than that.
+            When the service asked to wait longer.
         """
         while True:
             with self._lock:
@@ -97,8 +98,8 @@ class Rate:
                 return
             if held > 0 and end is not None and now + held > end:
                 raise RateLimitedError(
-                    f"the service asked for no request for {held:.0f} s more, longer than this call may take: nothing "
-                    "was sent; run again then",
+                    f"the service asked to wait {held:.0f} s more, longer than this call may take: nothing was sent; run "
+                    "again after that",
                     status=429,
                     retry_after=held,
                 )
@@ -107,7 +108,7 @@ class Rate:
             self._sleep(wait)
 
     def hold(self, seconds: float) -> None:
-        """Let nobody send for some seconds, because the service asked for it."""
+        """Make every request wait some seconds, because the service asked for it."""
         if not 0 < seconds <= LONGEST_HOLD:
             return
         if seconds >= NOTICED:
@@ -118,7 +119,7 @@ class Rate:
             self._held_until = max(self._held_until, self._clock() + seconds)
 
     def _take(self, now: float) -> float:
-        """Count a request and return 0, or return the seconds until there may be room for it."""
+        """Count a request and return 0, or return the seconds to wait before trying again."""
         if self._held_until > now:
             return self._held_until - now
         if not self._per_minute:
@@ -136,14 +137,14 @@ class Rate:
 
 
 class _Counted(msgspec.Struct):
-    """What the file holds.
+    """The content of the shared file.
 
     Parameters
     ----------
     sent : list of (float, int)
-        Requests by the end of the sixtieth of the window in which they were sent (seconds since 1970), oldest first.
+        Number of requests in each sixtieth of the window, keyed by its end (seconds since 1970), oldest first.
     held : (float, float)
-        When the service asked to wait, and for how many seconds.
+        Time when the service asked to wait, and for how many seconds.
     """
 
     sent: list[tuple[float, Annotated[int, msgspec.Meta(ge=1)]]] = []
@@ -151,16 +152,16 @@ class _Counted(msgspec.Struct):
 
 
 class SharedWindow:
-    """The requests of one credential in the last minute, whichever process of this machine sent them.
+    """The requests of one credential in the last minute, by all processes of this machine.
 
-    A file that cannot be used is left alone from then on, with one line in the log: each process then counts for itself.
-    Its clock is the machine's, the only one that processes share. What it dates in the future is counted as of now, so a
-    clock that is put back holds nobody up longer than one window. A clock that is put forward empties it once.
+    A file that fails once is not used again: a warning is logged, and each process counts only its own requests. Times
+    are of the system clock, which all processes share. A time in the future counts as now, so setting the clock back
+    delays requests by one window at most. Setting it forward empties the window once.
 
     Parameters
     ----------
     folder : Path
-        Where it is kept; made when it is missing, private.
+        Folder of the file; created as a private one when it is missing.
     name : str
         Name of the file.
     """
@@ -173,7 +174,7 @@ class SharedWindow:
         self._busy_since: float | None = None
 
     def take(self, limit: int) -> tuple[float, float]:
-        """Count one request and return zeros, or return for how many seconds the service is held, or is full."""
+        """Count one request and return (0, 0), or return the seconds of a hold and the seconds until there is room."""
 
         def counted(found: _Counted, now: float) -> tuple[float, float]:
             asked_at, seconds = found.held
@@ -191,7 +192,7 @@ class SharedWindow:
         return self._change(counted)
 
     def hold(self, seconds: float) -> None:
-        """Let no process send for some seconds; where the file stays busy, the others learn it by asking."""
+        """Make all processes wait some seconds. If the file stays locked, the others get their own Retry-After."""
 
         def held(found: _Counted, now: float) -> tuple[float, float]:
             found.held = (now, seconds)
@@ -216,7 +217,7 @@ class SharedWindow:
                 return 0.0, RETRY
             return self._given_up("another process holds its lock")
         except (OSError, NotImplementedError) as error:
-            # The second: a file system that has no locks.
+            # NotImplementedError: the file system has no locks.
             return self._given_up(getattr(error, "strerror", None) or str(error))
 
     def _changed(self, change: Callable[[_Counted, float], tuple[float, float]]) -> tuple[float, float]:
@@ -225,7 +226,7 @@ class SharedWindow:
             try:
                 found = msgspec.json.decode(file.read(LARGEST_FILE) or b"{}", type=_Counted)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                # Killed while it wrote, or written by somebody else: counting begins anew.
+                # A process was killed while writing, or another program wrote the file: start counting again.
                 found = _Counted()
             now = self._clock()
             last = _part_end(now)
@@ -238,7 +239,7 @@ class SharedWindow:
     def _given_up(self, reason: str) -> tuple[float, float]:
         self._is_used = False
         log.warning(
-            "requests are counted for this process alone (%s: %s): processes that share a token may exceed the rate "
+            "only the requests of this process are counted (%s: %s): several processes with one token may exceed the rate "
             "limit together",
             self._path.parent,
             reason,
@@ -247,11 +248,11 @@ class SharedWindow:
 
 
 def shared_window(settings: Settings) -> SharedWindow | None:
-    """Return the window of the credential of an environment; None where there is no limit, or nobody to share it."""
+    """Return the shared window of the configured credential; None without a limit or a credential."""
     credential = settings.token or settings.api_key
     if not settings.requests_per_minute or credential is None:
         return None
-    # Services count by credential; of it, and of the address, the name holds a digest alone.
+    # Services count by credential. The file's name is a digest, so it reveals neither credential nor address.
     name = hashlib.sha256(f"rate\n{settings.identity}\n{credential.reveal()}".encode()).hexdigest()[:32]
     return SharedWindow(settings.cache_dir / FOLDER, name)
 

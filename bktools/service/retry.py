@@ -1,4 +1,4 @@
-"""Which failures are repeated, how often, and after which pause."""
+"""Repeats failed requests: which failures, how often, after which pause."""
 
 from __future__ import annotations
 
@@ -26,15 +26,14 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """Bounds of repeating one request.
+    """Limits for repeating one request.
 
     Parameters
     ----------
     attempts : int
-        Requests at most, the first one included; one that the service asks to send later (429 with Retry-After) does
-        not count.
+        Most requests, including the first one. Requests answered with 429 and Retry-After do not count.
     shortest_pause, longest_pause : float
-        Seconds; the pause is drawn between the shortest and a bound that doubles up to the longest.
+        Seconds. The pause is random, between the shortest and a bound that doubles up to the longest.
     deadline : float
         Seconds for the call with all its repeats.
     """
@@ -46,13 +45,13 @@ class RetryPolicy:
 
 
 class Budget:
-    """Repeats that the whole client may make, so that a service that is down is not hammered.
+    """The number of repeats left for the whole client, so that it does not flood a service that is down.
 
-    A repeat takes one; ten answered requests give one back.
+    Each repeat uses one; ten answered requests restore one.
     """
 
     def __init__(self, size: int = 50) -> None:
-        # In tenths, so that ten of them are a whole one to the letter.
+        # Counted in tenths, to avoid rounding.
         self._size = size * 10
         self._left = self._size
         self._lock = threading.Lock()
@@ -72,7 +71,7 @@ class Budget:
 
 
 def is_repeatable(error: BaseException) -> bool:
-    """Whether the same request may bring a better answer."""
+    """Whether repeating the same request may succeed."""
     if isinstance(error, StatusError):
         return error.status in REPEATED_STATUSES
     if isinstance(error, UnreadableAnswerError):
@@ -86,7 +85,7 @@ def repeated(send: Callable[[], Answer], policy: RetryPolicy, budget: Budget) ->
     Raises
     ------
     BktoolsError
-        The last failure, as it was.
+        The last failure, unchanged.
     """
     end = time.monotonic() + policy.deadline
     attempt = waits = 1
@@ -98,7 +97,7 @@ def repeated(send: Callable[[], Answer], policy: RetryPolicy, budget: Budget) ->
             if not is_repeatable(error) or time.monotonic() + wait > end:
                 raise
             if isinstance(error, RateLimitedError) and error.retry_after is not None and policy.attempts > 1:
-                # The service is there and says when to come back: attempts and budget are for one that is not.
+                # The service answers and says when to repeat, so this uses neither an attempt nor the budget.
                 waits += 1
             elif attempt >= policy.attempts or not (isinstance(error, RateLimitedError) or budget.take()):
                 raise
@@ -107,12 +106,12 @@ def repeated(send: Callable[[], Answer], policy: RetryPolicy, budget: Budget) ->
         else:
             budget.give_back()
             return answer
-        # A pause that another thread can end: Ctrl-C must stop every worker within a second.
+        # Another thread can interrupt this pause: Ctrl-C must stop every worker within a second.
         pause(wait)
 
 
 def _pause_after(error: ServiceError, attempt: int, policy: RetryPolicy) -> float:
     bound = max(min(policy.longest_pause, policy.shortest_pause * 2**attempt), policy.shortest_pause)
-    drawn = random.uniform(policy.shortest_pause, bound)  # noqa: S311 - spread, no secret
+    drawn = random.uniform(policy.shortest_pause, bound)  # noqa: S311 - jitter, not a secret
     asked = error.retry_after if isinstance(error, StatusError) else None
     return drawn if asked is None else max(asked + random.uniform(0, 0.1), drawn)  # noqa: S311

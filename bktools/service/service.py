@@ -1,4 +1,4 @@
-"""`Service`: the six operations of the interface, one to one."""
+"""`Service`: one method for each of the six operations of the interface."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from bktools.settings import Settings
 
 Record = TypeVar("Record")
 
-# An export may take the service long, and giving up early would leave its outcome unknown.
+# An export may take long, and an early timeout would leave its outcome unknown.
 _ONE_POST = Limits(connect=10.0, read=300.0, whole=600.0)
 
 SHORTEST = 0.05
 
-# With these and a Retry-After, the service speaks of every request, not of one.
+# With one of these statuses, Retry-After applies to all requests.
 BUSY = (429, 503)
 
 
@@ -40,26 +40,26 @@ _decoders: Callable[..., Any] = functools.cache(msgspec.json.Decoder)
 
 
 def decoder_of(kind: type[Record]) -> msgspec.json.Decoder[Record]:
-    """Return the decoder of a type, made once."""
+    """Return the cached decoder of a type."""
     decoder: msgspec.json.Decoder[Record] = _decoders(kind)
     return decoder
 
 
 class Service:
-    """One conversation with the service.
+    """A client of the service, created by `bktools.connect`.
 
-    Made by `bktools.connect`; threads may share it. Close it, or use it in a `with` statement.
+    Threads may share it. Close it, or use it in a `with` statement.
 
     Parameters
     ----------
     settings : Settings
-        Where the service is and who asks.
+        Address and credentials.
     retry : RetryPolicy
-        How often a repeatable request is repeated.
+        Limits for repeating a repeatable request.
     limits : Limits
-        Time and size of one request.
+        Limits of time and size for one request.
     on_close : callable, optional
-        Called once when the conversation ends; the sandbox stops with it.
+        Called once by `close`; stops the sandbox, for example.
 
     Examples
     --------
@@ -109,11 +109,11 @@ class Service:
         company_id : str
             UUID of the company.
         ids, account_ids, category_group_ids : iterable of str, optional
-            UUIDs to narrow the list to, each once; an empty list is no filter.
+            Only categories with one of these UUIDs; each UUID once. An empty list is no filter.
         archived : bool, optional
             Only archived or only active categories.
         name : str, optional
-            Search by name.
+            Search by name; the service defines the match.
         before, after, offset, limit, sorting_keys, sorting_order
             The page, see `bktools.contract.paging.PageRequest`.
 
@@ -125,9 +125,9 @@ class Service:
         Raises
         ------
         ArgumentError
-            Before anything is sent.
+            When an argument breaks a rule of the interface; nothing was sent.
         ServiceError
-            When the service cannot be reached or does not answer as it should, after bounded repeats.
+            When the service cannot be reached or its answer is an error, after repeats.
         """
         lists = {"ids": ids, "account_ids": account_ids, "category_group_ids": category_group_ids}
         filters = {"company_id": company_id, "archived": archived, "name": name} | lists
@@ -156,23 +156,23 @@ class Service:
         name : str
             At most 255 characters.
         archived : bool
-            Whether it is created archived.
+            Whether to create it archived.
         code : str, optional
             Number in the external chart of accounts, at most 255 characters.
         metadata : mapping, optional
             Free-form JSON object.
         tax_code_external_id : str, optional
-            Identifier of the tax code in the accounting system; neither a percentage nor the service's UUID.
+            Identifier of the tax code in the accounting system; not a percentage and not the service's UUID.
 
         Returns
         -------
         Account
-            `matched` is True when the account existed already (ASSUMED: status 200 says so).
+            `matched` is True when the account existed already (ASSUMED: status 200).
 
         Raises
         ------
         DuplicateAccountError
-            When an account with this external ID exists and the service does not tell which.
+            When an account with this external ID exists and the answer does not hold its id.
         ArgumentError, ServiceError
             As in `search_categories`; the request is sent once.
         """
@@ -192,8 +192,8 @@ class Service:
         except StatusError as error:
             if accounts.is_duplicate(error.status, f"{error.type} {error.detail}"):
                 raise DuplicateAccountError(
-                    f"an account with the external ID {external_id!r} exists in company {company_id} already, and the "
-                    "service does not tell its id: import the service's list (bktools accounts import FILE)",
+                    f"an account with the external ID {external_id!r} exists in company {company_id} already, but its id "
+                    "is unknown: import the service's list (bktools accounts import FILE)",
                     status=error.status,
                     body=error.body,
                     type=error.type,
@@ -214,8 +214,8 @@ class Service:
     ) -> export_jobs.ExportJob:
         """Create a job that transfers accounting entries to the accounting system (interface, section 4.2).
 
-        An export books money, cannot be reverted and has no idempotency key: this sends once, on a fresh connection,
-        and repeats nothing. `bktools.submit_export_jobs` is the careful way to use it.
+        An export books money, cannot be undone and has no idempotency key. Therefore this method sends one request, on a
+        new connection, and never repeats it. Use `bktools.submit_export_jobs`, which keeps a journal.
 
         Parameters
         ----------
@@ -233,16 +233,16 @@ class Service:
         Returns
         -------
         ExportJob
-            With status `pending` when it is new.
+            The created job; a new one has the status `pending`.
 
         Raises
         ------
         ExportRefusedError
             For one of the three documented reasons; nothing was created.
         NotSentError
-            When no connection stood, a certificate is not trusted or the proxy refuses; nothing was sent.
+            When the connection fails, a certificate is not trusted or the proxy refuses; nothing was sent.
         ArgumentError, ServiceError
-            After any other `ServiceError` than these two the outcome is unknown.
+            After a `ServiceError` other than these two, the outcome is unknown.
         """
         body = export_jobs.create_body(
             accounting_entry_ids,
@@ -277,7 +277,7 @@ class Service:
         Parameters
         ----------
         company_id : str, optional
-            UUID of the company; without it, employees of all companies the credential can see.
+            UUID of the company. Default: all companies that the credential can see.
         email : str, optional
             Exact e-mail.
         external_id : str, optional
@@ -310,7 +310,7 @@ class Service:
         Raises
         ------
         NotFoundError
-            When there is no such employee.
+            When the employee is not found.
         ArgumentError, ServiceError
             As in `search_categories`.
         """
@@ -318,12 +318,12 @@ class Service:
         return self._ask(employees.GET_EMPLOYEE, decoder_of(Data[employees.Employee]), path=path).data
 
     def get_balance(self) -> balance.Balance:
-        """Return the company's balance; deprecated by the interface (section 4.6), which names no replacement.
+        """Return the company's balance. The interface (section 4.6) deprecates it and names no replacement.
 
         Returns
         -------
         Balance
-            `current` and `available` are exact decimals; unit and scale are not shown.
+            `current` and `available` are exact decimals; the interface does not define unit and scale.
 
         Raises
         ------
@@ -334,7 +334,7 @@ class Service:
         return self._ask(balance.GET_BALANCE, decoder_of(balance.Balance))
 
     def close(self) -> None:
-        """End the conversation; every operation after it is an `ArgumentError`, and sends nothing."""
+        """Close the client. Later operations raise `ArgumentError` and send nothing."""
         self._transport.close()
         on_close, self._on_close = self._on_close, None
         if on_close is not None:
@@ -352,17 +352,17 @@ class Service:
         return f"Service({self.settings.environment!r}, base_url={self.settings.base_url!r})"
 
     def _repr_html_(self) -> str:
-        note = "the embedded sandbox, no real books" if self.settings.is_sandbox else "the real service"
+        note = "the embedded sandbox, not real books" if self.settings.is_sandbox else "the real service"
         rows = [row[:2] for row in self.settings.rows() if row[0] in {"base_url", "company", "cache_dir", "data_dir"}]
         parts = (views.heading(f"Service: {self.settings.environment} ({note})"), views.table(["", ""], rows, total=4))
         return "".join(parts) + views.next_steps(["load_categories(service=service)"])
 
     def _search(self, noun: Noun[Record], filters: Mapping[str, object], page: PageRequest) -> Page[Record]:
-        """Return one page of what the service lists."""
+        """Return one page of a noun."""
         query, body = noun.request(filters)
         return self._ask(
             noun.search,
-            decoder_of(Page[noun.record]),  # type: ignore[name-defined]  # a type made from the noun's own
+            decoder_of(Page[noun.record]),  # type: ignore[name-defined]  # a type built at run time
             query=[*query, *page.query()],
             body=None if body is None else msgspec.json.encode(body),
         )
@@ -378,7 +378,7 @@ class Service:
         limits: Limits | None = None,
         fresh: bool = False,
     ) -> Record:
-        # What is left of the deadline bounds the repeats too. An export has none: it is sent once, however long it waits.
+        # The deadline includes all repeats. Requests that are sent once have none.
         end = time.monotonic() + self._retry.deadline if endpoint.repeatable else None
 
         def once() -> Record:
@@ -398,7 +398,7 @@ class Service:
         fresh: bool = False,
         end: float | None = None,
     ) -> Answer:
-        """Send once, before `end` (monotonic seconds); an answer other than 2xx is raised."""
+        """Send one request, before `end` (monotonic seconds); raise an answer other than 2xx as an error."""
         self._transport.refuse_closed()
         places = {name: quote(value, safe="") for name, value in (path or {}).items()}
         url = auth.address(endpoint, self.settings) + endpoint.path.format_map(places)

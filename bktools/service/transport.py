@@ -1,7 +1,7 @@
-"""One request, one whole answer: connections, time limits, bodies. Repeats and meaning are elsewhere.
+"""Sends one request and reads its complete answer: connections, time limits, bodies.
 
-httpx's transports are used without its client on top: no redirects, no cookies, no environment, and no log line that
-would hold an address with somebody's e-mail in it.
+It uses httpx's transports without httpx's client. So there are no redirects, no cookies, no settings from the environment,
+and no log lines with addresses, which may hold an e-mail.
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ from bktools.errors import (
     UnreadableAnswerError,
 )
 from bktools.service.auth import without_secrets
-from bktools.service.watch import Line, Watch
+from bktools.service.deadlines import ConnectionTrace, Deadlines
 from bktools.service.workers import pause
 from bktools.settings import Settings
 
 GZIP_WINDOW = 31  # zlib: expect a gzip header and checksum
 
-# The connection broke during the handshake, which is no fault of TLS.
+# Errors of a connection that broke during the handshake, which are not errors of TLS.
 BROKEN_HANDSHAKE = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
 
-# With these a proxy says that it cannot reach the service.
+# Statuses of a proxy that cannot reach the service.
 PROXY_CANNOT_REACH = {"502", "503", "504"}
 
 LONGEST_REASON = 300
 
 _RENEW = "the service must renew it, or the clock of this machine is wrong"
 _ADDRESS = "is the address right (bktools config shows it)?"
-_TRUST = "if your network has an issuer of its own, name a file with its certificate as ca_bundle (BKTOOLS_CA_BUNDLE)"
+_TRUST = "if your network has its own issuer, set ca_bundle (BKTOOLS_CA_BUNDLE) to a file with its certificate"
 
-# What OpenSSL finds wrong with a certificate, by its number, and the way out.
+# The fault of a certificate by OpenSSL's error number, and the way out.
 _CERTIFICATE_FAULTS = {
     9: ("is not valid yet", _RENEW),
     10: ("has expired", _RENEW),
@@ -66,7 +66,7 @@ _CERTIFICATE_FAULTS = {
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds of one request.
+    """Limits of one request.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Request:
-    """What is sent."""
+    """A request."""
 
     method: str
     url: str
@@ -97,7 +97,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back, whole and decompressed."""
+    """A complete answer, decompressed."""
 
     status: int
     headers: Mapping[str, str]
@@ -115,21 +115,21 @@ class Transport:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        # The set used last is used next: a single thread keeps to one connection, threads that end leave theirs.
+        # The last one used is used next, so that a single thread keeps one connection.
         self._idle: list[_Connections] = []
         self._lock = threading.Lock()
-        self._watch = Watch()
+        self._deadlines = Deadlines()
         self._is_closed = False
-        # Read once here, so that a file that cannot be read is an error before anything else happens.
+        # Read here, so that an unreadable file is an error before anything is sent.
         _certificates(settings.ca_bundle)
 
     def send(self, request: Request, limits: Limits, *, fresh: bool = False) -> Answer:
-        """Return the answer to one request, sent once, without the credentials that it may hold.
+        """Send one request once; return the answer with credentials removed.
 
         Parameters
         ----------
         fresh : bool
-            On a connection of its own, so that no failure of an older one is met.
+            Use a new connection, because an older one may already be broken.
 
         Raises
         ------
@@ -142,15 +142,15 @@ class Transport:
         """
         pause(0)
         end = time.monotonic() + limits.whole
-        with self._connections(fresh=fresh) as connections, self._watch.over(connections.line, end):
-            line = connections.line
-            line.begin()
+        with self._connections(fresh=fresh) as connections, self._deadlines.enforced(connections.trace, end):
+            trace = connections.trace
+            trace.begin()
             try:
-                response = connections.http.handle_request(_to_httpx(request, limits, line))
+                response = connections.http.handle_request(_to_httpx(request, limits, trace))
                 try:
-                    if not line.has_read:
+                    if not trace.has_read:
                         raise UnreadableAnswerError(
-                            "an answer was there before the request was sent, so it answers another one",
+                            "an answer arrived before the request was sent, so it belongs to another request",
                             status=response.status_code,
                             repeatable=True,
                         )
@@ -161,20 +161,20 @@ class Transport:
             except (httpx.TransportError, OSError) as error:
                 pause(0)
                 reason = f"longer than {limits.whole:g} s" if time.monotonic() > end else self._reason(error)
-                if not line.is_sent:
-                    raise self._not_sent(request, line, error, reason) from None
+                if not trace.is_sent:
+                    raise self._not_sent(request, trace, error, reason) from None
                 raise ConnectionLostError(
                     f"the connection broke while the service answered ({reason}): the request may have arrived"
                 ) from None
         return Answer(response.status_code, headers, without_secrets(body, self._settings))
 
     def refuse_closed(self) -> None:
-        """Raise when the conversation has ended."""
+        """Raise when the client is closed."""
         if self._is_closed:
-            raise ArgumentError("service", "is closed, nothing was sent: begin another conversation (bktools.connect)")
+            raise ArgumentError("service", "is closed, nothing was sent: connect again (bktools.connect)")
 
     def close(self) -> None:
-        """Close every connection; those in use when they are given back."""
+        """Close every connection; those in use close after their request."""
         with self._lock:
             self._is_closed = True
             idle, self._idle = self._idle, []
@@ -198,7 +198,7 @@ class Transport:
         is_kept = False
         try:
             yield found
-            # After a failure between request and answer nobody knows what still comes in.
+            # Reached without a failure only: a failed connection may still receive the rest of an answer.
             with self._lock:
                 is_kept = not fresh and not self._is_closed
                 if is_kept:
@@ -213,27 +213,27 @@ class Transport:
         if self._settings.proxy is not None:
             address = self._settings.proxy.reveal()
             proxy = httpx.Proxy(address, ssl_context=trusted if address.startswith("https:") else None)
-        return _Connections(httpx.HTTPTransport(verify=trusted, proxy=proxy), Line())
+        return _Connections(httpx.HTTPTransport(verify=trusted, proxy=proxy), ConnectionTrace())
 
-    def _not_sent(self, request: Request, line: Line, error: Exception, reason: str) -> NotSentError:
-        """Return the error for a request of which nothing was sent."""
+    def _not_sent(self, request: Request, trace: ConnectionTrace, error: Exception, reason: str) -> NotSentError:
+        """Return the error for a request that was not sent."""
         host, proxy = urlsplit(request.url).netloc, self._shown_proxy()
         through = f" through the proxy {proxy}" if proxy else ""
-        fault = line.tls_error
+        fault = trace.tls_error
         if isinstance(fault, ssl.SSLCertVerificationError):
-            said, way_out = _CERTIFICATE_FAULTS.get(fault.verify_code, (f"is not accepted ({reason})", _TRUST))
+            problem, way_out = _CERTIFICATE_FAULTS.get(fault.verify_code, (f"is not accepted ({reason})", _TRUST))
             bundle = self._settings.ca_bundle
             seen = f" ({through.strip()})" if through else ""
             by = "this system" if bundle is None else f"ca_bundle ({bundle})"
             return CertificateError(
-                f"the certificate of {line.tls_host}{seen} {said} and is not trusted by {by}: nothing was sent; {way_out}"
+                f"the certificate of {trace.tls_host}{seen} {problem} and is not trusted by {by}: nothing was sent; {way_out}"
             )
         if isinstance(fault, ssl.SSLError) and not isinstance(fault, BROKEN_HANDSHAKE):
             return CertificateError(
-                f"no TLS connection to {line.tls_host}{through} ({reason}): nothing was sent; {_ADDRESS}"
+                f"no TLS connection to {trace.tls_host}{through} ({reason}): nothing was sent; {_ADDRESS}"
             )
         is_refused = isinstance(error, httpx.ProxyError) and reason.partition(" ")[0] not in PROXY_CANNOT_REACH
-        if is_refused or (proxy and isinstance(error, httpx.ProtocolError) and line.has_read):
+        if is_refused or (proxy and isinstance(error, httpx.ProtocolError) and trace.has_read):
             return ProxyError(
                 f"the proxy {proxy} refuses to connect to {host} ({reason}): nothing was sent; is BKTOOLS_PROXY right, "
                 "with user name and password where it wants them?"
@@ -247,8 +247,8 @@ class Transport:
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
     def _reason(self, error: Exception) -> str:
-        said = "".join(char if char.isprintable() else " " for char in self._clean(str(error)))
-        return " ".join(said.split())[:LONGEST_REASON] or type(error).__name__
+        text = "".join(char if char.isprintable() else " " for char in self._clean(str(error)))
+        return " ".join(text.split())[:LONGEST_REASON] or type(error).__name__
 
     def _clean(self, text: str) -> str:
         return without_secrets(text.encode(errors="replace"), self._settings).decode(errors="replace")
@@ -257,15 +257,15 @@ class Transport:
 @dataclass(frozen=True)
 class _Connections:
     http: httpx.HTTPTransport
-    line: Line
+    trace: ConnectionTrace
 
 
 @functools.cache
 def _certificates(ca_bundle: Path | None) -> ssl.SSLContext | None:
-    """Return what a file of certificates trusts, read once; None for the system's own certificates.
+    """Return the cached context of a file of certificates; None for the system's own certificates.
 
-    Those are read for each connection: a context of `truststore` locks itself while it shakes hands, so one that were
-    shared would let a slow host hold up every thread.
+    For the system's, each connection needs its own context: `truststore` locks a context during the handshake, so with a
+    shared one a slow host would block every thread.
     """
     if ca_bundle is None:
         return None
@@ -275,27 +275,27 @@ def _certificates(ca_bundle: Path | None) -> ssl.SSLContext | None:
         raise ConfigurationError(f"ca_bundle {ca_bundle} cannot be read: {error}") from error
 
 
-def _to_httpx(request: Request, limits: Limits, line: Line) -> httpx.Request:
+def _to_httpx(request: Request, limits: Limits, trace: ConnectionTrace) -> httpx.Request:
     url = f"{request.url}?{urlencode(request.query)}" if request.query else request.url
     headers = {"Authorization": request.authorization, "Accept": "application/json", "Accept-Encoding": "gzip"}
     headers["User-Agent"] = "bktools"
     if request.body is not None:
         headers["Content-Type"] = "application/json;charset=UTF-8"
     timeout = httpx.Timeout(limits.read, connect=limits.connect).as_dict()
-    extensions = {"timeout": timeout, "trace": line.trace}
+    extensions = {"timeout": timeout, "trace": trace.record}
     return httpx.Request(request.method, url, headers=headers, content=request.body, extensions=extensions)
 
 
 def _whole_body(response: httpx.Response, encoding: str, limits: Limits) -> bytes:
-    """Read a body; length and chunk end are checked below, gzip's end and checksum here.
+    """Read a complete body. The HTTP library checks its length or chunks; this checks the end and checksum of gzip.
 
-    A body that ends with its connection has neither: there the JSON has to be whole, which a part of an object never is.
+    A body that ends with its connection has neither. Decoding detects it when cut, because a part of JSON is not JSON.
     """
     names = [name.strip().lower() for name in encoding.split(",")]
     encodings = [name for name in names if name not in {"", "identity"}]
     if encodings not in ([], ["gzip"], ["x-gzip"]):
         raise UnreadableAnswerError(
-            f"the answer came in the encoding {encoding[:40]!r}, which was not asked for", status=response.status_code
+            f"the answer has the encoding {encoding[:40]!r}, which was not requested", status=response.status_code
         )
     assert isinstance(response.stream, httpx.SyncByteStream)
     pieces = _bounded(response.stream, limits.body, response.status_code)
@@ -303,7 +303,7 @@ def _whole_body(response: httpx.Response, encoding: str, limits: Limits) -> byte
         pieces = _bounded(_gunzip(pieces, limits.body, response.status_code), limits.body, response.status_code)
     body = bytearray()
     for piece in pieces:
-        # Not in a list: pieces of one byte would take fifty times their size.
+        # A list of pieces of one byte would take fifty times their size.
         body += piece
     return bytes(body)
 
@@ -332,7 +332,7 @@ def _gunzip(pieces: Iterable[bytes], most: int, status: int) -> Iterable[bytes]:
             if decoder.eof:
                 decoder = zlib.decompressobj(GZIP_WINDOW)
             try:
-                # Bounded by itself, so that a small body that unpacks to gigabytes is never held.
+                # The limit stops a small body from unpacking to gigabytes at once.
                 yield decoder.decompress(data, most + 1)
             except zlib.error as error:
                 raise broken from error

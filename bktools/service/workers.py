@@ -1,6 +1,6 @@
-"""Calls side by side in threads, their results in order, all of them stopped within a second.
+"""Runs calls concurrently in threads, yields their results in order, and stops all threads within a second.
 
-A thread learns here that it is to stop. Code that waits in one (for the rate, before a repeat) calls `pause`, and
+Code that waits in a thread (for the rate, before a repeat) calls `pause`, which ends when the thread must stop.
 `transport` ends the requests of threads whose `stop_of_this_thread` is set.
 """
 
@@ -16,7 +16,7 @@ from typing import TypeVar
 
 Result = TypeVar("Result")
 
-# How often somebody who waits looks whether it is to stop.
+# Seconds between checks whether a waiting thread must stop.
 LOOK = 0.1
 
 _here = threading.local()
@@ -24,18 +24,18 @@ _here = threading.local()
 _Task = tuple[Callable[[], Result], "Future[Result]"]
 
 
-class Stopped(Exception):  # noqa: N818 - no error: what was begun is given up because nobody waits for it any more
-    """Raised in a worker that is to stop; never seen outside of one."""
+class Stopped(Exception):  # noqa: N818 - not an error: the result is no longer needed
+    """Raised inside a worker that must stop; never outside of one."""
 
 
 def stop_of_this_thread() -> threading.Event | None:
-    """Return what tells this thread to stop; None in a thread that is no worker."""
+    """Return the event that tells this worker to stop; None in a thread that is not a worker."""
     found: threading.Event | None = getattr(_here, "stop", None)
     return found
 
 
 def pause(seconds: float) -> None:
-    """Wait; a worker that is to stop does not."""
+    """Wait; raise `Stopped` at once in a worker that must stop."""
     stop = stop_of_this_thread()
     if stop is None:
         time.sleep(seconds)
@@ -44,24 +44,24 @@ def pause(seconds: float) -> None:
 
 
 def side_by_side(calls: Iterable[Callable[[], Result]], threads: int) -> Generator[Result, None, None]:
-    """Yield the results of calls in their order, while the next ones are under way.
+    """Yield the results of calls in their order, while threads run the next calls.
 
     Parameters
     ----------
     calls : iterable of callable
-        Taken as they are needed: at most two a thread are ahead of what was yielded.
+        Read lazily: at most two calls per thread are started before their result is needed.
     threads : int
-        How many at once.
+        Number of threads.
 
     Raises
     ------
     BaseException
-        The first failure, in the order of the calls. Then, at Ctrl-C, and when the caller stops asking, every thread
-        stops.
+        The first failure in the order of the calls. After a failure, at Ctrl-C, and when the caller closes the
+        generator, every thread stops.
     """
     stop = threading.Event()
     tasks: queue.SimpleQueue[_Task[Result] | None] = queue.SimpleQueue()
-    # Daemons: a thread that the operating system keeps in a look-up of a name must not keep the process.
+    # Daemon threads: a thread that is blocked in a DNS look-up must not keep the process alive.
     crew = [threading.Thread(target=_work, args=(tasks, stop), daemon=True) for _ in range(threads)]
     for thread in crew:
         thread.start()
@@ -93,11 +93,11 @@ def _work(tasks: queue.SimpleQueue[_Task[Result] | None], stop: threading.Event)
 def _result(future: Future[Result]) -> Result:
     stop = stop_of_this_thread()
     while True:
-        # Also where every result is there at once: threads below threads stop with the ones above.
+        # Check even when the result is ready: a worker that runs its own workers must stop them too.
         if stop is not None and stop.is_set():
             raise Stopped
         try:
-            # In pieces: without an end, Ctrl-C would have to wait on some platforms.
+            # A timeout, because on some platforms Ctrl-C does not interrupt an unlimited wait.
             return future.result(timeout=LOOK)
         except TimeoutError:
             if future.done():

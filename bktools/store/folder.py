@@ -1,8 +1,8 @@
 """Snapshots in a local folder.
 
-A folder per query (who asks where for what). In it, one Parquet file per content and one history, whose replacement is
-the only commit point. Killed at any instant, there is the state before or the state after. Names of files and folders
-are digests, never text from outside. Nothing but renames and locks is asked of the drive.
+Each query of each credential and environment has its own folder. It holds one Parquet file per distinct content, and one
+history file. Replacing the history file is the commit: a kill at any time leaves the old state or the new one. Names of
+files and folders are digests, never text from outside. The drive needs only renames and locks, no hard links.
 """
 
 from __future__ import annotations
@@ -42,26 +42,26 @@ SNAPSHOTS = "snapshots"
 LOCK = "manifest.lock"
 SECRET_BYTES = 32
 
-# Part of every key: rows of another shape are another query.
+# Part of every folder's key. Increase it when the columns of snapshots change.
 SCHEMA_VERSION = 1
 
-# Age in seconds at which a file that no history lists belongs to a process that was killed.
+# Seconds after which a file that no history lists is taken for a leftover of a killed process.
 LEFT_OVER = 86_400.0
 
-# Seconds after which waiting for a lock is reported, and after which it ends in an error.
+# Seconds of waiting for a lock until it is reported, and then until it is an error.
 REPORT_AFTER = 2.0
 GIVE_UP_AFTER = 60.0
 
 
 class FolderStore:
-    """The snapshots that one credential took in one environment; a `Store`.
+    """The snapshots of one credential in one environment, in a local folder; a `Store`.
 
     Parameters
     ----------
     settings : Settings
         Environment and credential; another credential never finds these snapshots.
     folder : Path, optional
-        By default the cache folder of the settings.
+        Default: the cache folder of the settings.
     """
 
     def __init__(self, settings: Settings, folder: Path | None = None) -> None:
@@ -73,7 +73,7 @@ class FolderStore:
         return self._history(self.folder(query))
 
     def append(self, query: Query, write: Callable[[Path], Facts]) -> Snapshot:
-        """Commit the newest snapshot of a query; rows that are there already take no second file. See `Store`."""
+        """Commit the newest snapshot of a query; identical rows share one file. See `Store`."""
         folder = self.folder(query)
         with _storage_errors(folder), disk.beside(disk.private_folder(folder) / LOCK) as new:
             facts = write(new)
@@ -85,7 +85,7 @@ class FolderStore:
             if readable != facts.rows:
                 raise StorageError(f"{facts.rows} rows were written to {folder}, {readable} can be read back")
             snapshot = Snapshot(**asdict(facts), file=name, size=size, footer=footer)
-            # Under the lock from the rename on, so that nobody prunes a file before its line is written.
+            # Lock before the rename, so that no other process removes the file before the history lists it.
             with _locked(folder):
                 # An existing file of that name has the same content, or is damaged.
                 new.replace(folder / name)
@@ -114,7 +114,7 @@ class FolderStore:
             last = {f"{item.time:%Y-%m}": item for item in snapshots}.values()
             kept = [item for item in snapshots if item.time >= before or item in last or item == snapshots[-1]]
             if len(kept) < len(snapshots):
-                # The list first: a line without its file would be a snapshot that is gone.
+                # Write the history before removing files, so that it never lists a missing file.
                 history.write(folder, query, kept)
             files = {item.file for item in kept}
             sizes = [_remove(folder / name) for name in {item.file for item in snapshots} - files]
@@ -122,17 +122,17 @@ class FolderStore:
         return Pruned(len(snapshots) - len(kept), sum(sizes))
 
     def queries(self) -> list[Query]:
-        """Return the queries that have snapshots here, of this environment and credential alone."""
+        """Return the queries with snapshots, only of this environment and credential."""
         folders = (self._root / SNAPSHOTS).glob("*")
         found = [(folder, history.read(folder).query) for folder in sorted(folders) if folder.is_dir()]
-        # The name is a digest that includes who asks: it is equal for the same environment and credential only.
+        # The folder's name includes environment and credential, so it differs for others.
         return [query for folder, query in found if query is not None and self.folder(query) == folder]
 
     def folder(self, query: Query) -> Path:
         """Return the folder with a query's snapshots."""
         settings = self._settings
-        who = [settings.environment, settings.identity, _credential_digest(settings), SCHEMA_VERSION]
-        text = json.dumps([*who, query.canonical()])
+        owner = [settings.environment, settings.identity, _credential_digest(settings), SCHEMA_VERSION]
+        text = json.dumps([*owner, query.canonical()])
         return self._root / SNAPSHOTS / hmac.new(self._secret, text.encode(), "sha256").hexdigest()
 
     def path(self, query: Query, snapshot: Snapshot) -> Path:
@@ -141,7 +141,7 @@ class FolderStore:
 
     @cached_property
     def _secret(self) -> bytes:
-        """The secret of the cache, made once; several processes agree on the first one."""
+        """The key of the cache's digests, created by the first process that needs it."""
         path = self._root / "secret"
         try:
             if not path.exists():
@@ -153,13 +153,13 @@ class FolderStore:
             raise
         except OSError as error:
             raise StorageError(
-                f"the cache folder {self._root} cannot be used: {path.name}: {error.strerror or error}; give yourself "
-                "access to it, or name another folder (BKTOOLS_CACHE_DIR)"
+                f"the cache folder {self._root} cannot be used: {path.name}: {error.strerror or error}; grant yourself "
+                "access to it, or choose another folder (BKTOOLS_CACHE_DIR)"
             ) from error
         if len(found) != SECRET_BYTES:
             raise StorageError(
-                f"{path} is damaged: put it back from a backup, or remove it, after which the snapshots in "
-                f"{self._root} are not found any more"
+                f"{path} is damaged: restore it from a backup, or remove it, which makes the snapshots in {self._root} "
+                "unusable"
             )
         return found
 
@@ -175,8 +175,8 @@ class FolderStore:
         return found
 
     def _set_aside(self, path: Path, snapshot: Snapshot) -> None:
-        """Rename a damaged file, unless another process has put a whole one in its place meanwhile."""
-        # In a folder that cannot be written it stays where it is, and is refused again.
+        """Rename a damaged file, unless another process has replaced it with an undamaged one."""
+        # In a read-only folder the file stays, and every read of it fails.
         with contextlib.suppress(OSError), _locked(path.parent):
             try:
                 sum(rows.num_rows for rows in _portions(path, snapshot))
@@ -185,10 +185,10 @@ class FolderStore:
 
 
 def _portions(path: Path, snapshot: Snapshot) -> Iterator[pa.Table]:
-    # Opened once: whatever happens to the name after that, these are the bytes that are checked.
+    # The file is opened once, so that the checked bytes are the bytes read, even if the file is replaced.
     with pa.OSFile(str(path), "rb") as file:
         if file.size() != snapshot.size or _footer_digest(file) != snapshot.footer:
-            raise OSError("it is not what was written")
+            raise OSError("it was changed after it was written")
         with pq.ParquetFile(file, page_checksum_verification=True) as parquet:
             for number in range(parquet.num_row_groups):
                 yield parquet.read_row_group(number)
@@ -204,7 +204,7 @@ def _footer_digest(file: io.BufferedRandom | pa.NativeFile) -> str:
 
 @contextlib.contextmanager
 def _locked(folder: Path, name: str = LOCK) -> Iterator[None]:
-    """Hold the lock of a folder; waiting for it is reported and ends."""
+    """Hold the lock of a folder. A long wait is reported, and at last an error."""
     lock = filelock.FileLock(folder / name, mode=disk.PRIVATE_FILE)
     try:
         try:
@@ -216,12 +216,12 @@ def _locked(folder: Path, name: str = LOCK) -> Iterator[None]:
             lock.acquire(timeout=GIVE_UP_AFTER)
     except filelock.Timeout:
         raise StorageError(
-            f"another process has held {lock.lock_file} for {REPORT_AFTER + GIVE_UP_AFTER:.0f} seconds: wait for it or "
-            "end it, then run again; the last snapshot is unchanged"
+            f"another process has held {lock.lock_file} for {REPORT_AFTER + GIVE_UP_AFTER:.0f} seconds: the last snapshot "
+            "is unchanged; wait for that process or end it, then run again"
         ) from None
     except NotImplementedError:
         raise StorageError(
-            f"the drive of {folder} has no file locks: name another folder (BKTOOLS_CACHE_DIR)"
+            f"the drive of {folder} has no file locks: choose another folder (BKTOOLS_CACHE_DIR)"
         ) from None
     try:
         yield
@@ -237,12 +237,12 @@ def _storage_errors(folder: Path) -> Iterator[None]:
         if isinstance(error, StorageError | ConnectionError) or error.errno is None:
             raise
         raise StorageError(
-            f"the snapshot could not be written to {folder}: {error.strerror or error}; the last one is as it was"
+            f"the snapshot could not be written to {folder}: {error.strerror or error}; the last one is unchanged"
         ) from error
 
 
 def _clear(folder: Path, listed: set[str]) -> None:
-    """Remove what no history lists and nobody works on any more; rows stay where a history was lost."""
+    """Remove old files that the history does not list, but no rows in a folder whose history was damaged."""
     has_lost = any(folder.glob(f"{history.KEPT}*"))
     for path in folder.iterdir():
         is_kept = path.name in listed or path.name.startswith(history.KEPT)

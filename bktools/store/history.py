@@ -1,8 +1,7 @@
 """The history of one query: a line for every committed snapshot, in the order of the commits.
 
-The file is replaced as a whole, which is the commit. Each line has its own checksum and stands in the file twice, so
-that one damaged place loses nothing. Damage is reported as long as it is there; the next commit repairs it and keeps a
-copy of the damaged file.
+Replacing the whole file is the commit. Each line has a checksum and is in the file twice, so that damage in one place
+loses nothing. Damage is reported at every read; the next commit repairs the file and keeps a copy of the damaged one.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from bktools.contract import rules
 from bktools.errors import StorageError
 
 FILE = "manifest.json"
-# A damaged history is kept under this name: it may be all that is known of snapshots that were lost.
+# Prefix of copies of damaged histories, which may be the only record of lost snapshots.
 KEPT = "damaged-manifest-"
 
 
@@ -33,7 +32,7 @@ class Query:
     operation : str
         The operation of the service.
     filters : mapping
-        Argument to value; None or an empty list is no filter.
+        Argument to value; None and an empty list are no filter.
     """
 
     operation: str
@@ -41,7 +40,7 @@ class Query:
 
     @property
     def narrowed_to(self) -> dict[str, Any]:
-        """The filters that narrow anything, lists in order."""
+        """The filters that have a value, with lists sorted."""
         return {
             name: sorted(value) if isinstance(value, list) else value
             for name, value in self.filters.items()
@@ -49,24 +48,24 @@ class Query:
         }
 
     def canonical(self) -> str:
-        """Return the same text for the same query."""
+        """Return a text that is the same for equal queries."""
         return json.dumps([self.operation, self.narrowed_to], sort_keys=True)
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of rows that were fetched.
+    """Time, number and checks of fetched rows.
 
     Parameters
     ----------
     fetched_at : str
-        When the first page was asked for, by this machine's clock; ISO 8601, UTC.
+        Time of the request for the first page, by this machine's clock; ISO 8601, UTC.
     rows : int
-        How many there are.
+        Number of rows.
     verified : tuple of str
-        Which checks they passed: "ids", "filters", "total", "joins".
+        The passed checks: "ids", "filters", "total", "joins".
     complaints : tuple of str
-        What speaks against them being the whole table, accepted with `verify="warn"`.
+        The failed checks, which `verify="warn"` accepted.
     """
 
     fetched_at: str
@@ -76,18 +75,18 @@ class Facts:
 
     @property
     def time(self) -> dt.datetime:
-        """When they were fetched, UTC."""
+        """`fetched_at` as a datetime, UTC."""
         return rules.timestamp(self.fetched_at)
 
     @property
     def complete(self) -> bool:
-        """Whether the rows were proven to be the whole table: by the service's count, or by pages that join."""
+        """Whether the rows are proven to be the whole table, by the service's count or by pages that join."""
         return not self.complaints and bool({"total", "joins"} & set(self.verified))
 
 
 @dataclass(frozen=True)
 class Snapshot(Facts):
-    """Rows that were committed, and the file that holds them."""
+    """A committed snapshot: the facts of its rows, and its file."""
 
     file: str = ""
     size: int = 0
@@ -96,18 +95,18 @@ class Snapshot(Facts):
 
 @dataclass(frozen=True)
 class History:
-    """Every snapshot of a query, in the order of their commits: the last one is the newest, whatever the clock said.
+    """Every snapshot of a query, in the order of the commits. Clocks do not change this order.
 
     Parameters
     ----------
     query : Query, optional
-        None where there is no history yet, or where the damage hides it.
+        None without a history, or when its damage hides the query.
     snapshots : tuple of Snapshot
         Oldest first.
     damage : str
-        What is wrong with the file; empty when nothing is.
+        Description of the damage; empty for an undamaged file.
     lost : bool
-        Whether lines cannot be read any more: the last snapshot may then not be the newest.
+        Whether a line is unreadable. The last snapshot may then not be the newest.
     """
 
     query: Query | None = None
@@ -117,13 +116,13 @@ class History:
 
 
 def read(folder: Path) -> History:
-    """Return the history in a folder, with whatever of it can still be read."""
+    """Return the history in a folder, with all lines that are readable."""
     content = _content(folder / FILE)
     return History() if content is None else parsed(content)
 
 
 def write(folder: Path, query: Query, snapshots: Iterable[Snapshot]) -> None:
-    """Replace the history. Only the holder of the folder's lock may do this."""
+    """Replace the history. Hold the folder's lock."""
     old = _content(folder / FILE)
     if old is not None and parsed(old).damage:
         disk.replace_content(folder / f"{KEPT}{hashlib.sha256(old).hexdigest()[:16]}", old)
@@ -133,7 +132,7 @@ def write(folder: Path, query: Query, snapshots: Iterable[Snapshot]) -> None:
 
 
 def parsed(content: bytes) -> History:
-    """Return what the bytes of a history say."""
+    """Return the history from the content of its file."""
     raw = content.split(b"\n")
     found = [_body(line) for line in raw if line]
     about = next((body for body in found if "operation" in body), None)
@@ -147,7 +146,7 @@ def parsed(content: bytes) -> History:
     if not lost and {} not in found and len(found) == 2 * (1 + len(snapshots)) and raw[-1] == b"":
         damage = ""
     else:
-        damage = "snapshots were lost" if lost else "everything in it could be read from its second copy"
+        damage = "snapshots were lost" if lost else "nothing is lost, the second copy is intact"
     return History(None if about is None else Query(about["operation"], about["filters"]), snapshots, damage, lost)
 
 
@@ -157,22 +156,22 @@ def _line(body: Mapping[str, Any]) -> bytes:
 
 
 def _body(line: bytes) -> dict[str, Any]:
-    """Return what a line says; nothing when it is not what was written."""
+    """Return the body of a line, {} when the line is damaged."""
     try:
         outer = json.loads(line)
         if outer["sha256"] != _digest(outer["body"]):
             return {}
-        said = json.loads(outer["body"])
+        body = json.loads(outer["body"])
     except (ValueError, KeyError, TypeError, AttributeError):
         return {}
-    return said if isinstance(said, dict) else {}
+    return body if isinstance(body, dict) else {}
 
 
 def _snapshot(line: Mapping[str, Any]) -> Snapshot | None:
     known = {field.name: line[field.name] for field in fields(Snapshot) if field.name in line}
     try:
         found = Snapshot(**known | {name: tuple(known.get(name, ())) for name in ("verified", "complaints")})
-        found.time  # noqa: B018 - a line with a date that is none is as good as lost
+        found.time  # noqa: B018 - raises when the date is invalid
     except (ValueError, TypeError):
         return None
     return found

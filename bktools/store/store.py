@@ -1,4 +1,4 @@
-"""The four verbs of a store of snapshots. A local folder is the first implementation."""
+"""The interface of a store of snapshots, and the result of pruning one."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from bktools.store.history import Facts, History, Query, Snapshot
 
 @dataclass(frozen=True)
 class Pruned:
-    """How many snapshots pruning removed, and the bytes that freed."""
+    """The number of snapshots that pruning removed, and the bytes it freed."""
 
     snapshots: int
     size: int
 
 
 class Store(Protocol):
-    """The snapshots that one credential took in one environment; failures are `StorageError`."""
+    """The snapshots of one credential in one environment. Every method raises `StorageError` when it fails."""
 
     def append(self, query: Query, write: Callable[[Path], Facts]) -> Snapshot:
         """Commit the newest snapshot of a query.
@@ -30,17 +30,17 @@ class Store(Protocol):
         Parameters
         ----------
         query : Query
-            What the rows answer.
+            The query of the rows.
         write : callable
-            Is given the path of a file to create, writes the rows to it as Parquet and returns what is known of them.
-            When it raises, nothing is kept and the last snapshot is unchanged.
+            Receives the path of a file to create, writes the rows to it as Parquet and returns their facts. When it
+            raises, nothing is kept and the last snapshot is unchanged.
         """
 
     def history(self, query: Query) -> History:
-        """Return every snapshot of a query, in the order of their commits; warns when the history is damaged."""
+        """Return every snapshot of a query, in the order of the commits; warn when the history is damaged."""
 
     def read(self, query: Query, snapshot: Snapshot) -> Iterator[pa.Table]:
-        """Yield a snapshot's rows in portions, each checked to the byte; an error ends what is not the whole table."""
+        """Yield a snapshot's rows in portions, each checked by its checksums; raise when rows are missing or damaged."""
 
     def prune(self, query: Query, older_than: dt.timedelta, *, now: dt.datetime | None = None) -> Pruned:
-        """Remove the snapshots of a query older than an age, but never a month's last (UTC) nor the newest."""
+        """Remove snapshots of a query older than an age, except the last one of each month (UTC) and the newest."""

@@ -1,4 +1,4 @@
-"""Everything that writes to the service: journal the intent, send once, journal the outcome."""
+"""Writes to the service: record the intent in the journal, send once, record the outcome."""
 
 from bktools.submit.accounts import create_accounts
 from bktools.submit.export_jobs import submit_export_jobs

@@ -1,4 +1,4 @@
-"""`create_accounts`: the accounts that a reconciliation says the service lacks."""
+"""`create_accounts`: creates the accounts that are missing in the service."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from bktools.progress import progress as progress_bar
 from bktools.service import Service
 from bktools.service.retry import Budget, RetryPolicy, is_repeatable, repeated
 
-# (externalId, companyId) is unique in the service, so a create that is repeated cannot make a second account.
+# A repeated create cannot make a second account, because (externalId, companyId) is unique in the service.
 REPEATS = RetryPolicy(attempts=3)
 
-# Intents are written in groups, each on disk before its first request.
+# Intents written at once; each group is on disk before its first request.
 GROUP = 100
 
-# After these the next account would fare no better.
-HOPELESS = (NotSentError, AuthenticationError, ScopeError, ConfigurationError)
+# Errors that every further account would get too.
+STOPPING = (NotSentError, AuthenticationError, ScopeError, ConfigurationError)
 
 NEEDED = ("company_id", "external_id", "action", "name", "code", "archived", "tax_code_external_id")
 
@@ -54,42 +54,43 @@ OUTCOMES = pa.schema(
 
 
 class HasActions(Protocol):
-    """A reconciliation, as far as it is needed here."""
+    """The part of a reconciliation that is needed here."""
 
     @property
     def actions(self) -> pd.DataFrame:
-        """One row an account, with `action`."""
+        """One row per account, with `action`."""
 
 
 def create_accounts(
     reconciliation: HasActions, *, apply: bool = False, progress: bool | None = None, service: Service | None = None
 ) -> pd.DataFrame:
-    """Create the accounts that the service lacks. Without `apply` it says which, and nothing is sent.
+    """Create the accounts that are missing in the service. Default: a dry run that sends nothing.
 
     Parameters
     ----------
     reconciliation : Reconciliation
-        As `reconcile_accounts` returns it; its actions `create` are carried out, the others are for a person.
+        As `reconcile_accounts` returns it. Only its `create` actions are carried out; the others are for a person.
     apply : bool
-        True to create.
+        True to write to the service.
     progress : bool, optional
-        A bar; by default where somebody can see it.
+        Show a bar. Default: in a terminal or a notebook.
     service : Service, optional
-        By default the one the configuration describes.
+        Default: the configured one.
 
     Returns
     -------
     DataFrame
-        One row an account to create: company_id, external_id, code, name, outcome, id, message. Outcomes: CREATED;
-        MATCHED (it existed, the answer says which); EXISTS (it existed, its id is not known: import it); REJECTED;
-        UNKNOWN (run again, a create may be repeated). Without `apply`: PLANNED.
+        One row per account to create: company_id, external_id, code, name, outcome, id, message. Outcomes: CREATED;
+        MATCHED (it existed, with this id); EXISTS (it existed, its id is unknown: import it); REJECTED; UNKNOWN (safe to
+        run again). Without `apply`: PLANNED.
 
     Raises
     ------
     ServiceError
-        When the service cannot be reached or refuses the credential; what was created is in the journal, run again.
+        When the service cannot be reached or refuses the credential. Safe to run again: created accounts are in the
+        journal and are skipped.
     ArgumentError, InputError
-        When it is no reconciliation, or an account breaks a rule of the interface; nothing is sent.
+        When the argument is not a reconciliation, or an account breaks a rule of the interface; nothing is sent.
 
     Notes
     -----
@@ -110,13 +111,13 @@ def create_accounts(
     """
     if not hasattr(reconciliation, "actions"):
         kind = type(reconciliation).__name__
-        raise ArgumentError("reconciliation", f"must be what reconcile_accounts returns, is a {kind}")
+        raise ArgumentError("reconciliation", f"must be a result of reconcile_accounts, is a {kind}")
     listed = in_pandas(reconciliation.actions)
     missing = [column for column in NEEDED if column not in listed.columns]
     if missing:
         raise InputError(f"the actions of the reconciliation have no column {missing[0]}")
     actions = to_arrow(listed, "the actions").select(list(NEEDED)).to_pylist()
-    # Everything is checked before anything is sent.
+    # Check every account before sending the first.
     wanted = [_checked(action) for action in actions if action["action"] == "create"]
     service = conversation(service)
     if not apply:
@@ -134,9 +135,9 @@ def create_accounts(
 
 
 def _checked(account: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an account as it is sent."""
+    """Check an account and return the arguments that create it."""
     sent = {name: account[name] for name in ("name", "code", "tax_code_external_id")}
-    # A frame that had gaps elsewhere may hold a flag as another type.
+    # In a frame with gaps in other rows, the flag may have another type.
     sent["archived"] = bool(account["archived"])
     try:
         body = create_body(account["company_id"], account["external_id"], **sent)
@@ -154,7 +155,7 @@ def _created(journal: Journal, wanted: Sequence[Mapping[str, Any]], service: Ser
         record_accounts(journal, [_memory(account, "SENDING") for account in new])
         for account, found in zip(group, known, strict=True):
             if found is not None:
-                yield _row(account, found["state"], found["account_id"], "known already; nothing was sent")
+                yield _row(account, found["state"], found["account_id"], "exists already; nothing was sent")
                 continue
             memory = _sent(account, service, budget)
             record_accounts(journal, [memory])
@@ -162,7 +163,7 @@ def _created(journal: Journal, wanted: Sequence[Mapping[str, Any]], service: Ser
 
 
 def _sent(account: Mapping[str, Any], service: Service, budget: Budget) -> dict[str, Any]:
-    """Send one create and return what the journal is to remember."""
+    """Send one create and return the row for the journal."""
 
     def once() -> Account:
         return service.create_account(**account)
@@ -171,7 +172,7 @@ def _sent(account: Mapping[str, Any], service: Service, budget: Budget) -> dict[
         answer = repeated(once, REPEATS, budget)
     except DuplicateAccountError as error:
         return _memory(account, "EXISTS", message=str(error))
-    except HOPELESS:
+    except STOPPING:
         raise
     except StatusError as error:
         state = "UNKNOWN" if is_repeatable(error) or error.status >= 500 else "REJECTED"  # noqa: PLR2004
@@ -186,21 +187,21 @@ def _sent(account: Mapping[str, Any], service: Service, budget: Budget) -> dict[
 
 
 def _memory(account: Mapping[str, Any], state: str, answer: Account | None = None, message: str = "") -> dict[str, Any]:
-    """Return what is known of an account: what the service answered, else what was asked."""
-    asked = {name: account[name] for name in ("name", "code", "tax_code_external_id", "archived")}
+    """Return the journal's row of an account: the values of the answer, else the requested ones."""
+    requested = {name: account[name] for name in ("name", "code", "tax_code_external_id", "archived")}
     if state in {"EXISTS", "SENDING", "UNKNOWN", "REJECTED"}:
-        # What was asked for is not what the service holds.
-        asked = dict.fromkeys(asked)
+        # The service may hold other values than requested.
+        requested = dict.fromkeys(requested)
     known = {
         "company_id": account["company_id"],
         "external_id": account["external_id"],
         "state": state,
         "message": message,
-        **asked,
+        **requested,
     }
     if answer is not None:
-        told = {name: getattr(answer, name) for name in asked}
-        known |= {name: value for name, value in told.items() if value is not None}
+        answered = {name: getattr(answer, name) for name in requested}
+        known |= {name: value for name, value in answered.items() if value is not None}
         known["account_id"] = answer.id.lower()
         raw = bytes(answer.metadata)
         known["metadata"] = None if raw == b"null" else raw.decode()

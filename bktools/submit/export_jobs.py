@@ -1,7 +1,7 @@
-"""`submit_export_jobs`: company after company, batch after batch, each sent once.
+"""`submit_export_jobs`: sends the batches of a plan, one company after another, each batch once.
 
-The order is the promise: the intent is on disk before the first byte is on the wire, the outcome is on disk before the
-next batch begins, and a batch whose outcome is not known stops its company until a person has looked.
+The order of the steps prevents double bookings. The intent is on disk before the first byte is sent. The outcome is on disk
+before the next batch begins. A batch whose outcome is unknown stops its company until a person resolves it.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from bktools.progress import progress as progress_bar
 from bktools.service import Service
 from bktools.submit.outcome import Outcome, of_another_batch, of_answer, of_error
 
-# States that a submission leaves as they are.
+# States that a submission does not change.
 SETTLED = frozenset({"ACCEPTED", "UNKNOWN"})
 
 WOULD_BE_SENT = "would be sent"
 
-# ASSUMED: `expiresIn` counts seconds; a job without one is taken to end within the hour that samples show.
+# ASSUMED: `expiresIn` is in seconds; a job without it ends within an hour, as in the samples.
 JOB_SECONDS = 3600
 
 FIRST_PAUSE = 1.0
@@ -70,49 +70,49 @@ def submit_export_jobs(
     progress: bool | None = None,
     service: Service | None = None,
 ) -> pd.DataFrame:
-    """Submit a plan of export jobs. Without `apply` it says what would happen, and nothing is sent.
+    """Submit a plan of export jobs. Default: a dry run that sends nothing.
 
     Parameters
     ----------
     plan : ExportPlan
         As `compose_export_jobs` returns it.
     apply : bool
-        True to send.
+        True to write to the service.
     wait : float or timedelta
-        Seconds to wait, for each batch, while a job of its company is in progress; 0 or more.
+        Most seconds to wait, for each batch, while another job of its company is in progress; 0 or more.
     others_export : bool
-        True where people also export by hand: a job in progress may then be theirs and is waited for. By default it is
-        waited for only while a job from this journal may still run; any other leaves the batch in doubt, because it
-        may be this very request, repeated on its way.
+        True when people also export by hand: wait for any job in progress. By default, wait only while a job from this
+        journal may still run. Any other job in progress makes the batch UNKNOWN, because a gateway may have repeated this
+        very request.
     progress : bool, optional
-        A bar; by default where somebody can see it.
+        Show a bar. Default: in a terminal or a notebook.
     service : Service, optional
-        By default the one the configuration describes.
+        Default: the configured one.
 
     Returns
     -------
     DataFrame
-        One row a batch: batch_id, company_id, entries (count), outcome, job_id, message. Outcomes: ACCEPTED (the job
-        was created; not: it is completed), REJECTED (refused, nothing was booked), UNKNOWN (it may have been booked;
-        the message says how to settle it), PLANNED (not sent, run again), BLOCKED (not sent, because an earlier batch
-        of the company is in doubt or was refused, or the service cannot be reached). Without `apply`: PLANNED for what
-        would be sent, SENDING for what another process is sending.
+        One row per batch: batch_id, company_id, entries (count), outcome, job_id, message. Outcomes: ACCEPTED (the job
+        was created; it may not be completed), REJECTED (refused, nothing was booked), UNKNOWN (it may have been booked;
+        the message says how to resolve it), PLANNED (not sent, run again), BLOCKED (not sent, because an earlier batch
+        of the company is UNKNOWN or was refused, or the service cannot be reached). Without `apply`: PLANNED for batches
+        that would be sent, SENDING for batches that another process is sending.
 
     Raises
     ------
     PlanError
-        When the plan was changed since it was made, was composed against another journal, or holds entries that another
+        When the plan was changed after it was composed, was composed with another journal, or holds entries that another
         batch or journal sent; nothing is sent.
     ArgumentError
-        When it is no plan, or `wait` is no number of seconds; nothing is sent.
+        When the argument is not a plan, or `wait` is not a number of seconds; nothing is sent.
     JournalBusyError
-        When another process sends for a company of the plan; nothing is sent for it.
+        When another process is sending for every company of the plan; nothing is sent.
     JournalError, StorageError
-        When the journal is an old copy, or does not take a change; what was not written there was not sent.
+        When the journal is an old copy or cannot be written. A batch is only sent after it is in the journal.
 
     Notes
     -----
-    Export jobs: interface, sections 4.2 and 7.1. The promise to book once holds per journal.
+    Export jobs: interface, sections 4.2 and 7.1. Each entry is booked at most once per journal.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def submit_export_jobs(
     (['ACCEPTED'], True)
     """
     if not isinstance(plan, ExportPlan):
-        raise ArgumentError("plan", f"must be what compose_export_jobs returns, is a {type(plan).__name__}")
+        raise ArgumentError("plan", f"must be a result of compose_export_jobs, is a {type(plan).__name__}")
     seconds = _seconds(wait)
     rules.flag("others_export", others_export)
     service = conversation(service)
@@ -136,7 +136,7 @@ def submit_export_jobs(
         _require_its_journal(plan, journal)
         journal.recover()
         journal.require_current()
-        # Everything is checked before anything is sent; what is sent is what was checked.
+        # Check every batch before sending the first.
         of_company: dict[str, list[str]] = {}
         for batch in plan.requests():
             reason = journal.obstacle(batch)
@@ -146,13 +146,13 @@ def submit_export_jobs(
         with progress_bar("export jobs", total=len(plan.batches), unit="batch", shown=progress) as bar:
             sender = _Sender(journal, plan, service, bar, wait=seconds, others_export=others_export)
             for company_id, own in of_company.items():
-                # Made when their turn comes, so that never more than one of them is held.
+                # Requests are made one at a time, to save memory.
                 batches = _Requests(plan, own)
                 if apply:
                     rows += sender.send_company(company_id, batches)
                 else:
                     doubts = Doubts(journal)
-                    rows += [_as_it_stands(journal, batch, doubts) for batch in batches]
+                    rows += [_dry_run_row(journal, batch, doubts) for batch in batches]
     if rows and all(row["busy"] for row in rows):
         raise JournalBusyError(rows[0]["message"])
     table = pa.Table.from_pylist(rows, schema=OUTCOMES)
@@ -161,11 +161,11 @@ def submit_export_jobs(
 
 
 def _require_its_journal(plan: ExportPlan, journal: ExportMemory) -> None:
-    """Refuse a plan that was composed against another journal: only that one knows what was sent before it."""
+    """Refuse a plan that was composed with another journal, because only that one knows the earlier exports."""
     if plan.journal not in {"", journal.id}:
         raise PlanError(
-            f"the plan {plan.plan_id} was composed against the journal {plan.journal}, this is {journal.id}: nothing was "
-            "sent; submit it where that journal is (bktools journal shows it), or compose it again here"
+            f"the plan {plan.plan_id} was composed with the journal {plan.journal}, but this is {journal.id}: nothing was "
+            "sent; submit it with that journal (bktools journal shows the current one), or compose it again here"
         )
 
 
@@ -179,7 +179,7 @@ def _seconds(wait: float | dt.timedelta) -> float:
 
 @dataclass(frozen=True)
 class _Requests:
-    """The requests of some batches of a plan, made anew each time they are gone through."""
+    """The requests of some batches of a plan, made again for each iteration."""
 
     plan: ExportPlan
     batch_ids: list[str]
@@ -189,7 +189,7 @@ class _Requests:
 
 
 class _Sender:
-    """What sends the batches of a plan, a company at a time."""
+    """Sends the batches of a plan, one company at a time."""
 
     def __init__(
         self, journal: ExportMemory, plan: ExportPlan, service: Service, bar: Bar, *, wait: float, others_export: bool
@@ -200,24 +200,24 @@ class _Sender:
         self._bar = bar
         self._wait = wait
         self._others_export = others_export
-        # Why nothing more is sent, of any company.
-        self._hopeless = ""
+        # The reason why nothing more is sent for any company.
+        self._stopped_all = ""
 
     def send_company(self, company_id: str, batches: _Requests) -> list[dict[str, Any]]:
-        """Send what can be sent of a company, and return a row a batch."""
+        """Send the batches of a company, and return one row per batch."""
         try:
             with self._journal.sending(company_id):
-                # A sender may have died after this run began.
+                # A sender may have been killed after this run began.
                 self._journal.recover(company_id)
                 self._journal.claim(batches, self._plan.plan_id)
                 return list(self._sent_in_order(batches))
         except JournalError as error:
-            # Before anything was sent: another process is sending, or sent some of them since this run looked.
+            # Nothing was sent: another process is sending, or has sent some of these batches meanwhile.
             is_busy = isinstance(error, JournalBusyError)
             return [_row(batch, "BLOCKED", str(error), busy=is_busy) for batch in batches]
 
     def _sent_in_order(self, batches: _Requests) -> Iterator[dict[str, Any]]:
-        stopped = self._hopeless
+        stopped = self._stopped_all
         doubts = Doubts(self._journal)
         for batch in batches:
             found = self._journal.state_of(batch.batch_id)
@@ -233,7 +233,7 @@ class _Sender:
                 try:
                     outcome = self._send_when_free(batch)
                 except JournalError as error:
-                    # Somebody withdrew it, or another journal sent for the company, since this run looked.
+                    # Meanwhile a person withdrew the batch, or another journal sent for the company.
                     stopped = str(error)
                     yield _row(batch, "BLOCKED", stopped)
                     continue
@@ -244,13 +244,13 @@ class _Sender:
                     message = f"{message}; {doubts.message(found)}"
                 elif outcome.state != "ACCEPTED":
                     stopped = f"not sent, because batch {batch.batch_id} before it was not accepted: {message}"
-                if outcome.is_hopeless:
-                    self._hopeless = stopped
+                if outcome.stops_all:
+                    self._stopped_all = stopped
                 yield _row(batch, outcome.state, message, outcome.job_id)
             self._bar.update(1)
 
     def _send_when_free(self, batch: BatchRequest) -> Outcome:
-        """Send a batch, and again after growing pauses while a job of its company is in progress."""
+        """Send a batch; repeat after growing pauses while a job of its company is in progress."""
         end = time.monotonic() + self._wait
         pause = FIRST_PAUSE
         while True:
@@ -277,10 +277,10 @@ class _Sender:
             outcome = of_answer(job, batch.company_id, len(batch.entry_ids))
             if outcome.job_id is not None and self._journal.is_known_job(outcome.job_id):
                 outcome = of_another_batch(outcome)
-        except Exception as error:  # noqa: BLE001 - whatever it was, what became of the batch is written down
+        except Exception as error:  # noqa: BLE001 - after any error the outcome is written down
             outcome = of_error(error, may_wait=may_wait)
         except BaseException as error:
-            # Ctrl-C: the request may have arrived. The journal knows before the interrupt goes on.
+            # Ctrl-C: the request may have arrived, so record that before the process ends.
             self._remember(batch, of_error(error, may_wait=False))
             raise
         self._remember(batch, outcome)
@@ -292,28 +292,27 @@ class _Sender:
         except (BktoolsError, OSError) as error:
             raise StorageError(
                 f"batch {batch.batch_id} is {outcome.state} ({outcome.message}), but the journal could not be written: "
-                f"{error}; keep this line, the journal will say UNKNOWN: settle it with "
+                f"{error}; keep this line, because the journal will show UNKNOWN: resolve it with "
                 f"{self._journal.command(f'export resolve {batch.batch_id}')}"
             ) from error
 
 
 def _may_still_run(accepted: Row | None) -> bool:
-    """Whether the job of a company that was accepted last may still be in progress.
+    """Whether the last accepted job of a company may still be in progress.
 
-    Only then is a refusal because of a job in progress explained by this journal's own doing. A time in the future says
-    that a clock was changed, and explains nothing.
+    If not, a job in progress is not from this journal. A time in the future comes from a changed clock, so it counts as no.
     """
     if accepted is None or accepted["sent_at"] is None:
         return False
-    # A batch that a person found booked has no answer of the service.
+    # A batch that a person resolved as accepted has no job.
     expires = json.loads(accepted["job"] or "{}").get("expiresIn")
     lasts = expires if isinstance(expires, int | float) and expires > 0 else JOB_SECONDS
     age = (now() - dt.datetime.fromisoformat(accepted["sent_at"])).total_seconds()
     return 0 <= age <= lasts
 
 
-def _as_it_stands(journal: ExportMemory, batch: BatchRequest, doubts: Doubts) -> dict[str, Any]:
-    """Return what a submission would do with a batch."""
+def _dry_run_row(journal: ExportMemory, batch: BatchRequest, doubts: Doubts) -> dict[str, Any]:
+    """Return the row of a batch in a dry run."""
     found = journal.state_of(batch.batch_id)
     if found is not None and found["state"] in {*SETTLED, "SENDING"}:
         return _settled_row(batch, found, doubts)

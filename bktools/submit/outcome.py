@@ -1,4 +1,4 @@
-"""What an answer to an export job's one POST means. Nothing is guessed: what is not certain is UNKNOWN."""
+"""Decides the outcome of an export job's request. An uncertain outcome is UNKNOWN."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from bktools.errors import (
     StatusError,
 )
 
-# Statuses of the 4xx class after which the request may have been taken all the same.
+# 4xx statuses after which the job may have been created all the same.
 UNCERTAIN = frozenset({408, 409, 425, 429})
 
 
 IN_PROGRESS = (
-    "No job from this journal explains that: it is somebody else's export, or this request arrived twice. Look in the "
-    "service's list of exports. Where people also export by hand, give --others-export (others_export=True) to wait"
+    "The job in progress is not from this journal: it is another person's export, or this request arrived twice. Look in "
+    "the service's list of exports. If people also export by hand, wait with --others-export (others_export=True)"
 )
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """State of a batch after its request, and why.
+    """State of a batch after its request, and the reason.
 
     Parameters
     ----------
     state : str
-        PLANNED when nothing was created and it may be tried again; ACCEPTED, REJECTED, UNKNOWN.
+        PLANNED (nothing was created, may be sent again), ACCEPTED, REJECTED or UNKNOWN.
     message : str
         One line.
     waits : bool
-        Whether it was put back because a job of the company is in progress.
-    is_hopeless : bool
-        Whether the batches of other companies would fare no better.
+        Whether to send it again after a pause, because another job of the company is in progress.
+    stops_all : bool
+        Whether the batches of other companies would fail too.
     job_id, job : str, optional
         The job's id and its JSON, as answered.
     """
@@ -50,16 +50,16 @@ class Outcome:
     state: str
     message: str
     waits: bool = False
-    is_hopeless: bool = False
+    stops_all: bool = False
     job_id: str | None = None
     job: str | None = None
 
 
 def of_answer(job: ExportJob, company_id: str, entries: int) -> Outcome:
-    """Return the outcome of a 2xx: accepted only when it is this job that was created."""
+    """Return the outcome of a 2xx answer: ACCEPTED only when its job matches the request."""
     text = msgspec.json.encode(job).decode()
     if not UUID_PATTERN.match(job.id):
-        return Outcome("UNKNOWN", f"the service answered with a job whose id is no UUID: {job.id[:40]!r}", job=text)
+        return Outcome("UNKNOWN", f"the service answered with a job whose id is not a UUID: {job.id[:40]!r}", job=text)
     if job.company_id.lower() != company_id:
         return Outcome(
             "UNKNOWN", f"the service answered with a job of another company: {job.company_id[:40]}", job=text
@@ -67,7 +67,7 @@ def of_answer(job: ExportJob, company_id: str, entries: int) -> Outcome:
     if job.number_of_items != entries:
         return Outcome(
             "UNKNOWN",
-            f"the service answered with job {job.id} of {job.number_of_items} items, {entries} were sent",
+            f"the service answered with job {job.id} of {job.number_of_items} items, but {entries} were sent",
             job_id=job.id.lower(),
             job=text,
         )
@@ -75,32 +75,32 @@ def of_answer(job: ExportJob, company_id: str, entries: int) -> Outcome:
 
 
 def of_another_batch(outcome: Outcome) -> Outcome:
-    """Return the outcome of a 2xx whose job answered for another batch before: it says nothing of this one."""
+    """Return the outcome of a 2xx answer with a job that belongs to another batch."""
     return Outcome(
-        "UNKNOWN", f"the service answered with job {outcome.job_id}, which is another batch's", job=outcome.job
+        "UNKNOWN", f"the service answered with job {outcome.job_id}, which belongs to another batch", job=outcome.job
     )
 
 
 def of_error(error: BaseException, *, may_wait: bool) -> Outcome:
-    """Return the outcome of a request that ended in an error.
+    """Return the outcome of a failed request.
 
     Parameters
     ----------
     may_wait : bool
-        Whether a job in progress is explained by another export, and so a reason to wait.
+        Whether a job in progress is certainly another export, so that waiting for it is safe.
     """
     line = " ".join(str(error).split())
     match error:
         case NotSentError() | ConfigurationError() | ArgumentError():
-            # These are raised before anything of the request is sent.
-            return Outcome("PLANNED", line, is_hopeless=True)
+            # These are raised before any byte of the request is sent.
+            return Outcome("PLANNED", line, stops_all=True)
         case ExportAlreadyInProgressError():
-            # A gateway may have repeated the request: then the job in progress is this one.
+            # If a gateway repeated the request, the job in progress is this one.
             return Outcome("PLANNED", line, waits=True) if may_wait else Outcome("UNKNOWN", f"{line}. {IN_PROGRESS}")
         case ExportRefusedError():
             return Outcome("REJECTED", line)
         case StatusError() if 400 <= error.status < 500 and error.status not in UNCERTAIN:  # noqa: PLR2004
-            return Outcome("REJECTED", line, is_hopeless=isinstance(error, AuthenticationError))
+            return Outcome("REJECTED", line, stops_all=isinstance(error, AuthenticationError))
         case BktoolsError():
             return Outcome("UNKNOWN", line)
         case _:

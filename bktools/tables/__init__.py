@@ -1,1 +1,1 @@
-"""Rows of the service as DataFrames, kept as Parquet snapshots."""
+"""Loads tables of the service as DataFrames or Parquet files, and keeps snapshots of them."""

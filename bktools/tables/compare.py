@@ -1,4 +1,4 @@
-"""`compare_categories`: what changed between two snapshots."""
+"""`compare_categories`: the changes between two snapshots."""
 
 from __future__ import annotations
 
@@ -40,29 +40,30 @@ COLUMNS = pa.schema(
 def compare_categories(
     before: Moment, after: Moment | None = None, *, company: Company = None, service: Service | None = None
 ) -> pd.DataFrame:
-    """Return what changed in the categories between two snapshots.
+    """Return the changes of categories between two snapshots.
 
     Parameters
     ----------
     before, after : str, date or datetime
-        The newest snapshots at the end of these days (UTC) or at these instants; `after` is the newest load by default.
+        The newest snapshots at the end of these days (UTC) or at these instants. Default for `after`: the current
+        categories.
     company : str, UUID or iterable of them, optional
         As in `load_categories`.
     service : Service, optional
-        By default the one the configuration describes.
+        Default: the configured one.
 
     Returns
     -------
     DataFrame
-        One row a change: change (added, removed, renamed, archived, unarchived, mapped, tax code, regrouped,
+        One row per change: change (added, removed, renamed, archived, unarchived, mapped, tax code, regrouped,
         metadata), category_id, company_id, name, field, before, after (text, null for none).
 
     Raises
     ------
     SnapshotNotFoundError
-        When there is no snapshot of that time.
+        When there is no snapshot up to that time.
     ServiceError
-        When the newest state has to be loaded and cannot be.
+        When the current categories must be loaded and the service does not return them.
 
     Notes
     -----
@@ -90,7 +91,7 @@ def compare_categories(
 
 
 def _changes(old: pa.Table, new: pa.Table) -> pa.Table:
-    """Return a row a change, by category and then in the order of the fields."""
+    """Return one row per change, ordered by category, then by field as in `CHANGES`."""
     places = pc.index_in(old["id"], new["id"])
     known_before = old.filter(pc.is_valid(places))
     known_after = new.take(places.drop_null())
@@ -100,7 +101,7 @@ def _changes(old: pa.Table, new: pa.Table) -> pa.Table:
     ]
     for field, word in CHANGES.items():
         before, after = _text(known_before[field]), _text(known_after[field])
-        # A null is another value than a text, and no other than a null.
+        # A null differs from a text and equals a null.
         differs = pc.fill_null(pc.not_equal(before, after), pc.xor(pc.is_null(before), pc.is_null(after)))
         words = pc.if_else(pc.equal(after, "false"), "unarchived", word) if field == "archived" else word
         found.append(_rows(words, known_after, field, before, after).filter(differs))

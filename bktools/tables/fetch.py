@@ -1,4 +1,4 @@
-"""From the service to a Parquet file: every row of a table once, as it was asked for, or an error."""
+"""Reads a table from the service into a Parquet file: every row once and matching the filters, or an error."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ log = logging.getLogger("bktools")
 Record = TypeVar("Record", bound=msgspec.Struct)
 
 THREADS = 16
-READINGS = 2
+ATTEMPTS = 2
 
 
 def fetch(
@@ -42,50 +42,50 @@ def fetch(
 ) -> Facts:
     """Read a table from the service into a Parquet file.
 
-    The first reading takes the quick way. When the service's count or the ids show that the table changed meanwhile,
-    it is read again, slowly, with proof that each page joins the one before.
+    The first attempt is fast. When the service's count or the ids show that the table changed meanwhile, a second, slower
+    attempt proves for each page that it joins the page before.
 
     Parameters
     ----------
     noun : Noun
-        What is read.
+        The kind of rows.
     filters : mapping
-        What was asked for, checked.
+        The checked filters.
     search : callable
         Takes `after`, `offset` and `limit`, returns a page.
     path : Path
-        The file to make.
+        The file to create.
     bar : Bar
-        Told of every row.
+        Counts the rows.
     kept : list of pyarrow.Table, optional
-        Takes the rows too.
+        Receives the rows too.
     threads : int
-        Requests at once, for a long table of a service that answers slowly.
+        Concurrent requests, for a long table of a service that answers slowly.
     begin : callable, optional
-        Takes the place of `search` for the first page.
+        Used instead of `search` for the first page.
     strict : bool
-        Whether a failed check is an error; else it is a complaint in what is returned. Rows that came twice are an
-        error in any case.
+        Whether a failed check is an error. Otherwise it is a complaint in the returned facts, except for repeated rows,
+        which are always an error.
     way_out : str
-        What errors say about loading the table all the same.
+        The option that loads the table despite a failed check, for the messages of errors.
 
     Raises
     ------
     DriftError
-        When the table changed while it was read, and again while it was read again.
+        When the table changed during both attempts.
     UnreadableAnswerError
-        When rows came that were not asked for.
+        When rows do not match the filters.
     ServiceError
-        When the service does not give the whole table.
+        When the service does not return the whole table.
     """
-    advice = f"; {way_out} loads it as it comes" if way_out else ""
-    for reading in range(1, READINGS + 1):
+    advice = f"; {way_out} loads it with a warning instead" if way_out else ""
+    for attempt in range(1, ATTEMPTS + 1):
         time, first = dt.datetime.now(dt.UTC), opening(begin or search)
-        if reading == 1 and threads > 1 and first.is_worth_threads:
+        if attempt == 1 and threads > 1 and first.is_worth_threads:
             pages = by_offset(search, first, threads=threads)
         else:
-            # Without a count, pages that join are the only proof.
-            pages = by_cursor(search, first, prove=reading > 1 or first.page.pagination.total is None)
+            # Without a count, only pages that join prove that the table is whole.
+            pages = by_cursor(search, first, prove=attempt > 1 or first.page.pagination.total is None)
         path.unlink(missing_ok=True)
         if kept is not None:
             kept.clear()
@@ -99,12 +99,12 @@ def fetch(
                 problem = repeated or rows.drift()
             except ShiftedError as error:
                 problem = repeated = str(error)
-        if not problem or (reading == READINGS and not strict and not repeated):
-            complaints = tuple(filter(None, [problem, *rows.unasked()]))
+        if not problem or (attempt == ATTEMPTS and not strict and not repeated):
+            complaints = tuple(filter(None, [problem, *rows.unfiltered()]))
             return Facts(time.isoformat(), rows.count, rows.verified(), complaints)
         bar.update(-rows.count)
-        log.info("%s: reading %s of %s failed: %s", noun.name, reading, READINGS, problem)
+        log.info("%s: attempt %s of %s failed: %s", noun.name, attempt, ATTEMPTS, problem)
     raise DriftError(
-        f"the {noun.name} changed while they were read, {READINGS} times in a row ({problem}); the last snapshot is as "
-        f"it was: load again{'' if repeated else advice}"
+        f"the {noun.name} changed while they were read, {ATTEMPTS} times in a row ({problem}): the last snapshot is "
+        f"unchanged; load again{'' if repeated else advice}"
     )

@@ -1,4 +1,4 @@
-"""Whole tables as one Parquet file, without a DataFrame: larger than memory if need be."""
+"""Writes whole tables to one Parquet file, in constant memory."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ def categories_to_parquet(
     Parameters
     ----------
     path : str or Path
-        The file; one that is there is replaced when the new one is whole.
+        The file. An existing file is replaced once the new one is complete.
     company, ids, account_ids, category_group_ids, archived, name, as_of, max_age, refresh, verify, cache, progress, service
         As in `bktools.load_categories`.
 
     Returns
     -------
     Path
-        The file, with the columns of `bktools.load_categories`; readable by its owner alone.
+        The file, with the columns of `bktools.load_categories`. Only its owner can read it.
 
     Raises
     ------
     StorageError
-        When it cannot be written; what was there is as it was.
+        When it cannot be written; an existing file is unchanged.
     ArgumentError, SnapshotNotFoundError, ServiceError
         As in `bktools.load_categories`.
 
@@ -100,7 +100,7 @@ def employees_to_parquet(
     Returns
     -------
     Path
-        The file, with the columns of `bktools.load_employees`; personal data, readable by its owner alone.
+        The file, with the columns of `bktools.load_employees`. It holds personal data; only its owner can read it.
 
     Raises
     ------
@@ -129,7 +129,7 @@ def table_to_parquet(
     service: Service | None = None,
     **given: Any,
 ) -> Path:
-    """Write all rows of a noun; its filters and the other arguments are those of `categories_to_parquet`."""
+    """Write all rows of a noun to a Parquet file; arguments as in `categories_to_parquet`, with the noun's own filters."""
     with reading(noun, company, conversation(service), given, keep=False) as (parts, store):
         warn(noun.name, parts, stacklevel=4)
 
@@ -142,4 +142,4 @@ def table_to_parquet(
         try:
             return disk.write_whole(path, write)
         except pa.ArrowException as error:
-            raise StorageError(f"{path} cannot be written: {error}; what was there is as it was") from error
+            raise StorageError(f"{path} cannot be written: {error}; an existing file is unchanged") from error

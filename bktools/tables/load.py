@@ -1,4 +1,4 @@
-"""`load_categories` and `load_employees`: from the newest snapshot, or from the service."""
+"""`load_categories`, `load_employees`, `get_employee` and `get_balance`."""
 
 from __future__ import annotations
 
@@ -37,58 +37,56 @@ def load_categories(
     progress: bool | None = None,
     service: Service | None = None,
 ) -> pd.DataFrame:
-    """Return all bookkeeping categories, complete or an error.
+    """Return all bookkeeping categories of one or more companies. Never returns a partial table.
 
     Parameters
     ----------
     company : str, UUID or iterable of them, optional
-        Company or companies. By default the configured one; with none configured, or "all", every company that the
-        employees the credential can see belong to.
+        Company or companies. Default: the configured company. With none configured, or "all": every company with an
+        employee that the credential can see.
     ids, account_ids, category_group_ids : iterable of str, optional
-        UUIDs to narrow the list to, each once.
+        Only categories with one of these UUIDs; each UUID once.
     archived : bool, optional
         Only archived or only active categories.
     name : str, optional
-        Search by name, as the service does it.
+        Search by name; the service defines the match.
     as_of : str, date or datetime, optional
-        The last snapshot committed with a time up to the end of that day (UTC) or up to that instant; from history
-        alone, nothing is fetched.
+        Use the last snapshot up to the end of that day (UTC) or up to that instant. Nothing is fetched.
     max_age : timedelta or seconds
-        The last snapshot is used instead of the service when it is not older than this; one hour by default. One
-        from the future is never used.
+        Use the last snapshot if it is not older than this. Default: one hour. A snapshot from the future is not used.
     refresh : bool
-        Ask the service in any case.
+        Always ask the service.
     verify : str
-        "strict": an error when rows do not fit the filters, when their number is not the service's count, or when pages
-        do not join. "warn": an `UnverifiedTableWarning` instead, for a service that estimates its count or has a wider
-        idea of a filter.
+        "strict": raise when rows do not match the filters, when their number is not the service's count, or when pages
+        do not join. "warn": warn with `UnverifiedTableWarning` instead, for a service that estimates its count or
+        matches filters loosely.
     cache : bool
-        False uses no snapshot and keeps none.
+        False neither uses nor keeps a snapshot.
     progress : bool, optional
-        A bar with rows and rate; by default where somebody can see it.
+        Show a bar with rows and rate. Default: in a terminal or a notebook.
     service : Service, optional
-        By default the one the configuration describes.
+        Default: the configured one.
 
     Returns
     -------
     DataFrame
-        One row a category: id, company_id, category_group_id, name, archived (bool), account_id, tax_code_id (null
-        where none), metadata (JSON text). `frame.attrs["bktools"]` says where the rows came from, which checks they
-        passed (`verified`: ids are unique, filters fit, the total agrees, pages join), which they did not (`complaints`)
-        and whether they were shown to be the whole table (`complete`).
+        One row per category: id, company_id, category_group_id, name, archived (bool), account_id, tax_code_id (null
+        without one), metadata (JSON text). `frame.attrs["bktools"]` holds the source of the rows, the passed checks
+        (`verified`: ids are unique, filters match, the total agrees, pages join), the failed ones (`complaints`), and
+        whether the rows are proven to be the whole table (`complete`).
 
     Raises
     ------
     ArgumentError
         When an argument breaks a rule of the interface; nothing was sent.
     SnapshotNotFoundError
-        When `as_of` lies before every snapshot.
+        When `as_of` is before the first snapshot.
     DriftError
-        When the table changed while it was read, and again while it was read again; or its count fits no reading.
+        When the table changed, or differed from its count, each time it was read.
     UnreadableAnswerError
-        When rows came that do not fit the filters.
+        When rows do not match the filters.
     ServiceError
-        When the service does not give the whole table. The last snapshot is as it was.
+        When the service does not return the whole table. The last snapshot is unchanged.
 
     Notes
     -----
@@ -118,15 +116,15 @@ def load_employees(
     progress: bool | None = None,
     service: Service | None = None,
 ) -> pd.DataFrame:
-    """Return all employees, complete or an error.
+    """Return all employees of one or more companies. Never returns a partial table.
 
     Parameters
     ----------
     company : str, UUID or iterable of them, optional
-        Company or companies. By default the configured one; with none configured, or "all", all that the credential
-        can see.
+        Company or companies. Default: the configured company. With none configured, or "all": every company that the
+        credential can see.
     email : str, optional
-        Exact e-mail; in rows, upper and lower case count as the same.
+        Exact e-mail; upper and lower case are equal.
     external_id : str, optional
         External ID of the employee.
     as_of, max_age, refresh, verify, cache, progress, service
@@ -135,8 +133,8 @@ def load_employees(
     Returns
     -------
     DataFrame
-        One row an employee: id, company_id, email, first_name, last_name, avatar_url, code (the external ID),
-        job_title, phone, role; null where the service sent nothing. Personal data: snapshots are readable by you alone.
+        One row per employee: id, company_id, email, first_name, last_name, avatar_url, code (the external ID),
+        job_title, phone, role; null for a missing value. Personal data: only you can read the snapshots.
 
     Raises
     ------
@@ -166,17 +164,17 @@ def get_employee(employee_id: str, *, service: Service | None = None) -> pd.Seri
     employee_id : str
         UUID of the employee.
     service : Service, optional
-        By default the one the configuration describes.
+        Default: the configured one.
 
     Returns
     -------
     Series
-        The columns of `load_employees`; null where the service sent nothing.
+        The columns of `load_employees`; null for a missing value.
 
     Raises
     ------
     NotFoundError
-        When there is no such employee.
+        When the employee is not found.
     ArgumentError, ServiceError
         As in `load_categories`.
 
@@ -199,24 +197,24 @@ def get_employee(employee_id: str, *, service: Service | None = None) -> pd.Seri
 
 
 def get_balance(*, service: Service | None = None) -> pd.Series:
-    """Return the company's balance; deprecated by the interface, which names no replacement.
+    """Return the company's balance. The interface deprecates this operation and names no replacement.
 
     Parameters
     ----------
     service : Service, optional
-        By default the one the configuration describes.
+        Default: the configured one.
 
     Returns
     -------
     Series
-        currency (text), current and available (exact decimals; unit and scale are not shown by the interface).
+        currency (text), current and available (exact decimals; the interface does not define unit and scale).
 
     Raises
     ------
     ConfigurationError
         When the balance's own host or token is not configured.
     ServiceError
-        As the service answers.
+        When the request fails.
 
     Notes
     -----
@@ -250,7 +248,7 @@ def _described(series: pd.Series, operation: str, service: Service) -> pd.Series
 def load_table(
     noun: Noun[Any], company: Company = None, *, service: Service | None = None, **given: Any
 ) -> pd.DataFrame:
-    """Return all rows of a noun; its filters and the other arguments are those of `load_categories`."""
+    """Return all rows of a noun; arguments as in `load_categories`, with the noun's own filters."""
     service = conversation(service)
     with reading(noun, company, service, given) as (parts, _):
         warn(noun.name, parts, stacklevel=4)

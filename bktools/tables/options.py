@@ -1,4 +1,4 @@
-"""How a table is loaded: which snapshot is fresh enough, and what happens when a check speaks against the rows."""
+"""The options of a load: which snapshots are fresh enough, and whether a failed check is an error."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ Verify = Literal["strict", "warn"]
 
 @dataclass(frozen=True)
 class Options:
-    """What the user of a loader asked for, checked.
+    """The checked options of a load.
 
     Parameters
     ----------
     until : datetime, optional
-        The newest snapshot by this instant is wanted, from history alone.
+        Use the newest snapshot up to this instant, and fetch nothing.
     max_age : timedelta
         A snapshot not older than this is fresh.
     refresh : bool
-        Whether the service is asked in any case.
+        Whether to ask the service always.
     strict : bool
-        Whether rows that a check speaks against are an error; else they come with a warning.
+        Whether a failed check is an error; otherwise it is a warning.
     cache : bool
-        Whether snapshots are used and kept.
+        Whether to use and keep snapshots.
     progress : bool, optional
-        Whether to show a bar; by default where somebody can see it.
+        Whether to show a bar. Default: in a terminal or a notebook.
     way_out : str
-        The words that turn an error of a check into a warning, as the caller writes them; empty where it cannot.
+        The argument or option that turns a failed check into a warning; empty where the caller cannot set it.
     """
 
     until: dt.datetime | None
@@ -61,9 +61,9 @@ class Options:
     ) -> Self:
         """Check a user's arguments and return them as options."""
         if as_of is not None and refresh:
-            raise ArgumentError("refresh", "cannot be combined with as_of, which reads history alone")
+            raise ArgumentError("refresh", "cannot be combined with as_of, which only reads snapshots")
         if as_of is not None and not cache:
-            raise ArgumentError("cache", "must be True with as_of, which reads history alone")
+            raise ArgumentError("cache", "must be True with as_of, which only reads snapshots")
         if verify not in ("strict", "warn"):
             raise ArgumentError("verify", 'must be "strict" or "warn"', verify)
         until = None if as_of is None else instant("as_of", as_of)
@@ -73,15 +73,15 @@ class Options:
     def fresh(self, history: History) -> Snapshot | None:
         """Return the snapshot that may be used without asking the service.
 
-        The last one committed is the newest, whatever the clock said. `as_of` takes the last one committed whose time
-        is not after the moment.
+        The newest snapshot is the last one committed, not the one with the latest time. For `as_of`, it is the last one
+        committed whose time is not later.
         """
         if self.until is not None:
             return next((item for item in reversed(history.snapshots) if item.time <= self.until), None)
         if self.refresh or history.lost or not history.snapshots:
             return None
         newest = history.snapshots[-1]
-        # One from the future was taken by a clock that was wrong: its age is not known.
+        # A time in the future comes from a wrong clock, so the age is unknown.
         is_young = dt.timedelta(0) <= dt.datetime.now(dt.UTC) - newest.time <= self.max_age
         return newest if is_young and not (self.strict and newest.complaints) else None
 
@@ -104,7 +104,7 @@ def instant(argument: str, moment: Moment) -> dt.datetime:
 
 
 def age_of(facts: Facts) -> str:
-    """Return how old rows are, as people say it."""
+    """Return the age of rows as text, such as "2 hours old"."""
     seconds = (dt.datetime.now(dt.UTC) - facts.time).total_seconds()
     if seconds < 0:
         return "from the future by this machine's clock"
@@ -118,7 +118,7 @@ def age_of(facts: Facts) -> str:
 def _age(max_age: object) -> dt.timedelta:
     age = max_age if isinstance(max_age, dt.timedelta) else None
     if isinstance(max_age, int | float) and not isinstance(max_age, bool):
-        # What no timedelta holds: infinity, no number, millions of years.
+        # Infinity, NaN and millions of years do not fit into a timedelta.
         with contextlib.suppress(OverflowError, ValueError):
             age = dt.timedelta(seconds=max_age)
     if age is None or not age >= dt.timedelta(0):

@@ -1,4 +1,4 @@
-"""The one path of a load: freshness, then the store, or pages that are verified and committed to it."""
+"""Loads a table: from a fresh snapshot, or from the service, whose rows are verified and committed as a new snapshot."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ Company = str | uuid.UUID | Iterable[str | uuid.UUID] | None
 
 ALL = "all"
 
-# Companies read at once; each may have threads of its own for its pages.
+# Companies read concurrently; each may use several threads for its pages.
 COMPANIES = 8
 
-# Requests for the first page at most, where a cached copy can be used instead.
-HASTY_ATTEMPTS = 2
+# Attempts for the first page when a cached copy can be used instead.
+ATTEMPTS_WITH_COPY = 2
 
 
 @dataclass(frozen=True)
@@ -56,13 +56,13 @@ class Part:
     Parameters
     ----------
     query, snapshot
-        What was asked, and the committed answer.
+        The query and the snapshot of its rows.
     rows : pyarrow.Table, optional
-        The rows, where they were asked for.
+        The rows, unless only their file is wanted.
     source : str
         "snapshot" or "service".
     problem : str
-        Why a stale snapshot was used.
+        The reason why a stale snapshot was used.
     """
 
     query: Query
@@ -76,20 +76,20 @@ class Part:
 def reading(
     noun: Noun[Any], company: Company, service: Service, given: Mapping[str, Any], *, keep: bool = True
 ) -> Iterator[tuple[list[Part], Store]]:
-    """Read a table; give its parts, one for each company in the order they were named, and the store that has them.
+    """Read a table; yield its parts, one for each company in the given order, and the store that holds them.
 
     Parameters
     ----------
     noun : Noun
-        What is read.
+        The kind of rows.
     company : str, UUID or iterable of them, optional
-        By default the configured company; "all" for all of them.
+        Default: the configured company; "all" for every company.
     service : Service
-        Where rows come from.
+        The service to read from.
     given : mapping
         The noun's filters, and the arguments of `Options.of`.
     keep : bool
-        Whether the rows are wanted, or their files alone.
+        Whether to return the rows; otherwise only their files are wanted.
     """
     names = {item.argument for item in noun.filters}
     options = Options.of(**{name: value for name, value in given.items() if name not in names})
@@ -110,12 +110,12 @@ class Load:
     store: Store
 
     def read(self, noun: Noun[Any], company: Company, filters: Mapping[str, Any], *, keep: bool = True) -> list[Part]:
-        """Return a table, a part for each company; those that the service must be asked for are read side by side."""
+        """Return the parts of a table, one for each company; companies are read concurrently."""
         queries = self._queries(noun, company, filters)
         side = min(len(queries), COMPANIES)
         with progress(noun.name, shown=self.options.progress) as bar:
             part = functools.partial(self._part, noun, bar=bar, keep=keep, threads=THREADS // side)
-            if side == 1:  # where the service answers at once, a thread costs more than it gives
+            if side == 1:  # for a single company, a thread would only cost time
                 parts = [part(queries[0])]
             else:
                 with contextlib.closing(
@@ -126,7 +126,7 @@ class Load:
         return parts
 
     def _queries(self, noun: Noun[Any], company: Company, filters: Mapping[str, Any]) -> list[Query]:
-        """Return a query for each company; a wrong filter is refused before anything is sent."""
+        """Return a query for each company; raise for a wrong filter before anything is sent."""
         given = noun.checked({**filters, "company_id": uuid.UUID(int=0)})
         companies: Sequence[str | None] = _named(company, self.service.settings.company)
         if not companies:
@@ -139,12 +139,12 @@ class Load:
         found = {text for part in parts for text in part.rows.column("company_id").drop_null().to_pylist()}
         if not found:
             raise ArgumentError(
-                "company", "must be given: the credential sees no employee whose company could be taken"
+                "company", "must be given: the credential can see no employee, so the companies are unknown"
             )
         return sorted(found)
 
     def _part(self, noun: Noun[Any], query: Query, *, bar: Bar, keep: bool, threads: int) -> Part:
-        """Return the rows of one query: the fresh snapshot, or what the service has, or offline the last snapshot."""
+        """Return the rows of one query: from a fresh snapshot, else from the service, else from a stale snapshot."""
         history = self.store.history(query)
         fresh = self.options.fresh(history)
         part = None if fresh is None else self._stored(noun, query, fresh, keep=keep)
@@ -154,7 +154,7 @@ class Load:
             raise _no_snapshot(noun, fresh, f"{self.options.until:%Y-%m-%d %H:%M} UTC")
         older = () if self.options.refresh else history.snapshots
         try:
-            return self._fetched(noun, query, bar=bar, keep=keep, threads=threads, is_hasty=bool(older))
+            return self._fetched(noun, query, bar=bar, keep=keep, threads=threads, has_copy=bool(older))
         except UnreachableError as error:
             for snapshot in reversed(older):
                 part = self._stored(noun, query, snapshot, keep=keep, problem=str(error))
@@ -165,7 +165,7 @@ class Load:
     def _stored(
         self, noun: Noun[Any], query: Query, snapshot: Snapshot, *, keep: bool, problem: str = ""
     ) -> Part | None:
-        """Return a snapshot when all of it can be read."""
+        """Return the rows of a snapshot, None when they cannot be read completely."""
         portions = self.store.read(query, snapshot)
         try:
             if keep:
@@ -176,7 +176,7 @@ class Load:
             return None
         return Part(query, snapshot, problem=problem) if count == snapshot.rows else None
 
-    def _fetched(self, noun: Noun[Any], query: Query, *, bar: Bar, keep: bool, threads: int, is_hasty: bool) -> Part:
+    def _fetched(self, noun: Noun[Any], query: Query, *, bar: Bar, keep: bool, threads: int, has_copy: bool) -> Part:
         """Read the pages of a query, verify them and commit them as its newest snapshot."""
         kept: list[pa.Table] = []
         write = functools.partial(
@@ -187,8 +187,8 @@ class Load:
             bar=bar,
             kept=kept if keep else None,
             threads=threads,
-            # With a cached copy at hand, a service that is away is not waited for as long as without.
-            begin=search_of(self.service, noun, query.filters, attempts=HASTY_ATTEMPTS) if is_hasty else None,
+            # Fewer retries when a cached copy can be used.
+            begin=search_of(self.service, noun, query.filters, attempts=ATTEMPTS_WITH_COPY) if has_copy else None,
             strict=self.options.strict,
             way_out=self.options.way_out,
         )
@@ -197,7 +197,7 @@ class Load:
         return Part(query, snapshot, rows, source="service")
 
     def _report_age(self, noun: str, parts: Sequence[Part]) -> None:
-        # A stale snapshot has a warning of its own.
+        # `warn` reports stale snapshots.
         kept = [part.snapshot for part in parts if part.source == "snapshot" and not part.problem]
         if not kept:
             return
@@ -211,26 +211,26 @@ class Load:
 
 
 def warn(noun: str, parts: Sequence[Part], *, stacklevel: int) -> None:
-    """Warn when a stale snapshot was used, or rows that a check speaks against."""
+    """Warn when a stale snapshot was used, or when rows failed a check."""
     stale = [part for part in parts if part.problem]
     if stale:
         oldest = min(stale, key=lambda part: part.snapshot.time)
         warnings.warn(
-            f"{oldest.problem}; the snapshot of {oldest.snapshot.fetched_at} is used instead, {age_of(oldest.snapshot)}",
+            f"{oldest.problem}; the snapshot of {oldest.snapshot.fetched_at} is used instead ({age_of(oldest.snapshot)})",
             StaleSnapshotWarning,
             stacklevel=stacklevel,
         )
     complaints = [complaint for part in parts for complaint in part.snapshot.complaints]
     if complaints:
         warnings.warn(
-            f"the {noun} may not be what was asked for: {'; '.join(dict.fromkeys(complaints))}",
+            f"the {noun} may be incomplete or wrong: {'; '.join(dict.fromkeys(complaints))}",
             UnverifiedTableWarning,
             stacklevel=stacklevel,
         )
 
 
 def _named(company: Company, configured: str | None) -> list[str]:
-    """Return the companies that were named or configured; an empty list means all."""
+    """Return the given or configured companies; an empty list means all."""
     if isinstance(company, str) and company == ALL:
         return []
     if company is None:
@@ -245,8 +245,8 @@ def _named(company: Company, configured: str | None) -> list[str]:
 
 def _no_snapshot(noun: Noun[Any], damaged: Snapshot | None, until: str) -> SnapshotNotFoundError:
     if damaged is not None:
-        return SnapshotNotFoundError(f"the snapshot of {damaged.fetched_at} of these {noun.name} is damaged or gone")
+        return SnapshotNotFoundError(f"the snapshot of {damaged.fetched_at} of these {noun.name} is damaged or missing")
     return SnapshotNotFoundError(
-        f"there is no snapshot of these {noun.name} up to {until}: history begins with the first load "
-        "(bktools snapshots list shows it)"
+        f"no snapshot of these {noun.name} up to {until} was found: the first load makes the first snapshot "
+        "(bktools snapshots list shows them)"
     )

@@ -1,4 +1,4 @@
-"""Records become rows of a Parquet file, in portions, so that a table may be larger than memory; checked on the way."""
+"""Writes records as rows of a Parquet file, in portions, and checks them on the way."""
 
 from __future__ import annotations
 
@@ -17,39 +17,38 @@ from bktools import disk
 from bktools.contract.noun import Noun
 from bktools.contract.paging import Page
 from bktools.errors import StorageError, UnreadableAnswerError
-from bktools.frames.records import checked, rows_of, unasked
+from bktools.frames.records import checked, count_unmatched, rows_of
 from bktools.frames.schema import schema_of
 
 Record = TypeVar("Record", bound=msgspec.Struct)
 
-# Rows turned into columns at once: few enough to be in the processor's cache still.
+# Rows converted to columns at once: few enough to stay in the processor's cache.
 SLICE = 1000
 ROW_GROUP = 50_000
 
-# What counting the ids of a longer table may hold in memory; the rest goes to the disk.
+# Memory for counting the ids of a long table; the rest goes to disk.
 ID_MEMORY = "64MB"
 
 
 class RowWriter(Generic[Record]):
-    """Takes pages, writes row groups, and counts what shows that rows were lost, repeated or not asked for.
+    """Takes pages, writes row groups, and detects rows that are missing, repeated or do not match the filters.
 
-    Columns are made where the pages come; checking, compressing and writing happen in a thread of its own, at most one
-    row group behind.
+    The calling thread makes columns. A second thread checks, compresses and writes them, at most one row group behind.
 
     Parameters
     ----------
     noun : Noun
-        What the rows are.
+        The kind of rows.
     filters : mapping
-        What was asked for, checked.
+        The checked filters.
     path : Path
-        The file, made here.
+        The file to create.
     kept : list of pyarrow.Table, optional
-        Takes the rows too, for a DataFrame; without it the memory is the same for any number of rows.
+        Receives the rows too; without it the memory is constant.
     strict : bool
-        Whether rows that were not asked for are an error.
+        Whether rows that do not match the filters are an error.
     advice : str
-        How that error ends.
+        The end of that error's message.
     """
 
     def __init__(
@@ -78,25 +77,25 @@ class RowWriter(Generic[Record]):
             self._file,
             self._schema,
             compression="zstd",
-            # Ids of other things repeat; every other text may as well be its own.
+            # Foreign keys repeat; other texts rarely do.
             use_dictionary=[field.name for field in self._schema if field.name.endswith("_id")],
             write_page_checksum=True,
         )
         self._path = path
         self._ids: pa.ChunkedArray | None = None
         self._thread = ThreadPoolExecutor(1, "bktools-writer")
-        self._under_way: Future[None] | None = None
+        self._pending: Future[None] | None = None
         self._totals: list[int] = []
         self._joined: bool | None = True
-        self._unasked: dict[str, int] = {}
+        self._unfiltered: dict[str, int] = {}
 
     @property
     def count(self) -> int:
-        """Rows taken."""
+        """Number of rows added."""
         return self._written + self._waiting + len(self._records)
 
     def add(self, page: Page[Record], *, joined: bool | None) -> None:
-        """Take a page, and whether it was shown to join the one before."""
+        """Add a page, and whether it is proven to join the page before."""
         self._records += page.data
         if page.pagination.total is not None and page.pagination.total not in self._totals:
             self._totals.append(page.pagination.total)
@@ -108,7 +107,7 @@ class RowWriter(Generic[Record]):
             self._to_writer(ROW_GROUP)
 
     def finish(self) -> None:
-        """Write what is left; the file is whole then."""
+        """Write the remaining rows and close the file."""
         if self._records:
             self._to_slice()
         while self._waiting:
@@ -118,32 +117,37 @@ class RowWriter(Generic[Record]):
         self._file.close()
 
     def repeated(self) -> str:
-        """Return what shows that rows came twice, once all are written; empty when nothing does."""
+        """Return a message when rows came twice, else "". Call it after `finish`."""
         if self.count > ROW_GROUP:
             distinct = _distinct_ids(self._path)
-        else:  # most tables; importing DuckDB would take longer than loading them
+        else:  # most tables; importing DuckDB would take longer than loading one
             distinct = 0 if self._ids is None else pc.count_distinct(self._ids).as_py()
         return f"{self.count} rows came, {self.count - distinct} of them a second time" if distinct < self.count else ""
 
     def drift(self) -> str:
-        """Return what shows that the table changed while it was read; empty when nothing does."""
+        """Return a message when counts or pages show that the table changed while it was read, else ""."""
         totals, rows = self._totals, f"{self.count} rows came"
         if self._joined is False:
-            return f"{rows}, in pages that do not join"
+            return f"{rows} in pages that do not join"
         if totals and not min(totals) <= self.count <= max(totals):
-            return f"{rows}, the service counts {max(totals)}"
+            return f"{rows}, but the service counts {max(totals)}"
         if len(totals) > 1 and not self._joined:
             return f"{rows} while the service's count went from {totals[0]} to {totals[-1]}"
         return ""
 
-    def unasked(self) -> list[str]:
-        """Return which filters the service did not apply, and to how many rows."""
-        return [f"{count} of {self.count} rows do not fit the filter {name}" for name, count in self._unasked.items()]
+    def unfiltered(self) -> list[str]:
+        """Return a message for each filter that the service did not apply, with the number of rows."""
+        found = self._unfiltered.items()
+        return [f"{count} of {self.count} rows do not match the filter {name}" for name, count in found]
 
     def verified(self) -> tuple[str, ...]:
-        """Return the checks that speak for the table."""
+        """Return the checks that the table passed."""
         is_counted = len(self._totals) == 1
-        passed = {"filters": not self._unasked, "total": is_counted and not self.drift(), "joins": bool(self._joined)}
+        passed = {
+            "filters": not self._unfiltered,
+            "total": is_counted and not self.drift(),
+            "joins": bool(self._joined),
+        }
         return ("ids", *(name for name, has_passed in passed.items() if has_passed))
 
     def __enter__(self) -> Self:
@@ -159,7 +163,7 @@ class RowWriter(Generic[Record]):
         except (OSError, pa.ArrowException):
             if error is None:
                 raise
-            # A full disk refuses the rest of a file that is removed anyway.
+            # After an earlier error the file is removed, so a failure to close it does not matter.
 
     def _to_slice(self) -> None:
         self._slices.append(rows_of(self._records, self._schema))
@@ -167,34 +171,34 @@ class RowWriter(Generic[Record]):
         self._records = []
 
     def _to_writer(self, rows: int) -> None:
-        """Hand over the first rows: always as many, so that the same table makes the same file on any page size."""
+        """Hand rows to the writing thread, in groups of a fixed size, so that the file does not depend on page sizes."""
         waiting = pa.concat_tables(self._slices)
         rest = waiting.slice(rows)
         self._slices = [rest] if rest.num_rows else []
         self._waiting = rest.num_rows
         self._written += rows
         self._wait()
-        self._under_way = self._thread.submit(self._write, waiting.slice(0, rows))
+        self._pending = self._thread.submit(self._write, waiting.slice(0, rows))
 
     def _write(self, rows: pa.Table) -> None:
         rows = checked(rows.combine_chunks(), self._noun.name)
         for item, value in self._filters:
-            if wrong := unasked(rows, item, value):
+            if wrong := count_unmatched(rows, item, value):
                 if self._strict:
                     raise UnreadableAnswerError(
                         f"the service did not apply the filter {item.argument} (sent as {item.sent_as}): {wrong} of "
-                        f"{rows.num_rows} {self._noun.name} do not fit it; nothing was kept{self._advice}"
+                        f"{rows.num_rows} {self._noun.name} do not match it; nothing was kept{self._advice}"
                     )
-                self._unasked[item.argument] = self._unasked.get(item.argument, 0) + wrong
+                self._unfiltered[item.argument] = self._unfiltered.get(item.argument, 0) + wrong
         self._ids = rows.column("id")
         self._parquet.write_table(rows, row_group_size=ROW_GROUP)
         if self._kept is not None:
             self._kept.append(rows)
 
     def _wait(self) -> None:
-        under_way, self._under_way = self._under_way, None
-        if under_way is not None:
-            under_way.result()
+        pending, self._pending = self._pending, None
+        if pending is not None:
+            pending.result()
 
 
 def _distinct_ids(path: Path) -> int:
@@ -206,7 +210,7 @@ def _distinct_ids(path: Path) -> int:
         "temp_directory": str(path.parent / f"{path.name}-ids"),
     }
     try:
-        # Not by its path: DuckDB takes brackets in a folder's name for a pattern.
+        # DuckDB does not get the path, because it reads brackets in a folder's name as a pattern.
         with pq.ParquetFile(path) as file, duckdb.connect(config=config) as connection:
             portions = file.iter_batches(ROW_GROUP, columns=["id"])
             ids = pa.RecordBatchReader.from_batches(pa.schema([file.schema_arrow.field("id")]), portions)

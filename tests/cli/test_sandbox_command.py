@@ -262,7 +262,7 @@ def test_no_reset_while_it_runs(run):
         refused = run("sandbox", "reset", "--yes")
         assert (refused.returncode, refused.stdout) == (Exit.STORAGE, "")
         assert re.fullmatch(
-            r"bktools: the sandbox in .* is running .*: stop it first, nothing was removed\n", refused.stderr
+            r"bktools: the sandbox in .* is running .*: nothing was removed; stop it first\n", refused.stderr
         )
         assert search(variables)["pagination"]["total"] == 240
     assert run("sandbox", "reset", "--yes").returncode == Exit.DONE

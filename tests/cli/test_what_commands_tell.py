@@ -76,7 +76,7 @@ def test_compose_asks_the_service_anew(sandbox, run, tmp_path, request):
     run("categories")
     request.getfixturevalue("entries")
     done = run("export compose entries.csv")
-    assert "the service has no such category" not in done.stdout
+    assert "its category was not found in the service" not in done.stdout
     assert done.stderr == ""
     sandbox.server.stop()
     done = run("export compose entries.csv --out later.plan")

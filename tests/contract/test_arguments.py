@@ -104,7 +104,7 @@ BAD_ACCOUNTS = [
     ({"archived": None}, "archived must be True or False"),
     ({"company_id": "x"}, "company_id must be a UUID"),
     ({"metadata": ["x"]}, "metadata must be an object"),
-    ({"metadata": {"x": float("nan")}}, "metadata must hold only what JSON can"),
+    ({"metadata": {"x": float("nan")}}, "metadata must hold only values that JSON supports"),
     ({"tax_code_external_id": 19}, "tax_code_external_id must be text"),
 ]
 

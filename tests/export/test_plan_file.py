@@ -68,7 +68,7 @@ def test_a_file_that_is_there_is_kept(plan, tmp_path):
     """A plan is written beside what is there, never over it."""
     path = tmp_path / "october.plan"
     path.write_bytes(b"another plan")
-    with pytest.raises(StorageError, match="exists already: give another file, or remove it first"):
+    with pytest.raises(StorageError, match="exists already: choose another file, or remove it first"):
         write_plan(plan, path, made_for="x", made_by="y")
     assert path.read_bytes() == b"another plan"
     assert [one.name for one in tmp_path.iterdir()] == ["october.plan"]
@@ -110,8 +110,8 @@ CHANGES = {
     "nothing said to be unchecked": (head(unchecked=[]), "plan.json in the plan"),
     "no digest": (head(digest=None), "plan.json in the plan"),
     "a list": (lambda members: members.update({"plan.json": b"[]"}), "another version of bktools"),
-    "no batches": (without("batches.parquet"), "is no plan, or is damaged"),
-    "no head": (without("plan.json"), "is no plan, or is damaged"),
+    "no batches": (without("batches.parquet"), "is not a plan, or is damaged"),
+    "no head": (without("plan.json"), "is not a plan, or is damaged"),
     "tables swapped": (swapped, "entries.parquet in the plan|batches.parquet in the plan"),
 }
 
@@ -149,7 +149,7 @@ def test_entries_of_another_kind_are_refused(plan, tmp_path, name, ids, said):
         members["plan.json"] = json.dumps(said).encode()
 
     rewritten(path, change)
-    with pytest.raises(PlanError, match=f"is not what was written .*{said}.*compose it again"):
+    with pytest.raises(PlanError, match=f"was changed after it was written .*{said}.*compose it again"):
         read_plan(path)
 
 
@@ -165,10 +165,10 @@ def test_how_large_a_head_may_be(plan, tmp_path):
 
 def test_what_is_no_file_of_a_plan(tmp_path):
     """A missing file says how one is made; something else is refused in one line."""
-    with pytest.raises(PlanError, match=r"there is no plan .*: bktools export compose writes one"):
+    with pytest.raises(PlanError, match=r"the plan .* was not found: bktools export compose writes one"):
         read_plan(tmp_path / "none.plan")
     (tmp_path / "notes.plan").write_text(f"company {COMPANY}")
-    with pytest.raises(PlanError, match="is no plan, or is damaged"):
+    with pytest.raises(PlanError, match="is not a plan, or is damaged"):
         read_plan(tmp_path / "notes.plan")
     with pytest.raises(PlanError, match=f"the plan {tmp_path} cannot be read: Is a directory"):
         read_plan(tmp_path)
@@ -188,5 +188,5 @@ def test_the_headline_of_a_plan(entries, ready, size, said):
     shown = compose_export_jobs(entries(ready + 1, approved=[True] * ready + [False]), max_entries=size)
     assert said in repr(shown).splitlines()[0]
     assert said in shown._repr_html_()
-    assert ("submit_export_jobs(plan) shows what would be sent" in repr(shown)) == (ready > 0)
-    assert ("repair what is not ready" in repr(shown)) == (ready == 0)
+    assert ("submit_export_jobs(plan) is a dry run" in repr(shown)) == (ready > 0)
+    assert ("correct the entries that are not ready" in repr(shown)) == (ready == 0)

@@ -48,7 +48,7 @@ def test_nothing_selected_is_an_empty_plan(entries):
 
 def test_ids_that_are_not_there_are_refused(entries):
     """A selection that names other entries was made from something else."""
-    with pytest.raises(InputError, match="names entries that are not there"):
+    with pytest.raises(InputError, match="names unknown entries"):
         compose_export_jobs(entries(2), selection=[entry_id(0), entry_id(9)])
 
 
@@ -112,7 +112,7 @@ def test_masks_that_select_nothing_that_is_known_are_refused(entries):
     with pytest.raises(InputError, match="the selection has 2 dimensions"):
         compose_export_jobs(entries(2), selection=np.array([[True], [False]]))
     for mask in ([True, False], pd.Series([True, False]), np.array([True, False])):
-        with pytest.raises(InputError, match="a mask does not select from a LazyFrame"):
+        with pytest.raises(InputError, match="a mask cannot select from a LazyFrame"):
             compose_export_jobs(pl.from_pandas(entries(2)).lazy(), selection=mask)
 
 
@@ -131,13 +131,13 @@ def test_the_first_three_missing_ids_are_named(entries, missing, told):
     expected += "".join(one for one in told if not one.isdigit())
     with pytest.raises(InputError) as caught:
         compose_export_jobs(entries(3), selection=[entry_id(number) for number in [1, *missing]])
-    assert str(caught.value).endswith(f"names entries that are not there: {expected}")
+    assert str(caught.value).endswith(f"names unknown entries: {expected}")
 
 
 @pytest.mark.parametrize("empty", [None, "", " "])
 def test_an_empty_id_selects_nothing(entries, empty):
     """A gap in a column of IDs is not passed over: something was meant there."""
-    with pytest.raises(InputError, match="names entries that are not there"):
+    with pytest.raises(InputError, match="names unknown entries"):
         compose_export_jobs(entries(3), selection=pd.DataFrame({"id": [entry_id(0), empty]}))
 
 
@@ -149,7 +149,7 @@ def test_spaces_around_an_id_are_none_of_it(entries):
 @pytest.mark.parametrize("values", [[1, 0, 1], ["True", "False", "True"], [True, False, 1.0]])
 def test_what_only_looks_like_a_mask_is_none(entries, values):
     """Numbers and words are no mask: they are IDs, and name no entry."""
-    with pytest.raises(InputError, match="names entries that are not there"):
+    with pytest.raises(InputError, match="names unknown entries"):
         compose_export_jobs(entries(3), selection=values)
 
 

@@ -126,10 +126,10 @@ def test_times_without_a_zone(tmp_path: Path):
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ([pd.Timedelta(hours=1)], r"column code holds duration\[.*which has no one form as text"),
-        ([["a", "b"]], r"column code holds list<.*which has no one form as text"),
-        ([{"a": 1}], r"column code holds struct<.*which has no one form as text"),
-        ([pd.Period("2026-10")], r"column code holds extension<.*which has no one form as text"),
+        ([pd.Timedelta(hours=1)], r"column code holds duration\[.*which cannot be written as text"),
+        ([["a", "b"]], r"column code holds list<.*which cannot be written as text"),
+        ([{"a": 1}], r"column code holds struct<.*which cannot be written as text"),
+        ([pd.Period("2026-10")], r"column code holds extension<.*which cannot be written as text"),
         ([b"\xff"], "column code holds bytes that are not UTF-8"),
     ],
 )

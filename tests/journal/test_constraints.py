@@ -197,7 +197,7 @@ def test_a_damaged_body_is_not_sent(journal, by_hand):
 
 def test_a_batch_that_nobody_planned_is_not_sent(journal):
     """The error names the batch."""
-    with pytest.raises(JournalError, match="there is no batch nobody in the journal"):
+    with pytest.raises(JournalError, match="batch nobody was not found in the journal"):
         journal.begin("nobody")
 
 
@@ -212,8 +212,8 @@ def test_what_is_in_doubt_is_named_with_the_way_to_settle_it(journal, service, c
     row = journal.in_doubt(COMPANY)
     assert how_to_settle(journal, row) == (
         f"batch a of company {COMPANY}, sent {row['sent_at']}, may have been booked: look up its {count} entries in the "
-        f"accounting system ({', '.join(entries[:3])}{named}; all of them: bktools export history --entries --batch a "
-        "--sandbox), then say what you found: bktools export resolve a --sandbox --outcome accepted|released --evidence "
+        f"accounting system ({', '.join(entries[:3])}{named}; full list: bktools export history --entries --batch a "
+        "--sandbox), then record the outcome: bktools export resolve a --sandbox --outcome accepted|released --evidence "
         '"..." --by NAME'
     )
     assert bktools.load_export_jobs(service=service).attrs["bktools"] == {

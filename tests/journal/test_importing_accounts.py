@@ -59,7 +59,7 @@ def test_what_a_list_does_not_say_stays_known(known, service, kind, tmp_path):
 @pytest.mark.parametrize(
     ("more", "error", "said"),
     [
-        ({"external_id": ["0400", "0400"]}, InputError, "has the external ID 0400 twice, as accounts 1 and 2"),
+        ({"external_id": ["0400", "0400"]}, InputError, "has the external ID 0400 twice \\(accounts 1 and 2\\)"),
         ({"archived": ["yes", "no"]}, ArgumentError, "archived of account 1 in the frame must be True or False"),
         ({"metadata": [{"a": 1}, None]}, ArgumentError, "metadata of account 1 in the frame must be text"),
         ({"id": [BANK, "7"]}, ArgumentError, "id of account 2 in the frame must be a UUID"),

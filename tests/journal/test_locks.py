@@ -23,7 +23,7 @@ def test_another_process_is_named_until_it_dies(tmp_path):
     """Who sends is told by user, machine and process; a kill frees the company at once."""
     with subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path), COMPANY], stdout=subprocess.PIPE) as holder:
         assert holder.stdout.readline() == b"held\n"
-        said = rf"process {holder.pid} .*nothing was sent from here"
+        said = rf"process {holder.pid} .*nothing was sent by this one"
         with pytest.raises(JournalBusyError, match=said), sending_for(tmp_path, COMPANY):
             pass
         with sending_for(tmp_path, "another company"):
@@ -53,7 +53,7 @@ def test_a_name_that_cannot_be_written_keeps_nobody_from_sending(tmp_path):
     (holder,) = (tmp_path / "new" / "folder" / "locks").glob("*.holder")
     holder.unlink()
     holder.mkdir()
-    said = "^another process sends for company"
+    said = "^another process is sending for company"
     with (
         sending_for(tmp_path / "new" / "folder", COMPANY),
         pytest.raises(JournalBusyError, match=said),

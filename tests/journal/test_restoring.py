@@ -88,7 +88,7 @@ def test_a_refused_backup_leaves_nothing_behind(settings, kept, tmp_path):
 
 def test_who_restores_must_be_named(settings):
     """A name of blanks is none; the argument is named and nothing is made."""
-    with pytest.raises(ArgumentError, match="by must name who restores"):
+    with pytest.raises(ArgumentError, match="by must be the name of the person"):
         restore(settings, None, by=" ")
     assert not settings.state_dir.exists()
 

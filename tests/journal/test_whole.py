@@ -67,12 +67,12 @@ def test_the_message_names_the_way_out(settings):
 
 
 TAMPERED = {
-    "is not the one that was written": "UPDATE events SET message = 'another' WHERE event_id = 3",
+    "was changed after it was written": "UPDATE events SET message = 'another' WHERE event_id = 3",
     "batch batch-5: its state is RELEASED, its last event says PLANNED": (
         "UPDATE batches SET state = 'RELEASED' WHERE batch_id = 'batch-5'"
     ),
     "batch batch-7: its entries are not all there": "DELETE FROM batch_entries WHERE batch_id = 'batch-7'",
-    "batch batch-9: its body is not the one that was planned": (
+    "batch batch-9: its body was changed after it was planned": (
         "UPDATE batches SET body = x'7b7d' WHERE batch_id = 'batch-9'"
     ),
 }

@@ -42,7 +42,7 @@ def test_pandas_follows_a_cluster(spark):
     with pytest.raises(InputError, match=r"^chart: needs the column archived$"):
         reconcile_accounts(**given | {"chart": chart.drop("archived")})
     categories = given["categories"]
-    with pytest.raises(ArgumentError, match="categories are of 2 companies"):
+    with pytest.raises(ArgumentError, match="the frames have 2 companies"):
         reconcile_accounts(**given | {"categories": categories.assign(company_id=["company-z", "company-y"])})
     with pytest.raises(InputError, match=r"^categories: column archived is empty in 2 rows: fill it$"):
         reconcile_accounts(**given | {"categories": categories.assign(archived=None)})
@@ -75,7 +75,7 @@ def test_a_damaged_file_is_one_line(tmp_path):
     data[place - 20 : place] = bytes(20)
     path.write_bytes(data)
     with pytest.raises(
-        InputError, match=r"^reconcile_accounts could not read .*chart_frame.*: write the file"
+        InputError, match=r"^reconcile_accounts could not read .*chart_frame.*: nothing was changed; write the file"
     ) as caught:
         reconcile_accounts(path, tables["accounts"], tables["categories"])
     assert "\n" not in str(caught.value)

@@ -214,7 +214,9 @@ def test_chart_without_company_is_refused_where_it_is_not_plain(companies):
         given["categories"]["company_id"] = companies
     else:
         given = {noun: frame if noun == "chart" else frame.iloc[:0] for noun, frame in given.items()}
-    with pytest.raises(ArgumentError, match=r"^chart does not say its company, .*: give a column company_id$"):
+    with pytest.raises(
+        ArgumentError, match=r"^chart has rows without a company, .*: add a column company_id to the chart$"
+    ):
         reconcile_accounts(**given)
 
 
@@ -323,4 +325,4 @@ def test_too_little_memory_or_disk_is_one_line(limits, kind, monkeypatch):
         reconcile_accounts(chart, accounts, frames()["categories"])
     assert isinstance(caught.value, BktoolsError)
     assert "\n" not in str(caught.value)
-    assert str(caught.value).endswith("nothing was changed")
+    assert ": nothing was changed; " in str(caught.value)

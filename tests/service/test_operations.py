@@ -133,7 +133,7 @@ def test_an_api_key_goes_only_where_it_is_taken(sandbox, tmp_path):
     settings = load_settings(server.base_url, env={}, api_key=server.api_key, cache_dir=tmp_path, data_dir=tmp_path)
     with Service(settings) as service:
         assert service.search_categories(server.company_id, limit=1).data
-        with pytest.raises(ConfigurationError, match="takes no API key"):
+        with pytest.raises(ConfigurationError, match="accepts no API key"):
             service.search_employees()
 
 

@@ -131,7 +131,9 @@ def test_a_folder_that_cannot_be_written_is_said_once(serve, converse, tmp_path,
     with caplog.at_level(logging.WARNING, logger="bktools"):
         for _ in range(3):
             service.search_categories(COMPANY)
-    assert [record.message for record in caplog.records if "counted for this process alone" in record.message]
+    assert [
+        record.message for record in caplog.records if "only the requests of this process are counted" in record.message
+    ]
     assert len(caplog.records) == 1
 
 

@@ -177,7 +177,7 @@ def restores(world: World, count: int) -> None:
             done += 1
             world.figures["restores"] += 1
             world.submit(plan)
-            # What the message says: go on with the copy that is there. What it lacks is in doubt then.
+            # As the message says: keep the copy; the batches that it lacks become UNKNOWN.
             restore(world.service.settings, None, by="Ada")
             world.submit(plan)
         copies.append(world.files())

@@ -37,7 +37,7 @@ def test_each_account_exists_once_afterwards(sandbox, service, found):
     assert set(made["external_id"]) <= set(there)
     again = bktools.create_accounts(found, apply=True, service=service)
     assert again["outcome"].to_list() == made["outcome"].to_list()
-    assert (again["message"] == "known already; nothing was sent").all()
+    assert (again["message"] == "exists already; nothing was sent").all()
 
 
 def test_lost_answers_are_repeated(sandbox, service, found):
@@ -77,5 +77,5 @@ def test_a_company_in_capitals_is_the_same(service):
 
 def test_something_else_than_a_reconciliation_is_refused(service):
     """The line says what is needed and what was given."""
-    with pytest.raises(ArgumentError, match="must be what reconcile_accounts returns, is a DataFrame"):
+    with pytest.raises(ArgumentError, match="must be a result of reconcile_accounts, is a DataFrame"):
         bktools.create_accounts(pd.DataFrame(), service=service)

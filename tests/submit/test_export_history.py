@@ -75,7 +75,9 @@ def test_a_batch_that_is_none_is_said(doubted, run):
     """Neither entries, events nor the batch itself of what the journal does not have: it says so, as resolve does."""
     doubted(lost=False)
     for option in ("", "--entries", "--events"):
-        with pytest.raises(JournalError, match=r"no batch zzz in the journal: bktools export history .* lists them"):
+        with pytest.raises(
+            JournalError, match=r"batch zzz was not found in the journal: bktools export history .* lists all batches"
+        ):
             run(f"export history --batch zzz {option}")
 
 
@@ -86,7 +88,7 @@ def test_a_job_of_another_batch_is_said(sandbox, doubted, run):
     _, first = doubted(other, number=1, lost=False)
     job = bktools.load_export_jobs()["job_id"][0]
     _, batch = doubted()
-    with pytest.raises(JournalError, match=f"job {job} is of batch {first} of company {other}, which is ACCEPTED"):
+    with pytest.raises(JournalError, match=f"job {job} belongs to batch {first} of company {other}, which is ACCEPTED"):
         run(f"export resolve {batch} --outcome accepted --evidence seen --by Ada --job {job}")
     assert bktools.load_export_jobs(batch=batch)["state"].to_list() == ["UNKNOWN"]
 

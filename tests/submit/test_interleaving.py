@@ -323,7 +323,7 @@ class Exports(RuleBasedStateMachine):
             restore(self.places[at], source, by="Ada")
         except JournalError as error:
             # There is none yet, it is in the other folder, or the copy is of a journal that another place used.
-            known = ("nothing was sent from here before", "which is still there")
+            known = ("nothing was ever sent with this data folder", "which still exists")
             if source is None and not any(text in str(error) for text in known):
                 raise
 

@@ -54,14 +54,14 @@ def test_a_journal_behind_its_marks_is_told_by_the_check(run, sent, tmp_path):
     bktools.submit_export_jobs(bktools.compose_export_jobs(entries), apply=True, wait=20, service=sent)
     path.write_bytes((tmp_path / "kept.sqlite").read_bytes())
     code, said = run("journal verify")
-    assert (code, "is an old copy: it lacks" in said) == (Exit.JOURNAL, True), said
+    assert (code, "is an old copy: " in said) == (Exit.JOURNAL, True), said
 
 
 def test_there_must_be_something_to_restore(run):
     """Without journal, backup and marks there is nothing to go on with, and nothing is made."""
-    with pytest.raises(StorageError, match=r"there is no backup missing\.sqlite"):
+    with pytest.raises(StorageError, match=r"the backup missing\.sqlite was not found"):
         run("journal restore missing.sqlite --by Ada")
-    with pytest.raises(JournalError, match="no marks of one"):
+    with pytest.raises(JournalError, match="no marks were found"):
         run("journal restore --by Ada")
 
 

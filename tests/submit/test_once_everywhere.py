@@ -251,7 +251,10 @@ def test_a_restored_data_folder_is_noticed_and_repaired(sandbox, connect, entrie
         shutil.copytree(folder, tmp_path / "kept")
         submitted(entries.tail(4), service)
     put_back(folder, tmp_path / "kept")
-    with connect() as service, pytest.raises(JournalError, match="old copy: it lacks what was sent since") as caught:
+    with (
+        connect() as service,
+        pytest.raises(JournalError, match="UTC, are missing in it") as caught,
+    ):
         submitted(entries.tail(4), service)
     assert "2 batches of 1 companies" in str(caught.value)
     assert "bktools journal restore --by NAME" in str(caught.value)
@@ -296,7 +299,7 @@ def test_a_lost_data_folder_is_rebuilt_from_the_marks(sandbox, connect, entries,
     with connect() as service:
         submitted(entries, service)
     shutil.rmtree(folder)
-    with connect() as service, pytest.raises(PlanError, match="which is gone: nothing was sent"):
+    with connect() as service, pytest.raises(PlanError, match="which is missing: nothing was sent"):
         submitted(entries, service)
     code, said = run("journal restore --by Ada")
     assert (code, "3 batches are in doubt" in said) == (Exit.DONE, True), said
@@ -332,7 +335,7 @@ def test_a_lost_log_is_noticed(sandbox, connect, entries, folder, what):
     log = next(folder.glob("*/journal.sqlite-wal"))
     data = log.read_bytes()
     log.unlink() if what == "deleted" else log.write_bytes(data[:5000] if what == "cut" else b"")
-    with connect() as service, pytest.raises(JournalError, match="old copy: it lacks"):
+    with connect() as service, pytest.raises(JournalError, match="is an old copy"):
         submitted(entries, service)
     assert booked(sandbox) == {1}
 
@@ -376,7 +379,7 @@ def test_what_was_sent_while_somebody_withdrew_it_stays_in_doubt(sandbox, connec
             return lock(*arguments, **options)
 
         monkeypatch.setattr(journal_module, "sending_for", after_another_run)
-        with pytest.raises(JournalError, match="was PLANNED and is UNKNOWN now"):
+        with pytest.raises(JournalError, match="changed from PLANNED to UNKNOWN"):
             bktools.resolve_export_job(batch, "released", evidence="wrong month", by="Ada", service=service)
         again = bktools.submit_export_jobs(plan, apply=True, service=service)
         assert again["outcome"].to_list() == ["UNKNOWN"]

@@ -187,7 +187,7 @@ def test_a_job_that_answers_twice_is_not_believed(talking):
         plan = bktools.compose_export_jobs(entries_of(COMPANY, 2), max_entries=1)
         sent = bktools.submit_export_jobs(plan, apply=True, service=service)
         assert sent["outcome"].to_list() == ["ACCEPTED", "UNKNOWN"]
-        assert "another batch's" in sent["message"][1]
+        assert "belongs to another batch" in sent["message"][1]
 
 
 def test_ctrl_c(talking):

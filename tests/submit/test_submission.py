@@ -175,7 +175,7 @@ def test_a_wait_that_is_none_is_refused(sandbox, service, entries, wait):
 
 def test_something_else_than_a_plan_is_refused(service, entries):
     """The line says what is needed and what was given."""
-    with pytest.raises(ArgumentError, match="plan must be what compose_export_jobs returns, is a DataFrame"):
+    with pytest.raises(ArgumentError, match="plan must be a result of compose_export_jobs, is a DataFrame"):
         bktools.submit_export_jobs(entries, apply=True, service=service)
 
 
@@ -200,7 +200,7 @@ def test_a_lost_journal_is_not_begun_anew(sandbox, service, entries, lost):
         path.unlink()
     kept = journal.read_bytes()
     journal.write_bytes(b"") if lost == "emptied" else journal.unlink()
-    with pytest.raises(JournalError, match="is gone or empty, but export jobs were sent from here"):
+    with pytest.raises(JournalError, match="is missing or empty, but export jobs were sent with it"):
         bktools.submit_export_jobs(plan, apply=True, service=service)
     journal.unlink(missing_ok=True)
     journal.write_bytes(kept)

@@ -107,7 +107,7 @@ def test_a_job_of_another_size_is_told(talking):
     with talking(answer) as (_, service):
         plan = bktools.compose_export_jobs(entries_of(COMPANY, 2))
         message = bktools.submit_export_jobs(plan, apply=True, service=service)["message"][0]
-    assert re.search(r"answered with job [0-9a-f-]{36} of 7 items, 2 were sent", message)
+    assert re.search(r"answered with job [0-9a-f-]{36} of 7 items, but 2 were sent", message)
 
 
 def test_a_dry_run_tells_of_every_company(sandbox, service):
@@ -211,7 +211,7 @@ def test_an_account_to_create_is_told_with_its_own(service):
     found.actions = found.actions.drop(columns="code")
     with pytest.raises(InputError, match="the actions of the reconciliation have no column code"):
         bktools.create_accounts(found, service=service)
-    with pytest.raises(ArgumentError, match="reconciliation must be what reconcile_accounts returns, is a Series"):
+    with pytest.raises(ArgumentError, match="reconciliation must be a result of reconcile_accounts, is a Series"):
         bktools.create_accounts(pd.Series(["1"]), service=service)
 
 

@@ -96,7 +96,7 @@ def test_a_secret_that_cannot_be_used(service):
     path = service.settings.cache_dir / "secret"
     whole = path.read_bytes()
     path.write_bytes(whole[:7])
-    with pytest.raises(StorageError, match="secret is damaged: put it back"):
+    with pytest.raises(StorageError, match="secret is damaged: restore it"):
         bktools.load_categories(service=service)
     path.unlink()
     path.mkdir()

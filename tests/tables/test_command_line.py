@@ -62,7 +62,7 @@ def test_wrong_words_are_one_line():
         run("categories", "--max-age", "soon")
     with pytest.raises(ArgumentError, match="all cannot be combined with other companies"):
         run("categories", "--company", "all", "--company", "x")
-    with pytest.raises(SnapshotNotFoundError, match="history begins"):
+    with pytest.raises(SnapshotNotFoundError, match="no snapshot of these"):
         run("categories", "--as-of", "2020-01-01")
 
 

@@ -164,7 +164,7 @@ def test_a_full_disk(tmp_path):
     try:
         for bytes_left in (0, 100, 2_000, 6_000):
             resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_left, usual[1]))
-            with pytest.raises(StorageError, match="the last one is as it was"):
+            with pytest.raises(StorageError, match="the last one is unchanged"):
                 commit(store, 2, count=20_000)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, usual)

@@ -54,7 +54,7 @@ def written(folder, size, count=2_500):
             page = Page(records[begin : begin + size], Pagination(has_next_page=True, has_previous_page=True))
             rows.add(page, joined=True)
         rows.finish()
-        assert (rows.repeated(), rows.drift(), rows.unasked()) == ("", "", [])
+        assert (rows.repeated(), rows.drift(), rows.unfiltered()) == ("", "", [])
     return (folder / "rows.parquet").read_bytes()
 
 
@@ -79,7 +79,7 @@ def test_what_is_no_uuid_is_refused_by_its_column():
     good = {"id": str(uuid.UUID(int=10)).upper(), "company_id": COMPANY, "category_group_id": COMPANY}
     good |= {"name": "x", "archived": True, "account_id": None, "tax_code_id": None, "metadata": None}
     for name, value in (("id", "x"), ("account_id", f"{COMPANY}\n"), ("tax_code_id", "")):
-        with pytest.raises(UnreadableAnswerError, match=f"value in {name} that is no UUID"):
+        with pytest.raises(UnreadableAnswerError, match=f"value in {name} that is not a UUID"):
             checked(pa.Table.from_pylist([good | {name: value}], schema=CATEGORIES), "categories")
     assert checked(pa.Table.from_pylist([good], schema=CATEGORIES), "categories")["id"].to_pylist() == [
         str(uuid.UUID(int=10))

@@ -94,7 +94,7 @@ def test_filters_are_held_against_the_rows(served_by):
         asked.query.pop("archived", None)
         return route(asked)
 
-    with pytest.raises(UnreadableAnswerError, match=r"filter archived .*15 of 30 tax_codes do not fit it"):
+    with pytest.raises(UnreadableAnswerError, match=r"filter archived .*15 of 30 tax_codes do not match it"):
         load_table(TAX_CODES, archived=True, service=served_by(ignores))
 
 

@@ -124,7 +124,7 @@ def test_a_full_drive_is_named_by_its_folder(tmp_path):
         raise OSError(28, "No space left on device")
 
     store = store_in(tmp_path)
-    with pytest.raises(StorageError, match="No space left on device; the last one is as it was") as caught:
+    with pytest.raises(StorageError, match="No space left on device; the last one is unchanged") as caught:
         store.append(QUERY, write)
     assert str(store.folder(QUERY)) in str(caught.value)
 
@@ -192,7 +192,9 @@ def test_a_file_that_was_made_whole_meanwhile_stays(tmp_path, monkeypatch, caplo
                 assert time.monotonic() < until
                 time.sleep(0.02)
             path.write_bytes(whole)
-        with pytest.raises(StorageError, match=rf"the snapshot {path} cannot be read: it is not what was written"):
+        with pytest.raises(
+            StorageError, match=rf"the snapshot {path} cannot be read: it was changed after it was written"
+        ):
             reader.result()
     assert read(store, snapshot).equals(rows_of(1))
     assert not list(path.parent.glob("damaged-*"))

@@ -28,7 +28,7 @@ def test_the_oldest_stale_snapshot_is_the_one_that_is_named(service, served_by, 
             bktools.load_categories(company, service=online)
     with (
         with_settings(service, base_url="http://127.0.0.1:9") as offline,
-        pytest.warns(StaleSnapshotWarning, match="is used instead, 2 days old") as told,
+        pytest.warns(StaleSnapshotWarning, match=r"is used instead \(2 days old") as told,
     ):
         frame = bktools.load_categories([FIRST, SECOND, THIRD], service=offline)
     assert f"the snapshot of {frame.attrs['bktools']['fetched_at'][1]} " in str(told[0].message)

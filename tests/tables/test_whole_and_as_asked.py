@@ -103,7 +103,8 @@ def test_a_count_that_is_an_estimate_needs_a_word(served_by, total, tmp_path):
     """By default it is an error that names the way out; with it the rows come, with a warning, and are not complete."""
     service = served_by(ByPosition(60, total=total))
     with pytest.raises(
-        DriftError, match=r"\(\d+ rows came, the service counts \d+\).*verify='warn' loads it as it comes"
+        DriftError,
+        match=r"\(\d+ rows came, but the service counts \d+\).*verify='warn' loads it with a warning instead",
     ):
         bktools.load_categories(service=service)
     with pytest.warns(UnverifiedTableWarning, match="60 rows came") as told:
@@ -165,9 +166,9 @@ def test_categories_that_were_not_asked_for_are_an_error(served_by, company, fil
     with pytest.raises(UnreadableAnswerError) as caught:
         bktools.load_categories(company, **filters, service=service)
     assert said in str(caught.value)
-    assert "verify='warn' loads it as it comes" in str(caught.value)
+    assert "verify='warn' loads it with a warning instead" in str(caught.value)
     assert not list(service.settings.cache_dir.rglob("*.parquet"))
-    with pytest.warns(UnverifiedTableWarning, match=f"do not fit the filter {said.split()[0]}"):
+    with pytest.warns(UnverifiedTableWarning, match=f"do not match the filter {said.split()[0]}"):
         frame = bktools.load_categories(company, **filters, verify="warn", service=service)
     assert len(frame) == 30
     assert frame.attrs["bktools"]["complete"] is False

@@ -131,7 +131,7 @@ def test_refusals(entries: pd.DataFrame, monkeypatch: pytest.MonkeyPatch):
         bktools.pick_entries(entries.drop(columns="id"))
     with pytest.raises(InputError, match="column date of the entries holds large_string, not dates"):
         bktools.pick_entries(entries.assign(date="31.10.2026"))
-    with pytest.raises(InputError, match="names entries that are not there"):
+    with pytest.raises(InputError, match="names unknown entries"):
         bktools.pick_entries(entries, selection=["123e4567-e89b-42d3-a456-426614174000"])
     monkeypatch.setattr(room, "MAX_ROWS", 100)
     with pytest.raises(InputError, match=r"320 entries are more than a page can show \(100\): filter them first"):

@@ -1,7 +1,7 @@
-"""Ending requests from outside: those that take too long as a whole, and those of workers that are to stop.
+"""Ends requests that exceed their deadline, and requests of workers that must stop.
 
-A limit for each read does not bound a server that sends a byte now and then; and a thread that waits in a read does not
-hear that it is to stop. Both end when somebody else shuts the socket.
+A timeout for each read does not stop a server that sends single bytes, and a thread that waits in a read does not notice
+that it must stop. Another thread shuts the socket in both cases.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from bktools.service.workers import stop_of_this_thread
 PERIOD = 0.2
 
 
-class Line:
-    """What the trace of one set of connections tells.
+class ConnectionTrace:
+    """The progress of a request on one set of connections, as httpx traces it.
 
     Attributes
     ----------
     is_sent : bool
-        Whether anything of the request may have left; an exchange with a proxy before it does not count.
+        Whether a byte of the request may have been sent; a request to a proxy to connect does not count.
     has_read : bool
-        Whether anything came in since the request began to leave.
+        Whether a byte was received since sending began.
     tls_host : str
         The host of the latest TLS handshake.
     tls_error : BaseException, optional
-        Why it failed.
+        The error of that handshake.
     """
 
     def __init__(self) -> None:
@@ -38,18 +38,18 @@ class Line:
         self.begin()
 
     def begin(self) -> None:
-        """Forget the request before."""
+        """Reset the progress for a new request."""
         self.is_sent = self.has_read = False
         self.tls_host = ""
         self.tls_error: BaseException | None = None
 
-    def trace(self, event: str, info: dict[str, Any]) -> None:
-        """Note a step of the connection or of the request; called by httpx."""
-        # Before its first part an event has the name of the layer: a connection, or the tunnel of a proxy.
+    def record(self, event: str, info: dict[str, Any]) -> None:
+        """Record a step of the connection or of the request; httpx calls this."""
+        # The first part of an event is the layer, a connection or a proxy's tunnel; it does not matter.
         match event.partition(".")[2]:
             case "connect_tcp.complete" | "start_tls.complete":
                 stream = info["return_value"]
-                # The newest alone is in use, but the one below TLS is the same connection.
+                # The newest socket is in use; earlier ones may be the layers below it.
                 self._sockets = [*self._sockets[-3:], stream.get_extra_info("socket")]
                 stream.read = self._noting(stream.read)
             case "start_tls.started":
@@ -69,44 +69,44 @@ class Line:
         return noted
 
     def shut(self) -> None:
-        """End whatever waits for these sockets."""
+        """Shut the sockets, which ends every read and write on them."""
         for item in self._sockets:
-            # Closed long ago, or by the other side.
+            # The socket may be closed already.
             with contextlib.suppress(OSError):
                 socket.socket.shutdown(item, socket.SHUT_RDWR)
 
 
-class Watch:
-    """Looks over the requests under way, in a thread that lives as long as there are some."""
+class Deadlines:
+    """Enforces the deadlines of running requests, in a thread that ends when there are none."""
 
     def __init__(self) -> None:
-        self._under_way: dict[Line, tuple[float, threading.Event | None]] = {}
+        self._running: dict[ConnectionTrace, tuple[float, threading.Event | None]] = {}
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
     @contextlib.contextmanager
-    def over(self, line: Line, end: float) -> Iterator[None]:
-        """Shut a line when its request lasts beyond `end` (monotonic seconds), or its thread is to stop."""
+    def enforced(self, trace: ConnectionTrace, end: float) -> Iterator[None]:
+        """Shut the connection when its request lasts beyond `end` (monotonic seconds), or its thread must stop."""
         with self._lock:
-            self._under_way[line] = (end, stop_of_this_thread())
+            self._running[trace] = (end, stop_of_this_thread())
             if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(target=self._look, name="bktools-watch", daemon=True)
+                self._thread = threading.Thread(target=self._check_all, name="bktools-deadlines", daemon=True)
                 self._thread.start()
         try:
             yield
         finally:
             with self._lock:
-                del self._under_way[line]
+                del self._running[trace]
 
-    def _look(self) -> None:
+    def _check_all(self) -> None:
         idle = 0
-        while idle < 2:  # noqa: PLR2004 - one look without a request is a client that computes
+        while idle < 2:  # noqa: PLR2004 - between two requests a client may compute
             time.sleep(PERIOD)
             now = time.monotonic()
             with self._lock:
-                idle = 0 if self._under_way else idle + 1
-                for line, (end, stop) in self._under_way.items():
+                idle = 0 if self._running else idle + 1
+                for trace, (end, stop) in self._running.items():
                     if now > end or (stop is not None and stop.is_set()):
-                        line.shut()
+                        trace.shut()
                 if idle == 2:  # noqa: PLR2004
                     self._thread = None
