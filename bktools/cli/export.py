@@ -161,7 +161,7 @@ def submit(
 def status(
     company: options.Company = None, environment: options.Environment = None, sandbox: options.Sandbox = False
 ) -> None:
-    """Show the number of batches by state, and how to settle those in doubt.
+    """Show the number of batches by state, and how to settle unknown outcomes.
 
     Example: bktools export status
     """
@@ -175,7 +175,7 @@ def status(
     if found.empty:
         typer.echo("nothing was exported from here")
     for question in questions:
-        typer.echo(f"\nin doubt: {question}")
+        typer.echo(f"\noutcome unknown: {question}")
     if questions:
         raise typer.Exit(Exit.INCOMPLETE)
 
@@ -207,7 +207,7 @@ def history(
     hand_over(found, COLUMNS["entries" if entries else "events" if events else "batches"], csv, profile, most=100_000)
     for question in questions:
         # On standard error, apart from the rows that a program reads.
-        tell(f"\nin doubt: {question}")
+        tell(f"\noutcome unknown: {question}")
 
 
 @app.command("resolve")

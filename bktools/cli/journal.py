@@ -69,7 +69,7 @@ def restore(
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
 ) -> None:
-    """Restore a backup of the journal. Batches sent after the backup are in doubt until a person settles them.
+    """Restore a backup of the journal. Batches sent after it have an unknown outcome until a person settles them.
 
     Example: bktools journal restore bktools-journal-20261031T180000Z.sqlite --by Ada
     """
@@ -81,7 +81,7 @@ def restore(
         typer.echo(f"The earlier file is kept as {done.set_aside}")
     if done.in_doubt:
         typer.echo(
-            f"{len(done.in_doubt)} batches are in doubt; bktools export status{options.same(environment, sandbox=sandbox)} says "
+            f"{len(done.in_doubt)} batches have an unknown outcome; bktools export status{options.same(environment, sandbox=sandbox)} says "
             "how to settle each"
         )
 

@@ -202,7 +202,7 @@ class File:
             if isinstance(error, apsw.IOError) and getattr(error, "extendedresult", 0) != apsw.SQLITE_IOERR_DATA:
                 raise StorageError(f"the journal {self.path} cannot be {what}: {error}") from error
             raise StorageError(
-                f"the journal {self.path} is damaged ({error}): nothing was sent; put back a backup with bktools "
+                f"the journal {self.path} is damaged ({error}): nothing was sent; restore a backup with bktools "
                 "journal restore FILE"
             ) from error
         except (apsw.Error, OSError) as error:

@@ -17,7 +17,7 @@ MEANINGS: dict[str, tuple[str, str | None]] = {
     "PLANNED": ("nothing was sent", "run again with apply=True"),
     "SENDING": ("another process is sending it now", "wait for that process, then run again"),
     "BLOCKED": (
-        "not sent, because an earlier batch of the company is in doubt or was refused",
+        "not sent, because an earlier batch of the company was refused or has an unknown outcome",
         "settle the earlier batch first, then run again: completed batches are skipped",
     ),
     "REJECTED": ("the service refused it, nothing was booked", "read the message, correct the cause, then run again"),

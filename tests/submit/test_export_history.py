@@ -97,12 +97,12 @@ def test_what_comes_next_is_said(doubted, run):
     """History says how a batch in doubt is settled, and settling it says what to do then; one batch is no plural."""
     _, batch = doubted()
     said = run("export history")[1]
-    assert re.search(rf"in doubt: batch {batch} .* bktools export resolve {batch} ", said)
-    assert "in doubt" not in run("export history --entries")[1]
+    assert re.search(rf"outcome unknown: batch {batch} .* bktools export resolve {batch} ", said)
+    assert "outcome unknown" not in run("export history --entries")[1]
     code, status = run("export status")
     assert (code, "         1 batch,            1 entry  UNKNOWN" in status) == (Exit.INCOMPLETE, True), status
     settled = run(f"export resolve {batch} --outcome released --evidence nothing --by Ada")[1]
     assert settled.endswith(
         "Its entries may be exported again. Next, submit their plan again: bktools export submit PLAN --apply\n"
     )
-    assert "in doubt" not in run("export history")[1]
+    assert "outcome unknown" not in run("export history")[1]

@@ -259,7 +259,7 @@ def test_a_restored_data_folder_is_noticed_and_repaired(sandbox, connect, entrie
     assert "2 batches of 1 companies" in str(caught.value)
     assert "bktools journal restore --by NAME" in str(caught.value)
     code, said = run("journal restore --by Ada")
-    assert (code, "2 batches are in doubt" in said) == (Exit.DONE, True), said
+    assert (code, "2 batches have an unknown outcome" in said) == (Exit.DONE, True), said
     code, said = run("export status")
     assert code == Exit.INCOMPLETE
     for batch in re.findall(r"bktools export resolve (\w+)", said):
@@ -281,7 +281,7 @@ def test_a_backup_goes_back_by_the_command(sandbox, connect, entries, tmp_path, 
         submitted(entries.tail(4), service)
     kept = (tmp_path / "kept.sqlite").read_bytes()
     code, said = run("journal restore kept.sqlite --by Ada")
-    assert (code, "2 batches are in doubt" in said, "is kept as" in said) == (Exit.DONE, True, True), said
+    assert (code, "2 batches have an unknown outcome" in said, "is kept as" in said) == (Exit.DONE, True, True), said
     assert (tmp_path / "kept.sqlite").read_bytes() == kept
     with connect() as service:
         history = bktools.load_export_jobs(service=service)
@@ -302,7 +302,7 @@ def test_a_lost_data_folder_is_rebuilt_from_the_marks(sandbox, connect, entries,
     with connect() as service, pytest.raises(PlanError, match="which is missing: nothing was sent"):
         submitted(entries, service)
     code, said = run("journal restore --by Ada")
-    assert (code, "3 batches are in doubt" in said) == (Exit.DONE, True), said
+    assert (code, "3 batches have an unknown outcome" in said) == (Exit.DONE, True), said
     with connect() as service:
         assert submitted(entries, service) == ["UNKNOWN"] * 3
         assert len(bktools.load_export_jobs(entries=True, service=service)) == 6
