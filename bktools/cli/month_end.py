@@ -161,8 +161,8 @@ class _Files:
                 entries,
                 required=("category_id",),
                 company=company,
-                categories=load_categories(company, service=service),
-                employees=load_employees(company, service=service),
+                categories=load_categories(company, progress=False, service=service),
+                employees=load_employees(company, progress=False, service=service),
                 **self.entries_as,
             )
         _say("entries", recognised(read))
