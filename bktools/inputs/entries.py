@@ -47,7 +47,7 @@ def read_entries(
         `employee_id`, `status`, `approved`, `description`, and `sign`, `debit`, `credit` for amounts whose sign stands
         apart. An empty heading leaves the field out.
     company : str, optional
-        UUID of the company that the entries belong to where the file does not say it.
+        UUID of the company that the entries belong to where the file has no column for it.
     categories : DataFrame, optional
         As `load_categories` returns it: the file may name categories by ID, name or code.
     employees : DataFrame, optional
@@ -161,11 +161,10 @@ def read_entries(
 
 
 def _company_ids(table: Table, places: Mapping[str, int], company: str | None) -> pa.ChunkedArray:
-    otherwise = cells.constant(company, schema.TEXT, len(table.lines))
-    if "company_id" not in places:
-        return otherwise
-    written = cells.uuids(table, places["company_id"], required=False)
-    return pc.coalesce(written, otherwise)
+    if "company_id" in places:
+        # An empty cell is not left to some other company.
+        return cells.uuids(table, places["company_id"], required=True)
+    return cells.constant(company, schema.TEXT, len(table.lines))
 
 
 def _usable(table: Table, vocabulary: Vocabulary, places: Mapping[str, int], unnamed: set[str]) -> dict[str, int]:
