@@ -94,8 +94,8 @@ def month_end(
                 entries,
                 required=("category_id",),
                 company=known,
-                categories=load_categories(known, service=service),
-                employees=load_employees(known, service=service),
+                categories=load_categories(known, progress=False, service=service),
+                employees=load_employees(known, progress=False, service=service),
                 **entries_as,
             )
         typer.echo(_line("entries", recognised(read.attrs["bktools"])))

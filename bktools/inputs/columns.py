@@ -111,17 +111,29 @@ class Vocabulary:
                     place = self._recognised(field, headings, set(empty), source)
                 if place is not None:
                     places[field] = place
-        doubtful = {error.field for error in problems}
+        self._by_look(places, {error.field for error in problems}, headings, source, required, looks or {}, problems)
+        raise_all(problems, source)
+        return places
+
+    def _by_look(
+        self,
+        places: dict[str, int],
+        doubtful: Collection[str],
+        headings: Sequence[str],
+        source: str,
+        required: Sequence[str],
+        looks: Mapping[str, Sequence[int]],
+        problems: list[InputError],
+    ) -> None:
+        """Add the only column that looks like a required field without one, or the problem."""
         for field in required:
             if field in places or field in doubtful:
                 continue
-            alike = [place for place in (looks or {}).get(field, ()) if place not in places.values()]
+            alike = [place for place in looks.get(field, ()) if place not in places.values()]
             if len(alike) == 1:
                 places[field] = alike[0]
             else:
                 problems.append(self._missing(field, headings, source, alike))
-        raise_all(problems, source)
-        return places
 
     def _missing(self, field: str, headings: Sequence[str], source: str, alike: Sequence[int]) -> InputError:
         if field not in self.fields:

@@ -33,7 +33,7 @@ _ORDERS = (
 )
 
 
-def dates(table: Table, place: int, date_format: str | None) -> pa.ChunkedArray:
+def dates(table: Table, place: int, date_format: str | None, notes: list[str] | None = None) -> pa.ChunkedArray:
     """Return a column of calendar dates as they are written; empty cells are null.
 
     Parameters
@@ -44,6 +44,8 @@ def dates(table: Table, place: int, date_format: str | None) -> pa.ChunkedArray:
         The column.
     date_format : str, optional
         As `strptime` takes it; without it the column must show the order of day and month.
+    notes : list of str, optional
+        Gets a line where the file's delimiter decided the order.
 
     Raises
     ------
@@ -59,7 +61,7 @@ def dates(table: Table, place: int, date_format: str | None) -> pa.ChunkedArray:
         column = pc.replace_substring_regex(column, _TIME, r"\1")
     encoded = pc.dictionary_encode(column).combine_chunks()
     texts = encoded.dictionary.to_pylist()
-    found = [_parsed(text, date_format) for text in texts] if date_format else _by_evidence(table, place, texts)
+    found = [_parsed(text, date_format) for text in texts] if date_format else _by_evidence(table, place, texts, notes)
     result = pa.chunked_array([pc.take(pa.array(found, type=schema.DATE), encoded.indices)])
     wrong = cells.mask(pc.and_(pc.is_null(result), pc.is_valid(encoded.indices)))
     form = f"of the form {date_format}" if date_format else "such as 2026-10-31 in one order of day and month"
@@ -99,11 +101,15 @@ def _reader(pattern: str) -> Callable[[str], dt.date | None]:
     return read
 
 
-def _by_evidence(table: Table, place: int, texts: list[str]) -> list[dt.date | None]:
+def _by_evidence(table: Table, place: int, texts: list[str], notes: list[str] | None) -> list[dt.date | None]:
     readings = [[read(text) for text in texts] for read in map(_reader, _ORDERS)]
     whole = [reading for reading in readings if None not in reading]
-    if table.delimiter == ";" and len(whole) > 1:
+    if table.delimiter == ";" and any(other != whole[0] for other in whole[1:]) and notes is not None:
         # A semicolon stands between cells where the comma is the decimal mark: there the day comes first.
+        notes.append(
+            f"{table.headings[place]!r} read with the day first, as in files with semicolons; else set"
+            f" {setting('date_format', '%m/%d/%Y')}"
+        )
         return whole[0]
     for other in whole[1:]:
         if other != whole[0]:

@@ -14,16 +14,12 @@ from bktools.contract import rules
 from bktools.errors import InputError
 from bktools.frames import schema
 from bktools.inputs import cells, dates, flags, headings, names, signs
-from bktools.inputs.columns import Columns, Vocabulary, normal
+from bktools.inputs.columns import Columns, Vocabulary, normal, option
 from bktools.inputs.file import read_table
 from bktools.inputs.problems import kept, raise_all
 from bktools.inputs.table import Table
 
 _SHOWN_WORDS = 8
-NO_SERVICE_ID = (
-    "the file has no entry IDs of the service: its entries can be analysed and checked, not exported; export them from the"
-    " service with their IDs"
-)
 
 
 def read_entries(
@@ -51,7 +47,7 @@ def read_entries(
         `employee_id`, `status`, `approved`, `description`, and `sign`, `debit`, `credit` for amounts whose sign stands
         apart. An empty heading leaves the field out.
     company : str, optional
-        UUID of the company that the entries belong to where the file does not say it.
+        UUID of the company that the entries belong to where the file has no column for it.
     categories : DataFrame, optional
         As `load_categories` returns it: the file may name categories by ID, name or code.
     employees : DataFrame, optional
@@ -113,7 +109,7 @@ def read_entries(
     others = {
         place: heading for place, heading in enumerate(table.headings) if place not in places.values() and heading
     }
-    table = cells.without_blank_rows(table, [*places.values(), *others])
+    table = cells.without_blank_rows(table, places.values(), others=others)
     if "amount" in places or "debit" in places:
         table = _without_totals(table, places, notes)
     problems: list[InputError] = []
@@ -128,7 +124,7 @@ def read_entries(
         result["company_id"] = _company_ids(table, places, company)
     if "date" in places:
         with kept(problems):
-            result["date"] = dates.dates(table, places["date"], date_format)
+            result["date"] = dates.dates(table, places["date"], date_format, notes)
     with kept(problems):
         found = signs.signed_amounts(table, places, decimal, notes)
         if found is not None:
@@ -154,7 +150,10 @@ def read_entries(
         result["description"] = cells.or_null(table.columns[places["description"]])
     result["line"] = pa.chunked_array([pa.array(table.lines, type=schema.COUNT)])
     if "id" not in places:
-        notes.append(NO_SERVICE_ID)
+        notes.append(
+            "the file has no entry IDs of the service: its entries can be analysed and checked, not exported; export them"
+            f" from the service with their IDs, or name the column that holds them with {option('id')}"
+        )
     ordered = {field.name: result[field.name] for field in schema.ENTRIES if field.name in result}
     ordered |= _passed_through(table, others)
     about = table.provenance(len(table.lines), places, notes, others="columns kept as text")
@@ -162,11 +161,10 @@ def read_entries(
 
 
 def _company_ids(table: Table, places: Mapping[str, int], company: str | None) -> pa.ChunkedArray:
-    otherwise = cells.constant(company, schema.TEXT, len(table.lines))
-    if "company_id" not in places:
-        return otherwise
-    written = cells.uuids(table, places["company_id"], required=False)
-    return pc.coalesce(written, otherwise)
+    if "company_id" in places:
+        # An empty cell is not left to some other company.
+        return cells.uuids(table, places["company_id"], required=True)
+    return cells.constant(company, schema.TEXT, len(table.lines))
 
 
 def _usable(table: Table, vocabulary: Vocabulary, places: Mapping[str, int], unnamed: set[str]) -> dict[str, int]:

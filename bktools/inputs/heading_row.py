@@ -86,7 +86,7 @@ def _refuse_wide(found: Mapping[str, Sequence[_Row]], source: str) -> None:
 class _Row(NamedTuple):
     line: int
     next_line: int
-    cells: list[str]
+    cells: tuple[str, ...]
 
 
 def _rows(sample: str, delimiter: str, skip: int) -> list[_Row]:
@@ -96,7 +96,7 @@ def _rows(sample: str, delimiter: str, skip: int) -> list[_Row]:
     try:
         for cells in reader:
             if line > skip and any(cell.strip() for cell in cells):
-                rows.append(_Row(line, reader.line_num + 1, cells))
+                rows.append(_Row(line, reader.line_num + 1, tuple(cells)))
             line = reader.line_num + 1
             if len(rows) == _SAMPLE_ROWS:
                 break
@@ -115,11 +115,16 @@ def _quality(rows: list[_Row], score: Score) -> tuple[int, int, int]:
 def _head(rows: list[_Row], score: Score, delimiter: str) -> Head:
     widest = max(len(row.cells) for row in rows)
     first = next((row for row in rows if len(row.cells) > 1), rows[0]) if widest > 1 else rows[0]
-    best = max(rows, key=lambda row: score(row.cells))
-    row = best if score(best.cells) else first
-    if not score(best.cells) and is_data([one.cells for one in rows[rows.index(first) :]]):
+    # One known word beside a figure is an account such as "1930;Konto", not a row of headings.
+    scores = {row: points for row in rows if (points := score(row.cells)) > (1 if _has_figure(row.cells) else 0)}
+    if not scores and is_data([one.cells for one in rows[rows.index(first) :]]):
         return Head(delimiter, made_headings(len(first.cells)), first.line, first.line, tuple(first.cells))
+    row = max(scores, key=scores.__getitem__, default=first)
     return Head(delimiter, tuple(row.cells), row.line, row.next_line)
+
+
+def _has_figure(cells: Sequence[str]) -> bool:
+    return any(_FIGURE.match(cell.strip()) for cell in cells)
 
 
 def made_headings(count: int) -> tuple[str, ...]:

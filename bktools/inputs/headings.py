@@ -5,6 +5,8 @@ an earlier one. Words are written as people write them, divided by `|`, a line p
 them without case, spaces and punctuation. No word heads two fields of one kind of file.
 """
 
+# ruff: noqa: RUF001 - the letters of the languages are meant
+
 from __future__ import annotations
 
 Tiers = tuple[str, ...]
@@ -132,7 +134,7 @@ CODE: Tiers = (
     | tili | tilinumero | tilin numero | tilinro
     | счет | код счета | номер счета | код | рахунок | код рахунку | сметка | конто | šifra konta | konts | konta numurs
     | sąskaita | sąskaitos numeris | sąskaitos kodas | kontonumber | lykill | bókhaldslykill
-    | 勘定科目コード | 科目コード | 科目编码 | 科目代码 | 科目代號 | 會計科目代號 | 계정코드 | 계정과목코드 | รหัสบัญชี 
+    | 勘定科目コード | 科目コード | 科目编码 | 科目代码 | 科目代號 | 會計科目代號 | 계정코드 | 계정과목코드 | รหัสบัญชี
     | رقم الحساب | حساب | חשבון | מספר חשבון | số hiệu | số hiệu tài khoản | mã tài khoản""",
 )
 

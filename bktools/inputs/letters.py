@@ -158,7 +158,7 @@ def _case(character: str, before: str, after: str, second_before: str) -> float:
     return cost + 2.0 * (before.isdigit() + after.isdigit())
 
 
-def _mark(character: str, before: str, after: str) -> float:
+def _mark(character: str, before: str, after: str) -> float:  # noqa: PLR0911 - a table of cases
     in_word, at_word = _is_letter(before) and _is_letter(after), _is_letter(before) or _is_letter(after)
     if unicodedata.category(character) in _CONTROL or character == "\ufffd":
         return _IMPOSSIBLE
@@ -175,7 +175,7 @@ def _mark(character: str, before: str, after: str) -> float:
     return 16.0 if at_word else _ODD
 
 
-def _ideographic(character: str, encoding: str) -> float:
+def _ideographic(character: str, encoding: str) -> float:  # noqa: PLR0911 - a table of cases
     code = ord(character)
     language, older, daily = _DAILY[encoding]
     if unicodedata.category(character) in _CONTROL:

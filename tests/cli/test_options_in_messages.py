@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import shlex
+import warnings
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from typer.testing import CliRunner
 
 import bktools
 from bktools.cli.app import app
-from bktools.errors import InputError
+from bktools.errors import GuessedEncodingWarning, InputError
 from bktools.inputs.accounts import read_accounts
 
 ENTRY = "123e4567-e89b-42d3-a456-426614174000"
@@ -118,7 +119,9 @@ def test_readers_name_their_arguments(reader, tmp_path):
         path = tmp_path / "file.csv"
         path.write_bytes(content)
         try:
-            said = "\n".join(read(path).attrs["bktools"]["notes"])
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always", GuessedEncodingWarning)
+                said = "\n".join([*read(path).attrs["bktools"]["notes"], *(str(one.message) for one in caught)])
         except InputError as error:
             said = str(error)
         assert f"{argument}=" in said, what
@@ -130,10 +133,10 @@ def test_the_options_that_are_named_settle_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     row = f"{ENTRY};{COMPANY};;1,234;01/02/2026;gebucht;Größe\n"
     text = "*My  Id;company_id;Kat;Betrag;Datum;Status;Text\n" + row
-    for line in ("export compose file.csv", "month-end --entries file.csv"):
-        arguments = shlex.split(line)
+    for line in ("export compose file.csv --column", "month-end --entries file.csv --entry-column"):
+        arguments = [*shlex.split(line), "id=*My  Id"]
         Path("file.csv").write_text(text, encoding="cp1252")
-        for heading in ("*My  Id", "Kat", None, None):
+        for heading in (None, "Kat", None):
             said = str(CliRunner().invoke(app, [*arguments, "--sandbox"]).exception)
             words = re.search(r"--[a-z-]+ \S+", said)[0]
             arguments += shlex.split(words.replace("HEADING", shlex.quote(heading)) if heading else words)

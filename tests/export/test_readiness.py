@@ -29,6 +29,7 @@ def coded(entries, **columns) -> pd.DataFrame:
 
 
 CASES = {
+    "no_service_id": lambda entries: (entries(1, id=pd.array([None], dtype="str")), {}),
     "not_a_uuid": lambda entries: (entries(1, id=["7"]), {}),
     "no_company": lambda entries: (entries(1, company_id=["7"]), {}),
     "other_company": lambda entries: (entries(1), {"company": OTHER}),

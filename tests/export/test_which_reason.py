@@ -225,7 +225,6 @@ NEAR = entry_id(3)
         " " + NEAR[1:],
         "-" + NEAR[1:],
         "",
-        None,
     ],
 )
 def test_what_is_nearly_a_uuid_is_none(entries, text):

@@ -258,3 +258,35 @@ def test_short_rows_and_surplus_empty_cells(write):
 def test_inch_marks_are_no_quotes(write):
     """A quote in the middle of a cell that has none around it is a character."""
     assert read_chart_of_accounts(write('Code,Name\n1,3" pipe\n2,b\n'))["name"].tolist() == ['3" pipe', "b"]
+
+
+def test_a_file_without_headings(write):
+    """The first row of a file without headings is an account, and the note shows it."""
+    chart = read_chart_of_accounts(write("1010;Kassa\n1220;Bank\n1930;Konto\n"))
+    assert chart["code"].tolist() == ["1010", "1220", "1930"]
+    assert chart["line"].tolist() == [1, 2, 3]
+    assert "the file has no headings: its first row ('1010', 'Kassa') is data" in notes(chart)
+
+
+def test_columns_of_an_unknown_language(write):
+    """Columns whose headings nobody thought of are found by their values."""
+    chart = read_chart_of_accounts(write("Xyz;Abc\n1010;Kassa\n1220;Bank\n1930;Konto\n"))
+    assert chart.attrs["bktools"]["columns"] == {"code": "Xyz", "name": "Abc", "external_id": "Xyz"}
+
+
+def test_all_missing_columns_at_once(write):
+    """One refusal lists every field without a column, and the options that settle all of them."""
+    with pytest.raises(InputError, match=r"2 problems: .*'code'.*'name'") as caught:
+        read_chart_of_accounts(write("Foo,Bar\nx,a\n"))
+    assert "settle all with: columns={'code': 'HEADING', 'name': 'HEADING'}" in str(caught.value)
+
+
+def test_accounts_without_a_code(write):
+    """An account has more than a name in its row and is kept without a code; a title has nothing else."""
+    chart = read_chart_of_accounts(
+        write("Code,Name,Balance\n,Main account,5.00\n,Assets,\n200,Sales,1.00\n,Total,6.00\n")
+    )
+    assert chart["name"].tolist() == ["Main account", "Sales"]
+    assert nulls(chart, "code") == nulls(chart, "external_id") == [True, False]
+    assert "accounts without a code, kept: 1 (line 2)" in notes(chart)
+    assert "rows skipped as totals, not accounts: 1 (line 5)" in notes(chart)

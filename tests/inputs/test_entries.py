@@ -114,7 +114,7 @@ def test_names_are_found(write, category, employee):
     """Categories are found by ID, name or code and employees by ID, e-mail or name; the company is the argument's."""
     path = write(f"Expense ID,Category,Employee\n{ENTRY},{category},{employee}\n")
     entries = read_entries(path, company=COMPANY, categories=CATEGORIES, employees=EMPLOYEES)
-    assert entries[["company_id", "category_id", "employee_id"]].values.tolist() == [[COMPANY, CATEGORY, CATEGORY]]
+    assert entries[["company_id", "category_id", "employee_id"]].to_numpy().tolist() == [[COMPANY, CATEGORY, CATEGORY]]
 
 
 def test_unknown_and_ambiguous_names_are_listed(write):
@@ -165,7 +165,7 @@ def test_amounts_get_their_sign(write, content, amounts):
 
 def test_signs_that_contradict_are_refused(write):
     """Amounts with signs of their own that do not agree with the column are refused, and so is a row on both sides."""
-    with pytest.raises(InputError, match="signs of their own, which do not agree.*'sign': ''"):
+    with pytest.raises(InputError, match=r"signs of their own, which do not agree.*'sign': ''"):
         read_entries(write("Amount;Sens\n-1,00;D\n2,00;D\n"))
     with pytest.raises(InputError, match="line 2: 'Soll' and 'Haben' must not both hold an amount"):
         read_entries(write("Soll;Haben\n1,00;2,00\n"))

@@ -88,14 +88,15 @@ REFUSED = {
 
 @pytest.mark.parametrize("kind", REFUSED)
 def test_what_is_no_text_is_refused(tmp_path, kind):
-    """IDs that are no text are one line that names the column, in frames and in files."""
+    """IDs that are no text are refused in frames; a file with them is one without IDs, and a note names the column."""
     table = pa.table({**BASE, "id": REFUSED[kind]})
     with pytest.raises(InputError, match="the column id of the entries holds"):
         bktools.compose_export_jobs(table)
     if kind != "union":
         pq.write_table(table, tmp_path / "a.parquet")
-        with pytest.raises(InputError, match="no column found for 'id'"):
-            bktools.read_entries(tmp_path / "a.parquet")
+        entries = bktools.read_entries(tmp_path / "a.parquet")
+        assert entries["id"].isna().all()
+        assert "columns that are no text are not read: id" in entries.attrs["bktools"]["notes"]
 
 
 def test_runs_and_wide_decimals_of_frames():
