@@ -16,7 +16,7 @@ import pytest
 
 from bktools.errors import JournalError, StorageError
 from bktools.journal import file as file_module
-from bktools.journal.file import connect
+from bktools.journal.file import File, connect
 from bktools.journal.journal import Journal, identity_of
 from bktools.journal.others import folder_of
 from bktools.journal.schema import MIGRATIONS
@@ -85,6 +85,15 @@ def test_a_drive_that_goes_away_during_a_backup_is_one_clear_error(service, tmp_
     monkeypatch.setattr(file_module, "_copy", pulled_out)
     with Journal(service.settings) as journal, pytest.raises(StorageError, match=r"backup\.sqlite cannot be written"):
         journal.backup(folder / "backup.sqlite")
+
+
+def test_an_empty_file_becomes_a_journal_with_checksums(tmp_path):
+    """A file without content, as a full disk or `touch` leaves it, is made as if it were not there."""
+    path = tmp_path / "journal" / "journal.sqlite"
+    path.parent.mkdir()
+    path.touch()
+    with File(path) as file:
+        assert [*file.rows("PRAGMA checksum_verification")[0].values()] == ["1"]
 
 
 def test_a_newer_journal_is_left_alone(service):

@@ -71,3 +71,23 @@ def test_an_address_that_cannot_be_recorded_is_one_clear_error(both, tmp_path):
         (third.state_dir / ELSEWHERE).mkdir()
         with pytest.raises(StorageError, match=str(third.state_dir)):
             journal.others.say(HOSTS[0], "same", "Ada")
+    with pytest.raises(StorageError, match=f"{ELSEWHERE} cannot be read"):
+        Journal(third)
+
+
+def test_a_journal_that_sent_for_the_company_is_asked_about(both):
+    """The question names the company, the other address, and both answers as commands."""
+    said = f"company {COMPANIES[0]} was exported before from {HOSTS[0]} .* --same {HOSTS[0]} .* --other {HOSTS[0]}"
+    with Journal(both[1]) as journal, pytest.raises(JournalError, match=said):
+        journal.others.require_none(COMPANIES[0])
+
+
+def test_a_name_is_that_of_one_journal(both, tmp_path):
+    """Of several journals the named one alone is meant; a name of none of them is refused, with those there are."""
+    third = load_settings("https://three.example.com", env={}, data_dir=tmp_path / "d", marks_dir=tmp_path / "m")
+    with Journal(third) as journal:
+        with pytest.raises(JournalError, match=f"'nobody' .* 0 journals.*{HOSTS[1]}"):
+            journal.others.say("nobody", "other", "Ada")
+        journal.others.say(HOSTS[1], "other", "Ada")
+        wanted = [other.id for other in journal.others.all() if HOSTS[1] in other.addresses]
+        assert [row["journal_id"] for row in journal.rows("SELECT journal_id FROM other_journals")] == wanted

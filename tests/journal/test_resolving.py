@@ -37,6 +37,17 @@ def test_questions_are_those_of_the_company_or_batch_that_was_asked_for(doubts, 
         open_questions("7", service=service)
 
 
+def test_the_job_that_was_found_is_kept(doubts, service):
+    """Its UUID is written in one way, and the frame says what it is of."""
+    job = "ABCDEF00-0000-4000-8000-000000000001"
+    bktools.resolve_export_job("batch-1", "accepted", evidence="seen", by="Ada", job_id=job, service=service)
+    jobs = bktools.load_export_jobs(COMPANIES[1], service=service)
+    assert jobs[["state", "job_id"]].to_numpy().tolist() == [["ACCEPTED", job.lower()]]
+    with Journal(service.settings) as journal:
+        said = {"environment": "sandbox", "table": "export jobs", "rows": 1, "complete": True, "journal": journal.id}
+    assert jobs.attrs["bktools"] == said
+
+
 def test_a_letter_is_evidence_and_a_name(doubts, service):
     """Short words are kept as they are; blanks are none, and the argument is named."""
     for argument in ("evidence", "by"):
