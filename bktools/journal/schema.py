@@ -215,7 +215,7 @@ CREATE TABLE other_journals (
 );
 
 -- After a restored backup several batches of a company may be in doubt. No batch is sent while one is.
--- Journals of the first version allowed only one; new journals never get these two.
+-- Journals of the first version have these two, which allowed only one; the first migration no longer makes them.
 DROP INDEX IF EXISTS one_in_doubt;
 DROP TRIGGER IF EXISTS batches_in_doubt_are_not_replaced;
 CREATE UNIQUE INDEX one_sending ON batches (company_id) WHERE state = 'SENDING';
