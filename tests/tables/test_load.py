@@ -92,7 +92,7 @@ def test_as_of_reads_history_alone(sandbox, service):
     pd.testing.assert_frame_equal(bktools.load_categories(as_of=moment, service=service), before)
     today = f"{dt.datetime.now(dt.UTC):%Y-%m-%d}"
     pd.testing.assert_frame_equal(bktools.load_categories(as_of=today, service=service), after)
-    with pytest.raises(SnapshotNotFoundError, match="history"):
+    with pytest.raises(SnapshotNotFoundError, match="up to 2020-01-01"):
         bktools.load_categories(as_of="2020-01-01", service=service)
 
 
