@@ -119,6 +119,10 @@ class Marks:
         found = (_joined([_read(place / name) for place in self.places]) for name in sorted(names))
         return {marks[0].company_id: marks for marks in found if marks}
 
+    def files_of(self, company_id: str) -> list[Path]:
+        """Return the files of a company's lines, one in each place."""
+        return [place / _name(company_id) for place in self.places]
+
     def last_path(self) -> Path:
         """Return the path of the journal when a batch was last sent with it."""
         return Path(read_about(self.places[1])["path"])

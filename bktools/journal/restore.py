@@ -96,7 +96,7 @@ def restore(settings: Settings, source: Path | None, *, by: str) -> Restored:
             for company_id in sorted({*companies, *known}):
                 stack.enter_context(sending_for(folder, company_id))
             with File(made) as file:
-                _put_in_doubt(file, companies, by.strip())
+                _put_in_doubt(file, companies, marks, by.strip())
             set_aside = _put_in_place(made, path)
             with Journal(settings) as journal:
                 # After a kill before this line the marks do not match: nothing is sent until the restore is run again.
@@ -154,7 +154,7 @@ def _checked(file: File, source: Path, settings: Settings, folder: Path) -> str:
     return str(wanted)
 
 
-def _put_in_doubt(file: File, companies: dict[str, list[Mark]], by: str) -> None:
+def _put_in_doubt(file: File, companies: dict[str, list[Mark]], places: Marks, by: str) -> None:
     """Write sent batches that are missing in a copy as UNKNOWN."""
     gap = [mark for marks in companies.values() for mark in at_risk(_of_lost_batches(file, marks))]
     with file.transaction() as connection:
@@ -162,11 +162,11 @@ def _put_in_doubt(file: File, companies: dict[str, list[Mark]], by: str) -> None
             connection, "journal", file.id, None, "restored", f"{len(gap)} batches were sent after the copy", by
         )
         for mark in gap:
-            found = file.rows("SELECT state FROM batches WHERE batch_id = ?", mark.batch_id)
+            found = file.rows("SELECT state, body FROM batches WHERE batch_id = ?", mark.batch_id)
             state = found[0]["state"] if found else None
             if state in {"ACCEPTED", "UNKNOWN"}:
                 continue
-            body = unpacked(mark.body)
+            body = found[0]["body"] if found else _body_of(mark, places)
             file.wanted(json.loads(body)["accountingEntryIds"])
             for row in file.rows(_WAITING, mark.batch_id):
                 change(
@@ -190,6 +190,19 @@ _WAITING = """
 """
 # Entries that no other batch holds.
 _FREE = "SELECT id FROM temp.wanted WHERE id NOT IN (SELECT entry_id FROM batch_entries WHERE live = 1)"
+
+
+def _body_of(mark: Mark, places: Marks) -> bytes:
+    """Return the request body of a batch that is missing in the copy; without it, its entries could be sent again."""
+    if not mark.body:
+        files = " and ".join(map(str, places.files_of(mark.company_id)))
+        raise JournalError(
+            f"batch {mark.batch_id} of company {mark.company_id} was sent before {mark.at[:19]} UTC, and neither this copy nor "
+            "the marks have its entries: nothing was changed; restore a backup that has the batch. Without one, look up in "
+            "the accounting system which entries were booked then, leave them out of every further export, and delete the "
+            f"lines of batch {mark.batch_id} from {files}"
+        )
+    return unpacked(mark.body)
 
 
 def _of_lost_batches(file: File, marks: Sequence[Mark]) -> list[Mark]:

@@ -77,9 +77,6 @@ CREATE TABLE batches (
     CHECK (job_id IS NOT NULL OR settled_by IS NOT NULL OR state <> 'ACCEPTED')
 );
 
--- One batch of a company is on its way or in doubt, never two.
-CREATE UNIQUE INDEX one_in_doubt ON batches (company_id) WHERE state IN ('SENDING', 'UNKNOWN');
-
 -- A job answers for one batch.
 CREATE UNIQUE INDEX one_batch_a_job ON batches (job_id) WHERE job_id IS NOT NULL;
 
@@ -106,12 +103,6 @@ BEGIN SELECT RAISE(ABORT, 'a batch begins as PLANNED'); END;
 CREATE TRIGGER batches_are_not_replaced BEFORE INSERT ON batches
 WHEN EXISTS (SELECT 1 FROM batches WHERE batch_id = NEW.batch_id)
 BEGIN SELECT RAISE(ABORT, 'a batch is not replaced'); END;
-
-CREATE TRIGGER batches_in_doubt_are_not_replaced BEFORE UPDATE OF state ON batches
-WHEN NEW.state IN ('SENDING', 'UNKNOWN') AND EXISTS (
-    SELECT 1 FROM batches
-    WHERE company_id = NEW.company_id AND batch_id <> NEW.batch_id AND state IN ('SENDING', 'UNKNOWN'))
-BEGIN SELECT RAISE(ABORT, 'another batch of the company is on its way or in doubt'); END;
 
 CREATE TRIGGER batches_are_sent_whole BEFORE UPDATE OF state ON batches
 WHEN NEW.state = 'SENDING' AND NEW.entries <> (
@@ -224,8 +215,9 @@ CREATE TABLE other_journals (
 );
 
 -- After a restored backup several batches of a company may be in doubt. No batch is sent while one is.
-DROP INDEX one_in_doubt;
-DROP TRIGGER batches_in_doubt_are_not_replaced;
+-- Journals of the first version have these two, which allowed only one; the first migration no longer makes them.
+DROP INDEX IF EXISTS one_in_doubt;
+DROP TRIGGER IF EXISTS batches_in_doubt_are_not_replaced;
 CREATE UNIQUE INDEX one_sending ON batches (company_id) WHERE state = 'SENDING';
 CREATE TRIGGER batches_wait_for_their_company BEFORE UPDATE OF state ON batches
 WHEN NEW.state = 'SENDING' AND EXISTS (

@@ -93,12 +93,11 @@ def reading(
     """
     names = {item.argument for item in noun.filters}
     options = Options.of(**{name: value for name, value in given.items() if name not in names})
-    filters = {name: value for name, value in given.items() if name in names}
     with contextlib.ExitStack() as stack:
         # Without a cache, the store is deleted after the load.
         folder = None if options.cache else stack.enter_context(tempfile.TemporaryDirectory(prefix="bktools-"))
         load = Load(service, options, FolderStore(service.settings, None if folder is None else Path(folder)))
-        yield load.read(noun, company, filters, keep=keep), load.store
+        yield load.read(noun, company, given, keep=keep), load.store
 
 
 @dataclass(frozen=True)

@@ -136,6 +136,14 @@ def test_another_doubt_is_not_replaced(journal, by_hand):
     refused(by_hand, "UPDATE OR REPLACE batches SET state = 'SENDING' WHERE batch_id = 'b'")
 
 
+def test_what_the_constraints_say_is_in_the_error(journal):
+    """A change that the database refuses is an error of bktools with the constraint's own words."""
+    journal.claim([batch("a", ENTRIES[:2])], "plan")
+    with pytest.raises(JournalError, match="a batch does not change between these states"):
+        journal.settle("a", "ACCEPTED", "job", job_id=ENTRIES[5])
+    assert journal.state_of("a")["state"] == "PLANNED"
+
+
 def test_an_entry_in_capitals_is_refused(journal):
     """The same UUID written in another way would be another entry to an index."""
     with pytest.raises(JournalError):

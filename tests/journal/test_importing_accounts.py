@@ -84,6 +84,14 @@ def test_how_a_list_is_read_can_be_said(service, tmp_path):
     assert known[["id", "external_id", "name"]].to_numpy().tolist() == [[BANK, "0400", "Köln"]]
 
 
+def test_how_a_file_is_read_says_nothing_of_a_frame(service):
+    """The argument that only a file can have is named."""
+    frame = pd.DataFrame({"id": [BANK], "external_id": ["0400"]})
+    for argument in ("columns", "delimiter", "encoding", "sheet"):
+        with pytest.raises(ArgumentError, match=f"{argument} is for a file"):
+            bktools.import_accounts(frame, service=service, **{argument: "a"})
+
+
 def test_the_sheet_of_a_list_can_be_said(service, tmp_path):
     """Of a workbook with several sheets, the named one is read."""
     path = tmp_path / "konten.xlsx"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import signal
 import sqlite3
 import stat
@@ -15,7 +16,7 @@ import pytest
 
 from bktools.errors import JournalError, StorageError
 from bktools.journal import file as file_module
-from bktools.journal.file import connect
+from bktools.journal.file import File, connect
 from bktools.journal.journal import Journal, identity_of
 from bktools.journal.others import folder_of
 from bktools.journal.schema import MIGRATIONS
@@ -71,6 +72,30 @@ def test_a_backup_that_does_not_fit_leaves_nothing_behind(service, tmp_path):
     assert [path.name for path in folder.iterdir()] == ["backup.sqlite"]
 
 
+def test_a_drive_that_goes_away_during_a_backup_is_one_clear_error(service, tmp_path, monkeypatch):
+    """Where the backup's folder is gone when it ends, the message names the backup."""
+    folder = tmp_path / "drive"
+    folder.mkdir()
+    copy = file_module._copy
+
+    def pulled_out(*arguments) -> None:
+        copy(*arguments)
+        shutil.rmtree(folder)
+
+    monkeypatch.setattr(file_module, "_copy", pulled_out)
+    with Journal(service.settings) as journal, pytest.raises(StorageError, match=r"backup\.sqlite cannot be written"):
+        journal.backup(folder / "backup.sqlite")
+
+
+def test_an_empty_file_becomes_a_journal_with_checksums(tmp_path):
+    """A file without content, as a full disk or `touch` leaves it, is made as if it were not there."""
+    path = tmp_path / "journal" / "journal.sqlite"
+    path.parent.mkdir()
+    path.touch()
+    with File(path) as file:
+        assert [*file.rows("PRAGMA checksum_verification")[0].values()] == ["1"]
+
+
 def test_a_newer_journal_is_left_alone(service):
     """A version that is not known is not written to."""
     with Journal(service.settings) as journal:
@@ -88,7 +113,10 @@ def test_another_environments_journal_is_refused(service):
     with closing(connect(path)) as connection:
         connection.execute("UPDATE about SET value = 'https://elsewhere.example' WHERE name = 'environment'")
         connection.execute("UPDATE addresses SET address = 'https://elsewhere.example'")
-    with pytest.raises(JournalError, match="belongs to"), Journal(service.settings):
+    with (
+        pytest.raises(JournalError, match=r"belongs to https://elsewhere\.example, not to sandbox"),
+        Journal(service.settings),
+    ):
         pass
 
 

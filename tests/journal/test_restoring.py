@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from bktools.errors import ArgumentError, JournalError, StorageError
@@ -20,15 +22,20 @@ def settings(tmp_path):
     return load_settings("https://books.example.com", env={}, data_dir=tmp_path / "data", marks_dir=tmp_path / "marks")
 
 
-def send(journal, name: str, state: str = "ACCEPTED") -> bytes:
-    """Send a batch of one entry, and return its body."""
+def batch_of(name: str) -> BatchRequest:
+    """Return a batch of one entry."""
     entry = f"00000000-0000-4000-8000-{int(name):012d}"
     body = f'{{"accountingEntryIds": ["{entry}"], "companyId": "{COMPANY}"}}'.encode()
+    return BatchRequest(name, COMPANY, [entry], body)
+
+
+def send(journal, name: str, state: str = "ACCEPTED") -> None:
+    """Send a batch of one entry."""
+    batch = batch_of(name)
     with journal.sending(COMPANY):
-        journal.claim([BatchRequest(name, COMPANY, [entry], body)], "plan")
+        journal.claim([batch], "plan")
         journal.begin(name)
-        journal.settle(name, state, "said", job_id=entry if state == "ACCEPTED" else None)
-    return body
+        journal.settle(name, state, "said", job_id=batch.entry_ids[0] if state == "ACCEPTED" else None)
 
 
 @pytest.fixture
@@ -58,6 +65,10 @@ def test_only_what_the_backup_lacks_is_in_doubt(settings, kept):
         marks = journal.marks.of_all()[COMPANY]
         assert [mark.batch_id for mark in at_risk(marks)] == ["1", "2", "3", "5"]
         assert (marks[-1].batch_id, marks[-1].state) == ("5", "UNKNOWN")
+    assert restore(settings, None, by="Ada").in_doubt == ("3", "5"), "the restored journal itself"
+    with Journal(settings) as journal:
+        events = journal.rows("SELECT message FROM events WHERE after = 'restored' ORDER BY event_id")
+    assert [event["message"][:9] for event in events] == ["2 batches", "0 batches"]
     assert restore(settings, kept, by="Ada").in_doubt == ("3", "5"), "the same backup once more"
 
 
@@ -94,10 +105,10 @@ def test_who_restores_must_be_named(settings):
 
 
 def test_what_waited_with_entries_that_were_sent_later_is_withdrawn(settings, tmp_path):
-    """A batch that waits in the backup and whose entry went out in a later one is released, and says in which."""
+    """A batch that waits in the backup and whose entry went out in a later one is released, and says in which; others wait."""
     body = f'{{"accountingEntryIds": ["{ENTRY}"], "companyId": "{COMPANY}"}}'.encode()
     with Journal(settings) as journal:
-        journal.claim([BatchRequest("waiting", COMPANY, [ENTRY], body)], "plan")
+        journal.claim([BatchRequest("waiting", COMPANY, [ENTRY], body), batch_of("2")], "plan")
         journal.backup(tmp_path / "kept.sqlite")
         with journal.sending(COMPANY):
             journal.claim([BatchRequest("later", COMPANY, [ENTRY], body)], "plan")
@@ -106,4 +117,78 @@ def test_what_waited_with_entries_that_were_sent_later_is_withdrawn(settings, tm
     assert restore(settings, tmp_path / "kept.sqlite", by="Ada").in_doubt == ("later",)
     with Journal(settings) as journal:
         waiting = journal.state_of("waiting")
+        assert journal.state_of("2")["state"] == "PLANNED"
     assert (waiting["state"], waiting["message"]) == ("RELEASED", "its entries were sent in batch later")
+
+
+@pytest.fixture
+def without_request(settings, tmp_path):
+    """Two copies, one that lacks batch 2 and one in which it waits; it was sent, and no mark has its request any more."""
+    with Journal(settings) as journal:
+        send(journal, "1")
+        journal.backup(tmp_path / "lacking.sqlite")
+        journal.claim([batch_of("2")], "plan")
+        journal.backup(tmp_path / "waiting.sqlite")
+        send(journal, "2")
+        send(journal, "3")
+        files = [next(place.glob("*.marks")) for place in journal.marks.places]
+    for file in files:
+        without(file, '"batch_id": "2"', '"state": "SENDING"')
+    return files
+
+
+def without(file, *texts: str) -> None:
+    """Take the lines of a file away that have all of the texts."""
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(line for line in lines if not all(text in line for text in texts)))
+
+
+def test_a_batch_whose_request_is_lost_is_in_doubt_where_the_copy_has_it(settings, without_request, tmp_path):
+    """The marks need not have the entries of a batch that the copy knows: it is in doubt, and holds them."""
+    assert restore(settings, tmp_path / "waiting.sqlite", by="Ada").in_doubt == ("2", "3")
+    with Journal(settings) as journal:
+        assert "which is UNKNOWN" in journal.obstacle(BatchRequest("9", COMPANY, batch_of("2").entry_ids, b"{}"))
+
+
+def test_a_batch_whose_entries_nobody_knows_is_refused_with_the_way_out(settings, without_request, tmp_path):
+    """Where neither the copy nor the marks have the entries, nothing is changed; the message says what a person can do."""
+    path = settings.state_dir / "journal.sqlite"
+    before = path.read_bytes()
+    with pytest.raises(JournalError, match=f"batch 2 of company {COMPANY} .*nothing was changed") as caught:
+        restore(settings, tmp_path / "lacking.sqlite", by="Ada")
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).endswith("delete the lines of batch 2 from " + " and ".join(map(str, without_request)))
+    assert path.read_bytes() == before
+    assert [found.name for found in path.parent.glob("*.sqlite*")] == ["journal.sqlite"]
+    for file in without_request:
+        without(file, '"batch_id": "2"')
+    assert restore(settings, tmp_path / "lacking.sqlite", by="Ada").in_doubt == ("3",)
+
+
+def test_a_copy_is_refused_while_the_journal_is_elsewhere(settings, tmp_path):
+    """Neither sending with a copy of the data folder nor restoring there is possible while the original is in its place."""
+    with Journal(settings) as journal:
+        send(journal, "1")
+    shutil.copytree(tmp_path / "data", tmp_path / "copied")
+    copied = load_settings(
+        "https://books.example.com", env={}, data_dir=tmp_path / "copied", marks_dir=tmp_path / "marks"
+    )
+    said = "is a copy of the journal .*data"
+    with Journal(copied) as journal, pytest.raises(JournalError, match=said):
+        journal.require_current()
+    with pytest.raises(JournalError, match=said):
+        restore(copied, None, by="Ada")
+
+
+def test_a_data_folder_that_was_moved_sends_on(settings, tmp_path):
+    """The marks name the folder where the journal was: they are its own all the same."""
+    with Journal(settings) as journal:
+        send(journal, "1")
+    (tmp_path / "data").rename(tmp_path / "moved")
+    moved = load_settings(
+        "https://books.example.com", env={}, data_dir=tmp_path / "moved", marks_dir=tmp_path / "marks"
+    )
+    with Journal(moved) as journal:
+        journal.require_current()
+        send(journal, "2")
+        assert journal.state_of("2")["state"] == "ACCEPTED"

@@ -155,7 +155,7 @@ def test_empty_pages_that_claim_a_next_one(serve, converse):
     def empty(page, begin):
         page["data"] = []
 
-    with pytest.raises(PagingError, match="without a row"):
+    with pytest.raises(PagingError, match="empty pages in a row"):
         load(serve, converse, SmallService(ROWS, cap=1, spoil=empty))
 
     small = SmallService(ROWS)

@@ -117,7 +117,7 @@ def test_a_refused_credential_stops_all(talking):
         assert len(raw.requests) == 2
         again = bktools.create_accounts(accounts, apply=True, service=service)
     assert again["outcome"].tolist() == ["CREATED"] * 3
-    assert again["message"].str.contains("known already").tolist() == [True, False, False]
+    assert again["message"].str.contains("exists already").tolist() == [True, False, False]
     assert [request["externalId"] for request in raw.requests] == ["1", "2", "2", "3"]
 
 

@@ -73,7 +73,7 @@ def test_who_restores_or_says_something_is_named(run, sent):
         run("journal addresses --same https://books.example.com")
     with pytest.raises(ArgumentError, match="cannot be combined"):
         run("journal addresses --same a --other b --by Ada")
-    with pytest.raises(JournalError, match="names 0 journals"):
+    with pytest.raises(JournalError, match="matches 0 journals"):
         run("journal addresses --same https://books.example.com --by Ada")
 
 

@@ -52,6 +52,14 @@ def test_the_second_load_is_the_snapshot(sandbox, service, monkeypatch):
     assert sent
 
 
+def test_the_log_says_which_snapshot_was_used(service, caplog):
+    """A program that shows nothing still logs how many rows came from the cache, and from when."""
+    rows = len(bktools.load_categories(service=service))
+    with caplog.at_level("INFO", logger="bktools"):
+        bktools.load_categories(service=service, progress=False)
+    assert any(line.startswith(f"categories: {rows} rows from the snapshot of ") for line in caplog.messages)
+
+
 def test_max_age_of_nothing_asks_again(sandbox, service):
     bktools.load_categories(service=service)
     added = sandbox.server.add_category("Fresh")
@@ -84,7 +92,7 @@ def test_as_of_reads_history_alone(sandbox, service):
     pd.testing.assert_frame_equal(bktools.load_categories(as_of=moment, service=service), before)
     today = f"{dt.datetime.now(dt.UTC):%Y-%m-%d}"
     pd.testing.assert_frame_equal(bktools.load_categories(as_of=today, service=service), after)
-    with pytest.raises(SnapshotNotFoundError, match="history"):
+    with pytest.raises(SnapshotNotFoundError, match="up to 2020-01-01"):
         bktools.load_categories(as_of="2020-01-01", service=service)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import resource
 import signal
+import threading
+import time
 import uuid
 
 import pyarrow as pa
@@ -113,3 +115,31 @@ def test_a_file_that_cannot_be_closed_is_an_error(tmp_path, error):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, usual)
         signal.signal(signal.SIGXFSZ, previous)
+
+
+def test_the_writer_has_ended_when_an_error_leaves_the_table(tmp_path, monkeypatch):
+    """A row group that is being written is not written on behind the back of whoever removes the file."""
+
+    def slowly(*arguments):
+        begun.set()
+        time.sleep(0.2)
+        return checked(*arguments)
+
+    begun = threading.Event()
+    monkeypatch.setattr("bktools.tables.rows.ROW_GROUP", 1)
+    monkeypatch.setattr("bktools.tables.rows.SLICE", 1)
+    monkeypatch.setattr("bktools.tables.rows.checked", slowly)
+    page = Page(
+        [Category(COMPANY, COMPANY, COMPANY, "x", archived=False)],
+        Pagination(has_next_page=True, has_previous_page=False),
+    )
+
+    def write_until_an_error():
+        with RowWriter(NOUN, {}, tmp_path / "rows.parquet", None) as rows:
+            rows.add(page, joined=True)
+            assert begun.wait(10)
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        write_until_an_error()
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("bktools-writer")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import uuid
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -18,6 +19,7 @@ from bktools.cli.loading import loader
 from bktools.errors import ArgumentError, StatusError, UnreadableAnswerError
 from bktools.service.pages import by_cursor, opening, search_of
 from bktools.store import FolderStore
+from bktools.tables.fetch import fetch
 from bktools.tables.files import table_to_parquet
 from bktools.tables.load import load_table
 
@@ -96,6 +98,31 @@ def test_filters_are_held_against_the_rows(served_by):
 
     with pytest.raises(UnreadableAnswerError, match=r"filter archived .*15 of 30 tax_codes do not match it"):
         load_table(TAX_CODES, archived=True, service=served_by(ignores))
+
+
+def test_only_a_required_company_is_looked_up(served_by):
+    """A table with another required filter is read for all companies at once, without a list of them."""
+
+    def of_all(asked):
+        return route(replace(asked, query={**asked.query, "companyId": [COMPANY]}))
+
+    company, ids, archived = TAX_CODES.filters
+    noun = replace(TAX_CODES, filters=(replace(company, required=False), ids, replace(archived, required=True)))
+    assert len(load_table(noun, company="all", archived=True, service=served_by(of_all))) == 15
+
+
+def test_progress_counts_the_rows(service, tmp_path):
+    """Each page is told to the bar as it comes."""
+    told = []
+
+    class Told:
+        def update(self, n):
+            told.append(n)
+
+    facts = fetch(
+        TAX_CODES, {}, search_of(service, TAX_CODES, {"company_id": COMPANY}), tmp_path / "f", Told(), threads=1
+    )
+    assert (facts.rows, told) == (30, [10, 10, 10])
 
 
 def test_files_and_the_command(service, tmp_path, monkeypatch):

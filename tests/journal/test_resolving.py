@@ -1,0 +1,63 @@
+"""What is in doubt, told for each company, and resolved by a person."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+import bktools
+from bktools.errors import ArgumentError
+from bktools.export.plan import BatchRequest
+from bktools.journal.export_jobs import open_questions
+from bktools.journal.journal import Journal
+
+COMPANIES = ["9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d", "123e4567-e89b-42d3-a456-426614174000"]
+
+
+@pytest.fixture
+def doubts(service):
+    """A batch in doubt of each of two companies."""
+    with Journal(service.settings) as journal:
+        for number, company in enumerate(COMPANIES):
+            entry = f"00000000-0000-4000-8000-{number:012d}"
+            with journal.sending(company):
+                journal.claim([BatchRequest(f"batch-{number}", company, [entry], b"{}")], "plan")
+                journal.begin(f"batch-{number}")
+                journal.settle(f"batch-{number}", "UNKNOWN", "no answer")
+
+
+def test_questions_are_those_of_the_company_or_batch_that_was_asked_for(doubts, service):
+    """All of them by default; of one company or of one batch alone."""
+    told = open_questions(service=service)
+    assert [f"company {company}" in line for company, line in zip(COMPANIES, told, strict=True)] == [True, True]
+    assert open_questions(COMPANIES[1].upper(), service=service) == told[1:]
+    assert open_questions(batch="batch-0", service=service) == told[:1]
+    assert open_questions(COMPANIES[1], batch="batch-0", service=service) == []
+    with pytest.raises(ArgumentError, match="company must be a UUID"):
+        open_questions("7", service=service)
+
+
+def test_the_job_that_was_found_is_kept(doubts, service):
+    """Its UUID is written in one way, and the frame says what it is of."""
+    job = "ABCDEF00-0000-4000-8000-000000000001"
+    bktools.resolve_export_job("batch-1", "accepted", evidence="seen", by="Ada", job_id=job, service=service)
+    jobs = bktools.load_export_jobs(COMPANIES[1], service=service)
+    assert jobs[["state", "job_id"]].to_numpy().tolist() == [["ACCEPTED", job.lower()]]
+    with Journal(service.settings) as journal:
+        said = {"environment": "sandbox", "table": "export jobs", "rows": 1, "complete": True, "journal": journal.id}
+    assert jobs.attrs["bktools"] == said
+
+
+def test_a_letter_is_evidence_and_a_name(doubts, service):
+    """Short words are kept as they are; blanks are none, and the argument is named."""
+    for argument in ("evidence", "by"):
+        said = {"evidence": "x", "by": "A"} | {argument: " "}
+        with pytest.raises(ArgumentError, match=argument):
+            bktools.resolve_export_job("batch-0", "released", service=service, **said)
+    bktools.resolve_export_job("batch-0", "released", evidence=" x ", by="A", service=service)
+    jobs = bktools.load_export_jobs(service=service)
+    assert jobs["state"].to_list() == ["RELEASED", "UNKNOWN"]
+    events = bktools.load_export_jobs(events=True, batch="batch-0", service=service)
+    last = events.iloc[-1]
+    assert (last["message"], last["done_by"]) == ("x", "A")
+    assert pd.isna(jobs["job_id"][0])
