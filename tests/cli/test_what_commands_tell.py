@@ -41,7 +41,7 @@ def test_compose_tells_what_the_file_was_taken_as(run, entries):
     said = run("export compose entries.csv").stdout
     assert "1 rows of entries.csv (delimiter ';', encoding 'utf-8'" in said
     assert "taken as not approved: 'gebucht' (1)" in said
-    assert "columns not read: 'Wer'" in said
+    assert "columns kept as text: 'Wer'" in said
     assert "not checked: employees (the entries have no employee_id)" in said
 
 
