@@ -350,6 +350,12 @@ def load_settings(
     return Settings(environment=named[0], sources=sources, **values)
 
 
+def config_path(config_file: Path | None = None, env: Mapping[str, str] | None = None) -> Path:
+    """Return the path of the config file, which need not exist: as given, `BKTOOLS_CONFIG`, or in the user's config folder."""
+    named = config_file or (os.environ if env is None else env).get("BKTOOLS_CONFIG")
+    return _path("BKTOOLS_CONFIG", named) if named else platformdirs.user_config_path("bktools") / "config.toml"
+
+
 def _place(values: Mapping[str, Any], source: str = "") -> Place:
     """Return the values of a place, each with its source; by default its environment variable."""
     return {name: (value, source or f"BKTOOLS_{name.upper()}") for name, value in values.items() if value is not None}
@@ -423,7 +429,7 @@ def _default(name: str, environment: str) -> Any:
 
 def _read_config(config_file: Path | None, env: Mapping[str, str]) -> tuple[dict[str, Any], Path]:
     named = config_file or env.get("BKTOOLS_CONFIG")
-    path = _path("BKTOOLS_CONFIG", named) if named else platformdirs.user_config_path("bktools") / "config.toml"
+    path = config_path(config_file, env)
     try:
         # Some editors, and PowerShell, write a byte order mark.
         found = tomllib.loads(path.read_text(encoding="utf-8-sig"))

@@ -11,6 +11,7 @@ import typer
 from bktools.caller import command
 from bktools.cli import options
 from bktools.cli.exits import Exit
+from bktools.cli.mappings import remembered
 from bktools.cli.output import tell
 from bktools.errors import ArgumentError
 
@@ -84,6 +85,7 @@ def create(
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
     sheet: options.Sheet = None,
+    save_mapping: options.SaveMapping = None,
     csv: options.Csv = None,
     profile: options.Profile = "excel",
 ) -> None:
@@ -96,7 +98,7 @@ def create(
     from bktools.submit import create_accounts
 
     with options.conversation(environment, sandbox=sandbox, company=company) as service:
-        found = reconciled(service, chart, options.columns(column), delimiter, encoding, sheet)
+        found = reconciled(service, chart, options.columns(column), delimiter, encoding, sheet, save_mapping)
         made = create_accounts(found, apply=apply, service=service)
     hand_over(_urgent_first(made, "outcome"), ["external_id", "name", "outcome", "message"], csv, profile)
     typer.echo(counts(made["outcome"]) or "0 accounts")
@@ -129,6 +131,7 @@ def import_list(
     delimiter: options.FileDelimiter = None,
     encoding: options.FileEncoding = None,
     sheet: options.Sheet = None,
+    save_mapping: options.SaveMapping = None,
 ) -> None:
     """Import the list of accounts that were created elsewhere.
 
@@ -137,15 +140,12 @@ def import_list(
     from bktools.cli.reconcile import recognised
     from bktools.journal.accounts import import_accounts
 
-    with options.conversation(environment, sandbox=sandbox, company=company) as service, command(options.READS_FILE):
-        known = import_accounts(
-            file,
-            company=company,
-            columns=options.columns(column),
-            delimiter=delimiter,
-            encoding=encoding,
-            sheet=sheet,
-            service=service,
-        )
+    given = {"columns": options.columns(column), "delimiter": delimiter, "encoding": encoding, "sheet": sheet}
+    with (
+        options.conversation(environment, sandbox=sandbox, company=company) as service,
+        command(options.READS_FILE),
+        remembered("accounts", file, given, save_mapping) as read_as,
+    ):
+        known = import_accounts(file, company=company, service=service, **read_as)
     typer.echo(recognised(known.attrs["bktools"]["imported"]))
     typer.echo(f"{len(known)} accounts are known now")

@@ -15,6 +15,7 @@ from bktools.cli import (
     export,
     journal,
     ledger,
+    mappings,
     month_end,
     reconcile,
     sandbox,
@@ -38,6 +39,7 @@ app.command("config")(config.config)
 app.add_typer(accounts.app, name="accounts")
 app.add_typer(export.app, name="export")
 app.add_typer(journal.app, name="journal")
+app.add_typer(mappings.app, name="mappings")
 app.add_typer(sandbox.app, name="sandbox")
 app.add_typer(snapshots.app, name="snapshots")
 

@@ -13,6 +13,7 @@ import typer
 from bktools.caller import command
 from bktools.cli import options
 from bktools.cli.exits import Exit
+from bktools.cli.mappings import remembered
 from bktools.cli.output import tell
 from bktools.errors import PlanError
 
@@ -60,6 +61,7 @@ def compose(
     decimal: options.Decimal = None,
     date_format: options.DateFormat = None,
     sheet: options.Sheet = None,
+    save_mapping: options.SaveMapping = None,
     max_entries: options.MaxEntries = 500,
     employee: Annotated[
         str | None, typer.Option("--employee", help="UUID of the employee who initiates the jobs.")
@@ -82,19 +84,22 @@ def compose(
         path = entries or sample_files(service, "the file of accounting entries")[1]
         only = company or service.settings.company
         known = _known(service, [only]) if only else {}
-        with command(options.READS_ENTRIES):
+        given = {
+            "columns": options.columns(column),
+            "delimiter": delimiter,
+            "encoding": encoding,
+            "sheet": sheet,
+            "decimal": decimal,
+            "date_format": date_format,
+        }
+        with command(options.READS_ENTRIES), remembered("entries", path, given, save_mapping) as read_as:
             read = read_entries(
                 path,
-                columns=options.columns(column),
                 company=only,
                 categories=known.get("categories"),
                 employees=known.get("employees"),
-                delimiter=delimiter,
-                encoding=encoding,
-                sheet=sheet,
-                decimal=decimal,
-                date_format=date_format,
                 required=("category_id",),
+                **read_as,
             )
         typer.echo(recognised(read.attrs["bktools"]))
         plan = compose_export_jobs(

@@ -10,6 +10,7 @@ import typer
 
 from bktools.caller import command
 from bktools.cli import options
+from bktools.cli.mappings import remembered
 from bktools.cli.output import tell
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def ledger(
         ),
     ] = "strict",
     profile: options.Profile = "excel",
+    save_mapping: options.SaveMapping = None,
 ) -> None:
     """Read a general ledger, hold it to its own totals, and show the sums of its accounts. Nothing is written but --csv.
 
@@ -44,17 +46,20 @@ def ledger(
     from bktools.frames.delimited import profile_named
 
     profile_named(profile)
-    with command(options.READS_ENTRIES | {"verify": "--verify"}), warnings.catch_warnings():
+    given = {
+        "columns": options.columns(column),
+        "delimiter": delimiter,
+        "encoding": encoding,
+        "decimal": decimal,
+        "date_format": date_format,
+    }
+    with (
+        command(options.READS_ENTRIES | {"verify": "--verify"}),
+        warnings.catch_warnings(),
+        remembered("ledger", file, given, save_mapping) as read_as,
+    ):
         warnings.showwarning = lambda message, *_: tell(f"bktools: {message}")
-        postings = read_general_ledger(
-            file,
-            columns=options.columns(column),
-            delimiter=delimiter,
-            encoding=encoding,
-            decimal=decimal,
-            date_format=date_format,
-            verify=verify,
-        )
+        postings = read_general_ledger(file, verify=verify, **read_as)
     tell(recognised(postings.attrs["bktools"]))
     tell(_summary(postings))
     if csv is not None:

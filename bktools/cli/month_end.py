@@ -11,6 +11,7 @@ import typer
 from bktools.caller import command
 from bktools.cli import options
 from bktools.cli.exits import Exit
+from bktools.cli.mappings import remembered
 from bktools.cli.tables import counted, counts
 from bktools.errors import ArgumentError
 
@@ -39,12 +40,14 @@ def month_end(
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
     sheet: options.Sheet = None,
+    save_mapping: options.SaveMapping = None,
     entry_column: options.EntryColumn = None,
     entry_delimiter: options.EntryDelimiter = None,
     entry_encoding: options.EntryEncoding = None,
     entry_sheet: options.EntrySheet = None,
     entry_decimal: options.EntryDecimal = None,
     entry_date_format: options.EntryDateFormat = None,
+    save_entry_mapping: options.SaveEntryMapping = None,
     max_entries: options.MaxEntries = 500,
     wait: options.Wait = 300.0,
     others_export: options.OthersExport = False,
@@ -86,17 +89,20 @@ def month_end(
         if chart is None or entries is None:
             samples = sample_files(service)
             chart, entries = chart or samples[0], entries or samples[1]
-        with command(options.READS_FILE):
-            read_chart = read_chart_of_accounts(chart, company=known, **chart_as)
+        with command(options.READS_FILE), remembered("chart", chart, chart_as, save_mapping) as read_as:
+            read_chart = read_chart_of_accounts(chart, company=known, **read_as)
         typer.echo(_line("chart", recognised(read_chart.attrs["bktools"])))
-        with command(options.READS_ENTRIES_BESIDE_CHART):
+        with (
+            command(options.READS_ENTRIES_BESIDE_CHART),
+            remembered("entries", entries, entries_as, save_entry_mapping, "--save-entry-mapping") as read_as,
+        ):
             read = read_entries(
                 entries,
                 required=("category_id",),
                 company=known,
                 categories=load_categories(known, progress=False, service=service),
                 employees=load_employees(known, progress=False, service=service),
-                **entries_as,
+                **read_as,
             )
         typer.echo(_line("entries", recognised(read.attrs["bktools"])))
         with command({"month": "--month"}):

@@ -97,6 +97,14 @@ FileDelimiter = Annotated[str | None, typer.Option("--delimiter", help="Delimite
 FileEncoding = Annotated[str | None, typer.Option("--encoding", help="Encoding of the file, such as cp1252.")]
 Decimal = Annotated[str | None, typer.Option("--decimal", help="Decimal mark of the amounts: . or ,")]
 DateFormat = Annotated[str | None, typer.Option("--date-format", help="Format of the dates, such as %d/%m/%Y.")]
+SaveMapping = Annotated[
+    str | None,
+    typer.Option("--save-mapping", help="Remember the options by this name, for files with the same headings."),
+]
+SaveEntryMapping = Annotated[
+    str | None,
+    typer.Option("--save-entry-mapping", help="Remember the entries' options by this name, for the same headings."),
+]
 Csv = Annotated[Path | None, typer.Option("--csv", help="Write to this file; see --profile.")]
 Apply = Annotated[bool, typer.Option("--apply", help="Write to the service (default: dry run).")]
 OthersExport = Annotated[

@@ -11,6 +11,7 @@ import typer
 from bktools.caller import command
 from bktools.cli import options
 from bktools.cli.exits import Exit
+from bktools.cli.mappings import remembered
 from bktools.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def reconcile(
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
     sheet: options.Sheet = None,
+    save_mapping: options.SaveMapping = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder for the findings as CSV; see --profile.")] = None,
     profile: options.Profile = "excel",
     fail_on: Annotated[
@@ -47,7 +49,7 @@ def reconcile(
     if fail_on is not None and fail_on not in FAIL_ON:
         raise ArgumentError("--fail-on", f"must be one of {', '.join(FAIL_ON)}", fail_on)
     with options.conversation(environment, sandbox=sandbox, company=company) as service:
-        found = reconciled(service, chart, options.columns(column), delimiter, encoding, sheet)
+        found = reconciled(service, chart, options.columns(column), delimiter, encoding, sheet, save_mapping)
     typer.echo(str(found))
     if out is not None:
         found.to_csv(out, profile)
@@ -63,6 +65,7 @@ def reconciled(
     delimiter: str | None,
     encoding: str | None,
     sheet: str | None,
+    save_mapping: str | None,
 ) -> Reconciliation:
     """Read a chart, print how it was read, and return its reconciliation with the known accounts."""
     from bktools.inputs.chart_of_accounts import read_chart_of_accounts
@@ -72,10 +75,9 @@ def reconciled(
 
     company = options.the_company(service)
     path = chart or sample_files(service, "--chart")[0]
-    with command(options.READS_FILE):
-        frame = read_chart_of_accounts(
-            path, columns=columns, company=company, delimiter=delimiter, encoding=encoding, sheet=sheet
-        )
+    given = {"columns": columns, "delimiter": delimiter, "encoding": encoding, "sheet": sheet}
+    with command(options.READS_FILE), remembered("chart", path, given, save_mapping) as read_as:
+        frame = read_chart_of_accounts(path, company=company, **read_as)
     typer.echo(recognised(frame.attrs["bktools"]))
     categories = load_categories(company, service=service)
     return reconcile_accounts(frame, load_accounts(company, service=service), categories)

@@ -100,8 +100,18 @@ def read_entries(
     company = None if company is None else rules.uuid_text("company", company)
     vocabulary = Vocabulary(headings.ENTRIES, columns)
     table = read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
-    places = vocabulary.assign(table.headings, table.source, required=required, empty=cells.empty_columns(table))
     frames = {"category_id": categories, "employee_id": employees}
+    places = vocabulary.assign(
+        table.headings,
+        table.source,
+        required=required,
+        empty=cells.empty_columns(table),
+        looks={
+            field: names.columns_of(table, field, frame, company)
+            for field, frame in frames.items()
+            if frame is not None
+        },
+    )
     places = _usable(
         table, vocabulary, places, {field for field, frame in frames.items() if frame is None} - {*required}
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,7 +13,9 @@ from pathlib import Path
 from bktools.caller import name_of
 from bktools.errors import ArgumentError, InputError
 from bktools.inputs.delimited import read_delimited
+from bktools.inputs.encoding import to_utf8
 from bktools.inputs.formats.not_read import refuse_not_read
+from bktools.inputs.heading_row import read_head
 from bktools.inputs.table import Score, Table
 
 _SUFFIXES = {
@@ -27,7 +30,8 @@ _MAGIC = {
     b"%PDF": "PDF",
     b"\x1f\x8b": "gzip archive",
 }
-_OPTIONS = {"text": ("delimiter", "encoding"), "workbook": ("sheet",), "Parquet": ()}
+# Arguments by what a file is made of.
+OPTIONS_OF: Mapping[str, tuple[str, ...]] = {"text": ("delimiter", "encoding"), "workbook": ("sheet",), "Parquet": ()}
 # Of a file; a spreadsheet holds 32,767 characters in a cell and 16,384 columns.
 LARGEST = 2 << 30
 LONGEST_LINE = 16 << 20
@@ -83,18 +87,61 @@ def read_table(
 
         table = read_parquet(data, source)
     else:
-        # ERPs name text with tabs .txt or .xls.
-        prefer = "," if suffix == ".csv" else "\t"
-        table = read_delimited(data, score, delimiter=delimiter, encoding=encoding, prefer=prefer, source=source)
+        table = read_delimited(
+            data, score, delimiter=delimiter, encoding=encoding, prefer=_usual_delimiter(path), source=source
+        )
     if not len(table.lines):
         raise InputError("the file has headings but no rows below them", source=source)
     notes = [f"read as a {kind} file by its content, not as its suffix {suffix} says"] * (kind != _SUFFIXES[suffix])
     return replace(table, sha256=hashlib.sha256(data).hexdigest(), notes=(*notes, *table.notes))
 
 
+def read_headings(
+    path: str | PathLike[str], score: Score, *, delimiter: str | None, encoding: str | None, sheet: str | int | None
+) -> tuple[str, ...]:
+    """Return the headings alone, of a text from its first lines; arguments and errors are those of `read_table`."""
+    if kind_of(path) != "text":
+        return read_table(path, score, delimiter=delimiter, encoding=encoding, sheet=sheet).headings
+    with Path(path).open("rb") as file:
+        sample = file.read(_PIECE)
+        if file.read(1):
+            # A line that was cut could end in half a letter; in UTF-16 a NUL byte belongs to the line feed.
+            end = sample.rfind(b"\n") + 1
+            sample = sample[: end + sample[end:].startswith(b"\0")]
+    text, _ = to_utf8(sample, encoding, str(path))
+    return read_head(text, score, delimiter=delimiter, prefer=_usual_delimiter(path), source=str(path)).cells
+
+
+def kind_of(path: str | PathLike[str]) -> str:
+    """Return what a file is made of, such as text, workbook or Parquet."""
+    with Path(path).open("rb") as file:
+        return _kind(file.read(8))
+
+
+def is_unicode(path: str | PathLike[str]) -> bool:
+    """Whether a text shows by itself that it is Unicode: by its mark, or by letters that are written as UTF-8 alone."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    is_ascii = True
+    with Path(path).open("rb") as file:
+        while piece := file.read(_PIECE):
+            if file.tell() == len(piece) and piece.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                return True
+            is_ascii = is_ascii and piece.isascii()
+            try:
+                decoder.decode(piece)
+            except UnicodeDecodeError:
+                return False
+    return not is_ascii and not decoder.getstate()[0]
+
+
+def _usual_delimiter(path: str | PathLike[str]) -> str:
+    # ERPs name text with tabs .txt or .xls.
+    return "," if Path(path).suffix.casefold() == ".csv" else "\t"
+
+
 def _refuse_options_of_another_kind(kind: str, source: str, options: Mapping[str, object]) -> None:
     for argument, value in options.items():
-        if value is not None and argument not in _OPTIONS[kind]:
+        if value is not None and argument not in OPTIONS_OF[kind]:
             raise ArgumentError(name_of(argument), f"does not apply to {source}, a {kind} file by its content", value)
 
 

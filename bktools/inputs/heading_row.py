@@ -116,14 +116,15 @@ def _head(rows: list[_Row], score: Score, delimiter: str) -> Head:
     widest = max(len(row.cells) for row in rows)
     first = next((row for row in rows if len(row.cells) > 1), rows[0]) if widest > 1 else rows[0]
     # One known word beside a figure is an account such as "1930;Konto", not a row of headings.
-    scores = {row: points for row in rows if (points := score(row.cells)) > (1 if _has_figure(row.cells) else 0)}
+    scores = {row: points for row in rows if (points := score(row.cells)) > (1 if has_figure(row.cells) else 0)}
     if not scores and is_data([one.cells for one in rows[rows.index(first) :]]):
         return Head(delimiter, made_headings(len(first.cells)), first.line, first.line, tuple(first.cells))
     row = max(scores, key=scores.__getitem__, default=first)
     return Head(delimiter, tuple(row.cells), row.line, row.next_line)
 
 
-def _has_figure(cells: Sequence[str]) -> bool:
+def has_figure(cells: Sequence[str]) -> bool:
+    """Whether one of the cells is a code, an amount, a date or a UUID."""
     return any(_FIGURE.match(cell.strip()) for cell in cells)
 
 

@@ -18,6 +18,7 @@ from bktools.inputs.columns import leave_out
 from bktools.inputs.table import Table
 
 _SHOWN = 10
+_FIRST_ROWS = 100
 _SUGGESTIONS = 3
 _SIMILAR = 60
 # What of a frame names its rows, the most telling first.
@@ -77,6 +78,19 @@ def identifiers(table: Table, place: int, field: str, frame: pd.DataFrame, compa
     # A UUID that is not among them stays: the plan says why it cannot be exported.
     values = [next(iter(ids), text.lower()) for text, ids in zip(encoded.dictionary.to_pylist(), found, strict=True)]
     return pa.chunked_array([pc.take(pa.array(values, schema.TEXT), encoded.indices)])
+
+
+def columns_of(table: Table, field: str, frame: pd.DataFrame, company: str | None) -> list[int]:
+    """Return the columns whose values all name one of a frame's rows each, whatever their headings."""
+    kinds, _ = _known(frame, field, company)
+
+    def name_rows(column: pa.ChunkedArray) -> bool:
+        texts = {text.strip() for text in pc.unique(column).to_pylist()} - {""}
+        return bool(texts) and all(len(_found(text, kinds)) == 1 for text in texts)
+
+    # The first rows tell nearly every other column apart, however long the file is.
+    likely = [place for place, column in enumerate(table.columns) if name_rows(column.slice(0, _FIRST_ROWS))]
+    return [place for place in likely if name_rows(table.columns[place])]
 
 
 def _known(frame: pd.DataFrame, field: str, company: str | None) -> tuple[list[dict[str, set[str]]], dict[str, str]]:

@@ -18,6 +18,7 @@ from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
 from bktools.frames.unpacking import MIB, archive_size
 from bktools.inputs import workbook_process
+from bktools.inputs.heading_row import has_figure, is_data, made_headings, without_headings
 from bktools.inputs.table import Broken, Score, Table
 
 # What the other process may take: this much, and more by what the workbook unpacks to.
@@ -56,11 +57,15 @@ def read_workbook(data: bytes, score: Score, *, sheet: str | int | None, source:
     points, at = heads[name]
     if points < 0:
         raise InputError("the workbook has no cells", source=source)
-    below = [(line, row) for line, row in enumerate(sheets[name][at + 1 :], at + 2) if any(cell != "" for cell in row)]
+    sample = [[_text(cell) for cell in row] for row in sheets[name][at:][:_SAMPLE_ROWS]]
+    is_headless = not points and is_data([row for row in sample if any(cell.strip() for cell in row)])
+    first = at if is_headless else at + 1
+    below = [(line, row) for line, row in enumerate(sheets[name][first:], first + 1) if any(cell != "" for cell in row)]
     others = [other for other in book["names"] if other != name]
-    headings = tuple(_text(cell) for cell in sheets[name][at])
+    headings = made_headings(len(sample[0])) if is_headless else tuple(sample[0])
     columns = [pa.array([_text(row[place]) for _, row in below], schema.TEXT) for place in range(len(headings))]
     notes = [f"read the sheet {name!r}; not read: {', '.join(map(repr, others))}"] * bool(others)
+    notes += [without_headings(sample[0])] * is_headless
     return Table(
         source=source,
         headings=headings,
@@ -73,7 +78,7 @@ def read_workbook(data: bytes, score: Score, *, sheet: str | int | None, source:
         broken=tuple(
             Broken(place, row + 1, f"the cell {_reference(row, place)} of the sheet {name!r} holds {what}")
             for row, place, what in (book["broken"] or {}).get(name, ())
-            if row > at
+            if row >= first
         ),
     )
 
@@ -131,8 +136,10 @@ def _head(rows: list[list[str]], score: Score) -> tuple[int, int]:
     filled = [at for at, row in enumerate(rows) if any(cell.strip() for cell in row)]
     if not filled:
         return -1, 0
-    best = max(filled, key=lambda at: score(rows[at]))
-    points = score(rows[best])
+    # One known word beside a figure is an account, not a row of headings.
+    scores = {at: points if (points := score(rows[at])) > int(has_figure(rows[at])) else 0 for at in filled}
+    best = max(filled, key=scores.__getitem__)
+    points = scores[best]
     several = [at for at in filled if sum(bool(cell.strip()) for cell in rows[at]) > 1]
     return points, best if points else (several or filled)[0]
 

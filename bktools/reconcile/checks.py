@@ -85,7 +85,9 @@ def _uncovered(name: str, state: str, message: str, action: str = "none") -> Che
 
 
 READ_AS_TEXT = "which differ only in leading zeros: read the chart's file as text before anything is created"
-MAKE_THEM_SAME = "which differ only in case or white space: make them the same before anything is created"
+MAKE_THEM_SAME = (
+    "which differ only in {difference(external_id, looks_like)}: make them the same before anything is created"
+)
 
 CHECKS: tuple[Check, ...] = (
     Check(

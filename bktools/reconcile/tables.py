@@ -31,7 +31,20 @@ CREATE MACRO may_be_long(value) AS coalesce(strlen(value) > {LONGEST_TEXT}, fals
 -- coalesce keeps DuckDB from passing the filter to Arrow, which would copy the rows.
 CREATE MACRO is_known(state) AS coalesce(state IN {KNOWN_STATES}, false);
 CREATE MACRO is_number(value) AS value <> '' AND value NOT GLOB '*[!0-9]*';
-CREATE MACRO without_blanks(value) AS lower(regexp_replace(value, '{BLANKS}', '', 'g'));
+-- Normalised again after lower: some capitals become two characters.
+CREATE MACRO without_blanks(value) AS nfc_normalize(lower(nfc_normalize(regexp_replace(value, '{BLANKS}', '', 'g'))));
+CREATE MACRO difference(one, other) AS concat_ws(
+    ' and ',
+    if(lower(nfc_normalize(one)) = lower(nfc_normalize(other)), NULL, 'white space'),
+    if(
+        regexp_replace(nfc_normalize(one), '{BLANKS}', '', 'g') = regexp_replace(nfc_normalize(other), '{BLANKS}', '', 'g'),
+        NULL, 'capitals'
+    ),
+    if(
+        lower(regexp_replace(one, '{BLANKS}', '', 'g')) = lower(regexp_replace(other, '{BLANKS}', '', 'g')),
+        NULL, 'accents that are written in two ways'
+    )
+);
 CREATE MACRO without_zeros(value) AS ltrim(value, '0');
 CREATE MACRO shown(value) AS coalesce('"' || value || '"', 'nothing');
 CREATE MACRO counted(number, noun) AS format('{{:,}} {{}}{{}}', number, noun, if(number = 1, '', 's'));

@@ -181,3 +181,15 @@ def test_all_problems_at_once(write):
     assert "settle all with: date_format='%d/%m/%Y', decimal='.'" in str(caught.value)
     entries = read_entries(path, date_format="%d/%m/%Y", decimal=".")
     assert entries["amount"].tolist() == [Decimal(1234)]
+
+
+def test_a_column_is_found_by_the_names_in_it(write):
+    """A required column under a heading of its own is known by its values; two such columns are one refusal."""
+    categories = pd.DataFrame({"id": [CATEGORY, ENTRY], "company_id": [COMPANY] * 2, "name": ["Travel", "Meals"]})
+    text = f"id;Wozu;Was\n{ENTRY};travel;x\n{COMPANY};;x\n"
+    entries = read_entries(write(text), company=COMPANY, categories=categories, required=("category_id",))
+    assert entries["category_id"].fillna("").tolist() == [CATEGORY, ""]
+    with pytest.raises(InputError, match=r"'Wozu', 'Was' look like it\); choose one with columns="):
+        read_entries(
+            write(text.replace("x", "Meals")), company=COMPANY, categories=categories, required=("category_id",)
+        )

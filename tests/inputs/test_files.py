@@ -211,3 +211,11 @@ def test_cells_that_break_a_rule_are_counted_with_their_lines(write):
     path = write(f"id,company_id\n{ENTRY},7\n{COMPANY},{COMPANY}\n{COMPANY},8\n")
     with pytest.raises(InputError, match=r"line 2: 'company_id' .*got '7' \(2 such cells: [^)]*2[^)]*4\)"):
         read_entries(path)
+
+
+def test_workbook_without_headings(workbook):
+    """Its first row is an account like the others, and a note shows it."""
+    chart = read_chart_of_accounts(workbook({"Plan": [["0400", "Maschinen"], ["1200", "Bank"], ["4930", "Konto"]]}))
+    assert chart["code"].tolist() == ["0400", "1200", "4930"]
+    assert chart["line"].tolist() == [1, 2, 3]
+    assert "its first row ('0400', 'Maschinen') is data" in "".join(chart.attrs["bktools"]["notes"])

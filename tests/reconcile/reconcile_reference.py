@@ -3,6 +3,7 @@
 
 import re
 from collections import Counter, defaultdict
+from unicodedata import normalize
 
 KNOWN = {"CREATED", "MATCHED", "EXISTS", "IMPORTED"}
 
@@ -126,7 +127,7 @@ def _long(text):
 
 
 def _bare(text):
-    return re.sub(r"\s", "", text).lower()
+    return normalize("NFC", normalize("NFC", re.sub(r"\s", "", text)).lower())
 
 
 def _without_zeros(text):

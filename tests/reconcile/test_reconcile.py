@@ -139,6 +139,7 @@ def test_nothing_is_matched_on_name_or_code():
         ("0400", "400", "leading_zeros_lost", "read the chart's file as text"),
         ("a 1", "A1", "external_id_looks_alike", "make the external IDs the same"),
         ("A1\u00a0", "a1", "external_id_looks_alike", "make the external IDs the same"),
+        ("Caf\u00e9", "Cafe\u0301", "external_id_looks_alike", "make the external IDs the same"),
     ],
 )
 def test_what_looks_like_an_account_of_the_service_is_left_alone(mine, theirs, check, remedy):
@@ -155,6 +156,23 @@ def test_what_looks_like_an_account_of_the_service_is_left_alone(mine, theirs, c
     assert "archive" not in {*result.actions["action"], *result.findings["action"]}
     assert "missing_in_service" not in set(result.findings["check"])
     assert "create" not in set(result.actions["action"])
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "difference"),
+    [
+        ("a1", "A1", "capitals"),
+        ("A 1", "A1", "white space"),
+        ("a 1", "A1", "white space and capitals"),
+        ("Caf\u00e9", "Cafe\u0301", "accents that are written in two ways"),
+        ("caf\u00e9", "Cafe\u0301", "capitals and accents that are written in two ways"),
+    ],
+)
+def test_in_what_two_external_ids_differ(mine, theirs, difference):
+    """The message says in what two texts differ that look the same, or nearly."""
+    result = reconcile_accounts(**frames(chart=first(external_id=mine), accounts=first(external_id=theirs)))
+    message = result.findings.set_index("check").loc["external_id_looks_alike", "message"]
+    assert f"which differ only in {difference}: make them the same" in message
 
 
 def test_account_that_both_sides_have_keeps_nothing_from_being_created():

@@ -1,0 +1,231 @@
+"""Mappings: what was settled once, remembered for files with the same headings as one TOML file each."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+import unicodedata
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from bktools.disk import PRIVATE_FOLDER, storage_errors, write_whole
+from bktools.errors import ArgumentError, GuessedEncodingWarning, InputError
+from bktools.inputs import headings
+from bktools.inputs.columns import Vocabulary
+from bktools.inputs.file import OPTIONS_OF, is_unicode, kind_of, read_headings
+from bktools.inputs.heading_row import made_headings
+from bktools.inputs.ledger_headings import LEDGER
+from bktools.settings import config_path
+
+# Fields by the kind of file that has them.
+KINDS = {"chart": headings.CHART, "entries": headings.ENTRIES, "accounts": headings.ACCOUNTS, "ledger": LEDGER}
+OPTIONS = ("delimiter", "encoding", "sheet", "decimal", "date_format")
+
+_NAME = re.compile(r"\w[\w -]{0,62}", re.ASCII)
+_LARGEST = 1 << 20
+
+
+@dataclass(frozen=True)
+class FileMapping:
+    """How files with the same headings are read.
+
+    Parameters
+    ----------
+    name : str
+        The name of its file without the suffix.
+    kind : str
+        One of KINDS.
+    headings : tuple of str
+        Of the file it was made for; their order does not matter.
+    columns : mapping
+        Field to heading, as the caller gave them.
+    options : mapping
+        Argument of the reader to value, one of OPTIONS.
+    """
+
+    name: str
+    kind: str
+    headings: tuple[str, ...]
+    columns: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def toml(self) -> str:
+        """Return the mapping as its file has it."""
+        lines = [
+            f"kind = {_quoted(self.kind)}",
+            "headings = [",
+            *(f"    {_quoted(one)}," for one in self.headings),
+            "]",
+        ]
+        for table in ("columns", "options"):
+            values = getattr(self, table)
+            lines += (
+                ["", f"[{table}]", *(f"{name} = {_quoted(value)}" for name, value in values.items())] if values else []
+            )
+        return "\n".join([*lines, ""])
+
+
+def folder() -> Path:
+    """Return the folder of the mappings, beside the config file; it need not exist."""
+    return config_path().parent / "mappings"
+
+
+def path_of(name: str) -> Path:
+    """Return the file of a mapping; a name that is none is an `ArgumentError`."""
+    if not _NAME.fullmatch(name):
+        raise ArgumentError("the name of a mapping", "must be letters, digits, spaces, - and _ (at most 63)", name)
+    return folder() / f"{name}.toml"
+
+
+def all_mappings() -> list[FileMapping]:
+    """Return all mappings by name; a damaged one is an `InputError` that names its file."""
+    return [read_mapping(path) for path in sorted(folder().glob("*.toml"))]
+
+
+def read_mapping(path: Path) -> FileMapping:
+    """Return the mapping of a file.
+
+    Raises
+    ------
+    InputError
+        When the file is missing, damaged or no mapping.
+    """
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise InputError("is too large for a mapping: delete it", source=str(path))
+        found = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return _checked(path.stem, found)
+    except FileNotFoundError:
+        raise InputError("there is no such mapping; see: bktools mappings list", source=str(path)) from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, _DamagedError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"is not a readable mapping ({why}): correct it or delete it", source=str(path)) from None
+
+
+def write_mapping(mapping: FileMapping) -> Path:
+    """Write a mapping for its owner alone, instead of an earlier one of its name."""
+    path = path_of(mapping.name)
+    with storage_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
+    return write_whole(path, lambda file: file.write(mapping.toml().encode()))
+
+
+def mapping_for(path: str | PathLike[str], kind: str, given: Mapping[str, Any]) -> FileMapping | None:
+    """Return the mapping whose headings a file has; None without one.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    kind : str
+        One of KINDS.
+    given : mapping
+        Arguments of the reader; those that are not None go before the mapping's.
+
+    Raises
+    ------
+    InputError
+        When a mapping is damaged, or several are for these headings.
+    """
+    # A pipe is not opened: the reader refuses it.
+    known = all_mappings() if Path(path).is_file() else []
+    found = [one for one in known if one.kind == kind and _fits(path, one, given)]
+    if len(found) > 1:
+        names = " and ".join(repr(one.name) for one in found)
+        raise InputError(
+            f"the mappings {names} are for the same headings: delete one of them in {folder()}", source=str(path)
+        )
+    return found[0] if found else None
+
+
+def arguments(path: str | PathLike[str], mapping: FileMapping, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments that read a file with a mapping; given ones go before its own."""
+    unknown = {name for names in OPTIONS_OF.values() for name in names} - set(OPTIONS_OF.get(kind_of(path), ()))
+    if "encoding" in mapping.options and is_unicode(path):
+        # The file says it itself: another encoding would spoil every letter beyond ASCII.
+        unknown.add("encoding")
+    own = {name: value for name, value in mapping.options.items() if name not in unknown and name in given}
+    said = {name: value for name, value in given.items() if value is not None}
+    columns = {**mapping.columns, **(said.get("columns") or {})}
+    return {**given, **own, **said, "columns": columns or None}
+
+
+def made_from(path: str | PathLike[str], name: str, kind: str, given: Mapping[str, Any]) -> FileMapping | None:
+    """Return the mapping of a file that was read with these arguments; None for a file without headings."""
+    columns = given.get("columns") or {}
+    found = _headings(path, Vocabulary(KINDS[kind], columns), given)
+    if found == made_headings(len(found)):
+        return None
+    options = {option: str(given[option]) for option in OPTIONS if given.get(option) is not None}
+    return FileMapping(name, kind, tuple(filter(str.strip, found)), columns, options)
+
+
+def _fits(path: str | PathLike[str], mapping: FileMapping, given: Mapping[str, Any]) -> bool:
+    wanted = _comparable(mapping.headings)
+    try:
+        found = _headings(path, _Known(wanted), arguments(path, mapping, given))
+    except (InputError, ArgumentError, OSError, ValueError):
+        # The reader says what is wrong with the file, whatever mappings there are.
+        return False
+    return _comparable(found) == wanted
+
+
+def _headings(path: str | PathLike[str], known: Vocabulary | _Known, given: Mapping[str, Any]) -> tuple[str, ...]:
+    form = {name: given.get(name) for name in ("delimiter", "encoding", "sheet")}
+    with warnings.catch_warnings():
+        # The reader warns of its own guess.
+        warnings.simplefilter("ignore", GuessedEncodingWarning)
+        return read_headings(path, known.score, **form)
+
+
+class _Known:
+    """The headings of a mapping, ready for comparison."""
+
+    def __init__(self, wanted: Iterable[str]) -> None:
+        self._wanted = set(wanted)
+
+    def score(self, cells: Iterable[str]) -> int:
+        """Return how many cells of a row are headings of the mapping."""
+        return len(self._wanted.intersection(_comparable(cells)))
+
+
+def _comparable(texts: Iterable[str]) -> list[str]:
+    spaced = (" ".join(unicodedata.normalize("NFC", text).split()) for text in texts)
+    return sorted(filter(None, spaced))
+
+
+class _DamagedError(ValueError):
+    pass
+
+
+def _checked(name: str, found: Mapping[str, Any]) -> FileMapping:
+    unknown = sorted(set(found) - {"kind", "headings", "columns", "options"})
+    if unknown:
+        raise _DamagedError(f"it has {unknown[0]!r}, which no mapping has")
+    kind, given = found.get("kind"), found.get("headings")
+    if kind not in KINDS:
+        raise _DamagedError(f"its kind must be one of {', '.join(KINDS)}")
+    if not isinstance(given, list) or not given or not all(isinstance(one, str) and one.strip() for one in given):
+        raise _DamagedError("its headings must be a list of texts")
+    columns = _texts(found, "columns", KINDS[kind])
+    return FileMapping(name, kind, tuple(given), columns, _texts(found, "options", OPTIONS))
+
+
+def _texts(found: Mapping[str, Any], table: str, allowed: Iterable[str]) -> dict[str, str]:
+    values = found.get(table, {})
+    if not isinstance(values, dict) or not all(isinstance(value, str) for value in values.values()):
+        raise _DamagedError(f"[{table}] must be a table of texts")
+    wrong = sorted(set(values) - set(allowed))
+    if wrong:
+        raise _DamagedError(f"[{table}] has {wrong[0]!r}; there are {', '.join(allowed)}")
+    return values
+
+
+def _quoted(text: str) -> str:
+    # Strings of JSON are strings of TOML, but for one control character.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

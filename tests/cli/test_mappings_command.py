@@ -1,0 +1,163 @@
+"""Mappings: what was settled once is remembered for files with the same headings."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+
+import pytest
+from typer.testing import CliRunner
+
+from bktools.cli.app import app
+from bktools.errors import ArgumentError, InputError
+from bktools.inputs.mappings import FileMapping, folder, read_mapping, write_mapping
+
+HEADINGS = "Nr 1;Wann;Wieviel"
+POSTINGS = f"{HEADINGS}\n4930;03/04/2026;1,234\n1200;03/04/2026;-1,234\n"
+SETTLED = (
+    "--column",
+    "account_code=Nr 1",
+    "--column",
+    "date=Wann",
+    "--column",
+    "amount=Wieviel",
+    "--decimal",
+    ",",
+    "--date-format",
+    "%d/%m/%Y",
+)
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [*map(str, arguments)])
+
+
+@pytest.fixture
+def october(tmp_path):
+    """A ledger whose headings nobody else has, settled and remembered as `house`."""
+    path = tmp_path / "october.csv"
+    path.write_text(POSTINGS, encoding="utf-8")
+    assert isinstance(run("ledger", path).exception, InputError)
+    done = run("ledger", path, *SETTLED, "--save-mapping", "house")
+    assert done.exit_code == 0, done.output
+    assert f"mapping 'house' saved as {folder() / 'house.toml'}" in done.output
+    return path
+
+
+def test_next_month_needs_no_option(october):
+    """Another file with these headings, in any order and below a title, is read with the mapping, which is named."""
+    november = october.with_name("november.csv")
+    november.write_text("Buchungen November\n\nWieviel;Wann;Nr 1\n5,678;03/11/2026;4930\n", encoding="utf-8")
+    done = run("ledger", november)
+    assert done.exit_code == 0, done.output
+    assert "mapping 'house' used for november.csv" in done.output
+    assert "4930\t1\t5.678" in done.output
+
+
+def test_explicit_options_win(october):
+    """An option goes before what was remembered, and the rest stays."""
+    done = run("ledger", october, "--decimal", ".", "--csv", october.with_name("made.csv"), "--profile", "machine")
+    assert done.exit_code == 0, done.output
+    assert "4930,2026-04-03,1234," in october.with_name("made.csv").read_text(encoding="utf-8")
+
+
+def test_other_headings_are_another_file(october):
+    """A column more, or another kind of file, and the mapping is not used."""
+    october.write_text(POSTINGS.replace("Wieviel", "Wieviel;Wozu"), encoding="utf-8")
+    done = run("ledger", october)
+    assert isinstance(done.exception, InputError)
+    assert "mapping" not in done.output
+    october.write_text(POSTINGS, encoding="utf-8")
+    assert "mapping" not in run("reconcile", "--sandbox", "--chart", october).output
+
+
+def test_a_mapping_can_be_mailed(october, tmp_path, monkeypatch):
+    """The TOML file alone, in another user's folder, is enough; only its owner can read the one that was written."""
+    written = folder() / "house.toml"
+    assert stat.S_IMODE(written.stat().st_mode) == 0o600
+    monkeypatch.setenv("BKTOOLS_CONFIG", str(tmp_path / "colleague" / "config.toml"))
+    folder().mkdir(parents=True)
+    (tmp_path / "colleague" / "config.toml").touch()
+    shutil.copy(written, folder() / "from anna.toml")
+    assert "mapping 'from anna' used" in run("ledger", october).output
+
+
+def test_list_and_show(october):
+    """`list` has a line for each mapping, `show` the file as it is."""
+    listed = run("mappings", "list").output
+    assert (
+        "house\tledger\t3 headings\taccount_code=Nr 1, date=Wann, amount=Wieviel, decimal=,, date_format=%d/%m/%Y\n"
+        in listed
+    )
+    assert run("mappings", "show", "house").output.startswith((folder() / "house.toml").read_text(encoding="utf-8"))
+    assert "there is no such mapping" in str(run("mappings", "show", "other").exception)
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("kind = ", "Invalid value"),
+        ('kind = "bank"\nheadings = ["a"]', "its kind must be one of chart, entries, accounts, ledger"),
+        ('kind = "chart"\nheadings = []', "its headings must be a list of texts"),
+        ('kind = "chart"\nheadings = ["a"]\n[columns]\nprice = "a"', "[columns] has 'price'"),
+        ('kind = "chart"\nheadings = ["a"]\n[options]\ndecimal = 1', "[options] must be a table of texts"),
+        ('kind = "chart"\nheadings = ["a"]\nextra = 1', "it has 'extra', which no mapping has"),
+        ('kind = "\udcff"', "invalid start byte"),
+        ("#" * (1 << 20) + "\n", "is too large"),
+    ],
+)  # fmt: skip
+def test_a_damaged_mapping_is_one_line(october, content, why):
+    """It names the file and what is wrong, whichever command meets it."""
+    damaged = folder() / "damaged.toml"
+    damaged.write_bytes(content.encode(errors="surrogateescape"))
+    for command in (("ledger", october), ("mappings", "list"), ("mappings", "show", "damaged")):
+        error = run(*command).exception
+        assert isinstance(error, InputError)
+        assert str(error).startswith(f"{damaged}: ")
+        assert why in str(error)
+        assert "\n" not in str(error)
+
+
+def test_names_that_are_none(october):
+    """A name never leads out of the folder, and one set of headings has one mapping."""
+    for name in ("../house", "", "a/b", "x" * 64):
+        error = run("ledger", october, "--save-mapping", name).exception
+        assert isinstance(error, ArgumentError)
+    error = run("ledger", october, "--save-mapping", "other").exception
+    assert str(error).startswith("--save-mapping must be house, the mapping that is for these headings already")
+    shutil.copy(folder() / "house.toml", folder() / "twin.toml")
+    assert "the mappings 'house' and 'twin' are for the same headings" in str(run("ledger", october).exception)
+
+
+def test_what_is_not_saved(tmp_path):
+    """A file without headings cannot be known again, and one that needs no option needs no mapping."""
+    path = tmp_path / "file.csv"
+    path.write_text("4930;2026-10-01;1.50\n" * 4, encoding="utf-8")
+    settled = ("--column", "account_code=column 1", "--column", "date=column 2", "--column", "amount=column 3")
+    done = run("ledger", path, *settled, "--save-mapping", "none")
+    assert "mapping 'none' not saved: file.csv has no headings to know it by" in done.output
+    path.write_text("Account;Date;Amount\n4930;2026-10-01;1.50\n", encoding="utf-8")
+    assert "is read without any option" in run("ledger", path, "--save-mapping", "none").output
+    assert not folder().exists()
+
+
+def test_text_that_is_unicode_stays_so(tmp_path):
+    """An encoding that was remembered does not spoil a file that shows that it is UTF-8 or UTF-16."""
+    path = tmp_path / "file.csv"
+    text = "Nr 1;Text;Datum;Betrag\n4930;Büro;2026-10-01;1.50\n"
+    path.write_text(text, encoding="cp1252")
+    settled = ("--column", "account_code=Nr 1", "--encoding", "cp1252")
+    assert run("ledger", path, *settled, "--save-mapping", "house").exit_code == 0
+    for encoding in ("cp1252", "utf-8", "utf-8-sig", "utf-16"):
+        path.write_text(text, encoding=encoding)
+        made = tmp_path / "made"
+        done = run("ledger", path, "--csv", made, "--profile", "machine")
+        assert "mapping 'house' used" in done.output
+        assert "Büro" in made.read_text(encoding="utf-8"), encoding
+
+
+def test_any_text_is_written_to_the_letter():
+    """Quotes, backslashes, newlines and control characters in headings come back as they were."""
+    odd = ('a "b"', "c\\d", "e\nf", "g\x7f\x01", "ü 東京 🥨")
+    made = FileMapping("odd", "chart", odd, {"code": odd[0]}, {"delimiter": "\t"})
+    assert read_mapping(write_mapping(made)) == made
