@@ -232,11 +232,40 @@ def test_korean_of_seven_bits(write):
         assert chart.attrs["bktools"]["encoding"] == encoding
 
 
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        (
+            "Compte;Libellé\r\n101000;Capital\r\n401000;Fournisseurs\r\n411000;Créances clients\r\n512000;Banque",
+            "cp850",
+        ),
+        (
+            "Conto;Descrizione\r\n40;Debiti verso società controllate\r\n60;Acquisti di merci\r\n63;Pubblicità\r\n68;Salari",
+            "cp1252",
+        ),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::bktools.errors.GuessedEncodingWarning")
+def test_words_of_ascii_tell_the_language(write, text, encoding):
+    """A few accounts are read without an option, because words with letters beyond ASCII and without are of one language."""
+    chart = read_chart_of_accounts(write(text, encoding=encoding))
+    assert chart["name"].tolist() == [line.partition(";")[2] for line in text.splitlines()[1:]]
+    assert chart.attrs["bktools"]["encoding"] == encoding
+
+
+def test_a_line_in_another_encoding_far_down(write):
+    """One line of UTF-8 behind hundreds in another encoding is not read as that encoding, whatever stands behind it."""
+    lines = [f"{code};Büro {code}".encode("cp1252") for code in range(1000, 1700)]
+    lines[650] = "1650;Zażółć gęślą jaźń, Środki trwałe".encode()
+    with pytest.raises(InputError, match="other characters are: encodings are mixed"):
+        read_chart_of_accounts(write(b"Konto;Name\n" + b"\n".join(lines)))
+
+
 def test_half_a_character_shows_that_a_text_is_no_utf16(write):
     """Bytes with the line ends of UTF-16 that are none of its text are not read as such."""
     data = ("Ταμείο\nΠελάτες\n" * 30).encode("utf-16-le")
     assert "'Ταμείο'" in refusal(read_chart_of_accounts, write(data))
-    assert "is damaged, or in another encoding" in refusal(read_chart_of_accounts, write(data + b"\x00\xd8"))
+    assert "byte 0xA4 is no UTF-8" in refusal(read_chart_of_accounts, write(data + b"\x00\xd8"))
 
 
 def answer(data, sheet=None, memory=1 << 40):
