@@ -12,6 +12,7 @@ import zipfile
 import pytest
 import xlsxwriter
 
+from bktools.caller import command
 from bktools.errors import ArgumentError, InputError
 from bktools.inputs import workbook_process
 from bktools.inputs.accounts import read_accounts
@@ -148,6 +149,9 @@ def test_the_first_and_the_last_day_of_a_dbase_table(write):
     ):
         message = refusal(read_chart_of_accounts, write(bytes([3, 126, month, day]) + bytes(60), "a.dbf"))
         assert ("this is a dBase table" in message) == is_dbase
+    for rest, is_dbase in ((28, False), (29, True)):
+        message = refusal(read_chart_of_accounts, write(bytes([3, 126, 1, 1]) + bytes(rest), "a.dbf"))
+        assert ("this is a dBase table" in message) == is_dbase
 
 
 def test_the_old_mark_of_a_reversal_counts_beside_the_new_one(write):
@@ -216,6 +220,40 @@ def test_all_headings_that_are_not_there_are_in_one_refusal(write):
     message = refusal(read_chart_of_accounts, write("Konto;Name\n1;a\n"), columns={"code": "Nr", "name": "Text"})
     assert "no column has the heading 'Nr' for 'code'" in message
     assert "no column has the heading 'Text' for 'name'" in message
+
+
+def test_all_headings_that_are_doubtful_are_in_one_refusal(write):
+    """Fields with two headings each are in one message, and one option settles them all."""
+    path = write("Konto;Code;Name;Bezeichnung\n1;2;a;b\n")
+    message = refusal(read_chart_of_accounts, path)
+    assert ": 2 problems: (1) 'Konto' (column 1) and 'Code' (column 2) could both be 'code'" in message
+    assert message.endswith("; settle all with: columns={'code': 'Konto', 'name': 'Name'}")
+    with command({"columns": "--column"}):
+        assert refusal(read_chart_of_accounts, path).endswith(
+            "; settle all with: --column code=Konto --column name=Name"
+        )
+
+
+def test_a_ledger_in_the_form_that_was_named(write):
+    """The decimal mark and the form of dates that the caller names are each taken for what they are."""
+    path = write('Date,Account,Amount\n03/04/2026,5800,"1,234"\n')
+    ledger = read_general_ledger(path, decimal=",", date_format="%m/%d/%Y")
+    assert ledger["date"].dt.date.tolist() == [dt.date(2026, 3, 4)]
+    assert ledger["amount"].astype(str).tolist() == ["1.234"]
+
+
+def test_one_side_beside_an_amount_is_not_read(write):
+    """A column of credits beside one of amounts, without one of debits, is no field."""
+    ledger = read_general_ledger(write("Date,Account,Amount,Credit\n2026-10-31,5800,-5,5\n"))
+    assert ledger["amount"].astype(str).tolist() == ["-5"]
+    assert ledger.attrs["bktools"]["columns"] == {"account_code": "Account", "date": "Date", "amount": "Amount"}
+
+
+def test_the_currency_of_a_file_of_sie(write):
+    """The postings are in the currency that the file states, and in kronor where it states none."""
+    for stated, currency in (("#VALUTA EUR\n", "EUR"), ("", "SEK")):
+        text = stated + SIE.format(postings="#TRANS 5800 {} 0")
+        assert read_general_ledger(write("#FLAGGA 0\n" + text, "a.se", "cp437"))["currency"].tolist() == [currency]
 
 
 def test_the_list_of_accounts_names_its_columns_as_a_chart_does(write):
