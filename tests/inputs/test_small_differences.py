@@ -196,23 +196,44 @@ def test_a_file_of_sie_in_another_encoding_than_named(write):
     )
 
 
-@pytest.mark.parametrize("left_out", ["NumberOfEntries", "TotalDebit", "TotalCredit"])
-def test_a_total_that_a_saft_file_does_not_state(write, left_out):
-    """SAF-T files of some systems lack one of their totals: the others are held to the postings, that one to nothing."""
-    stated = {"NumberOfEntries": "1", "TotalDebit": "9.80", "TotalCredit": "9.80"}
-    totals = "".join(f"<{name}>{value}</{name}>" for name, value in stated.items() if name != left_out)
+def saft(totals):
+    """Return a file of SAF-T with one voucher, and the totals that it states."""
     lines = "".join(
-        f"<Line><RecordID>{number}</RecordID><AccountID>{account}</AccountID><{side}>9.80</{side}></Line>"
+        f"<Line><RecordID>{number}</RecordID><AccountID>{account}</AccountID><Description>x</Description>"
+        f"<{side}>9.80</{side}></Line>"
         for number, account, side in ((1, 7140, "DebitAmount"), (2, 1920, "CreditAmount"))
     )
-    xml = (
+    return (
         '<?xml version="1.0"?><AuditFile xmlns="urn:OECD:StandardAuditFile-Tax:AT_1.0"><Header/><GeneralLedgerEntries>'
         f"{totals}<Journal><JournalID>B</JournalID><Transaction><TransactionID>17</TransactionID>"
         f"<TransactionDate>2026-10-07</TransactionDate>{lines}</Transaction></Journal></GeneralLedgerEntries></AuditFile>"
     )
+
+
+@pytest.mark.parametrize("left_out", ["NumberOfEntries", "TotalDebit", "TotalCredit"])
+def test_a_total_that_a_saft_file_does_not_state(write, left_out):
+    """SAF-T files of some systems lack one of their totals: the others are held to the postings, that one to nothing."""
+    stated = {"NumberOfEntries": "1", "TotalDebit": "9.80", "TotalCredit": "9.80"}
+    xml = saft("".join(f"<{name}>{value}</{name}>" for name, value in stated.items() if name != left_out))
     assert read_general_ledger(write(xml, "a.xml"))["amount"].astype(str).tolist() == ["9.80", "-9.80"]
     for name in set(stated) - {left_out}:
         assert name in refusal(read_general_ledger, write(xml.replace(f"<{name}>", f"<{name}>5"), "a.xml"))
+
+
+def test_an_attribute_is_no_element(write):
+    """An attribute with the name of an element does not stand for it."""
+    ledger = read_general_ledger(write(saft("").replace("<Line>", '<Line AccountID="1" Description="y">'), "a.xml"))
+    assert ledger[["account_code", "text"]].values.tolist() == [["7140", "x"], ["1920", "x"]]
+
+
+def test_the_longest_text_of_a_file_in_xml(write):
+    """A text of a million characters is read, and one of a character more is refused."""
+    for length, is_read in ((1 << 20, True), ((1 << 20) + 1, False)):
+        path = write(saft("").replace("<Description>x", f"<Description>{'x' * length}"), "a.xml")
+        if is_read:
+            assert read_general_ledger(path)["text"].str.len().tolist() == [length] * 2
+        else:
+            assert "a text has more than 1 MB" in refusal(read_general_ledger, path)
 
 
 def test_all_headings_that_are_not_there_are_in_one_refusal(write):
