@@ -236,6 +236,20 @@ def test_the_longest_text_of_a_file_in_xml(write):
             assert "a text has more than 1 MB" in refusal(read_general_ledger, path)
 
 
+@pytest.mark.parametrize(
+    "words",
+    (
+        "D C|D K|S H|S h|Soll Haben|Debit Credit|DEBET KREDIT|DB CR|Dr Cr|Debe Haber|Dare Avere|Cargo Abono|Débit Crédit"
+        "|Дебет Кредит|Wn Ma|Af Bij|out in|Expense Refund|charge refund"
+    ).split("|"),
+)
+def test_words_for_debit_and_credit(write, words):
+    """The words and letters for debit and credit that systems write give amounts their sign."""
+    debit, credit = words.split()
+    path = write(f"Date;Amount;Seite\n2026-10-31;1;{debit}\n2026-10-31;2;{credit}\n")
+    assert read_entries(path, columns={"sign": "Seite"})["amount"].astype(str).tolist() == ["1", "-2"]
+
+
 def test_all_headings_that_are_not_there_are_in_one_refusal(write):
     """Two fields mapped to headings that the file has not are two problems of one message."""
     message = refusal(read_chart_of_accounts, write("Konto;Name\n1;a\n"), columns={"code": "Nr", "name": "Text"})
