@@ -238,10 +238,27 @@ def test_the_longest_text_of_a_file_in_xml(write):
 
 @pytest.mark.parametrize(
     "words",
-    (
-        "D C|D K|S H|S h|Soll Haben|Debit Credit|DEBET KREDIT|DB CR|Dr Cr|Debe Haber|Dare Avere|Cargo Abono|Débit Crédit"
-        "|Дебет Кредит|Wn Ma|Af Bij|out in|Expense Refund|charge refund"
-    ).split("|"),
+    [
+        "D C",
+        "D K",
+        "S H",
+        "S h",
+        "Soll Haben",
+        "Debit Credit",
+        "DEBET KREDIT",
+        "DB CR",
+        "Dr Cr",
+        "Debe Haber",
+        "Dare Avere",
+        "Cargo Abono",
+        "Débit Crédit",
+        "Дебет Кредит",
+        "Wn Ma",
+        "Af Bij",
+        "out in",
+        "Expense Refund",
+        "charge refund",
+    ],
 )
 def test_words_for_debit_and_credit(write, words):
     """The words and letters for debit and credit that systems write give amounts their sign."""
