@@ -196,6 +196,23 @@ def test_a_file_of_sie_in_another_encoding_than_named(write):
     )
 
 
+def test_an_account_that_moves_otherwise_than_its_balances(write):
+    """The account, what its balances say and what its postings say are each told for what they are."""
+    text = SIE.format(postings="#TRANS 5800 {} 5.00\n#TRANS 1930 {} -5.00").replace(
+        "#VER", "#IB 0 5800 1.00\n#UB 0 5800 8.00\n#VER"
+    )
+    why = "the account '5800' moves by 7.00 by its balances in the file, but by 5.00 by its postings"
+    assert why in refusal(read_general_ledger, write(text, "a.se", "cp437"))
+
+
+def test_a_mail_of_outlook(write):
+    """A mail that was saved under the name of a workbook is named, with the way to the file that came with it."""
+    data = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504) + "__substg1.0_".encode("utf-16-le") + bytes(96)
+    assert refusal(read_chart_of_accounts, write(data, "a.xls")).endswith(
+        ": this is an Outlook mail, which is not read here: save the file that is attached to it"
+    )
+
+
 def saft(totals):
     """Return a file of SAF-T with one voucher, and the totals that it states."""
     lines = "".join(
@@ -462,6 +479,7 @@ UNSAVED = '<table:table-cell table:formula="of:=1+1"/>'
         (TEXT.format("0400") + ERROR, 1, "B3", "the error #DIV/0!"),
         (ERROR + TEXT.format("Bank"), 1, "A3", "the error #DIV/0!"),
         (TEXT.format("0400") + ERROR, 3, "B5", "the error #DIV/0!"),
+        (TEXT.format("0400") + TEXT.format("Bank") + ERROR, 1, "C3", "the error #DIV/0!"),
         (TEXT.format("0400") + UNSAVED, 1, "B3", "a formula whose value was not saved"),
         (
             '<table:table-cell table:number-columns-repeated="2" office:value-type="string"><text:p>0400</text:p>'
