@@ -122,7 +122,8 @@ def to_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str]
     GuessedEncodingWarning
         When an encoding was found by evidence that is clear but not certain.
     """
-    mark, found = next(((mark, name) for mark, name in _MARKS if data.startswith(mark)), (b"", ""))
+    mark, of_mark = next(((mark, name) for mark, name in _MARKS if data.startswith(mark)), (b"", ""))
+    found = of_mark
     if encoding is not None:
         try:
             # Reading a letter refuses what is a codec but no encoding of files, such as base64 and idna.
@@ -130,7 +131,10 @@ def to_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str]
             found = codecs.lookup(encoding).name
         except (LookupError, TypeError, ValueError):
             raise ArgumentError(name_of("encoding"), "must be an encoding such as utf-8 or cp1252", encoding) from None
-        if not _is_mark_of(mark, found):
+        # A mark says the order of bytes that utf-16 and utf-32 leave open.
+        if of_mark.startswith(found.removesuffix("-sig")):
+            found = of_mark
+        else:
             mark = b""
     body = data[len(mark) :]
     found = found or _unmarked_utf16(body) or "utf-8"
@@ -151,17 +155,6 @@ def to_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str]
             line=line,
         )
     return text, "utf-8-sig" if mark == codecs.BOM_UTF8 else found
-
-
-def _is_mark_of(mark: bytes, encoding: str) -> bool:
-    names: dict[bytes, Sequence[str]] = {
-        codecs.BOM_UTF8: ("utf-8", "utf-8-sig"),
-        codecs.BOM_UTF16_LE: ("utf-16", "utf-16-le"),
-        codecs.BOM_UTF16_BE: ("utf-16", "utf-16-be"),
-        codecs.BOM_UTF32_LE: ("utf-32", "utf-32-le"),
-        codecs.BOM_UTF32_BE: ("utf-32", "utf-32-be"),
-    }
-    return encoding in names.get(mark, ())
 
 
 def _unmarked_utf16(body: bytes) -> str | None:

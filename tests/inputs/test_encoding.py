@@ -203,6 +203,24 @@ def test_set_encoding_wins():
     assert to_utf8("ä".encode(), "latin-1", "f")[0] == "Ã¤".encode()
 
 
+@pytest.mark.parametrize("order", ["le", "be"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_a_mark_says_the_order_of_bytes(encoding, order):
+    """A file in UTF-16 or UTF-32 with its mark is read in the order that the mark says, whatever was named or found."""
+    own = f"{encoding}-{order}"
+    data = "\ufeffłódź;1\n".encode(own)
+    for named in (encoding, own, encoding.replace("-", "_").upper(), None):
+        assert to_utf8(data, named, "f") == ("łódź;1\n".encode(), own)
+
+
+def test_a_mark_of_utf8_is_left_out():
+    """The mark of UTF-8 is no part of the text, with either name, and the encoding is told with it or without it."""
+    assert to_utf8(codecs.BOM_UTF8 + b"a", "utf-8-sig", "f") == (b"a", "utf-8-sig")
+    assert to_utf8(codecs.BOM_UTF8 + b"a", "utf-8", "f") == (b"a", "utf-8-sig")
+    assert to_utf8(b"a", "utf-8-sig", "f") == (b"a", "utf-8-sig")
+    assert to_utf8(codecs.BOM_UTF8 + b"a", "cp1252", "f") == ("ï»¿a".encode(), "cp1252")
+
+
 @pytest.mark.parametrize("encoding", ["klingon", "base64", "rot13", "undefined", "idna", "", "\0", "\ud800", 1252])
 def test_what_is_no_encoding_of_files(encoding):
     """A name that Python knows no text encoding by is refused by name, whatever Python says of it."""

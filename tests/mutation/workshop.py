@@ -50,7 +50,11 @@ NOT_USED = (
     *("tests/test_house.py", "tests/test_lint_format_types.py", "tests/test_readme.py", "tests/test_docs.py"),
 )
 SECONDS_A_TEST = 15  # a longer one is not used
-LONG = "not spark and not hundred_thousand and not while_committing and not four_processes"  # these are longer wherever they run
+# These are longer wherever they run, some because their lines are recorded.
+LONG = (
+    "not spark and not hundred_thousand and not while_committing and not four_processes and not any_bytes"
+    " and not in_their_languages and not a_few_accounts"
+)
 SECONDS_A_MUTANT = 30  # the tests that fit are run, those of the room before others
 MEMORY = 12 * 2**30
 OUTPUT = "output.txt"
@@ -135,7 +139,7 @@ class Workshop:
             known = self._known(path)
             if known is None:
                 print(f"which lines {name} reaches is recorded", file=sys.stderr)
-                ended = self._in_fork(lambda name=name, path=path: _record(self.copy, name, path), seconds=300)
+                ended = self._in_fork(lambda name=name, path=path: _record(self.copy, name, path), seconds=900)
                 known = self._known(path)
                 if ended != 0 or known is None:
                     raise RuntimeError(f"{name}: {self.output()}")
