@@ -35,6 +35,7 @@ def close_a_month(folder: Path) -> pd.DataFrame:
 
         entries: pd.DataFrame = bktools.read_entries(folder / "entries.xlsx", sheet=0)
         ledger: pd.DataFrame = bktools.read_general_ledger(folder / "ledger.se", verify="warn")
+        print(ledger["amount"].sum())
         history: pd.DataFrame = bktools.load_export_jobs(company, entries=True, service=service)
         picker = bktools.pick_entries(entries, categories=categories, selection=entries["amount"] > 0)
         code: str = picker.code
