@@ -16,7 +16,7 @@ app = typer.Typer(help="Mappings of columns and options, by the headings of file
 
 @app.command("list")
 def list_mappings() -> None:
-    """List the mappings. Each is a TOML file that may be mailed, and works in the folder of whoever gets it.
+    """List the mappings. Each is a TOML file; a colleague can copy it into the same folder and use it.
 
     Example: bktools mappings list
     """

@@ -152,7 +152,7 @@ def reset(
 def sample_data(folder: Annotated[Path, typer.Argument(help="Folder to write to.")]) -> None:
     """Write sample files of the sandbox's world: chart of accounts, accounting entries, accounts of the service.
 
-    The last stands for the account list that a service's user interface exports. Import it with: bktools accounts import
+    The last file is an example of the account list that a service's user interface exports. Import it with: bktools accounts import
     accounts.csv --sandbox
 
     Example: bktools sandbox sample-data data

@@ -78,7 +78,7 @@ def _signed(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if cells.matches(column, _PLAIN).all():
         return column
     if not cells.matches(column, _NIL).all():
-        # A dash alone says nothing, unless amounts stand in the column.
+        # A dash is zero, but only in a column that has other amounts.
         column = pc.replace_substring_regex(column, _NIL, "0")
     column = _without_currency(column)
     for pattern, instead in (*_SIDES, *_SIGNS):

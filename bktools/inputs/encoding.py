@@ -176,7 +176,7 @@ def _unmarked_utf16(body: bytes) -> str | None:
 
 
 def _utf8_error(body: bytes) -> int | None:
-    """Return where the first byte is that is no UTF-8."""
+    """Return the place of the first byte that is not valid UTF-8."""
     if body.isascii():
         return None
     start = 0
@@ -199,14 +199,14 @@ def _recoded(body: bytes, encoding: str, source: str) -> bytes:
     except UnicodeError:
         # Codecs that do not say where, and those that take half a character for a whole one.
         raise InputError(
-            f"is no {encoding} text; set {setting('encoding')}, or save the file as UTF-8", source=source
+            f"is not valid {encoding}; set {setting('encoding')}, or save the file as UTF-8", source=source
         ) from None
 
 
 def _undecodable(body: bytes, at: int, encoding: str, source: str) -> InputError:
     before = body[:at].decode(encoding, errors="ignore")
     return InputError(
-        f"byte 0x{body[at]:02X} is no {encoding}; set {setting('encoding')}, or save the file as UTF-8",
+        f"byte 0x{body[at]:02X} is not valid {encoding}; set {setting('encoding')}, or save the file as UTF-8",
         source=source,
         line=before.count("\n") + 1,
     )
@@ -225,7 +225,7 @@ def _by_evidence(body: bytes, at: int, source: str) -> str:
     # What was seen in the sample alone may not fit the rest.
     readings = [reading for reading in readings if _fits(body, reading.encoding)]
     line = body.count(b"\n", 0, at) + 1
-    byte = f"byte 0x{body[at]:02X} is no UTF-8"
+    byte = f"byte 0x{body[at]:02X} is not valid UTF-8"
     if readings and _is_mixed(lines, readings[0]):
         raise InputError(
             f"{byte}, other characters are: encodings are mixed; save the file in one encoding, or set"

@@ -140,7 +140,7 @@ def without_headings(first_row: Sequence[str]) -> str:
 
 
 def is_data(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row is one of the others: a figure stands in it where figures stand in nearly all of them."""
+    """Whether the first row is data: it has a figure in a column where nearly all rows have figures."""
     if len(rows) < _LEAST_ROWS or len({len(row) for row in rows}) > 1:
         return False
     return any(

@@ -196,7 +196,7 @@ def _ideographic(character: str, encoding: str) -> float:  # noqa: PLR0911 - a t
 
 
 def _beside_ideographic(neighbour: str) -> float:
-    """Return the cost of a letter of an alphabet beside an ideographic character: abbreviations stand there."""
+    """Return the cost of a letter beside an ideographic character; abbreviations there use letters."""
     if not neighbour.isalpha() or ord(neighbour) >= _FIRST_IDEOGRAPHIC:
         return 0.0
     return 3.0 if neighbour.isascii() and neighbour.isupper() else 8.0

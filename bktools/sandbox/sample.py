@@ -68,7 +68,7 @@ def write_sample_data(
 def write_account_list(folder: Path | str, *, seed: int = 1, companies: int = 3) -> Path:
     """Write `accounts.csv`, the accounts of the first company in a new sandbox; return its path.
 
-    It stands for the list that a service's user interface exports. `import_accounts` takes it, since the interface has
+    It is an example of the list that a service's user interface exports. `import_accounts` takes it, since the interface has
     no operation that lists accounts. The same arguments give the same bytes. The file is written whole or left as it was.
 
     Parameters

@@ -192,7 +192,7 @@ def test_a_file_of_sie_in_another_encoding_than_named(write):
     """A byte that the named encoding has not is told with its line and the option for the encoding."""
     path = write(SIE.format(postings="#TRANS 5800 {} 0"), "a.se", "cp1252")
     assert refusal(read_general_ledger, path, encoding="utf-8").endswith(
-        "a.se, line 3: byte 0xE5 is no utf-8; set encoding="
+        "a.se, line 3: byte 0xE5 is not valid utf-8; set encoding="
     )
 
 
@@ -372,7 +372,7 @@ def test_half_a_character_shows_that_a_text_is_no_utf16(write):
     """Bytes with the line ends of UTF-16 that are none of its text are not read as such."""
     data = ("Ταμείο\nΠελάτες\n" * 30).encode("utf-16-le")
     assert "'Ταμείο'" in refusal(read_chart_of_accounts, write(data))
-    assert "byte 0xA4 is no UTF-8" in refusal(read_chart_of_accounts, write(data + b"\x00\xd8"))
+    assert "byte 0xA4 is not valid UTF-8" in refusal(read_chart_of_accounts, write(data + b"\x00\xd8"))
 
 
 def answer(data, sheet=None, memory=1 << 40):

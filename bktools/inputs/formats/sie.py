@@ -158,7 +158,7 @@ def _records(file: File, encoding: str) -> Iterator[_Record]:
             text = data.decode(encoding).strip()
         except UnicodeDecodeError as error:
             raise InputError(
-                f"byte 0x{data[error.start]:02X} is no {encoding}; set {setting('encoding')}",
+                f"byte 0x{data[error.start]:02X} is not valid {encoding}; set {setting('encoding')}",
                 source=file.source,
                 line=line,
             ) from None

@@ -1,7 +1,7 @@
 """XML → records of text, one at a time, however large the file is.
 
-Python's own expat reads it: it streams, and it asks here before it takes a document type. Accounting formats have none,
-so whatever entities, bombs or addresses stand in one never come to pass.
+Python's own expat parses the stream. A document type is refused before it is parsed, because accounting formats have
+none: entities are never expanded and addresses never opened.
 """
 
 from __future__ import annotations
