@@ -1,0 +1,101 @@
+"""Names beside identifiers: every table that a person reads gets its names and their order from here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.frames.engine import scannable
+from bktools.frames.schema import TEXT, plain
+
+# What a person reads first, in this order; then come all other columns, what is to be done, and the identifiers.
+FIRST = (
+    "date", "supplier", "description", "category_name", "account_code", "account_name", "employee_name", "amount",
+    "currency", "cost_centre", "tax_code",
+)  # fmt: skip
+TO_DO = ("severity", "check", "reason", "message", "to_do", "who")
+IDENTIFIERS = (
+    "line", "id", "entry_id", "batch_id", "job_id", "company_id", "category_id", "account_id", "external_id", "employee_id",
+)  # fmt: skip
+
+
+def with_names(entries: pa.Table, *, categories: Any = None, accounts: Any = None, employees: Any = None) -> pa.Table:
+    """Return entries with the names of their category, account and employee.
+
+    Parameters
+    ----------
+    entries : pyarrow.Table
+        Any rows with `category_id`, `employee_id`, or both.
+    categories, accounts, employees : DataFrame, optional
+        As `load_categories`, `load_accounts` and `load_employees` return them, of any supported tool. The names of a
+        frame that is not given are not added.
+
+    Returns
+    -------
+    pyarrow.Table
+        The same rows and columns, then `category_name`; `account_code` and `account_name` of the category's account;
+        `employee_name` (the e-mail where the service has no name). Null where there is none. A column of such a name in
+        the entries is replaced.
+    """
+    if categories is not None and "category_id" in entries.column_names:
+        known = _named(categories, "categories", ("name", "account_id"))
+        found = _found(entries.column("category_id"), known)
+        entries = _with(entries, "category_name", found.column("name"))
+        if accounts is not None:
+            account = _found(found.column("account_id"), _named(accounts, "accounts", ("code", "external_id", "name")))
+            code = pc.coalesce(account.column("code"), account.column("external_id"))
+            entries = _with(entries, "account_code", code)
+            entries = _with(entries, "account_name", account.column("name"))
+    if employees is not None and "employee_id" in entries.column_names:
+        known = _named(employees, "employees", ("first_name", "last_name", "email"))
+        found = _found(entries.column("employee_id"), known)
+        entries = _with(entries, "employee_name", _full_name(found))
+    return entries
+
+
+def in_reading_order(columns: Iterable[str]) -> list[str]:
+    """Return column names as a person reads them: names and money, then what is to be done, identifiers last.
+
+    Examples
+    --------
+    >>> in_reading_order(["id", "message", "Project", "amount", "date"])
+    ['date', 'amount', 'Project', 'message', 'id']
+    """
+    there = list(columns)
+    last = (*TO_DO, *IDENTIFIERS)
+    others = [name for name in there if name not in {*FIRST, *last}]
+    return [*(name for name in FIRST if name in there), *others, *(name for name in last if name in there)]
+
+
+def _named(frame: Any, noun: str, columns: tuple[str, ...]) -> pa.Table:
+    """Return the columns of a frame as text, by `id`; a column that it lacks is null."""
+    # Only PySpark frames have toArrow.
+    table: Any = scannable(frame.toArrow() if hasattr(frame, "toArrow") else frame, noun, ("id", *columns))
+    table = plain(table if isinstance(table, pa.Table) else table.to_table(), noun)
+    there = {
+        name: pc.cast(table.column(name), TEXT) if name in table.column_names else pa.nulls(len(table), TEXT)
+        for name in ("id", *columns)
+    }
+    return pa.table(there | {"id": pc.ascii_lower(there["id"])})
+
+
+def _found(ids: pa.ChunkedArray, known: pa.Table) -> pa.Table:
+    """Return the row of each identifier; one of nulls where it is unknown."""
+    # index_in would find a null among the identifiers.
+    known = known.filter(pc.is_valid(known.column("id")))
+    return known.take(pc.index_in(pc.ascii_lower(pc.cast(ids, TEXT)), known.column("id").combine_chunks()))
+
+
+def _full_name(employees: pa.Table) -> pa.ChunkedArray:
+    parts = [pc.fill_null(pc.utf8_trim_whitespace(employees.column(name)), "") for name in ("first_name", "last_name")]
+    name = pc.utf8_trim_whitespace(pc.binary_join_element_wise(*parts, pa.scalar(" ", TEXT)))
+    return pc.if_else(pc.equal(name, ""), employees.column("email"), name)
+
+
+def _with(table: pa.Table, name: str, column: pa.ChunkedArray) -> pa.Table:
+    if name in table.column_names:
+        return table.set_column(table.column_names.index(name), name, column)
+    return table.append_column(name, column)

@@ -1,0 +1,58 @@
+"""Names beside identifiers."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pyarrow as pa
+
+from bktools.frames.names import in_reading_order, with_names
+
+CATEGORIES = pd.DataFrame(
+    {"id": ["c1", "C2", None], "name": ["Travel", "Meals", "Nobody's"], "account_id": ["a1", None, "a1"]}, dtype="str"
+)
+ACCOUNTS = pd.DataFrame(
+    {"id": ["a1", None], "code": [None, "9999"], "external_id": ["0400", "9999"], "name": ["Bank", "Unknown"]},
+    dtype="str",
+)
+EMPLOYEES = pd.DataFrame(
+    {"id": ["e1", "e2"], "first_name": ["Ada ", None], "last_name": ["Lovelace", None], "email": ["a@b.c", "d@e.f"]},
+    dtype="str",
+)
+ENTRIES = pa.table(
+    {"id": ["1", "2", "3", "4"], "category_id": ["c1", "c2", "c9", None], "employee_id": ["E1", "e2", None, "e9"]}
+)
+
+
+def test_each_entry_has_its_names():
+    """Category, account and employee are found whatever the spelling of their UUIDs, and null where there is none."""
+    named = with_names(ENTRIES, categories=CATEGORIES, accounts=ACCOUNTS, employees=EMPLOYEES).to_pydict()
+    assert named["category_name"] == ["Travel", "Meals", None, None]
+    assert named["account_code"] == ["0400", None, None, None]
+    assert named["account_name"] == ["Bank", None, None, None]
+    assert named["employee_name"] == ["Ada Lovelace", "d@e.f", None, None]
+    assert named["id"] == ["1", "2", "3", "4"]
+
+
+def test_only_given_frames_add_names():
+    """Without a frame its names are neither added nor replaced; with it a column of the file gives way."""
+    entries = ENTRIES.append_column("category_name", pa.array(["own"] * 4))
+    assert with_names(entries).column_names == entries.column_names
+    named = with_names(entries, categories=CATEGORIES)
+    assert named.column_names == entries.column_names
+    assert named.column("category_name").to_pylist() == ["Travel", "Meals", None, None]
+    assert with_names(ENTRIES.select(["id"]), categories=CATEGORIES, employees=EMPLOYEES).column_names == ["id"]
+
+
+def test_no_rows_have_no_names():
+    """A table without rows, and frames without rows, give columns without values."""
+    named = with_names(ENTRIES, categories=CATEGORIES[:0], accounts=ACCOUNTS[:0], employees=EMPLOYEES[:0])
+    assert named.column("account_name").null_count == named.column("employee_name").null_count == 4
+    assert len(with_names(ENTRIES[:0], categories=CATEGORIES)) == 0
+
+
+def test_names_come_first_and_identifiers_last():
+    """A person reads date, names and money first, then the other columns, what is to be done, and identifiers last."""
+    columns = ["company_id", "id", "reason", "Project", "currency", "amount", "category_name", "line", "date"]
+    assert in_reading_order(columns) == [
+        "date", "category_name", "amount", "currency", "Project", "reason", "line", "id", "company_id",
+    ]  # fmt: skip
