@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import itertools
+import os
+import shutil
 import tempfile
+import weakref
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -23,6 +28,8 @@ SUPPORTED = "a pandas, pyarrow, Polars or DuckDB frame, or the path of a Parquet
 
 # Converting large_string to pandas `str` takes a third of the time of string.
 SETTINGS: Mapping[str, Any] = {"arrow_large_buffer_size": True}
+
+_NUMBERS = itertools.count()
 
 
 def scannable(frame: Any, name: str = "frame", columns: Collection[str] | None = None) -> Scannable:
@@ -80,7 +87,7 @@ def scannable(frame: Any, name: str = "frame", columns: Collection[str] | None =
 
 @contextlib.contextmanager
 def engine(task: str, /, **frames: Scannable) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open DuckDB with each frame as a view of its keyword's name; close it at the end of the block.
+    """Open a database of DuckDB with each frame as a view of its keyword's name; drop it at the end of the block.
 
     Parameters
     ----------
@@ -96,17 +103,38 @@ def engine(task: str, /, **frames: Scannable) -> Iterator[duckdb.DuckDBPyConnect
     InputError
         When a file is damaged.
     """
+    database, name = _database(**SETTINGS), f"task_{next(_NUMBERS)}"
+    with engine_errors(task):
+        connection = database.cursor()
+        try:
+            # Otherwise DuckDB shows its own bar when a query takes two seconds.
+            connection.execute(f"SET enable_progress_bar = false; ATTACH ':memory:' AS {name}; USE {name}")
+            for view, frame in frames.items():
+                connection.register(view, frame)
+            yield connection
+        except duckdb.FatalException:
+            # DuckDB refuses every later query of this database.
+            _database.cache_clear()
+            raise
+        finally:
+            connection.close()
+            with database.cursor() as last:
+                last.execute(f"DETACH DATABASE IF EXISTS {name}")
+
+
+@functools.cache
+def _database(**settings: Any) -> duckdb.DuckDBPyConnection:
+    """Open DuckDB, once a process: opening takes longer than most queries over a small frame."""
     # Data that does not fit in memory goes to a private temporary folder.
-    with (
-        tempfile.TemporaryDirectory(prefix="bktools-") as folder,
-        engine_errors(task),
-        duckdb.connect(":memory:", config={"temp_directory": folder, **SETTINGS}) as connection,
-    ):
-        # Otherwise DuckDB shows its own bar when a query takes two seconds.
-        connection.execute("SET enable_progress_bar = false")
-        for name, frame in frames.items():
-            connection.register(name, frame)
-        yield connection
+    folder = tempfile.mkdtemp(prefix="bktools-")
+    database = duckdb.connect(":memory:", config={"temp_directory": folder, **settings})
+    weakref.finalize(database, shutil.rmtree, folder, ignore_errors=True)
+    return database
+
+
+if hasattr(os, "register_at_fork"):
+    # A forked process has none of the threads of DuckDB, and would wait for them.
+    os.register_at_fork(before=_database.cache_clear)
 
 
 @contextlib.contextmanager

@@ -1,3 +1,8 @@
+import contextlib
+import os
+import subprocess
+import sys
+
 import duckdb
 import narwhals as nw
 import pandas as pd
@@ -95,13 +100,54 @@ def test_text_comes_back_as_large_string():
         assert connection.sql("SELECT code FROM codes").to_arrow_table().schema.field("code").type == pa.large_string()
 
 
-def test_nothing_is_drawn_into_the_terminal_and_nothing_left_on_the_disk(tmp_path, monkeypatch):
-    """The engine keeps silent, however long a query takes, and its folder goes with it."""
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+def test_nothing_is_drawn_into_the_terminal():
+    """The engine keeps silent, however long a query takes."""
     with engine("test", codes=CODES) as connection:
         assert connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() == [(False,)]
-        (folder,) = tmp_path.iterdir()
-        assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_nothing_of_a_task_is_left():
+    """Tables, types and frames of a task end with it, also after an error or Ctrl-C in it; tasks do not see each other."""
+    for error in (None, KeyboardInterrupt, duckdb.Error):
+        with contextlib.suppress(KeyboardInterrupt, duckdb.Error), engine("test", codes=CODES) as connection:
+            connection.execute("CREATE TYPE kind AS ENUM ('a'); CREATE TABLE kept AS FROM codes; BEGIN")
+            if error is not None:
+                raise error
+    with engine("test", codes=CODES) as connection, engine("another") as other:
+        assert connection.execute("SELECT table_name FROM duckdb_tables()").fetchall() == []
+        assert len(connection.execute("FROM codes").fetchall()) == 3
+        with pytest.raises(duckdb.CatalogException):
+            other.execute("FROM codes")
+        names = "SELECT database_name FROM duckdb_databases() WHERE NOT internal AND database_name <> 'memory'"
+        assert len(other.execute(names).fetchall()) == 2
+
+
+FORKING = """
+import os, pathlib, sys, tempfile
+import pyarrow as pa
+from bktools.frames.engine import engine
+
+def count():
+    with engine("test", rows=pa.table({"a": range(100_000)})) as connection:
+        folder, = connection.execute("SELECT current_setting('temp_directory')").fetchone()
+        print(*connection.execute("SELECT count(DISTINCT a) FROM rows").fetchone(), oct(os.stat(folder).st_mode)[-3:])
+
+count()
+child = os.fork()
+count()
+if child:
+    _, status = os.waitpid(child, 0)
+    sys.exit(status)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_forked_process_has_its_own_engine_and_each_removes_its_private_folder(tmp_path):
+    """Parent and child count after a fork, both end, and the folders that only their user can read are gone."""
+    command = [sys.executable, "-c", FORKING]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=os.environ | {"TMPDIR": str(tmp_path)})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(done.stdout.splitlines()) == ["100000 700"] * 3
     assert list(tmp_path.iterdir()) == []
 
 
