@@ -6,7 +6,7 @@ on their exact external ID within a company.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import duckdb
 import numpy as np
@@ -16,7 +16,7 @@ from bktools.contract.accounts import LONGEST_TEXT
 from bktools.frames.engine import Scannable, engine
 from bktools.frames.schema import KNOWN_STATES
 from bktools.reconcile import inputs
-from bktools.reconcile.checks import COMPANY_AS_TEXT, FINDINGS, FOUND
+from bktools.reconcile.checks import COMPANY_AS_TEXT, FOUND, findings
 from bktools.reconcile.verbs import THE_SAME, decided
 
 # Invisible characters that a spreadsheet or a person may add to a text. RE2's \s matches only those of ASCII.
@@ -64,7 +64,11 @@ CREATE TYPE company AS ENUM (
     WHERE company_id IS NOT NULL
     ORDER BY company
 );
-CREATE MACRO company_of(spelling) AS coalesce(TRY_CAST(spelling AS company), CAST(lower(spelling) AS company));
+-- Of the only company no row is read.
+CREATE MACRO company_of(spelling) AS CASE
+    WHEN len(enum_range(NULL::company)) = 1 THEN CAST(enum_first(NULL::company) AS company)
+    ELSE coalesce(TRY_CAST(spelling AS company), CAST(lower(spelling) AS company))
+END;
 """
 
 # Chart rows without a company belong to the only company.
@@ -268,8 +272,8 @@ UNION ALL
 SELECT concat('action: ', action), '', count(*) FROM ({ACTIONS}) GROUP BY ALL
 """
 
-RESULTS: Mapping[str, str] = {
-    "findings": FINDINGS,
+RESULTS: Mapping[str, str | Callable[[duckdb.DuckDBPyConnection], str]] = {
+    "findings": findings,
     "summary": SUMMARY,
     "coverage": f"""
         SELECT
@@ -302,7 +306,8 @@ def results(frames: Mapping[str, Scannable], *names: str) -> list[pa.Table]:
 
 def _kept(connection: duckdb.DuckDBPyConnection, name: str) -> pa.Table:
     # A table is planned once; a relation would be planned twice, for its columns and for its rows.
-    connection.execute(f"CREATE TABLE result_{name} AS {RESULTS[name]}")
+    query = RESULTS[name]
+    connection.execute(f"CREATE TABLE result_{name} AS {query if isinstance(query, str) else query(connection)}")
     return connection.table(f"result_{name}").to_arrow_table()
 
 
