@@ -38,7 +38,9 @@ def pause(seconds: float) -> None:
     """Wait; raise `Stopped` at once in a worker that must stop."""
     stop = stop_of_this_thread()
     if stop is None:
-        time.sleep(seconds)
+        # Sleeping for no time hands the interpreter to another thread, and a request waits for it to come back.
+        if seconds:
+            time.sleep(seconds)
     elif stop.wait(seconds):
         raise Stopped
 
