@@ -19,6 +19,7 @@ from bktools.inputs.file import read_table
 from bktools.inputs.problems import kept, raise_all
 from bktools.inputs.table import Table
 
+_TEXTS = ("supplier", "description", "cost_centre", "tax_code")
 _SHOWN_WORDS = 8
 
 
@@ -44,8 +45,8 @@ def read_entries(
         The file.
     columns : mapping, optional
         Field to heading, for what is not recognised: `id`, `company_id`, `date`, `amount`, `currency`, `category_id`,
-        `employee_id`, `status`, `approved`, `description`, and `sign`, `debit`, `credit` for amounts whose sign stands
-        apart. An empty heading leaves the field out.
+        `employee_id`, `status`, `approved`, `supplier`, `description`, `cost_centre`, `tax_code`, and `sign`, `debit`,
+        `credit` for amounts whose sign stands apart. An empty heading leaves the field out.
     company : str, optional
         UUID of the company that the entries belong to where the file has no column for it.
     categories : DataFrame, optional
@@ -156,8 +157,7 @@ def read_entries(
         result["status"] = cells.or_null(table.columns[places.get("status", saying)])
         result["approved"] = flags.approved(table, saying, headed_approved="approved" in places)
         notes += _approvals(table.columns[saying], result["approved"])
-    if "description" in places:
-        result["description"] = cells.or_null(table.columns[places["description"]])
+    result |= {field: cells.or_null(table.columns[places[field]]) for field in _TEXTS if field in places}
     result["line"] = pa.chunked_array([pa.array(table.lines, type=schema.COUNT)])
     if "id" not in places:
         notes.append(

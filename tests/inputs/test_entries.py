@@ -16,12 +16,14 @@ from bktools.inputs.entries import read_entries
 ENTRY = "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
 COMPANY = "6fa459ea-ee8a-4ca4-894e-db77e160355e"
 CATEGORY = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
-HEADINGS = "entry_id,company_id,date,amount,currency,category_id,employee_id,status,description"
+HEADINGS = (
+    "entry_id,company_id,date,amount,currency,category_id,employee_id,status,supplier,description,cost_centre,tax_code"
+)
 
 
 def test_whole_entries(write):
     """All columns come with their types; a quoted newline and an exact duplicate row stay."""
-    row = f'{ENTRY.upper()},{COMPANY},2026-10-31,-12.50,eur,,{CATEGORY},Approved,"a\nb"\r\n'
+    row = f'{ENTRY.upper()},{COMPANY},2026-10-31,-12.50,eur,,{CATEGORY},Approved,SJ AB,"a\nb",0100,V19\r\n'
     entries = read_entries(write(f"{HEADINGS}\r\n{row}{row}"))
     assert list(entries.columns) == schema.ENTRIES.names
     assert len(entries) == 2
@@ -32,6 +34,7 @@ def test_whole_entries(write):
     assert first["currency"] == "EUR"
     assert pd.isna(first["category_id"])
     assert (first["status"], first["description"]) == ("Approved", "a\nb")
+    assert (first["supplier"], first["cost_centre"], first["tax_code"]) == ("SJ AB", "0100", "V19")
     assert entries["approved"].dtype == bool
     assert entries["line"].tolist() == [2, 4]
     assert entries.attrs["bktools"]["notes"] == ["taken as approved: 'Approved' (2)"]
@@ -130,11 +133,38 @@ def test_unknown_and_ambiguous_names_are_listed(write):
 
 def test_other_columns_pass_through(write):
     """Columns that are no field are text under their own headings in the frame and in the plan."""
-    entries = read_entries(write(f"id,company_id,Supplier,Message\n{ENTRY},{COMPANY},SJ AB,hi\n"))
-    assert entries["Supplier"].tolist() == ["SJ AB"]
+    entries = read_entries(write(f"id,company_id,Receipt,Message\n{ENTRY},{COMPANY},R-1,hi\n"))
+    assert entries["Receipt"].tolist() == ["R-1"]
     plan = compose_export_jobs(entries)
-    assert plan.entries["Supplier"].tolist() == ["SJ AB"]
+    assert plan.entries["Receipt"].tolist() == ["R-1"]
     assert plan.entries["Message (column 4)"].tolist() == ["hi"]
+
+
+@pytest.mark.parametrize(
+    ("headings", "found"),
+    [
+        ("Lieferant;Kostenstelle;Steuerschlüssel", "Lieferant;Kostenstelle;Steuerschlüssel"),
+        ("Händler;KOST1 - Kostenstelle;USt-Schlüssel", "Händler;KOST1 - Kostenstelle;USt-Schlüssel"),
+        ("Fournisseur;Centre de coût;Code TVA", "Fournisseur;Centre de coût;Code TVA"),
+        ("Proveedor;Centro de costes;Código IVA", "Proveedor;Centro de costes;Código IVA"),
+        ("Leverancier;Kostenplaats;BTW-code", "Leverancier;Kostenplaats;BTW-code"),
+        ("Leverantör;Kostnadsställe;Momskod", "Leverantör;Kostnadsställe;Momskod"),
+        ("Leverandør;Omkostningssted;Momskode", "Leverandør;Omkostningssted;Momskode"),
+        ("Dostawca;Centrum kosztów;Kod VAT", "Dostawca;Centrum kosztów;Kod VAT"),
+        ("Fornitore;Centro di costo;Codice IVA", "Fornitore;Centro di costo;Codice IVA"),
+        ("Merchant;Vendor;Supplier Name;Cost Center;VAT Code", "Supplier Name;Cost Center;VAT Code"),
+        ("Merchant;Vendor;Cost centre;Tax code;VAT %", "Vendor;Cost centre;Tax code"),
+    ],
+)
+def test_supplier_cost_centre_and_tax_code(write, headings, found):
+    """The texts that bookkeepers look for are fields in the words of many languages; a rate is no code."""
+    names = headings.split(";")
+    entries = read_entries(write(f"Date;{headings}\n2026-10-31;{headings}\n"))
+    fields = ["supplier", "cost_centre", "tax_code"]
+    assert entries[fields].to_numpy().tolist() == [found.split(";")]
+    assert [entries[name].tolist() for name in names if name not in found.split(";")] == [
+        [name] for name in names if name not in found.split(";")
+    ]
 
 
 def test_entries_without_ids(write):
