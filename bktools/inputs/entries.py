@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from bktools.contract import rules
 from bktools.errors import InputError
 from bktools.frames import schema
-from bktools.inputs import cells, dates, flags, headings, names, signs
+from bktools.inputs import cells, dates, flags, headings, names, sides, signs
 from bktools.inputs.columns import Columns, Vocabulary, normal, option
 from bktools.inputs.file import read_table
 from bktools.inputs.problems import kept, raise_all
@@ -183,7 +183,7 @@ def _usable(table: Table, vocabulary: Vocabulary, places: Mapping[str, int], unn
     A column of types is no sign, and names of categories and employees say nothing without the frames that know them.
     """
     left = {
-        *({"sign"} if "sign" in places and not signs.is_sign(table, places["sign"]) else set()),
+        *({"sign"} if "sign" in places and not _is_sign(table, vocabulary, places["sign"]) else set()),
         *({"debit", "credit"} if not {"debit", "credit"} <= set(places) or "amount" in places else set()),
         *(
             field
@@ -193,6 +193,12 @@ def _usable(table: Table, vocabulary: Vocabulary, places: Mapping[str, int], unn
         ),
     }
     return {field: place for field, place in places.items() if field not in left or field in vocabulary.chosen}
+
+
+def _is_sign(table: Table, vocabulary: Vocabulary, place: int) -> bool:
+    if normal(table.headings[place]) in vocabulary.fields["sign"][0]:
+        return not cells.blank(table.columns[place]).all()
+    return sides.say_sides(table, place, sides.ENTRIES)
 
 
 def _without_totals(table: Table, places: Mapping[str, int], notes: list[str]) -> Table:

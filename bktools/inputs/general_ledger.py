@@ -17,13 +17,12 @@ import pyarrow.compute as pc
 from bktools.caller import can_set, name_of, setting
 from bktools.errors import ArgumentError, InputError, UnverifiedTableWarning
 from bktools.frames import schema
-from bktools.inputs import amounts, cells, dates
+from bktools.inputs import amounts, cells, dates, sides
 from bktools.inputs.columns import Columns, Vocabulary, option
 from bktools.inputs.file import read_table
 from bktools.inputs.formats.format import Ledger
 from bktools.inputs.formats.registry import recognised, refuse_arguments
 from bktools.inputs.ledger_headings import LEDGER
-from bktools.inputs.sides import signs
 
 # Of one amount, so that the sum of any number of postings stays exact within 38.
 _DIGITS, _DECIMALS = 28, 10
@@ -203,10 +202,10 @@ def _signed(ledger: Ledger) -> tuple[pa.ChunkedArray, dict[str, Decimal]]:
             ledger.table, places["amount"], cells.mask(pc.is_null(amount)), "is the amount and must not be empty"
         )
         if "side" in places:
-            sign = signs(ledger.table, places["side"])
+            is_debit = sides.debits(ledger.table, places["side"], sides.LEDGER)
             rule = "says whether the amount is debit or credit and must not be empty"
-            cells.refuse(ledger.table, places["side"], cells.mask(pc.is_null(sign)), rule)
-            is_credit = pc.less(sign, 0)
+            cells.refuse(ledger.table, places["side"], cells.mask(pc.is_null(is_debit)), rule)
+            is_credit = pc.invert(is_debit)
         else:
             is_credit = pc.less(amount, Decimal())
             amount = pc.abs(amount)
