@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from bktools.contract import rules
 from bktools.errors import InputError
 from bktools.frames import schema
-from bktools.inputs import cells, dates, flags, headings, names, sides, signs
-from bktools.inputs.columns import Columns, Vocabulary, normal, option
+from bktools.inputs import cells, dates, flags, headings, looks, names, sides, signs
+from bktools.inputs.columns import Columns, Looks, Vocabulary, normal, option
 from bktools.inputs.file import read_table
 from bktools.inputs.problems import kept, raise_all
 from bktools.inputs.table import Table
@@ -102,28 +102,28 @@ def read_entries(
     vocabulary = Vocabulary(headings.ENTRIES, columns)
     table = read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
     frames = {"category_id": categories, "employee_id": employees}
+    problems: list[InputError] = []
+    notes: list[str] = []
     places = vocabulary.assign(
         table.headings,
         table.source,
         required=required,
         empty=cells.empty_columns(table),
-        looks={
-            field: names.columns_of(table, field, frame, company)
-            for field, frame in frames.items()
-            if frame is not None
-        },
+        looks=_looks(table, frames, company),
+        problems=problems,
+        notes=notes,
     )
     places = _usable(
         table, vocabulary, places, {field for field, frame in frames.items() if frame is None} - {*required}
     )
-    notes: list[str] = []
     others = {
         place: heading for place, heading in enumerate(table.headings) if place not in places.values() and heading
     }
+    with kept(problems):
+        cells.refuse_broken(table, places.values())
     table = cells.without_blank_rows(table, places.values(), others=others)
     if "amount" in places or "debit" in places:
         table = _without_totals(table, places, notes)
-    problems: list[InputError] = []
     result: dict[str, pa.ChunkedArray] = {}
     with kept(problems):
         result["id"] = (
@@ -137,7 +137,7 @@ def read_entries(
         with kept(problems):
             result["date"] = dates.dates(table, places["date"], date_format, notes)
     with kept(problems):
-        found = signs.signed_amounts(table, places, decimal, notes)
+        found = signs.signed_amounts(table, places, decimal, notes, problems)
         if found is not None:
             result["amount"] = found
     if "currency" in places:
@@ -168,6 +168,21 @@ def read_entries(
     ordered |= _passed_through(table, others)
     about = table.provenance(len(table.lines), places, notes, others="columns kept as text")
     return schema.to_pandas(pa.table(ordered), about)
+
+
+def _looks(table: Table, frames: Mapping[str, pd.DataFrame | None], company: str | None) -> Looks:
+    """Return the function that finds columns by their values: those of a frame by the names in it."""
+
+    def look(field: str, places: Mapping[str, int]) -> Sequence[int]:
+        frame = frames.get(field)
+        named = [] if frame is None else names.columns_of(table, field, frame, company)
+        is_elsewhere = field == "amount" and {"debit", "credit"} & places.keys()
+        if named or is_elsewhere or (field in frames and frame is None):
+            return named
+        # Where one e-mail is unknown, the column is found all the same, and the message says which.
+        return looks.columns_like(table, field)
+
+    return look
 
 
 def _company_ids(table: Table, places: Mapping[str, int], company: str | None) -> pa.ChunkedArray:

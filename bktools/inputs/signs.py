@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from bktools.errors import InputError
 from bktools.inputs import amounts, cells, sides
 from bktools.inputs.columns import leave_out, normal
+from bktools.inputs.problems import kept
 from bktools.inputs.table import Table
 
 # Headings of bank statements: there a debit is money that leaves the account.
@@ -19,7 +20,7 @@ _OF_A_BANK = frozenset(
 
 
 def signed_amounts(
-    table: Table, places: Mapping[str, int], decimal: str | None, notes: list[str]
+    table: Table, places: Mapping[str, int], decimal: str | None, notes: list[str], problems: list[InputError]
 ) -> pa.ChunkedArray | None:
     """Return the amounts with their sign, None where the file has none.
 
@@ -33,6 +34,8 @@ def signed_amounts(
         The decimal mark.
     notes : list of str
         Gets a line that says which way the sign goes.
+    problems : list of InputError
+        Gets what is wrong with one column where another one is read as well.
 
     Raises
     ------
@@ -43,7 +46,7 @@ def signed_amounts(
         found = amounts.amounts(table, places["amount"], decimal)
         return _by_word(table, places, found, notes) if "sign" in places else found
     if "debit" in places and "credit" in places:
-        return _by_column(table, places, decimal, notes)
+        return _by_column(table, places, decimal, notes, problems)
     return None
 
 
@@ -74,8 +77,16 @@ def _by_word(table: Table, places: Mapping[str, int], found: pa.ChunkedArray, no
     return pc.if_else(pa.array(turned), pc.negate(found), found)
 
 
-def _by_column(table: Table, places: Mapping[str, int], decimal: str | None, notes: list[str]) -> pa.ChunkedArray:
-    debit, credit = (amounts.amounts(table, places[field], decimal) for field in ("debit", "credit"))
+def _by_column(
+    table: Table, places: Mapping[str, int], decimal: str | None, notes: list[str], problems: list[InputError]
+) -> pa.ChunkedArray | None:
+    found: list[pa.ChunkedArray] = []
+    for field in ("debit", "credit"):
+        with kept(problems):
+            found.append(amounts.amounts(table, places[field], decimal))
+    if len(found) < len(("debit", "credit")):
+        return None
+    debit, credit = found
     scale = max(debit.type.scale, credit.type.scale)
     kind = pa.decimal128(amounts.LONGEST, scale)
     debit, credit = debit.cast(kind), credit.cast(kind)

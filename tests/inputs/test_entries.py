@@ -223,3 +223,72 @@ def test_a_column_is_found_by_the_names_in_it(write):
         read_entries(
             write(text.replace("x", "Meals")), company=COMPANY, categories=categories, required=("category_id",)
         )
+
+
+UNKNOWN = {
+    "Dzień": ["2026-10-01", "2026-10-02", "2026-10-03"],
+    "Ile": ["11.50", "12", "-13.50"],
+    "Kto": ["anna@example.com"] * 3,
+    "Numer": ["R.12", "R.13", "R.14"],
+    "Wersja": ["4.10.20", "4.10.21", "4.10.22"],
+    "Kod": ["01.20", "01.21", "01.22"],
+    "Stawka": ["19.00 %", "7.00 %", "7.00 %"],
+    "Termin": ["31.10", "30.11", "29.12"],
+}
+
+
+def of_columns(columns):
+    return "\n".join([";".join(columns), *map(";".join, zip(*columns.values(), strict=True)), ""])
+
+
+def test_columns_under_unknown_headings_are_found_by_their_values(write):
+    """Dates, amounts and e-mails are known without their headings, with a note; what only looks so passes through."""
+    entries = read_entries(write(of_columns(UNKNOWN)), company=COMPANY, employees=EMPLOYEES)
+    assert entries["date"].dt.day.tolist() == [1, 2, 3]
+    assert entries["amount"].tolist() == [Decimal("11.50"), Decimal(12), Decimal("-13.50")]
+    assert entries["employee_id"].tolist() == [CATEGORY] * 3
+    assert {"Numer", "Wersja", "Kod", "Stawka", "Termin"} <= set(entries.columns)
+    notes = entries.attrs["bktools"]["notes"]
+    assert "'Ile' taken as amount by its values; if it is not, set columns={'amount': ''}" in notes
+
+
+@pytest.mark.parametrize(("field", "heading"), [("date", "Dzień"), ("amount", "Ile"), ("employee_id", "Kto")])
+def test_two_columns_that_look_alike_are_no_guess(write, field, heading):
+    """Where two columns could be a field none is taken, and a note lists them with the option that chooses one."""
+    path = write(of_columns(UNKNOWN | {"Jeszcze": UNKNOWN[heading]}))
+    entries = read_entries(path, company=COMPANY, employees=EMPLOYEES)
+    assert field not in entries
+    assert (
+        f"no column found for {field!r}, {heading!r}, 'Jeszcze' look like it: choose one with columns={ {field: heading} }"
+        in entries.attrs["bktools"]["notes"]
+    )
+    chosen = read_entries(path, columns={field: heading}, company=COMPANY, employees=EMPLOYEES)
+    assert chosen[field].notna().all()
+
+
+def test_an_unknown_email_is_named_under_an_unknown_heading(write):
+    """A column of e-mails of which one is unknown is found and refused, not silently left out."""
+    path = write("Ile;Kto\n1,50;anna@example.com\n2,50;anne@example.com\n")
+    with pytest.raises(InputError, match=r"'Kto' names .*'anne@example.com' \(did you mean 'anna@example.com'"):
+        read_entries(path, company=COMPANY, employees=EMPLOYEES)
+
+
+def test_columns_and_values_are_in_one_refusal(write):
+    """A missing column and unreadable values are in one message, whose command settles what a command can settle."""
+    text = 'id,Datum,Amount,Status,Spent at\n{id},03/04/2026,"1,234",x,2026-10-31\n'
+    path = write(text.format(id=ENTRY))
+    with pytest.raises(InputError) as caught:
+        read_entries(path, required=("category_id",))
+    said = str(caught.value)
+    assert "3 problems: (1) no column found for 'category_id'" in said
+    assert said.endswith("; settle all with: columns={'category_id': 'HEADING'}, date_format='%d/%m/%Y', decimal='.'")
+    with pytest.raises(InputError) as caught:
+        read_entries(write(text.format(id="E-1")), required=("category_id",))
+    assert "4 problems" in str(caught.value)
+    assert "; settle (1) and (3) and (4) with: columns=" in str(caught.value)
+
+
+def test_both_columns_of_amounts_are_in_one_refusal(write):
+    """Debit and credit that cannot be read are two problems of one refusal."""
+    with pytest.raises(InputError, match=r"2 problems: .*'Soll' must hold amounts.*'Haben' must hold amounts"):
+        read_entries(write("Soll;Haben\nx;\n;y\n"))
