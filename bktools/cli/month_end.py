@@ -92,6 +92,9 @@ def month_end(
         with command(options.READS_FILE), remembered("chart", chart, chart_as, save_mapping) as read_as:
             read_chart = read_chart_of_accounts(chart, company=known, **read_as)
         typer.echo(_line("chart", recognised(read_chart.attrs["bktools"])))
+        # Loaded once: names in the entries are looked up in them, and the close is made from them.
+        categories = load_categories(known, refresh=True, service=service)
+        employees = load_employees(known, refresh=True, service=service)
         with (
             command(options.READS_ENTRIES_BESIDE_CHART),
             remembered("entries", entries, entries_as, save_entry_mapping, "--save-entry-mapping") as read_as,
@@ -100,8 +103,8 @@ def month_end(
                 entries,
                 required=("category_id",),
                 company=known,
-                categories=load_categories(known, progress=False, service=service),
-                employees=load_employees(known, progress=False, service=service),
+                categories=categories,
+                employees=employees,
                 **read_as,
             )
         typer.echo(_line("entries", recognised(read.attrs["bktools"])))
@@ -111,6 +114,8 @@ def month_end(
                 read,
                 month=month,
                 company=known,
+                categories=categories,
+                employees=employees,
                 folder=out,
                 apply=apply,
                 max_entries=max_entries,

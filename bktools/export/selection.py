@@ -151,6 +151,7 @@ def _ids_of_file(path: Path) -> pa.ChunkedArray:
     vocabulary = Vocabulary(headings.ENTRIES, None)
     table = read_table(path, vocabulary.score)
     places = vocabulary.assign(table.headings, table.source, required=("id",))
+    cells.refuse_broken(table, [places["id"]])
     table = cells.without_blank_rows(table, [places["id"]])
     return cells.uuids(table, places["id"], required=True)
 

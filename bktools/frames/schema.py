@@ -100,7 +100,10 @@ ENTRIES = _schema(
         "employee_id": TEXT,
         "status": TEXT,
         "approved": FLAG,
+        "supplier": TEXT,
         "description": TEXT,
+        "cost_centre": TEXT,
+        "tax_code": TEXT,
         "line": COUNT,
     },
 )

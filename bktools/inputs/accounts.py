@@ -74,6 +74,7 @@ def read_accounts(
     vocabulary = Vocabulary(headings.ACCOUNTS, columns)
     table = read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
     places = vocabulary.assign(table.headings, table.source, required=("id",))
+    cells.refuse_broken(table, places.values())
     table = cells.without_blank_rows(table, places.values())
     notes: list[str] = []
     places = account_fields.without_rates(table, places, notes, said="tax_code_external_id" in vocabulary.chosen)

@@ -130,11 +130,7 @@ def refuse_broken(table: Table, places: Collection[int]) -> None:
 
 
 def without_blank_rows(table: Table, places: Collection[int], *, others: Collection[int] = ()) -> Table:
-    """Return the rows in which at least one of the columns, or of the others, holds something.
-
-    No cell of the columns is broken.
-    """
-    refuse_broken(table, places)
+    """Return the rows in which at least one of the columns, or of the others, holds something."""
     empty = np.logical_and.reduce([blank(table.columns[place]) for place in (*places, *others)])
     if empty.all():
         raise InputError("no row below the headings holds anything", source=table.source, line=table.heading_line)

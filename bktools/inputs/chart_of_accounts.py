@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from os import PathLike
 
 import numpy as np
@@ -17,6 +18,7 @@ from bktools.inputs import account_fields, cells, flags, headings, looks
 from bktools.inputs.columns import Columns, Vocabulary, normal
 from bktools.inputs.file import read_table
 from bktools.inputs.formats.registry import chart_table
+from bktools.inputs.problems import kept, raise_all
 from bktools.inputs.table import Table
 
 
@@ -85,19 +87,28 @@ def read_chart_of_accounts(
     table = chart_table(path, encoding, delimiter=delimiter, sheet=sheet)
     if table is None:
         table = read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
+    problems: list[InputError] = []
+    notes: list[str] = []
     places = vocabulary.assign(
         table.headings,
         table.source,
         required=("code", "name"),
         empty=cells.empty_columns(table),
-        looks=looks.columns_of_chart(table),
+        looks=partial(looks.columns_of_chart, table),
+        problems=problems,
+        notes=notes,
     )
-    cells.refuse_broken(table, places.values())
-    notes: list[str] = []
-    table = _accounts_only(table, places, notes)
+    with kept(problems):
+        cells.refuse_broken(table, places.values())
+    if {"code", "name"} <= places.keys():
+        with kept(problems):
+            table = _accounts_only(table, places, notes)
     places = account_fields.without_rates(table, places, notes, said="tax_code_external_id" in vocabulary.chosen)
-    places.setdefault("external_id", places["code"])
-    result = _checked(table, places, company)
+    if "code" in places:
+        places.setdefault("external_id", places["code"])
+    columns = _checked(table, places, company, problems)
+    raise_all(problems, table.source)
+    result = pa.table(columns, schema=schema.CHART)
     notes += _doubts(table, places)
     return schema.to_pandas(result, table.provenance(result.num_rows, places, notes))
 
@@ -156,28 +167,37 @@ def _titles_in_code_column(table: Table, places: Mapping[str, int], no_code: cel
     return titles
 
 
-def _checked(table: Table, places: Mapping[str, int], company: str | None) -> pa.Table:
-    own = places["external_id"]
-    company_ids = account_fields.company_ids(table, places, company)
-    without_code = cells.blank(table.columns[places["code"]])
-    if own != places["code"]:
-        cells.refuse(
-            table, own, cells.blank(table.columns[own]), "is the external ID and must not be empty (fill it in)"
+def _checked(
+    table: Table, places: Mapping[str, int], company: str | None, problems: list[InputError]
+) -> dict[str, pa.ChunkedArray]:
+    """Return the columns of the chart; what is wrong with their values is added to the problems."""
+    columns: dict[str, pa.ChunkedArray] = {}
+    with kept(problems):
+        columns["company_id"] = account_fields.company_ids(table, places, company)
+    with kept(problems):
+        columns["archived"] = flags.archived(table, places)
+    if {"code", "name"} <= places.keys():
+        own = places["external_id"]
+        if own != places["code"]:
+            with kept(problems):
+                empty = cells.blank(table.columns[own])
+                cells.refuse(table, own, empty, "is the external ID and must not be empty (fill it in)")
+        with kept(problems):
+            account_fields.refuse_long_text(table, places)
+        columns["external_id"] = cells.or_null(table.columns[own])
+        if "company_id" in columns:
+            with kept(problems):
+                keys = [columns["external_id"], columns["company_id"]]
+                account_fields.refuse_duplicates(table, own, "external ID", keys)
+        without_code = cells.blank(table.columns[places["code"]])
+        columns["code"] = pc.if_else(
+            pa.array(without_code), pa.scalar(None, schema.TEXT), table.columns[places["code"]]
         )
-    account_fields.refuse_long_text(table, places)
-    identities = cells.or_null(table.columns[own])
-    account_fields.refuse_duplicates(table, own, "external ID", [identities, company_ids])
-    columns = {
-        "external_id": identities,
-        "code": pc.if_else(pa.array(without_code), pa.scalar(None, schema.TEXT), table.columns[places["code"]]),
-        "name": table.columns[places["name"]],
-        "archived": flags.archived(table, places),
-        "tax_code_external_id": account_fields.optional(table, places, "tax_code_external_id"),
-        "company_id": company_ids,
-        "type": account_fields.optional(table, places, "type"),
-        "line": pa.chunked_array([pa.array(table.lines, type=schema.COUNT)]),
-    }
-    return pa.table(columns, schema=schema.CHART)
+        columns["name"] = table.columns[places["name"]]
+    columns["tax_code_external_id"] = account_fields.optional(table, places, "tax_code_external_id")
+    columns["type"] = account_fields.optional(table, places, "type")
+    columns["line"] = pa.chunked_array([pa.array(table.lines, type=schema.COUNT)])
+    return columns
 
 
 def _doubts(table: Table, places: Mapping[str, int]) -> list[str]:

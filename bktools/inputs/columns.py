@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from bktools.caller import name_of, setting
 from bktools.errors import ArgumentError, InputError
@@ -11,6 +11,8 @@ from bktools.inputs.headings import Tiers
 from bktools.inputs.problems import kept, raise_all
 
 Columns = Mapping[str, str | None]
+# Columns whose values look like a field, where the columns of other fields are known.
+Looks = Callable[[str, Mapping[str, int]], Sequence[int]]
 
 # Fields without which a row is somebody else's: a column that holds none is not theirs.
 IDENTITIES = ("id", "external_id")
@@ -66,7 +68,9 @@ class Vocabulary:
         required: Sequence[str],
         *,
         empty: Collection[int] = (),
-        looks: Mapping[str, Sequence[int]] | None = None,
+        looks: Looks | None = None,
+        problems: list[InputError] | None = None,
+        notes: list[str] | None = None,
     ) -> dict[str, int]:
         """Return the position of each field's column.
 
@@ -80,9 +84,13 @@ class Vocabulary:
             Fields that must have a column.
         empty : collection of int
             Columns without a value: taken where no other has the heading, and never as identities.
-        looks : mapping, optional
-            Field to the columns whose values look like it. One that is required and has no known heading is taken from
-            its only such column.
+        looks : callable, optional
+            Returns the columns whose values look like a field. A field without a known heading is taken from its only
+            such column.
+        problems : list of InputError, optional
+            Gets what is wrong, so that the caller can add what is wrong with values; without it, it is raised.
+        notes : list of str, optional
+            Gets a line for each field that was looked for by values.
 
         Raises
         ------
@@ -91,49 +99,67 @@ class Vocabulary:
         InputError
             When required fields have no column, or fields have several. All of them are in one message.
         """
+        found: list[InputError] = []
+        places = self._by_heading(headings, source, required, set(empty), found)
+        doubtful = {error.field for error in found} | places.keys()
+        unsaid = [field for field in self.fields if field not in self.chosen]
+        for field in dict.fromkeys([*required, *unsaid]):
+            if field not in doubtful:
+                alike = looks(field, places) if looks is not None and field in unsaid else []
+                with kept(found):
+                    self._by_look(field, alike, places, headings, source, required, [] if notes is None else notes)
+        if problems is None:
+            raise_all(found, source)
+        else:
+            problems += found
+        return places
+
+    def _by_heading(
+        self, headings: Sequence[str], source: str, required: Sequence[str], empty: set[int], found: list[InputError]
+    ) -> dict[str, int]:
         places: dict[str, int] = {}
-        problems: list[InputError] = []
         for field, heading in self.chosen.items():
             if heading:
                 self._refuse_opposite(field, heading)
-                with kept(problems):
+                with kept(found):
                     places[field] = _named(headings, heading, field, source)
         for field in self.fields:
             if field in self.chosen:
                 continue
-            with kept(problems):
+            with kept(found):
                 taken = set(places.values())
-                place = self._recognised(field, headings, taken | set(empty), source)
+                place = self._recognised(field, headings, taken | empty, source)
                 if place is None and field not in IDENTITIES:
                     place = self._recognised(field, headings, taken, source)
                 if place is None and field in required:
                     # A column that the caller gave to another field may serve twice: the code is an external ID, too.
-                    place = self._recognised(field, headings, set(empty), source)
+                    place = self._recognised(field, headings, empty, source)
                 if place is not None:
                     places[field] = place
-        self._by_look(places, {error.field for error in problems}, headings, source, required, looks or {}, problems)
-        raise_all(problems, source)
         return places
 
     def _by_look(
         self,
+        field: str,
+        alike: Sequence[int],
         places: dict[str, int],
-        doubtful: Collection[str],
         headings: Sequence[str],
         source: str,
         required: Sequence[str],
-        looks: Mapping[str, Sequence[int]],
-        problems: list[InputError],
+        notes: list[str],
     ) -> None:
-        """Add the only column that looks like a required field without one, or the problem."""
-        for field in required:
-            if field in places or field in doubtful:
-                continue
-            alike = [place for place in looks.get(field, ()) if place not in places.values()]
-            if len(alike) == 1:
-                places[field] = alike[0]
-            else:
-                problems.append(self._missing(field, headings, source, alike))
+        """Add the only column that looks like a field, or a note of several; a required field without one is an error."""
+        alike = [place for place in alike if place not in places.values()]
+        if len(alike) == 1:
+            places[field] = alike[0]
+            notes.append(f"{headings[alike[0]]!r} taken as {field} by its values; if it is not, set {leave_out(field)}")
+        elif field in required:
+            raise self._missing(field, headings, source, alike)
+        elif alike:
+            both = ", ".join(repr(headings[place]) for place in alike)
+            notes.append(
+                f"no column found for {field!r}, {both} look like it: choose one with {option(field, headings[alike[0]])}"
+            )
 
     def _missing(self, field: str, headings: Sequence[str], source: str, alike: Sequence[int]) -> InputError:
         if field not in self.fields:

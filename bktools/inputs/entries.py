@@ -13,12 +13,13 @@ import pyarrow.compute as pc
 from bktools.contract import rules
 from bktools.errors import InputError
 from bktools.frames import schema
-from bktools.inputs import cells, dates, flags, headings, names, signs
-from bktools.inputs.columns import Columns, Vocabulary, normal, option
+from bktools.inputs import cells, dates, flags, headings, looks, names, sides, signs
+from bktools.inputs.columns import Columns, Looks, Vocabulary, normal, option
 from bktools.inputs.file import read_table
 from bktools.inputs.problems import kept, raise_all
 from bktools.inputs.table import Table
 
+_TEXTS = ("supplier", "description", "cost_centre", "tax_code")
 _SHOWN_WORDS = 8
 
 
@@ -44,8 +45,8 @@ def read_entries(
         The file.
     columns : mapping, optional
         Field to heading, for what is not recognised: `id`, `company_id`, `date`, `amount`, `currency`, `category_id`,
-        `employee_id`, `status`, `approved`, `description`, and `sign`, `debit`, `credit` for amounts whose sign stands
-        apart. An empty heading leaves the field out.
+        `employee_id`, `status`, `approved`, `supplier`, `description`, `cost_centre`, `tax_code`, and `sign`, `debit`,
+        `credit` for amounts whose sign stands apart. An empty heading leaves the field out.
     company : str, optional
         UUID of the company that the entries belong to where the file has no column for it.
     categories : DataFrame, optional
@@ -101,28 +102,28 @@ def read_entries(
     vocabulary = Vocabulary(headings.ENTRIES, columns)
     table = read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
     frames = {"category_id": categories, "employee_id": employees}
+    problems: list[InputError] = []
+    notes: list[str] = []
     places = vocabulary.assign(
         table.headings,
         table.source,
         required=required,
         empty=cells.empty_columns(table),
-        looks={
-            field: names.columns_of(table, field, frame, company)
-            for field, frame in frames.items()
-            if frame is not None
-        },
+        looks=_looks(table, frames, company),
+        problems=problems,
+        notes=notes,
     )
     places = _usable(
         table, vocabulary, places, {field for field, frame in frames.items() if frame is None} - {*required}
     )
-    notes: list[str] = []
     others = {
         place: heading for place, heading in enumerate(table.headings) if place not in places.values() and heading
     }
+    with kept(problems):
+        cells.refuse_broken(table, places.values())
     table = cells.without_blank_rows(table, places.values(), others=others)
     if "amount" in places or "debit" in places:
         table = _without_totals(table, places, notes)
-    problems: list[InputError] = []
     result: dict[str, pa.ChunkedArray] = {}
     with kept(problems):
         result["id"] = (
@@ -136,7 +137,7 @@ def read_entries(
         with kept(problems):
             result["date"] = dates.dates(table, places["date"], date_format, notes)
     with kept(problems):
-        found = signs.signed_amounts(table, places, decimal, notes)
+        found = signs.signed_amounts(table, places, decimal, notes, problems)
         if found is not None:
             result["amount"] = found
     if "currency" in places:
@@ -156,8 +157,7 @@ def read_entries(
         result["status"] = cells.or_null(table.columns[places.get("status", saying)])
         result["approved"] = flags.approved(table, saying, headed_approved="approved" in places)
         notes += _approvals(table.columns[saying], result["approved"])
-    if "description" in places:
-        result["description"] = cells.or_null(table.columns[places["description"]])
+    result |= {field: cells.or_null(table.columns[places[field]]) for field in _TEXTS if field in places}
     result["line"] = pa.chunked_array([pa.array(table.lines, type=schema.COUNT)])
     if "id" not in places:
         notes.append(
@@ -168,6 +168,21 @@ def read_entries(
     ordered |= _passed_through(table, others)
     about = table.provenance(len(table.lines), places, notes, others="columns kept as text")
     return schema.to_pandas(pa.table(ordered), about)
+
+
+def _looks(table: Table, frames: Mapping[str, pd.DataFrame | None], company: str | None) -> Looks:
+    """Return the function that finds columns by their values: those of a frame by the names in it."""
+
+    def look(field: str, places: Mapping[str, int]) -> Sequence[int]:
+        frame = frames.get(field)
+        named = [] if frame is None else names.columns_of(table, field, frame, company)
+        is_elsewhere = field == "amount" and {"debit", "credit"} & places.keys()
+        if named or is_elsewhere or (field in frames and frame is None):
+            return named
+        # Where one e-mail is unknown, the column is found all the same, and the message says which.
+        return looks.columns_like(table, field)
+
+    return look
 
 
 def _company_ids(table: Table, places: Mapping[str, int], company: str | None) -> pa.ChunkedArray:
@@ -183,7 +198,7 @@ def _usable(table: Table, vocabulary: Vocabulary, places: Mapping[str, int], unn
     A column of types is no sign, and names of categories and employees say nothing without the frames that know them.
     """
     left = {
-        *({"sign"} if "sign" in places and not signs.is_sign(table, places["sign"]) else set()),
+        *({"sign"} if "sign" in places and not _is_sign(table, vocabulary, places["sign"]) else set()),
         *({"debit", "credit"} if not {"debit", "credit"} <= set(places) or "amount" in places else set()),
         *(
             field
@@ -193,6 +208,12 @@ def _usable(table: Table, vocabulary: Vocabulary, places: Mapping[str, int], unn
         ),
     }
     return {field: place for field, place in places.items() if field not in left or field in vocabulary.chosen}
+
+
+def _is_sign(table: Table, vocabulary: Vocabulary, place: int) -> bool:
+    if normal(table.headings[place]) in vocabulary.fields["sign"][0]:
+        return not cells.blank(table.columns[place]).all()
+    return sides.say_sides(table, place, sides.ENTRIES)
 
 
 def _without_totals(table: Table, places: Mapping[str, int], notes: list[str]) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from os import PathLike
@@ -17,13 +17,14 @@ import pyarrow.compute as pc
 from bktools.caller import can_set, name_of, setting
 from bktools.errors import ArgumentError, InputError, UnverifiedTableWarning
 from bktools.frames import schema
-from bktools.inputs import amounts, cells, dates
+from bktools.inputs import amounts, cells, dates, looks, sides
 from bktools.inputs.columns import Columns, Vocabulary, option
 from bktools.inputs.file import read_table
 from bktools.inputs.formats.format import Ledger
 from bktools.inputs.formats.registry import recognised, refuse_arguments
 from bktools.inputs.ledger_headings import LEDGER
-from bktools.inputs.sides import signs
+from bktools.inputs.problems import kept, raise_all
+from bktools.inputs.table import Table
 
 # Of one amount, so that the sum of any number of postings stays exact within 38.
 _DIGITS, _DECIMALS = 28, 10
@@ -107,9 +108,10 @@ def read_general_ledger(
     """
     if verify not in ("strict", "warn"):
         raise ArgumentError(name_of("verify"), 'must be "strict" or "warn"', verify)
+    problems: list[InputError] = []
     found = recognised(path, encoding)
     if found is None:
-        ledger = _of_table(path, columns, delimiter, encoding, sheet, decimal, date_format)
+        ledger = _of_table(path, columns, delimiter, encoding, sheet, decimal, date_format, problems)
     else:
         file, form = found
         if isinstance(form.ledger, str):
@@ -121,7 +123,7 @@ def read_general_ledger(
             if value is not None and getattr(ledger, argument) is not None:
                 refuse_arguments(form, {argument: value})
         ledger = replace(ledger, decimal=ledger.decimal or decimal, date_format=ledger.date_format or date_format)
-    table, sums = _postings(ledger)
+    table, sums = _postings(ledger, problems)
     doubts = _held(ledger, _problems(ledger, table, sums), verify)
     provenance = ledger.table.provenance(table.num_rows, ledger.places, [*_part(ledger, table), *doubts])
     # As text: pandas keeps what JSON can hold when a frame is copied or written.
@@ -137,34 +139,64 @@ def _of_table(
     sheet: str | int | None,
     decimal: str | None,
     date_format: str | None,
+    problems: list[InputError],
 ) -> Ledger:
     vocabulary = Vocabulary(LEDGER, columns)
     table = read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
-    places = vocabulary.assign(table.headings, table.source, required=("account_code", "date"))
+
+    def look(field: str, _: Mapping[str, int]) -> Sequence[int]:
+        return looks.columns_like(table, field) if field == "date" else ()
+
+    notes: list[str] = []
+    required = ("account_code", "date")
+    places = vocabulary.assign(
+        table.headings, table.source, required=required, looks=look, problems=problems, notes=notes
+    )
     if {"debit", "credit"} <= set(places):
         # The amount beside them says the same once more, in whatever sign.
         places = {name: place for name, place in places.items() if name not in ("amount", "side")}
     elif "amount" in places:
         places = {name: place for name, place in places.items() if name not in ("debit", "credit")}
-    else:
-        raise InputError(
-            f"no column found for 'amount', nor for both 'debit' and 'credit'; found:"
-            f" {', '.join(map(repr, filter(str.strip, table.headings)))}; choose with {option('amount')}",
-            source=table.source,
-        )
-    table = cells.without_blank_rows(table, places.values())
+    elif not {"amount", "debit", "credit"} & {error.field for error in problems}:
+        problems.append(_no_amount(table))
+    with kept(problems):
+        cells.refuse_broken(table, places.values())
+    if places:
+        table = cells.without_blank_rows(table, places.values())
+    table = replace(table, notes=(*table.notes, *notes))
     return Ledger(table, places, decimal=decimal, date_format=date_format, is_whole=False)
 
 
-def _postings(ledger: Ledger) -> tuple[pa.Table, dict[str, Decimal]]:
-    """Return the postings with their types, and the sums of the two sides as the file has them."""
+def _no_amount(table: Table) -> InputError:
+    alike = looks.columns_like(table, "amount")
+    by_look = f" ({', '.join(repr(table.headings[place]) for place in alike)} look like it)" if alike else ""
+    guess = table.headings[alike[0]] if alike else "HEADING"
+    error = InputError(
+        f"no column found for 'amount', nor for both 'debit' and 'credit'; found:"
+        f" {', '.join(map(repr, filter(str.strip, table.headings)))}{by_look}; choose with {option('amount', guess)}",
+        source=table.source,
+    )
+    error.field, error.settings = "amount", (("columns", {"amount": guess}),)
+    return error
+
+
+def _postings(ledger: Ledger, problems: list[InputError]) -> tuple[pa.Table, dict[str, Decimal]]:
+    """Return the postings with their types, and the sums of the two sides as the file has them; raise all problems."""
     table, places = ledger.table, ledger.places
     for field in ("account_code", "date"):
-        rule = f"is the {field.replace('_', ' ')} and must not be empty (delete rows that are no postings)"
-        cells.refuse(table, places[field], cells.blank(table.columns[places[field]]), rule)
-    amount, sums = _signed(ledger)
+        if field in places:
+            rule = f"is the {field.replace('_', ' ')} and must not be empty (delete rows that are no postings)"
+            with kept(problems):
+                cells.refuse(table, places[field], cells.blank(table.columns[places[field]]), rule)
     columns = {field: cells.or_null(table.columns[places[field]]) for field in _TEXTS if field in places}
-    columns |= {"date": _dates(ledger), "amount": amount}
+    if "date" in places:
+        with kept(problems):
+            columns["date"] = _dates(ledger)
+    found = _signed(ledger, problems)
+    raise_all(problems, table.source)
+    # Without a problem there are amounts.
+    assert found is not None
+    columns["amount"], sums = found
     if "currency" in places:
         columns["currency"] = cells.or_null(cells.trimmed(table.columns[places["currency"]]))
     if ledger.currency:
@@ -191,22 +223,35 @@ def _dates(ledger: Ledger) -> pa.ChunkedArray:
     return found
 
 
-def _signed(ledger: Ledger) -> tuple[pa.ChunkedArray, dict[str, Decimal]]:
+def _signed(ledger: Ledger, problems: list[InputError]) -> tuple[pa.ChunkedArray, dict[str, Decimal]] | None:
+    """Return the signed amounts and the sums of the two sides, None where the problems say why not."""
+    exact: dict[str, pa.ChunkedArray] = {}
+    wanted = [name for name in ("amount", "debit", "credit") if name in ledger.places]
+    for name in wanted:
+        with kept(problems):
+            exact[name] = _exact(ledger, ledger.places[name])
+    if wanted in (["amount"], ["debit", "credit"]) and len(exact) == len(wanted):
+        with kept(problems):
+            return _by_side(ledger, exact)
+    return None
+
+
+def _by_side(ledger: Ledger, exact: Mapping[str, pa.ChunkedArray]) -> tuple[pa.ChunkedArray, dict[str, Decimal]]:
     places = ledger.places
     if "amount" not in places:
-        debit, credit = (_exact(ledger, places[side]) for side in ("debit", "credit"))
+        debit, credit = exact["debit"], exact["credit"]
         neither = cells.mask(pc.and_(pc.is_null(debit), pc.is_null(credit)))
         cells.refuse(ledger.table, places["debit"], neither, "and the credit beside it must not both be empty")
     else:
-        amount = _exact(ledger, places["amount"])
+        amount = exact["amount"]
         cells.refuse(
             ledger.table, places["amount"], cells.mask(pc.is_null(amount)), "is the amount and must not be empty"
         )
         if "side" in places:
-            sign = signs(ledger.table, places["side"])
+            is_debit = sides.debits(ledger.table, places["side"], sides.LEDGER)
             rule = "says whether the amount is debit or credit and must not be empty"
-            cells.refuse(ledger.table, places["side"], cells.mask(pc.is_null(sign)), rule)
-            is_credit = pc.less(sign, 0)
+            cells.refuse(ledger.table, places["side"], cells.mask(pc.is_null(is_debit)), rule)
+            is_credit = pc.invert(is_debit)
         else:
             is_credit = pc.less(amount, Decimal())
             amount = pc.abs(amount)

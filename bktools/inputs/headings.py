@@ -346,6 +346,33 @@ ENTRIES: dict[str, Tiers] = {
         "memo",
         "note | notes | comment | remark | remarks",
     ),
+    "supplier": (
+        """supplier name | vendor name | merchant name | name of supplier | lieferantenname | händlername | kreditorenname
+        | nom du fournisseur | nom fournisseur | nombre del proveedor | nombre proveedor | naam leverancier
+        | leveranciersnaam | leverantörsnamn | leverantörens namn | leverandørnavn | nazwa dostawcy | nome fornitore
+        | nome do fornecedor | název dodavatele | názov dodávateľa | szállító neve | nume furnizor | denumire furnizor
+        | toimittajan nimi""",
+        """supplier | vendor | lieferant | fournisseur | proveedor | leverancier | leverantör | leverandør | dostawca
+        | fornitore | fornecedor | dodavatel | dodávateľ | szállító | furnizor | toimittaja | tedarikçi | προμηθευτής
+        | pemasok | поставщик | постачальник | доставчик | dobavljač | dobavitelj | tarnija | piegādātājs | tiekėjas
+        | 仕入先 | 供应商 | 供應商 | 공급업체 | nhà cung cấp""",
+        """merchant | händler | kreditor | commerçant | comercio | winkelier | handelaar | handlare | forhandler
+        | sprzedawca | kontrahent | esercente | comerciante | obchodník | kereskedő | comerciant | kauppias | satıcı
+        | payee | paid to | creditor""",
+    ),
+    "cost_centre": (
+        """cost centre | cost center | cost centre code | cost center code | cost centre name | cost center name
+        | kostenstelle | kostenstellennummer | kst | kost 1 | kost1 kostenstelle
+        | centre de coût | centre de coûts | centre de frais
+        | centro de coste | centro de costes | centro de costo | centro de costos | ceco
+        | kostenplaats | kostnadsställe | omkostningssted | kostnadssted | koststed
+        | centrum kosztów | miejsce powstawania kosztów | mpk | centro di costo | centro de custo | centro de custos
+        | nákladové středisko | nákladové stredisko | költséghely | centru de cost | kustannuspaikka
+        | masraf merkezi | maliyet merkezi | κέντρο κόστους | pusat biaya | центр затрат | мвз | центр витрат
+        | mjesto troška | stroškovno mesto | kulukoht | izmaksu centrs | kaštų centras
+        | 原価センタ | 成本中心 | 코스트센터 | trung tâm chi phí""",
+    ),
+    "tax_code": TAX_CODE,
 }
 
 ACCOUNTS: dict[str, Tiers] = {

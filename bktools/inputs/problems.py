@@ -25,17 +25,20 @@ def raise_all(problems: Sequence[InputError], source: str) -> None:
     if not problems:
         return
     listed = "; ".join(
-        f"({number}) {str(error).removeprefix(f'{source}: ')}" for number, error in enumerate(problems, 1)
+        f"({number}) {str(error).removeprefix(f'{source}: ').removeprefix(f'{source}, ')}"
+        for number, error in enumerate(problems, 1)
     )
     settings = [one for error in problems for one in error.settings]
+    settled = [f"({number})" for number, error in enumerate(problems, 1) if error.settings]
+    which = "all" if len(settled) == len(problems) else " and ".join(settled)
     columns = {
         field: heading for name, value in settings if name == "columns" for field, heading in dict(value).items()
     }
     ways = [setting("columns", {field: heading}) for field, heading in columns.items()]
     if columns and not ways[0].startswith("-"):
         ways = [setting("columns", columns)]
-    ways += [setting(name, value) for name, value in settings if name != "columns"]
-    way = f"; settle all with: {' '.join(ways) if ways[0].startswith('-') else ', '.join(ways)}" if ways else ""
+    ways += dict.fromkeys(setting(name, value) for name, value in settings if name != "columns")
+    way = f"; settle {which} with: {' '.join(ways) if ways[0].startswith('-') else ', '.join(ways)}" if ways else ""
     error = InputError(f"{len(problems)} problems: {listed}{way}", source=source)
     error.settings = tuple(settings)
     raise error

@@ -8,69 +8,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.errors import InputError
-from bktools.frames import schema
-from bktools.inputs import amounts, cells
+from bktools.inputs import amounts, cells, sides
 from bktools.inputs.columns import leave_out, normal
+from bktools.inputs.problems import kept
 from bktools.inputs.table import Table
 
-DEBIT = frozenset(
-    [
-        "d",
-        "s",
-        "debit",
-        "soll",
-        "debet",
-        "db",
-        "dr",
-        "debe",
-        "dare",
-        "cargo",
-        "débit",
-        "дебет",
-        "wn",
-        "af",
-        "out",
-        "expense",
-        "charge",
-        "må",
-        "hd",
-    ]
-)
-CREDIT = frozenset(
-    [
-        "c",
-        "h",
-        "k",
-        "credit",
-        "haben",
-        "kredit",
-        "cr",
-        "haber",
-        "avere",
-        "abono",
-        "crédit",
-        "кредит",
-        "ma",
-        "bij",
-        "in",
-        "refund",
-        "sh",
-    ]
-)
 # Headings of bank statements: there a debit is money that leaves the account.
 _OF_A_BANK = frozenset(
     {"creditdebet", "afbij", "debetcredit", "creditdebit", "transactiontype", "creditdebitindicator"}
 )
 
 
-def is_sign(table: Table, place: int) -> bool:
-    """Whether a column says debit or credit in every row that says anything."""
-    words = {word.strip().casefold() for word in pc.unique(table.columns[place]).to_pylist()} - {""}
-    return bool(words) and words <= DEBIT | CREDIT
-
-
 def signed_amounts(
-    table: Table, places: Mapping[str, int], decimal: str | None, notes: list[str]
+    table: Table, places: Mapping[str, int], decimal: str | None, notes: list[str], problems: list[InputError]
 ) -> pa.ChunkedArray | None:
     """Return the amounts with their sign, None where the file has none.
 
@@ -84,32 +34,30 @@ def signed_amounts(
         The decimal mark.
     notes : list of str
         Gets a line that says which way the sign goes.
+    problems : list of InputError
+        Gets what is wrong with one column where another one is read as well.
 
     Raises
     ------
     InputError
-        When a cell is no amount, a row has both a debit and a credit, or the signs contradict each other.
+        When a cell is no amount or says neither side, a row has both a debit and a credit, or the signs contradict each other.
     """
     if "amount" in places:
         found = amounts.amounts(table, places["amount"], decimal)
-        if "sign" not in places or not is_sign(table, places["sign"]):
-            return found
-        return _by_word(table, places, found, notes)
+        return _by_word(table, places, found, notes) if "sign" in places else found
     if "debit" in places and "credit" in places:
-        return _by_column(table, places, decimal, notes)
+        return _by_column(table, places, decimal, notes, problems)
     return None
 
 
 def _by_word(table: Table, places: Mapping[str, int], found: pa.ChunkedArray, notes: list[str]) -> pa.ChunkedArray:
     place = places["sign"]
     heading = table.headings[place]
-    words = pc.dictionary_encode(cells.trimmed(table.columns[place])).combine_chunks()
-    debits = pa.array([word.casefold() in DEBIT for word in words.dictionary.to_pylist()], schema.FLAG)
-    is_debit = cells.mask(pa.chunked_array([pc.take(debits, words.indices)]))
-    unsaid = cells.blank(table.columns[place]) & ~cells.mask(pc.is_null(found))
-    cells.refuse(
-        table, place, unsaid, f"must say debit or credit beside an amount (or leave it out: {leave_out('sign')})"
-    )
+    way_out = f" (or leave it out: {leave_out('sign')})"
+    debits = sides.debits(table, place, sides.ENTRIES, way_out)
+    unsaid = cells.mask(pc.and_(pc.is_null(debits), pc.is_valid(found)))
+    cells.refuse(table, place, unsaid, f"must say debit or credit beside an amount{way_out}")
+    is_debit = cells.mask(pc.fill_null(debits, fill_value=False))
     is_bank = normal(heading) in _OF_A_BANK
     is_negative = cells.mask(pc.less(found, pa.scalar(0, found.type)))
     if is_negative.any():
@@ -129,8 +77,16 @@ def _by_word(table: Table, places: Mapping[str, int], found: pa.ChunkedArray, no
     return pc.if_else(pa.array(turned), pc.negate(found), found)
 
 
-def _by_column(table: Table, places: Mapping[str, int], decimal: str | None, notes: list[str]) -> pa.ChunkedArray:
-    debit, credit = (amounts.amounts(table, places[field], decimal) for field in ("debit", "credit"))
+def _by_column(
+    table: Table, places: Mapping[str, int], decimal: str | None, notes: list[str], problems: list[InputError]
+) -> pa.ChunkedArray | None:
+    found: list[pa.ChunkedArray] = []
+    for field in ("debit", "credit"):
+        with kept(problems):
+            found.append(amounts.amounts(table, places[field], decimal))
+    if len(found) < len(("debit", "credit")):
+        return None
+    debit, credit = found
     scale = max(debit.type.scale, credit.type.scale)
     kind = pa.decimal128(amounts.LONGEST, scale)
     debit, credit = debit.cast(kind), credit.cast(kind)

@@ -41,6 +41,8 @@ def close_month(
     *,
     month: str | None = None,
     company: str | None = None,
+    categories: pd.DataFrame | None = None,
+    employees: pd.DataFrame | None = None,
     folder: str | Path | None = None,
     apply: bool = False,
     max_entries: int = 500,
@@ -63,6 +65,8 @@ def close_month(
         of the busiest month's entries does not count; the current month where none has ended. Never one in the future.
     company : str, optional
         UUID of the company; the configured one by default.
+    categories, employees : DataFrame, optional
+        As `load_categories` and `load_employees` return them for the company with `refresh=True`; loaded so by default.
     folder : str or Path, optional
         Folder for the tables, the workbook, the pictures and the manifest; `month-end-2026-10` by default. An earlier
         close in this folder is kept beside it.
@@ -123,8 +127,13 @@ def close_month(
     steps = _Steps(seen)
     if month is None and seen is not None:
         seen("month", _chosen(entries, period))
-    categories = steps.run("categories", lambda: load_categories(company, refresh=True, service=service))
-    employees = steps.run("employees", lambda: load_employees(company, refresh=True, service=service))
+    categories = steps.run(
+        "categories",
+        lambda: load_categories(company, refresh=True, service=service) if categories is None else categories,
+    )
+    employees = steps.run(
+        "employees", lambda: load_employees(company, refresh=True, service=service) if employees is None else employees
+    )
     known = load_accounts(company, service=service)
     before = steps.run("reconciled", lambda: reconcile_accounts(chart, known, categories))
     created = steps.run("created", lambda: create_accounts(before, apply=apply, service=service))

@@ -66,7 +66,7 @@ def test_one_refusal_one_command_then_none(tmp_path, monkeypatch, books):
         assert entries.loc[list(IDS), "employee_id"].tolist() == employees["id"][:2].tolist()
         assert [str(amount) for amount in entries.loc[list(IDS), "amount"]] == amounts
         assert entries.loc[list(IDS), "date"].dt.month.tolist() == [month] * 2
-        assert entries.loc[list(IDS), "Kostenstelle"].tolist() == ["K0", "K1"]
+        assert entries.loc[list(IDS), "cost_centre"].tolist() == ["K0", "K1"]
 
 
 def test_a_chart_with_a_title_merged_headings_and_totals(tmp_path, monkeypatch):

@@ -10,8 +10,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from bktools.cli.app import app
 from bktools.cli.exits import Exit
+from bktools.sandbox.faults import Faults
 
 FILES = {
     "accounts_created.csv",
@@ -70,6 +73,28 @@ def test_without_apply_nothing_is_written(run):
     assert {row["outcome"] for row in made} == {"PLANNED"}
     assert run("accounts", "list", "--sandbox").stdout.strip() == "none"
     assert run("export", "history", "--sandbox").stdout.strip() == "none"
+
+
+def test_categories_and_employees_are_loaded_once(tmp_path, monkeypatch):
+    """The close asks the service for as many pages as one load of categories and one of employees."""
+    monkeypatch.chdir(tmp_path)
+    asked: Counter[str] = Counter()
+    hitting = Faults.hitting
+
+    def counted(faults, operation):
+        asked[operation] += 1
+        return hitting(faults, operation)
+
+    monkeypatch.setattr(Faults, "hitting", counted)
+    counts = []
+    for line in (["month-end"], ["categories", "--refresh"], ["employees", "--refresh"]):
+        asked.clear()
+        done = CliRunner().invoke(app, [*line, "--sandbox"])
+        assert done.exit_code == Exit.DONE, done.output
+        counts.append(Counter(asked))
+    close, categories, employees = counts
+    assert close == categories + employees
+    assert set(close) == {"search_categories", "search_employees"}
 
 
 def test_the_manifest_is_true(run):

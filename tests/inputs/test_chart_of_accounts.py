@@ -290,3 +290,16 @@ def test_accounts_without_a_code(write):
     assert nulls(chart, "code") == nulls(chart, "external_id") == [True, False]
     assert "accounts without a code, kept: 1 (line 2)" in notes(chart)
     assert "rows skipped as totals, not accounts: 1 (line 5)" in notes(chart)
+
+
+def test_columns_and_values_are_in_one_refusal(write):
+    """Two columns that could be one field, a word that is no flag and an ID that is there twice are one refusal."""
+    path = write("Konto;Name;Bezeichnung;Aktiv\n0400;Bank;Bank;vielleicht\n0400;Kasse;Kasse;ja\n")
+    with pytest.raises(InputError) as caught:
+        read_chart_of_accounts(path)
+    said = str(caught.value)
+    assert "2 problems: (1) 'Name' (column 2) and 'Bezeichnung' (column 3) could both be 'name'" in said
+    assert "(2) line 2: 'Aktiv' must say yes or no" in said
+    assert said.endswith("; settle (1) with: columns={'name': 'Name'}")
+    with pytest.raises(InputError, match=r"2 problems: .*'Aktiv' must say yes or no.*external ID '0400' is on line 2"):
+        read_chart_of_accounts(path, columns={"name": "Name"})

@@ -16,12 +16,14 @@ from bktools.inputs.entries import read_entries
 ENTRY = "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
 COMPANY = "6fa459ea-ee8a-4ca4-894e-db77e160355e"
 CATEGORY = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
-HEADINGS = "entry_id,company_id,date,amount,currency,category_id,employee_id,status,description"
+HEADINGS = (
+    "entry_id,company_id,date,amount,currency,category_id,employee_id,status,supplier,description,cost_centre,tax_code"
+)
 
 
 def test_whole_entries(write):
     """All columns come with their types; a quoted newline and an exact duplicate row stay."""
-    row = f'{ENTRY.upper()},{COMPANY},2026-10-31,-12.50,eur,,{CATEGORY},Approved,"a\nb"\r\n'
+    row = f'{ENTRY.upper()},{COMPANY},2026-10-31,-12.50,eur,,{CATEGORY},Approved,SJ AB,"a\nb",0100,V19\r\n'
     entries = read_entries(write(f"{HEADINGS}\r\n{row}{row}"))
     assert list(entries.columns) == schema.ENTRIES.names
     assert len(entries) == 2
@@ -32,6 +34,7 @@ def test_whole_entries(write):
     assert first["currency"] == "EUR"
     assert pd.isna(first["category_id"])
     assert (first["status"], first["description"]) == ("Approved", "a\nb")
+    assert (first["supplier"], first["cost_centre"], first["tax_code"]) == ("SJ AB", "0100", "V19")
     assert entries["approved"].dtype == bool
     assert entries["line"].tolist() == [2, 4]
     assert entries.attrs["bktools"]["notes"] == ["taken as approved: 'Approved' (2)"]
@@ -130,11 +133,38 @@ def test_unknown_and_ambiguous_names_are_listed(write):
 
 def test_other_columns_pass_through(write):
     """Columns that are no field are text under their own headings in the frame and in the plan."""
-    entries = read_entries(write(f"id,company_id,Supplier,Message\n{ENTRY},{COMPANY},SJ AB,hi\n"))
-    assert entries["Supplier"].tolist() == ["SJ AB"]
+    entries = read_entries(write(f"id,company_id,Receipt,Message\n{ENTRY},{COMPANY},R-1,hi\n"))
+    assert entries["Receipt"].tolist() == ["R-1"]
     plan = compose_export_jobs(entries)
-    assert plan.entries["Supplier"].tolist() == ["SJ AB"]
+    assert plan.entries["Receipt"].tolist() == ["R-1"]
     assert plan.entries["Message (column 4)"].tolist() == ["hi"]
+
+
+@pytest.mark.parametrize(
+    ("headings", "found"),
+    [
+        ("Lieferant;Kostenstelle;Steuerschlüssel", "Lieferant;Kostenstelle;Steuerschlüssel"),
+        ("Händler;KOST1 - Kostenstelle;USt-Schlüssel", "Händler;KOST1 - Kostenstelle;USt-Schlüssel"),
+        ("Fournisseur;Centre de coût;Code TVA", "Fournisseur;Centre de coût;Code TVA"),
+        ("Proveedor;Centro de costes;Código IVA", "Proveedor;Centro de costes;Código IVA"),
+        ("Leverancier;Kostenplaats;BTW-code", "Leverancier;Kostenplaats;BTW-code"),
+        ("Leverantör;Kostnadsställe;Momskod", "Leverantör;Kostnadsställe;Momskod"),
+        ("Leverandør;Omkostningssted;Momskode", "Leverandør;Omkostningssted;Momskode"),
+        ("Dostawca;Centrum kosztów;Kod VAT", "Dostawca;Centrum kosztów;Kod VAT"),
+        ("Fornitore;Centro di costo;Codice IVA", "Fornitore;Centro di costo;Codice IVA"),
+        ("Merchant;Vendor;Supplier Name;Cost Center;VAT Code", "Supplier Name;Cost Center;VAT Code"),
+        ("Merchant;Vendor;Cost centre;Tax code;VAT %", "Vendor;Cost centre;Tax code"),
+    ],
+)
+def test_supplier_cost_centre_and_tax_code(write, headings, found):
+    """The texts that bookkeepers look for are fields in the words of many languages; a rate is no code."""
+    names = headings.split(";")
+    entries = read_entries(write(f"Date;{headings}\n2026-10-31;{headings}\n"))
+    fields = ["supplier", "cost_centre", "tax_code"]
+    assert entries[fields].to_numpy().tolist() == [found.split(";")]
+    assert [entries[name].tolist() for name in names if name not in found.split(";")] == [
+        [name] for name in names if name not in found.split(";")
+    ]
 
 
 def test_entries_without_ids(write):
@@ -193,3 +223,72 @@ def test_a_column_is_found_by_the_names_in_it(write):
         read_entries(
             write(text.replace("x", "Meals")), company=COMPANY, categories=categories, required=("category_id",)
         )
+
+
+UNKNOWN = {
+    "Dzień": ["2026-10-01", "2026-10-02", "2026-10-03"],
+    "Ile": ["11.50", "12", "-13.50"],
+    "Kto": ["anna@example.com"] * 3,
+    "Numer": ["R.12", "R.13", "R.14"],
+    "Wersja": ["4.10.20", "4.10.21", "4.10.22"],
+    "Kod": ["01.20", "01.21", "01.22"],
+    "Stawka": ["19.00 %", "7.00 %", "7.00 %"],
+    "Termin": ["31.10", "30.11", "29.12"],
+}
+
+
+def of_columns(columns):
+    return "\n".join([";".join(columns), *map(";".join, zip(*columns.values(), strict=True)), ""])
+
+
+def test_columns_under_unknown_headings_are_found_by_their_values(write):
+    """Dates, amounts and e-mails are known without their headings, with a note; what only looks so passes through."""
+    entries = read_entries(write(of_columns(UNKNOWN)), company=COMPANY, employees=EMPLOYEES)
+    assert entries["date"].dt.day.tolist() == [1, 2, 3]
+    assert entries["amount"].tolist() == [Decimal("11.50"), Decimal(12), Decimal("-13.50")]
+    assert entries["employee_id"].tolist() == [CATEGORY] * 3
+    assert {"Numer", "Wersja", "Kod", "Stawka", "Termin"} <= set(entries.columns)
+    notes = entries.attrs["bktools"]["notes"]
+    assert "'Ile' taken as amount by its values; if it is not, set columns={'amount': ''}" in notes
+
+
+@pytest.mark.parametrize(("field", "heading"), [("date", "Dzień"), ("amount", "Ile"), ("employee_id", "Kto")])
+def test_two_columns_that_look_alike_are_no_guess(write, field, heading):
+    """Where two columns could be a field none is taken, and a note lists them with the option that chooses one."""
+    path = write(of_columns(UNKNOWN | {"Jeszcze": UNKNOWN[heading]}))
+    entries = read_entries(path, company=COMPANY, employees=EMPLOYEES)
+    assert field not in entries
+    assert (
+        f"no column found for {field!r}, {heading!r}, 'Jeszcze' look like it: choose one with columns={ {field: heading} }"
+        in entries.attrs["bktools"]["notes"]
+    )
+    chosen = read_entries(path, columns={field: heading}, company=COMPANY, employees=EMPLOYEES)
+    assert chosen[field].notna().all()
+
+
+def test_an_unknown_email_is_named_under_an_unknown_heading(write):
+    """A column of e-mails of which one is unknown is found and refused, not silently left out."""
+    path = write("Ile;Kto\n1,50;anna@example.com\n2,50;anne@example.com\n")
+    with pytest.raises(InputError, match=r"'Kto' names .*'anne@example.com' \(did you mean 'anna@example.com'"):
+        read_entries(path, company=COMPANY, employees=EMPLOYEES)
+
+
+def test_columns_and_values_are_in_one_refusal(write):
+    """A missing column and unreadable values are in one message, whose command settles what a command can settle."""
+    text = 'id,Datum,Amount,Status,Spent at\n{id},03/04/2026,"1,234",x,2026-10-31\n'
+    path = write(text.format(id=ENTRY))
+    with pytest.raises(InputError) as caught:
+        read_entries(path, required=("category_id",))
+    said = str(caught.value)
+    assert "3 problems: (1) no column found for 'category_id'" in said
+    assert said.endswith("; settle all with: columns={'category_id': 'HEADING'}, date_format='%d/%m/%Y', decimal='.'")
+    with pytest.raises(InputError) as caught:
+        read_entries(write(text.format(id="E-1")), required=("category_id",))
+    assert "4 problems" in str(caught.value)
+    assert "; settle (1) and (3) and (4) with: columns=" in str(caught.value)
+
+
+def test_both_columns_of_amounts_are_in_one_refusal(write):
+    """Debit and credit that cannot be read are two problems of one refusal."""
+    with pytest.raises(InputError, match=r"2 problems: .*'Soll' must hold amounts.*'Haben' must hold amounts"):
+        read_entries(write("Soll;Haben\nx;\n;y\n"))

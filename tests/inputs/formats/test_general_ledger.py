@@ -171,3 +171,16 @@ def test_xbrl_gl_that_does_not_balance(write):
         bktools.read_general_ledger(path)
     with pytest.warns(UnverifiedTableWarning, match=why):
         bktools.read_general_ledger(path, verify="warn")
+
+
+def test_columns_and_values_are_in_one_refusal(write):
+    """A missing account, missing amounts and dates that could be read in two ways are one refusal."""
+    path = write("Wer,Wann,Datum,Ile\n5800,x,03/04/2026,1.50\n1930,x,03/04/2026,-1.50\n")
+    with pytest.raises(InputError) as caught:
+        bktools.read_general_ledger(path)
+    said = str(caught.value)
+    assert "3 problems: (1) no column found for 'account_code'" in said
+    assert "('Ile' look like it); choose with columns={'amount': 'Ile'}" in said
+    assert said.endswith(
+        "settle all with: columns={'account_code': 'HEADING', 'amount': 'Ile'}, date_format='%d/%m/%Y'"
+    )
