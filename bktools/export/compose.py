@@ -18,6 +18,7 @@ from bktools.export.plan import BATCHES, ExportOptions, ExportPlan, batch_digest
 from bktools.export.selection import selected
 from bktools.export.tables import arrow_of, days_of, numbered
 from bktools.frames.engine import engine
+from bktools.frames.names import in_reading_order, with_names
 from bktools.frames.schema import TEXT, to_pandas
 
 # Columns that `compose` adds to the entries.
@@ -69,7 +70,8 @@ def compose_export_jobs(
     Returns
     -------
     ExportPlan
-        Batches of one company each, ordered by date, then ID; entries that are not ready, with the reason; totals. A
+        Batches of one company each, ordered by date, then ID; entries that are not ready, with the reason; totals. The
+        entries have category_name, account_code, account_name and employee_name where the frames were given. A
         check that needs a missing frame is skipped, and `plan.unchecked` lists it. The same input gives the same batches
         with the same IDs.
 
@@ -108,6 +110,8 @@ def compose_export_jobs(
     given = {name: arrow_of(frame, name) for name, frame in frames.items() if frame is not None}
     rows = selected(arrow_of(entries, "entries"), selection, entries)
     composed = compose(rows, company=company, max_entries=size, options=options, **given)
+    composed = with_names(composed, **{name: frame for name, frame in given.items() if name != "history"})
+    composed = composed.select(in_reading_order(composed.column_names))
     count = composed.column("reason").null_count
     ready = composed.slice(0, count).drop_columns(["reason", "message"])
     not_ready = composed.slice(count).drop_columns(["batch_id"])

@@ -24,6 +24,13 @@ REQUIRED = {
     "history": (("entry_id", "state"), "load_export_jobs(entries=True)"),
 }
 
+# The columns that name things and say what is known of them; each is kept where the frame has it.
+KEPT = {
+    "categories": ("name",),
+    "accounts": ("code", "external_id", "name", "tax_code_external_id", "state", "updated_at"),
+    "employees": ("first_name", "last_name", "email"),
+}
+
 
 def arrow_of(frame: Any, name: str) -> pa.Table:
     """Return a frame of any tool, or a Parquet file, as an Arrow table; text, numbers and dates are not copied.
@@ -33,7 +40,7 @@ def arrow_of(frame: Any, name: str) -> pa.Table:
     frame : DataFrame, pyarrow.Table, Polars frame, DuckDB relation, PySpark frame or path
         A frame that is not in memory is collected.
     name : str
-        One of `REQUIRED`. Entries keep all columns, other frames only the required ones.
+        One of `REQUIRED`. Entries keep all columns, other frames only those in `REQUIRED` and `KEPT`.
 
     Raises
     ------
@@ -43,7 +50,7 @@ def arrow_of(frame: Any, name: str) -> pa.Table:
         When a column is missing, has mixed types or is a flag that is not True or False, or two columns have one name.
     """
     needed, source = REQUIRED[name]
-    columns = None if name == "entries" else list(needed)
+    columns = None if name == "entries" else [*needed, *KEPT.get(name, ())]
     # Only PySpark frames have toArrow.
     table: Any = scannable(frame.toArrow() if hasattr(frame, "toArrow") else frame, f"the {name}", columns)
     for column in needed:
@@ -53,7 +60,9 @@ def arrow_of(frame: Any, name: str) -> pa.Table:
         table = table if isinstance(table, pa.Table) else table.to_table()
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"cannot be read as Parquet ({error})", source=f"the {name} {frame}") from None
-    return typed(table.select(columns) if columns else table, name)
+    return typed(
+        table.select([column for column in columns if column in table.column_names]) if columns else table, name
+    )
 
 
 def typed(table: pa.Table, name: str) -> pa.Table:

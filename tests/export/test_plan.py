@@ -7,6 +7,7 @@ from decimal import Decimal
 import pandas as pd
 import pyarrow as pa
 import pytest
+from hand_made import COMPANY
 
 from bktools import compose_export_jobs
 from bktools.errors import ArgumentError, PlanError, StorageError
@@ -71,3 +72,37 @@ def test_an_unknown_batch_is_refused(entries):
     """There is no body for a batch that is not in the plan."""
     with pytest.raises(PlanError, match="no batch"):
         compose_export_jobs(entries(1)).body("0" * 20)
+
+
+CATEGORIES = pd.DataFrame(
+    {"id": ["c1"], "company_id": [COMPANY], "archived": [False], "account_id": ["a1"], "name": ["Travel"]}
+)
+ACCOUNTS = pd.DataFrame({"id": ["A1"], "archived": [False], "code": ["0400"], "external_id": ["x"], "name": ["Fares"]})
+EMPLOYEES = pd.DataFrame({"id": ["e1"], "first_name": ["Ada"], "last_name": ["Lovelace"], "email": ["a@b.c"]})
+
+
+def test_names_and_money_come_first(entries, tmp_path):
+    """Ready and held-back entries have names beside their IDs, in the frames and files; batches stay what they are."""
+    frame = entries(3, category_id=["C1", "c1", "c9"], employee_id=["e1", None, "e1"], description=["x", "y", "z"])
+    unnamed = {"categories": CATEGORIES.drop(columns="name"), "accounts": ACCOUNTS[["id", "archived"]]}
+    plan = compose_export_jobs(frame, categories=CATEGORIES, accounts=ACCOUNTS, employees=EMPLOYEES)
+    money = [
+        "date",
+        "description",
+        "category_name",
+        "account_code",
+        "account_name",
+        "employee_name",
+        "amount",
+        "currency",
+    ]
+    assert list(plan.entries.columns[:8]) == list(plan.not_ready.columns[:8]) == money
+    assert plan.entries.columns[-1] == "employee_id"
+    assert plan.entries["category_name"].to_list() == ["Travel"] * 2
+    assert plan.entries["account_code"].to_list() == ["0400"] * 2
+    assert plan.entries["employee_name"].fillna("").to_list() == ["Ada Lovelace", ""]
+    assert plan.not_ready["employee_name"].to_list() == ["Ada Lovelace"]
+    assert plan.rows.column_names == list(plan.entries.columns)
+    assert list(pd.read_csv(plan.to_csv(tmp_path)[2]).columns[:8]) == money
+    before = compose_export_jobs(frame, **unnamed, employees=EMPLOYEES[["id"]])
+    assert (before.plan_id, before.entries["account_code"].notna().any()) == (plan.plan_id, False)
