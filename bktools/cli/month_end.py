@@ -13,7 +13,7 @@ from bktools.cli import options
 from bktools.cli.exits import Exit
 from bktools.cli.mappings import remembered
 from bktools.cli.tables import counted, counts
-from bktools.errors import ArgumentError
+from bktools.contract import rules
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,11 +63,11 @@ def month_end(
     from bktools.cli.reconcile import recognised, sample_files
     from bktools.inputs.chart_of_accounts import read_chart_of_accounts
     from bktools.inputs.entries import read_entries
-    from bktools.reports.closing import MONTH, close_month
+    from bktools.reports.closing import close_month
     from bktools.tables.load import load_categories, load_employees
 
-    if month is not None and not MONTH.match(month):
-        raise ArgumentError("--month", "must be a month such as 2026-10", month)
+    if month is not None:
+        rules.month("--month", month)
     chart_as: dict[str, Any] = {
         "columns": options.columns(column),
         "delimiter": delimiter,

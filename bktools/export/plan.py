@@ -21,8 +21,9 @@ from bktools import views
 from bktools.contract import export_jobs
 from bktools.contract.rules import INT64_MAX
 from bktools.errors import InputError, PlanError
+from bktools.export.tables import days_of
 from bktools.frames.delimited import tables_to_csv
-from bktools.frames.schema import COUNT, DATE, TEXT, to_pandas
+from bktools.frames.schema import COUNT, DATE, FACTS, TEXT, to_pandas
 from bktools.visible import visible
 
 # Most digits of a decimal.
@@ -47,12 +48,19 @@ class ExportOptions:
 
 @dataclass(frozen=True)
 class BatchRequest:
-    """The request for a batch."""
+    """The request for a batch, and the entries that it is made of."""
 
     batch_id: str
     company_id: str
     entry_ids: list[str]
     body: bytes
+    rows: pa.Table | None = None
+
+    @property
+    def facts(self) -> list[tuple[str | None, ...]]:
+        """What the journal keeps of each entry: the columns `FACTS` as text, null where unknown; the amount is exact."""
+        rows = self.rows
+        return [] if rows is None else list(zip(*(_texts(rows, name) for name in FACTS), strict=True))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -144,7 +152,7 @@ class ExportPlan:
             is_interactive=self.options.is_interactive,
             vendor_based_bookkeeping=self.options.vendor_based_bookkeeping,
         )
-        return BatchRequest(batch_id, company_id, ids, body)
+        return BatchRequest(batch_id, company_id, ids, body, rows)
 
     def requests(self) -> Iterator[BatchRequest]:
         """Check each batch and yield its request, one at a time.
@@ -271,6 +279,18 @@ class ExportPlan:
             if len(self.not_ready)
             else []
         )
+
+
+def _texts(rows: pa.Table, name: str) -> list[str | None]:
+    if name not in rows.column_names:
+        return [None] * len(rows)
+    column = days_of(rows) if name == "date" else rows.column(name)
+    values: list[Any] = column.to_pylist()
+    if column.type == TEXT:
+        return values
+    # Arrow would write a small decimal with an exponent.
+    text = "{:f}".format if pa.types.is_decimal(column.type) else str
+    return [None if value is None else text(value) for value in values]
 
 
 def _all_are(column: pa.ChunkedArray, text: str) -> bool:

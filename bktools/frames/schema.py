@@ -134,9 +134,24 @@ EXPORT_JOBS = _schema(
     },
 )
 
+# What the journal keeps of each entry when it is sent. Null where it was unknown, or sent by an earlier version.
+FACTS = {
+    "date": DATE,
+    "amount": MONEY,
+    "currency": TEXT,
+    "category_id": TEXT,
+    "category_name": TEXT,
+    "account_code": TEXT,
+    "account_name": TEXT,
+    "employee_id": TEXT,
+    "employee_name": TEXT,
+    "supplier": TEXT,
+    "description": TEXT,
+}
+
 EXPORTED_ENTRIES = _schema(
     {"entry_id": TEXT, "batch_id": TEXT, "company_id": TEXT, "state": TEXT},
-    {"job_id": TEXT, "sent_at": INSTANT},
+    {"job_id": TEXT, "sent_at": INSTANT, **FACTS, "period": TEXT},
 )
 
 # Changes of the states of batches. `before` is null for a new batch.

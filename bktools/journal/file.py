@@ -24,6 +24,7 @@ import apsw.sqlite_extra
 from bktools import disk
 from bktools.addresses import normalised
 from bktools.errors import JournalError, StorageError
+from bktools.journal import facts
 from bktools.journal.schema import MIGRATIONS
 from bktools.settings import SANDBOX
 
@@ -189,6 +190,11 @@ class File:
                     for row in piece
                     if hashlib.sha256(row["body"]).hexdigest() != row["body_sha256"]
                 ),
+                *(
+                    f"batch {row['subject_id']}: the facts of its entries were changed after it was claimed"
+                    for row in self.rows(facts.CLAIMS)
+                    if self._facts_digest(row) != row["message"]
+                ),
             ]
 
     @contextmanager
@@ -215,6 +221,10 @@ class File:
         for event in self.rows(_UNCHAINED):
             digest = _link(digest, event)
             self._connection.execute("INSERT INTO chain VALUES (?, ?)", (event["event_id"], digest))
+
+    def _facts_digest(self, claim: Row) -> str:
+        found = self.rows(facts.OF_CLAIM, claim["subject_id"], claim["event_id"])
+        return facts.digest_of([tuple(row.values()) for row in found])
 
     def _broken_chain(self) -> list[str]:
         digest = ""

@@ -229,4 +229,47 @@ BEGIN SELECT RAISE(ABORT, 'another batch of the company is on its way or in doub
 INSERT INTO transitions VALUES ('PLANNED', 'UNKNOWN');
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _IDENTITY)
+# Adds the facts of each entry: its data in a person's terms when its batch was claimed.
+_FACTS = """
+CREATE INDEX events_of_subject ON events (subject, subject_id);
+
+-- A claim is the event of subject 'facts' that was written with the rows; its message is their digest. A batch that is
+-- claimed again with other facts gets another claim, and the newest one counts.
+CREATE TABLE facts (
+    batch_id TEXT NOT NULL,
+    claim INTEGER NOT NULL REFERENCES events (event_id),
+    entry_id TEXT NOT NULL,
+    date TEXT,
+    amount TEXT,
+    currency TEXT,
+    category_id TEXT,
+    category_name TEXT,
+    account_code TEXT,
+    account_name TEXT,
+    employee_id TEXT,
+    employee_name TEXT,
+    supplier TEXT,
+    description TEXT,
+    period TEXT,
+    PRIMARY KEY (batch_id, claim, entry_id),
+    FOREIGN KEY (batch_id, entry_id) REFERENCES batch_entries (batch_id, entry_id),
+    CHECK (period IS NULL OR period GLOB '[0-9][0-9][0-9][0-9]-[01][0-9]')
+) WITHOUT ROWID;
+
+-- The chain holds the event of a claim as soon as its transaction has ended.
+CREATE TRIGGER facts_are_written_with_their_claim BEFORE INSERT ON facts
+WHEN EXISTS (SELECT 1 FROM chain WHERE event_id >= NEW.claim)
+    OR EXISTS (SELECT 1 FROM facts WHERE batch_id = NEW.batch_id AND claim = NEW.claim AND entry_id = NEW.entry_id)
+    OR NOT EXISTS (
+        SELECT 1 FROM events WHERE event_id = NEW.claim AND subject = 'facts' AND subject_id = NEW.batch_id)
+    OR NOT EXISTS (SELECT 1 FROM batches WHERE batch_id = NEW.batch_id AND state = 'PLANNED')
+BEGIN SELECT RAISE(ABORT, 'facts are written when their batch is claimed'); END;
+
+CREATE TRIGGER facts_stay_as_they_are BEFORE UPDATE ON facts
+BEGIN SELECT RAISE(ABORT, 'facts are only ever added'); END;
+
+CREATE TRIGGER facts_stay BEFORE DELETE ON facts
+BEGIN SELECT RAISE(ABORT, 'facts are only ever added'); END;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _IDENTITY, _FACTS)

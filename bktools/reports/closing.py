@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -31,8 +30,6 @@ Result = TypeVar("Result")
 # A month with less than this share of the busiest month's entries is not closed by default: its dates may be mistyped.
 LEAST_SHARE = 0.05
 SHOWN_MONTHS = 3
-
-MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])\Z")
 
 
 def close_month(
@@ -118,7 +115,7 @@ def close_month(
     service = conversation(service)
     company = _company(company, service)
     profile_named(profile)
-    period = _month_of(entries, begun_at) if month is None else _month(month)
+    period = _month_of(entries, begun_at) if month is None else rules.month("month", month)
     in_period = _up_to(entries, period)
     # Arguments and folders are checked before anything is sent.
     target = Path(folder or f"month-end-{period}")
@@ -201,12 +198,6 @@ def _company(company: str | None, service: Service) -> str:
     if company is None:
         raise ArgumentError("company", "must name the company to close (or set BKTOOLS_COMPANY)")
     return rules.uuid_text("company", company)
-
-
-def _month(month: str) -> str:
-    if not MONTH.match(rules.text("month", month)):
-        raise ArgumentError("month", "must be a month such as 2026-10", month)
-    return month
 
 
 def _month_of(entries: pd.DataFrame, today: dt.datetime) -> str:
