@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from bktools.contract.accounts import LONGEST_TEXT
-from bktools.reconcile.text import quoted, sql
+from bktools.frames.templates import quoted, sql
 
 # error: an export will fail, or money may be booked wrongly. warning: a person should act. info: no action is needed.
 SEVERITIES = ("error", "warning", "info")
