@@ -172,6 +172,7 @@ def close_month(
         history=load_export_jobs(company, service=service),
         left_out=int((~in_period).sum()),
         times=steps.seconds,
+        sent=history,
     )
     kept = earlier_close(target)
     return replace(close, folder=write_month_end(close, target, profile), kept=kept)
