@@ -21,7 +21,7 @@ from bktools import disk
 from bktools.frames.currencies import MINOR_UNITS, USUAL
 from bktools.frames.currencies import shown as shown_amount
 from bktools.frames.engine import in_pandas
-from bktools.frames.names import IDENTIFIERS, in_reading_order
+from bktools.frames.names import FIRST, IDENTIFIERS, in_reading_order
 from bktools.frames.schema import to_arrow
 from bktools.reports.excel import EXACT_DIGITS, NARROWEST, look_of, too_large, write_column
 from bktools.reports.to_do import IDS, Action, actions_of, in_pandas_records, sums
@@ -39,10 +39,15 @@ FORMAT = "bktools to do 1"
 # Excel's paper number of A4. A sheet prints so many rows on a page, or fewer; its columns always fit.
 A4 = 9
 ROWS_A_PAGE, LINES_A_PAGE = 95, 75
-# Points of a line of text, and of the headings of a sheet.
-LINE, HEADING = 12.5, 16
+# Points of a line of text.
+LINE = 12.5
+# Letters of the font in the unit of a column's width, which is a digit of Excel's own font.
+LETTERS = 1.25
 MARGINS = {"left": 0.4, "right": 0.4, "top": 0.6, "bottom": 0.5}
-WIDEST, WIDEST_WRAPPED = 44, 38
+WIDEST, WIDEST_PROSE = 44, 120
+PROSE = ("about", "message", "to_do", "why")
+# Columns with codes that are written as words.
+CODES = ("check", "reason", "state", "status")
 # Text is at the left whatever its script, so that a column stays a column.
 FONT = {"font_name": "Arial", "font_size": 9, "valign": "top", "align": "left"}
 NAVY, BLUE, RED, AMBER, QUIET, PALE = "#1F3A5F", "#0072B2", "#D55E00", "#E69F00", "#BBBBBB", "#FFF7D6"
@@ -271,7 +276,7 @@ class _Writer:
                     "gap": 60,
                 }
             )
-        self._insert(sheet, row, 0, chart, "Entries by currency", 520)
+        self._insert(sheet, row, 0, chart, "Entries by currency", 560)
         if by_reason[1] >= by_reason[0]:
             reasons = self.book.add_chart({"type": "bar"})
             reasons.add_series(
@@ -284,7 +289,7 @@ class _Writer:
                     "gap": 60,
                 }
             )
-            self._insert(sheet, row, 4, reasons, "Entries held back, by reason", 740, legend=False)
+            self._insert(sheet, row, 4, reasons, "Entries held back, by reason", 650, legend=False)
 
     def _insert(
         self, sheet: Any, row: int, place: int, chart: Any, title: str, width: int, *, legend: bool = True
@@ -353,18 +358,22 @@ class _Writer:
         named = [title for title in table.column_names if not _is_identifier(title)]
         currencies = table.column("currency").to_pylist() if {"amount", "currency"} <= {*table.column_names} else []
         for place, title in enumerate(table.column_names):
-            column, heading = _in_words(table.column(place)), _title(title)
+            column, heading = _in_words(table.column(place), title), _title(title)
+            is_number = title == "amount" or pa.types.is_integer(column.type)
+            side = RIGHT if is_number else {"indent": int(title == "currency")}
             if title == "amount" and currencies:
                 longest = 14
                 for row, (value, currency) in enumerate(zip(column.to_pylist(), currencies, strict=True), 1):
                     if value is not None:
                         self._amount(sheet, row, place, value, currency)
             else:
-                form = self._format(look_of(column), {"indent": 1} if title == "currency" else {})
-                longest = write_column(sheet, place, column, form, self._format(num_format="@"))
-            is_number = title == "amount" or pa.types.is_integer(column.type)
-            sheet.write_string(0, place, heading, self._format(HEAD, RIGHT if is_number else {}))
-            sheet.set_column(place, place, min(max(longest + 1, len(heading) + 3, NARROWEST), WIDEST))
+                form = self._format(look_of(column), side)
+                longest = write_column(sheet, place, column, form, form)
+            sheet.write_string(0, place, heading, self._format(HEAD, side))
+            widest = WIDEST_PROSE if title in PROSE else WIDEST
+            sheet.set_column(place, place, min(max(longest + 1, len(heading) + 3, NARROWEST), widest))
+        for row, height in _taller(table).items():
+            sheet.set_row(row, LINE * height)
         if labels:
             place = table.num_columns
             sheet.write_string(0, place, "account to choose", self._format(HEAD))
@@ -512,14 +521,27 @@ def _is_exact(amount: Decimal) -> bool:
     return len(amount.normalize().as_tuple().digits) <= EXACT_DIGITS
 
 
-def _in_words(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return flags as yes and no, other values as they are."""
+def _in_words(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    """Return flags as yes and no, codes as words, other values as they are."""
+    if name in CODES:
+        return pc.replace_substring(column, "_", " ")
     return pc.if_else(column, "yes", "no") if pa.types.is_boolean(column.type) else column
 
 
+def _taller(table: pa.Table) -> dict[int, int]:
+    """Return the number of lines of each row with a text of several lines."""
+    found: dict[int, int] = {}
+    for column in table.columns:
+        if pa.types.is_large_string(column.type) or pa.types.is_string(column.type):
+            counts = pc.fill_null(pc.count_substring(column, "\n"), 0).to_numpy()
+            for row in counts.nonzero()[0].tolist():
+                found[row + 1] = max(found.get(row + 1, 1), int(counts[row]) + 1)
+    return found
+
+
 def _lines_of(text: str, width: int) -> int:
-    """Return the number of lines of a text in a column; wide fonts need more room than Excel's own."""
-    return sum(max(1, math.ceil(len(line) * 1.1 / width)) for line in text.split("\n"))
+    """Return the number of lines of a text in a column."""
+    return sum(max(1, math.ceil(len(line) / (width * LETTERS))) for line in text.split("\n"))
 
 
 def _details(close: Close) -> dict[str, pd.DataFrame]:
@@ -531,7 +553,7 @@ def _details(close: Close) -> dict[str, pd.DataFrame]:
         "export jobs": lambda close: close.jobs,
         "accounts created": lambda close: close.accounts,
         "categories": _categories,
-        "employees": lambda close: close.employees,
+        "employees": _employees,
         CHART: lambda close: close.chart,
     }
     return {name: _readable(in_pandas(table(close))) for name, table in sheets.items()}
@@ -556,6 +578,11 @@ def _categories(close: Close) -> pd.DataFrame:
     return known.rename(columns={"name": "category_name", "external_id": "account_code"}).sort_values("category_name")
 
 
+def _employees(close: Close) -> pd.DataFrame:
+    names = ["first_name", "last_name"]
+    return close.employees[[*names, *(name for name in close.employees.columns if name not in names)]]
+
+
 def _coverage(close: Close) -> dict[str, int]:
     counts = in_pandas(close.after.coverage)["state"].value_counts()
     return {str(state): int(count) for state, count in counts.items()}
@@ -569,7 +596,7 @@ def _readable(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _is_identifier(name: str) -> bool:
-    return (name in IDENTIFIERS or name.endswith("_id")) and name != "external_id"
+    return (name in IDENTIFIERS or name.endswith(("_id", "_url"))) and name != "external_id"
 
 
 def _last_close(close: Close) -> tuple[str | None, list[dict[str, Any]]]:
@@ -618,7 +645,7 @@ def _letter(place: int) -> str:
 
 
 def _title(name: str) -> str:
-    return name.removesuffix("_name").replace("_", " ")
+    return (name.removesuffix("_name") if name in FIRST else name).replace("_", " ")
 
 
 def _subtitle(close: Close) -> str:
