@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bktools.inputs.general_ledger import read_general_ledger
     from bktools.journal.accounts import import_accounts, load_accounts
     from bktools.journal.export_jobs import load_export_jobs, resolve_export_job
+    from bktools.journal.periods import close_period, load_periods, reopen_period
     from bktools.reconcile import Reconciliation, reconcile_accounts
     from bktools.reports.closing import close_month
     from bktools.reports.excel import to_excel
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         plot_export_value,
         plot_reconciliation,
     )
+    from bktools.reports.record import PeriodRecord, record_of
     from bktools.service import Service
     from bktools.submit import create_accounts, submit_export_jobs
     from bktools.tables.compare import compare_categories
@@ -43,11 +45,13 @@ if TYPE_CHECKING:
 _HOMES = {
     "ExportPlan": "bktools.export",
     "Outcomes": "bktools.reports.outcomes",
+    "PeriodRecord": "bktools.reports.record",
     "Reconciliation": "bktools.reconcile",
     "Sandbox": "bktools.conversation",
     "Service": "bktools.service",
     "categories_to_parquet": "bktools.tables.files",
     "close_month": "bktools.reports.closing",
+    "close_period": "bktools.journal.periods",
     "compare_categories": "bktools.tables.compare",
     "compose_export_jobs": "bktools.export",
     "connect": "bktools.conversation",
@@ -60,6 +64,7 @@ _HOMES = {
     "load_categories": "bktools.tables.load",
     "load_employees": "bktools.tables.load",
     "load_export_jobs": "bktools.journal.export_jobs",
+    "load_periods": "bktools.journal.periods",
     "pick_entries": "bktools.widgets.entries",
     "plot_ageing": "bktools.reports.plots",
     "plot_changes": "bktools.reports.plots",
@@ -70,6 +75,8 @@ _HOMES = {
     "read_entries": "bktools.inputs.entries",
     "read_general_ledger": "bktools.inputs.general_ledger",
     "reconcile_accounts": "bktools.reconcile",
+    "record_of": "bktools.reports.record",
+    "reopen_period": "bktools.journal.periods",
     "resolve_export_job": "bktools.journal.export_jobs",
     "submit_export_jobs": "bktools.submit",
     "to_csv": "bktools.frames.delimited",
@@ -79,11 +86,13 @@ _HOMES = {
 __all__ = [
     "ExportPlan",
     "Outcomes",
+    "PeriodRecord",
     "Reconciliation",
     "Sandbox",
     "Service",
     "categories_to_parquet",
     "close_month",
+    "close_period",
     "compare_categories",
     "compose_export_jobs",
     "connect",
@@ -96,6 +105,7 @@ __all__ = [
     "load_categories",
     "load_employees",
     "load_export_jobs",
+    "load_periods",
     "pick_entries",
     "plot_ageing",
     "plot_changes",
@@ -106,6 +116,8 @@ __all__ = [
     "read_entries",
     "read_general_ledger",
     "reconcile_accounts",
+    "record_of",
+    "reopen_period",
     "resolve_export_job",
     "submit_export_jobs",
     "to_csv",

@@ -53,7 +53,7 @@ FONT = {"font_name": "Arial", "font_size": 9, "valign": "top", "align": "left"}
 NAVY, BLUE, RED, AMBER, QUIET, PALE = "#1F3A5F", "#0072B2", "#D55E00", "#E69F00", "#BBBBBB", "#FFF7D6"
 
 # Reasons of entries that are neither sent nor held back by this close.
-NOT_OF_THIS_CLOSE = ("duplicate", "other_company", "later_period")
+NOT_OF_THIS_CLOSE = ("exported", "duplicate", "other_company", "later_period")
 STATES = ("exported", "ready", "held back", "left out")
 COLOURS = dict(zip(STATES, (BLUE, AMBER, RED, QUIET), strict=True))
 
@@ -78,19 +78,19 @@ def label_of(code: str | None, external_id: str, name: str | None) -> str:
     return BETWEEN.join(filter(None, (code or external_id, name)))
 
 
-def state_of(reason: str) -> str:
-    """Return what became of an entry that is not ready: one of STATES."""
-    return "exported" if reason == "exported" else "left out" if reason in NOT_OF_THIS_CLOSE else "held back"
-
-
 def figures(close: Close) -> dict[str, list[dict[str, Any]]]:
-    """Return the entries of a close by their state, one of STATES."""
+    """Return the entries of a close by their state, one of STATES; exported ones are those of all its runs."""
     accepted = set(close.jobs.loc[close.jobs["outcome"] == "ACCEPTED", "batch_id"])
     of_state: dict[str, list[dict[str, Any]]] = {state: [] for state in STATES}
     for row in to_arrow(close.plan.rows).to_pylist():
         of_state["exported" if row["batch_id"] in accepted else "ready"].append(row)
+    if close.record is not None:
+        sent = close.record.exported
+        of_state["exported"] = in_pandas_records(sent[sent["state"] == "ACCEPTED"])
+    exported = {row.get("entry_id") for row in of_state["exported"]}
     for row in in_pandas_records(close.plan.not_ready):
-        of_state[state_of(row["reason"])].append(row)
+        if row["reason"] != "exported" or row["id"] not in exported:
+            of_state["left out" if row["reason"] in NOT_OF_THIS_CLOSE else "held back"].append(row)
     return of_state
 
 
@@ -143,6 +143,9 @@ class _Writer:
         facts = [
             ("written to the service", "yes" if close.applied else "no, planned only"),
             ("begun at", f"{close.begun_at:%Y-%m-%d %H:%M} UTC"),
+            *([("prepared by", close.prepared_by)] if close.prepared_by else []),
+            ("approved by", close.approved_by or "nobody yet"),
+            *([("month", close.record.state.lower())] if close.record is not None else []),
             *((f"accounts {str(outcome).lower()}", int(count)) for outcome, count in accounts.items()),
             *((f"export jobs {str(outcome).lower()}", int(count)) for outcome, count in jobs.items()),
             *([("entries dated after the month", close.left_out)] if close.left_out else []),
