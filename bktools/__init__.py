@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bktools.reconcile import Reconciliation, reconcile_accounts
     from bktools.reports.closing import close_month
     from bktools.reports.excel import to_excel
+    from bktools.reports.fixes import check_fixes, read_fixes
     from bktools.reports.outcomes import Outcomes
     from bktools.reports.plots import (
         plot_ageing,
@@ -50,6 +51,7 @@ _HOMES = {
     "Sandbox": "bktools.conversation",
     "Service": "bktools.service",
     "categories_to_parquet": "bktools.tables.files",
+    "check_fixes": "bktools.reports.fixes",
     "close_month": "bktools.reports.closing",
     "close_period": "bktools.journal.periods",
     "compare_categories": "bktools.tables.compare",
@@ -73,6 +75,7 @@ _HOMES = {
     "plot_reconciliation": "bktools.reports.plots",
     "read_chart_of_accounts": "bktools.inputs.chart_of_accounts",
     "read_entries": "bktools.inputs.entries",
+    "read_fixes": "bktools.reports.fixes",
     "read_general_ledger": "bktools.inputs.general_ledger",
     "reconcile_accounts": "bktools.reconcile",
     "record_of": "bktools.reports.record",
@@ -91,6 +94,7 @@ __all__ = [
     "Sandbox",
     "Service",
     "categories_to_parquet",
+    "check_fixes",
     "close_month",
     "close_period",
     "compare_categories",
@@ -114,6 +118,7 @@ __all__ = [
     "plot_reconciliation",
     "read_chart_of_accounts",
     "read_entries",
+    "read_fixes",
     "read_general_ledger",
     "reconcile_accounts",
     "record_of",

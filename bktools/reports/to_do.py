@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from bktools.frames.engine import in_pandas
 from bktools.frames.schema import COUNT, MONEY, TEXT, to_arrow, to_pandas
+from bktools.visible import visible_line
 
 if TYPE_CHECKING:
     from bktools.reports.month_end import Close
@@ -73,18 +74,27 @@ class Action:
         return self.check in MAPPINGS
 
     def key(self, company: str, period: str) -> str:
-        """Return the identity of the action: other words, another thing or another month give another one."""
-        said = [company, period, self.check, self.to_do, self.about, *sorted((k, v) for k, v in self.ids.items() if v)]
-        return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:12]
+        """Return the identity of the action in the close of a month."""
+        return key_of(company, period, self.check, self.to_do, self.about, self.ids)
 
 
 IDS = ("category_id", "account_id", "external_id", "entry_id", "batch_id")
+
+
+def key_of(company: str, period: str, check: str, to_do: str, about: str, ids: Mapping[str, str | None]) -> str:
+    """Return the identity of an action: other words, another thing or another month give another one."""
+    # Spreadsheet programs keep the letters of a text, and not always its spaces.
+    words = [" ".join(text.split()) for text in (check, to_do, about)]
+    said = [company, period, *words, *sorted((name, value) for name, value in ids.items() if value)]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:12]
 
 
 def actions_of(close: Close) -> list[Action]:
     """Return the actions of a close: errors first, then those with the most entries."""
     found = in_pandas_records(close.plan.findings)
     made = [*_jobs(close), *_categories(close, found), *_entries(found), *_accounts(close)]
+    # No name breaks a line or turns the direction of a text.
+    made = [replace(one, about=visible_line(one.about), why=visible_line(one.why)) for one in made]
     return sorted(made, key=lambda one: (SEVERITIES.index(one.severity), -one.entries))
 
 

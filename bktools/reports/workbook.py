@@ -308,11 +308,13 @@ class _Writer:
     # The sheet to fill in
 
     def _to_do(self, actions: Sequence[Action], has_list: bool) -> None:  # noqa: FBT001 - one caller
-        sheet = self._sheet(TO_DO, 1)
+        close, sheet = self.close, self._sheet(TO_DO, 1)
         titles = ["severity", "who", "to do", "about", "why", "entries", "amount", "currency", NEW_ACCOUNT, NOTE]
         widths = [9, 13, 30, 40, 34, 8, 15, 9, 34, 26]
-        self._titles(sheet, 0, [*titles, *(name.replace("_", " ") for name in IDS), LINE_ID], ("entries", "amount"))
-        for place, width in enumerate([*widths, *[12] * (len(IDS) + 1)]):
+        self._titles(
+            sheet, 0, [*titles, "check", *(name.replace("_", " ") for name in IDS), LINE_ID], ("entries", "amount")
+        )
+        for place, width in enumerate([*widths, *[12] * (len(IDS) + 2)]):
             sheet.set_column(place, place, width)
         wrapped = self._format(text_wrap=True)
         fill, closed = (self._format(bg_color=colour, num_format="@", border=1, border_color="#DDDDDD", text_wrap=True)
@@ -331,13 +333,13 @@ class _Writer:
             self._amounts(sheet, at, 6, one.amounts)
             sheet.write_blank(at, 8, None, fill if one.wants_account else closed)
             sheet.write_blank(at, 9, None, fill)
-            for place, name in enumerate(IDS, 10):
-                sheet.write_string(at, place, one.ids.get(name) or "", self._format())
-            sheet.write_string(at, 10 + len(IDS), one.key(self.close.company, self.close.period), self._format())
+            known = [one.check, *(one.ids.get(name) or "" for name in IDS), one.key(close.company, close.period)]
+            for place, text in enumerate(known, 10):
+                sheet.write_string(at, place, text, self._format())
             if one.wants_account and has_list:
                 sheet.data_validation(at, 8, at, 8, CHOICE)
         sheet.freeze_panes(1, 0)
-        sheet.autofilter(0, 0, len(actions), 10 + len(IDS))
+        sheet.autofilter(0, 0, max(len(actions), 1), 11 + len(IDS))
         sheet.repeat_rows(0)
         sheet.print_area(0, 0, max(len(actions), 1), 9)
         sheet.fit_to_pages(1, _pages(lines, LINES_A_PAGE))

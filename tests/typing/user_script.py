@@ -52,6 +52,10 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         close = bktools.close_month(chart, entries, month="2026-10", folder=folder / "october", service=service)
         print(close.folder, close.plan.plan_id)
 
+        filled: pd.DataFrame = bktools.read_fixes(folder / "month-end.xlsx", company=company, period="2026-10")
+        checked: pd.DataFrame = bktools.check_fixes(filled, categories, known)
+        print(checked["outcome"].value_counts())
+
         axes = bktools.plot_reconciliation(found)
         bktools.plot_coverage(found, ax=axes)
         bktools.plot_changes(changes)
