@@ -23,6 +23,7 @@ from bktools.frames.currencies import shown as shown_amount
 from bktools.frames.engine import in_pandas
 from bktools.frames.names import FIRST, IDENTIFIERS, in_reading_order
 from bktools.frames.schema import to_arrow
+from bktools.journal.periods import NOT_WAITING
 from bktools.reports.excel import EXACT_DIGITS, NARROWEST, look_of, too_large, write_column
 from bktools.reports.to_do import IDS, Action, actions_of, in_pandas_records, sums
 
@@ -53,7 +54,7 @@ FONT = {"font_name": "Arial", "font_size": 9, "valign": "top", "align": "left"}
 NAVY, BLUE, RED, AMBER, QUIET, PALE = "#1F3A5F", "#0072B2", "#D55E00", "#E69F00", "#BBBBBB", "#FFF7D6"
 
 # Reasons of entries that are neither sent nor held back by this close.
-NOT_OF_THIS_CLOSE = ("exported", "duplicate", "other_company", "later_period")
+NOT_OF_THIS_CLOSE = NOT_WAITING | {"later_period"}
 STATES = ("exported", "ready", "held back", "left out")
 COLOURS = dict(zip(STATES, (BLUE, AMBER, RED, QUIET), strict=True))
 
