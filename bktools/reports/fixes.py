@@ -123,6 +123,11 @@ def check_fixes(fixes: pd.DataFrame, categories: Any, accounts: Any) -> pd.DataF
         valid"), about, to_do, account_now, new_account, note, message, period, line, category_id, account_id (of the new
         account), line_id.
 
+    Raises
+    ------
+    ArgumentError
+        When a frame lacks a column that is needed.
+
     Notes
     -----
     The interface cannot change a category: somebody does it in the service. Sections 2.1 and 2.4.
