@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bktools.journal.accounts import import_accounts, load_accounts
     from bktools.journal.export_jobs import load_export_jobs, resolve_export_job
     from bktools.reconcile import Reconciliation, reconcile_accounts
+    from bktools.reports.changes import compare
     from bktools.reports.closing import close_month
     from bktools.reports.excel import to_excel
     from bktools.reports.outcomes import Outcomes
@@ -48,6 +49,7 @@ _HOMES = {
     "Service": "bktools.service",
     "categories_to_parquet": "bktools.tables.files",
     "close_month": "bktools.reports.closing",
+    "compare": "bktools.reports.changes",
     "compare_categories": "bktools.tables.compare",
     "compose_export_jobs": "bktools.export",
     "connect": "bktools.conversation",
@@ -84,6 +86,7 @@ __all__ = [
     "Service",
     "categories_to_parquet",
     "close_month",
+    "compare",
     "compare_categories",
     "compose_export_jobs",
     "connect",

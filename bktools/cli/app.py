@@ -10,6 +10,7 @@ import bktools
 from bktools.cli import (
     accounts,
     categories,
+    compare,
     config,
     employees,
     export,
@@ -35,6 +36,7 @@ app.command("reconcile")(reconcile.reconcile)
 app.command("ledger")(ledger.ledger)
 app.command("categories")(categories.categories)
 app.command("employees")(employees.employees)
+app.command("compare")(compare.compare)
 app.command("config")(config.config)
 app.add_typer(accounts.app, name="accounts")
 app.add_typer(export.app, name="export")
