@@ -193,7 +193,7 @@ def _postings(ledger: Ledger, problems: list[InputError]) -> tuple[pa.Table, dic
         with kept(problems):
             columns["date"] = _dates(ledger)
     found = _signed(ledger, problems)
-    raise_all(problems, table.source)
+    raise_all(problems, table.source, table.other_sheets)
     # Without a problem there are amounts.
     assert found is not None
     columns["amount"], sums = found
