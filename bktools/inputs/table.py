@@ -50,6 +50,8 @@ class Table:
         Cells below the headings that hold no value though something was meant to be there.
     other_sheets : str
         Why the workbook's other sheets were not taken, for a refusal.
+    title : str
+        What is above the headings.
     """
 
     source: str
@@ -65,6 +67,7 @@ class Table:
     sha256: str = ""
     broken: tuple[Broken, ...] = ()
     other_sheets: str = ""
+    title: str = ""
 
     def rows(self, kept: npt.NDArray[np.bool_]) -> Table:
         """Return the table with those rows alone."""

@@ -78,6 +78,7 @@ def read_workbook(data: bytes, score: Score, *, sheet: str | int | None, source:
         heading_line=at + 1,
         sheet=name,
         numeric=_numeric([row for _, row in below]),
+        title=" ".join(_text(cell) for row in sheets[name][:at] for cell in row),
         other_sheets=_not_taken(name, others, heads) if sheet is None and others else "",
         notes=(*notes, *([_UNSEEN] if book["broken"] is None else [])),
         broken=tuple(
@@ -90,7 +91,9 @@ def read_workbook(data: bytes, score: Score, *, sheet: str | int | None, source:
 
 def _not_taken(name: str, others: Sequence[str], heads: Mapping[str, tuple[int, int]]) -> str:
     """Return why the other sheets were not taken, and the option that chooses the likeliest of them."""
-    known = {one: f"{points or 'no'} known heading{'s' * (points != 1)}" for one, (points, _) in heads.items()}
+    # Headings that the caller named count a hundred.
+    counts = {one: max(points % 100, points // 100) for one, (points, _) in heads.items()}
+    known = {one: f"{count or 'no'} known heading{'s' * (count != 1)}" for one, count in counts.items()}
     listed = [
         f"{other!r} "
         + (
