@@ -107,7 +107,7 @@ def read_chart_of_accounts(
     if "code" in places:
         places.setdefault("external_id", places["code"])
     columns = _checked(table, places, company, problems)
-    raise_all(problems, table.source)
+    raise_all(problems, table.source, table.other_sheets)
     result = pa.table(columns, schema=schema.CHART)
     notes += _doubts(table, places)
     return schema.to_pandas(result, table.provenance(result.num_rows, places, notes))

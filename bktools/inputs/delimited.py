@@ -27,6 +27,7 @@ Lines = npt.NDArray[np.int64]
 
 _MARKUP = (b"<?xml", b"<!doctype", b"<html", b"<head", b"<meta", b"<table", b"<div")
 _CHUNK = 1 << 26
+_LONGEST_TITLE = 1 << 12
 
 
 class Body(NamedTuple):
@@ -60,6 +61,7 @@ def read_delimited(
         delimiter=head.delimiter,
         encoding=found,
         notes=(without_headings(head.first_row),) if head.first_row else (),
+        title=b" ".join(text[:_LONGEST_TITLE].split(b"\n")[: head.line - 1]).decode(errors="replace"),
     )
     return as_shown(table, text)
 

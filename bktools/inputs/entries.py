@@ -151,7 +151,7 @@ def read_entries(
                     if frame is None
                     else names.identifiers(table, places[field], field, frame, company)
                 )
-    raise_all(problems, table.source)
+    raise_all(problems, table.source, table.other_sheets)
     saying = places.get("approved", places.get("status"))
     if saying is not None:
         result["status"] = cells.or_null(table.columns[places.get("status", saying)])
