@@ -40,6 +40,7 @@ FLOORS = {
     "journal": 6,
     "reconcile": 6,
     "export": 6,
+    "ledger": 6,
     "submit": 7,
     "reports": 8,
     "widgets": 8,
@@ -146,6 +147,7 @@ def test_the_design_s_names_are_public():
         "compose_export_jobs",
         "submit_export_jobs",
         "resolve_export_job",
+        "match_ledger",
         "to_csv",
         "Sandbox",
     ]
