@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bktools.inputs.general_ledger import read_general_ledger
     from bktools.journal.accounts import import_accounts, load_accounts
     from bktools.journal.export_jobs import load_export_jobs, resolve_export_job
+    from bktools.ledger import LedgerMatch, match_ledger
     from bktools.reconcile import Reconciliation, reconcile_accounts
     from bktools.reports.changes import compare
     from bktools.reports.closing import close_month
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ExportPlan": "bktools.export",
+    "LedgerMatch": "bktools.ledger",
     "Outcomes": "bktools.reports.outcomes",
     "Reconciliation": "bktools.reconcile",
     "Sandbox": "bktools.conversation",
@@ -64,6 +66,7 @@ _HOMES = {
     "load_categories": "bktools.tables.load",
     "load_employees": "bktools.tables.load",
     "load_export_jobs": "bktools.journal.export_jobs",
+    "match_ledger": "bktools.ledger",
     "pick_entries": "bktools.widgets.entries",
     "plot_ageing": "bktools.reports.plots",
     "plot_changes": "bktools.reports.plots",
@@ -85,6 +88,7 @@ _HOMES = {
 
 __all__ = [
     "ExportPlan",
+    "LedgerMatch",
     "Outcomes",
     "Reconciliation",
     "Sandbox",
@@ -104,6 +108,7 @@ __all__ = [
     "load_categories",
     "load_employees",
     "load_export_jobs",
+    "match_ledger",
     "pick_entries",
     "plot_ageing",
     "plot_changes",
