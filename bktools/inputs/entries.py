@@ -16,6 +16,7 @@ from bktools.frames import schema
 from bktools.inputs import cells, dates, flags, headings, looks, names, sides, signs
 from bktools.inputs.columns import Columns, Looks, Vocabulary, normal, option
 from bktools.inputs.file import read_table
+from bktools.inputs.formats.registry import refuse_ledgers
 from bktools.inputs.problems import kept, raise_all
 from bktools.inputs.table import Table
 
@@ -100,6 +101,7 @@ def read_entries(
     """
     company = None if company is None else rules.uuid_text("company", company)
     vocabulary = Vocabulary(headings.ENTRIES, columns)
+    refuse_ledgers(path, encoding)
     table = read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
     frames = {"category_id": categories, "employee_id": employees}
     problems: list[InputError] = []

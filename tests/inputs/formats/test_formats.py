@@ -15,6 +15,7 @@ from random import Random
 import pytest
 
 import bktools
+from bktools.caller import command
 from bktools.errors import ArgumentError, InputError
 from bktools.inputs.formats import format as format_module
 from bktools.inputs.formats.not_read import refuse_not_read
@@ -299,3 +300,14 @@ def test_memory_of_a_large_saft_file(tmp_path):
     print(f"{path.stat().st_size >> 20} MB of SAF-T: {rows:,} postings in {megabytes} MB")
     assert rows == 2 * transactions
     assert megabytes < 50
+
+
+@pytest.mark.parametrize("name", ["accounts.se", "000000000FEC20261231.txt", "datev_postings.csv", "saft.xml"])
+def test_a_general_ledger_is_no_file_of_entries(name):
+    """Reading entries from a general ledger's format is refused in one line that names the format and its reader."""
+    with pytest.raises(
+        InputError, match=r"is a general ledger.*format (SIE|FEC|DATEV|SAF-T), .* with read_general_ledger$"
+    ):
+        bktools.read_entries(FILES / name)
+    with command({}), pytest.raises(InputError, match=r"read it with bktools ledger$"):
+        bktools.read_entries(FILES / name)
