@@ -121,8 +121,7 @@ def read_entries(
     others = {
         place: heading for place, heading in enumerate(table.headings) if place not in places.values() and heading
     }
-    with kept(problems):
-        cells.refuse_broken(table, places.values())
+    table = cells.without_broken(table, places.values(), problems)
     table = cells.without_blank_rows(table, places.values(), others=others)
     if "amount" in places or "debit" in places:
         table = _without_totals(table, places, notes)

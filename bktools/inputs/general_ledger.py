@@ -161,8 +161,7 @@ def _of_table(
         places = {name: place for name, place in places.items() if name not in ("debit", "credit")}
     elif not {"amount", "debit", "credit"} & {error.field for error in problems}:
         problems.append(_no_amount(table))
-    with kept(problems):
-        cells.refuse_broken(table, places.values())
+    table = cells.without_broken(table, places.values(), problems)
     if places:
         table = cells.without_blank_rows(table, places.values())
     return Ledger(table, places, decimal=decimal, date_format=date_format, is_whole=False)
