@@ -98,8 +98,7 @@ def read_chart_of_accounts(
         problems=problems,
         notes=notes,
     )
-    with kept(problems):
-        cells.refuse_broken(table, places.values())
+    table = cells.without_broken(table, places.values(), problems)
     if {"code", "name"} <= places.keys():
         with kept(problems):
             table = _accounts_only(table, places, notes)

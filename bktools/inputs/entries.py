@@ -16,6 +16,7 @@ from bktools.frames import schema
 from bktools.inputs import cells, dates, flags, headings, looks, names, sides, signs
 from bktools.inputs.columns import Columns, Looks, Vocabulary, normal, option
 from bktools.inputs.file import read_table
+from bktools.inputs.formats.registry import refuse_ledgers
 from bktools.inputs.problems import kept, raise_all
 from bktools.inputs.table import Table
 
@@ -100,6 +101,7 @@ def read_entries(
     """
     company = None if company is None else rules.uuid_text("company", company)
     vocabulary = Vocabulary(headings.ENTRIES, columns)
+    refuse_ledgers(path, encoding)
     table = read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
     frames = {"category_id": categories, "employee_id": employees}
     problems: list[InputError] = []
@@ -119,8 +121,7 @@ def read_entries(
     others = {
         place: heading for place, heading in enumerate(table.headings) if place not in places.values() and heading
     }
-    with kept(problems):
-        cells.refuse_broken(table, places.values())
+    table = cells.without_broken(table, places.values(), problems)
     table = cells.without_blank_rows(table, places.values(), others=others)
     if "amount" in places or "debit" in places:
         table = _without_totals(table, places, notes)

@@ -126,7 +126,8 @@ def read_general_ledger(
         ledger = replace(ledger, decimal=ledger.decimal or decimal, date_format=ledger.date_format or date_format)
     table, sums = _postings(ledger, problems, notes)
     doubts = _held(ledger, _problems(ledger, table, sums), verify)
-    provenance = ledger.table.provenance(table.num_rows, ledger.places, [*notes, *_part(ledger, table), *doubts])
+    notes += doubts or _verified(ledger)
+    provenance = ledger.table.provenance(table.num_rows, ledger.places, [*notes, *_part(ledger, table)])
     # As text: pandas keeps what JSON can hold when a frame is copied or written.
     provenance |= {"format": found[1].name if found else None, **{side: str(total) for side, total in sums.items()}}
     return schema.to_pandas(table, provenance)
@@ -160,8 +161,7 @@ def _of_table(
         places = {name: place for name, place in places.items() if name not in ("debit", "credit")}
     elif not {"amount", "debit", "credit"} & {error.field for error in problems}:
         problems.append(_no_amount(table))
-    with kept(problems):
-        cells.refuse_broken(table, places.values())
+    table = cells.without_broken(table, places.values(), problems)
     if places:
         table = cells.without_blank_rows(table, places.values())
     return Ledger(table, places, decimal=decimal, date_format=date_format, is_whole=False)
@@ -324,6 +324,14 @@ def _problems(ledger: Ledger, table: pa.Table, sums: Mapping[str, Decimal]) -> I
                     f"the account {cells.quoted(account)} moves by {stated} by its balances in the file, but by {found} by"
                     " its postings"
                 )
+
+
+def _verified(ledger: Ledger) -> list[str]:
+    """Return a note of the file's own figures that are those of its postings."""
+    figures = [total.name for total in ledger.totals]
+    if ledger.movements:
+        figures.append(f"the balances of {len(ledger.movements)} account{'s' * (len(ledger.movements) != 1)}")
+    return [f"the file's own figures agree with its postings: {', '.join(figures)}"] * bool(figures)
 
 
 def _unbalanced(table: pa.Table) -> list[tuple[str, int, Decimal, Decimal]]:
