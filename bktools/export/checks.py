@@ -485,7 +485,9 @@ def reasons_query(given: set[str]) -> str:
     """
     checks = [check for check in applied(given) if check.severity == "error"]
     conditions = " ".join(f"WHEN {check.condition} THEN {quoted(check.name)}" for check in checks)
-    messages = " ".join(f"WHEN reason = {quoted(check.name)} THEN {sql(f'{check.fact}: {check.to_do}')}" for check in checks)
+    messages = " ".join(
+        f"WHEN reason = {quoted(check.name)} THEN {sql(f'{check.fact}: {check.to_do}')}" for check in checks
+    )
     return _filled(REASONS, checks, (), CONDITIONS=conditions, MESSAGES=messages)
 
 
