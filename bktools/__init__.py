@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bktools.conversation import Sandbox, connect
     from bktools.export import ExportPlan, compose_export_jobs
     from bktools.frames.delimited import to_csv
+    from bktools.frames.display import show
     from bktools.inputs.chart_of_accounts import read_chart_of_accounts
     from bktools.inputs.entries import read_entries
     from bktools.inputs.general_ledger import read_general_ledger
@@ -80,6 +81,7 @@ _HOMES = {
     "read_general_ledger": "bktools.inputs.general_ledger",
     "reconcile_accounts": "bktools.reconcile",
     "resolve_export_job": "bktools.journal.export_jobs",
+    "show": "bktools.frames.display",
     "spend": "bktools.spending",
     "submit_export_jobs": "bktools.submit",
     "to_csv": "bktools.frames.delimited",
@@ -122,6 +124,7 @@ __all__ = [
     "read_general_ledger",
     "reconcile_accounts",
     "resolve_export_job",
+    "show",
     "spend",
     "submit_export_jobs",
     "to_csv",
