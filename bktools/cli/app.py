@@ -21,6 +21,7 @@ from bktools.cli import (
     reconcile,
     sandbox,
     snapshots,
+    verify,
 )
 
 app = typer.Typer(
@@ -34,6 +35,7 @@ app = typer.Typer(
 app.command("month-end")(month_end.month_end)
 app.command("reconcile")(reconcile.reconcile)
 app.command("ledger")(ledger.ledger)
+app.command("verify")(verify.verify)
 app.command("categories")(categories.categories)
 app.command("employees")(employees.employees)
 app.command("compare")(compare.compare)

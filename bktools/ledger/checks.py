@@ -46,7 +46,7 @@ class Check:
     message: str
     to_do: str
     who: str
-    where: Callable[[Facts], bool] = lambda facts: True
+    where: Callable[[Facts], bool] = lambda _: True
 
 
 CHECKS: tuple[Check, ...] = (

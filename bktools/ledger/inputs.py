@@ -106,7 +106,7 @@ def read(exported: Any, ledger: Any) -> Inputs:
             raise InputError(f"column {column} is empty in {gaps:,} row{'s' if gaps > 1 else ''}: fill it", source=name)
     entries, left_out = _sent(entries)
     _refuse_companies(entries)
-    compared = frozenset(entries.column_names) & frozenset(postings.column_names)
+    compared = frozenset(name for name in postings.column_names if _has(entries, name) and _has(postings, name))
     return Inputs(entries, postings, (*_not_compared(entries, postings), *left_out), compared)
 
 
@@ -304,4 +304,5 @@ def _in_texts(inputs: Inputs) -> str:
 
 
 def _has(table: pa.Table, name: str) -> bool:
-    return name in table.column_names
+    """Whether a table has a column with a value; the journal has all columns, empty where nothing was kept."""
+    return name in table.column_names and (not len(table) or table.column(name).null_count < len(table))

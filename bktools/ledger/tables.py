@@ -124,7 +124,7 @@ def result(connection: duckdb.DuckDBPyConnection, inputs: Inputs, found: Answers
     """Return the match; `connection` has the tables of `rungs.answers`."""
     alike = _take_back(connection, found)
     connection.execute(FOREIGN)
-    others = connection.execute(OTHERS).fetchnumpy()["no"]
+    others = np.asarray(connection.execute(OTHERS).fetchnumpy()["no"])
     entries, judged, places = _judged(connection, inputs, found, _with_evidence(inputs, found), alike)
     facts = _Facts(inputs, found, alike, days)
     entries, findings = _with_findings(entries, judged, places, facts)
@@ -255,14 +255,14 @@ def _with_findings(entries: pa.Table, judged: pa.Table, places: Numbers, facts: 
     spread[places] = np.arange(len(places))
     for name, values in texts.items():
         entries = entries.append_column(name, pa.array(values, TEXT).take(_or_null(spread)))
-    kept = [place for place, check in enumerate(checks) if check is not None]
-    order = sorted(kept, key=lambda place: (SEVERITIES.index(checks[place].severity), checks[place].status, place))
-    findings = entries.take(places[order]) if order else entries.slice(0, 0)
+    kept = [(SEVERITIES.index(check.severity), check.status, place) for place, check in enumerate(checks) if check]
+    chosen = [(place, check_of(told[place])) for *_, place in sorted(kept)]
+    findings = entries.take(places[[place for place, _ in chosen]])
     columns = {
-        "check": [checks[place].status for place in order],
-        "severity": [checks[place].severity for place in order],
-        "about": [told[place]["about"] for place in order],
-        "message": [checks[place].message.format_map(told[place]) for place in order],
+        "check": [check.status for _, check in chosen],
+        "severity": [check.severity for _, check in chosen],
+        "about": [told[place]["about"] for place, _ in chosen],
+        "message": [check.message.format_map(told[place]) for place, check in chosen],
     }
     for name, values in columns.items():
         findings = findings.append_column(name, pa.array(values, TEXT))
