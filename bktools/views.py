@@ -65,7 +65,9 @@ def table(
     looks = looks or [""] * len(headings)
     named = zip(headings, looks, strict=True)
     head = (
-        "".join(f'<th style="{_CELL}{look}">{html.escape(short(name))}</th>' for name, look in named) if any(headings) else ""
+        "".join(f'<th style="{_CELL}{look}">{html.escape(short(name))}</th>' for name, look in named)
+        if any(headings)
+        else ""
     )
     body = "".join(f"<tr>{''.join(map(_cell, row, looks))}</tr>" for row in islice(rows, shown))
     if not body:

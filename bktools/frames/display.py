@@ -23,6 +23,11 @@ GAP = "  "
 LONGEST_TEXT = 60
 CUT = "…"
 
+# The looks of columns. Text wraps, and has room for some words beside columns that do not.
+TO_THE_RIGHT = views.TO_THE_RIGHT + views.ON_ONE_LINE
+AS_TEXT = ";min-width:9em"
+WHOLE = {*IDENTIFIERS, "date", "month", "currency"}
+
 
 @dataclass(frozen=True, repr=False)
 class Shown:
@@ -42,11 +47,7 @@ class Shown:
 
     def _repr_html_(self) -> str:
         looks = [
-            views.TO_THE_RIGHT + views.ON_ONE_LINE
-            if is_right
-            else views.ON_ONE_LINE
-            if name in {*IDENTIFIERS, "date", "month"}
-            else ""
+            TO_THE_RIGHT if is_right else views.ON_ONE_LINE if name in WHOLE else AS_TEXT
             for name, is_right in zip(self.columns, self.to_the_right, strict=True)
         ]
         table = views.table(self.columns, self.rows, total=len(self.rows), shown=len(self.rows), looks=looks)
