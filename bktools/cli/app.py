@@ -18,6 +18,7 @@ from bktools.cli import (
     ledger,
     mappings,
     month_end,
+    periods,
     reconcile,
     sandbox,
     snapshots,
@@ -44,6 +45,7 @@ app.add_typer(accounts.app, name="accounts")
 app.add_typer(export.app, name="export")
 app.add_typer(journal.app, name="journal")
 app.add_typer(mappings.app, name="mappings")
+app.add_typer(periods.app, name="periods")
 app.add_typer(sandbox.app, name="sandbox")
 app.add_typer(snapshots.app, name="snapshots")
 
