@@ -16,7 +16,9 @@ def test_every_planted_difference_is_found(tmp_path, name):
     (tmp_path / name).write_bytes(FORMATS[name](postings))
     match = bktools.match_ledger(entries, bktools.read_general_ledger(tmp_path / name))
     found = dict(zip(match.entries["entry_id"], match.entries["status"], strict=True))
-    assert [found[entry] for entry in entries["entry_id"]] == [planted.get(number, "booked") for number in range(len(entries))]
+    assert [found[entry] for entry in entries["entry_id"]] == [
+        planted.get(number, "booked") for number in range(len(entries))
+    ]
     assert match.not_from_export == 1
     assert match.postings.loc[match.postings["status"] == "not from an export", "text"].tolist() == ["Porto"]
     assert len(match.findings) == len(planted)
@@ -24,7 +26,10 @@ def test_every_planted_difference_is_found(tmp_path, name):
     booked = match.entries.set_index("entry_id")[evidence]
     form = "D{}" if name == "EXTF_ledger.csv" else "A {}"
     expected = [None if number == 1 else form.format(number + 1) for number in range(len(entries))]
-    assert [None if missing else value for value, missing in zip(booked[entries["entry_id"]], booked[entries["entry_id"]].isna(), strict=True)] == expected
+    assert [
+        None if missing else value
+        for value, missing in zip(booked[entries["entry_id"]], booked[entries["entry_id"]].isna(), strict=True)
+    ] == expected
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -21,7 +21,7 @@ ENTRY = {
     "supplier": TEXT, "description": TEXT,
 }  # fmt: skip
 POSTING = {
-    "account_code": TEXT, "amount": MONEY, "currency": TEXT, "date": DATE, "document_number": TEXT, "text": TEXT,
+    "account_code": TEXT, "amount": pa.decimal128(38, 4), "currency": TEXT, "date": DATE, "document_number": TEXT, "text": TEXT,
     "voucher_id": TEXT,
 }  # fmt: skip
 

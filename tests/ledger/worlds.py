@@ -184,7 +184,11 @@ def october(entries):
         if number == 2:
             postings += booking(90, row)
     # By hand, and so late that the ledger covers what was sent.
-    postings += booking(91, {"amount": Decimal(5), "account_code": "5800", "date": pd.Timestamp(2026, 10, 29), "description": "Porto"})
-    postings += booking(92, {"amount": Decimal(6), "account_code": "1200", "date": pd.Timestamp(LAST), "description": "Bank"})
+    postings += booking(
+        91, {"amount": Decimal(5), "account_code": "5800", "date": pd.Timestamp(2026, 10, 29), "description": "Porto"}
+    )
+    postings += booking(
+        92, {"amount": Decimal(6), "account_code": "1200", "date": pd.Timestamp(LAST), "description": "Bank"}
+    )
     planted = {1: "missing", 2: "booked_twice", 3: "another_amount", 4: "another_account", 5: "another_date"}
     return postings, planted
