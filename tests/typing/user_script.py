@@ -53,6 +53,13 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         close = bktools.close_month(chart, entries, month="2026-10", folder=folder / "october", service=service)
         print(close.folder, close.plan.plan_id)
 
+        bktools.close_period("2026-10", by="Ada", company=company, service=service)
+        bktools.reopen_period("2026-10", by="Ada", reason="an invoice came late", company=company, service=service)
+        periods: pd.DataFrame = bktools.load_periods(company, service=service)
+        record: bktools.PeriodRecord = bktools.record_of("2026-10", company, service=service)
+        arrived: bktools.LedgerMatch = bktools.match_ledger(record.exported, ledger)
+        print(periods, record.lines, arrived.entries["status"])
+
         axes = bktools.plot_reconciliation(found)
         bktools.plot_coverage(found, ax=axes)
         bktools.plot_changes(changes)
