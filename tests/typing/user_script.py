@@ -76,6 +76,17 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         return jobs
 
 
+def months(service: bktools.Service) -> bktools.PeriodRecord:
+    """Close a month, open it again, and show what it exported."""
+    bktools.close_period("2026-10", by="Grace", service=service)
+    bktools.reopen_period("2026-10", by="Grace", reason="a late invoice", service=service)
+    periods: pd.DataFrame = bktools.load_periods(service=service)
+    record = bktools.record_of("2026-10", service=service)
+    lines: list[str] = record.lines
+    print(periods, lines)
+    return record
+
+
 def own_sandbox(folder: Path) -> int:
     """Run against a sandbox of its own."""
     with bktools.Sandbox(folder, seed=2, latency=0.01, requests_per_minute=None) as service:
