@@ -122,7 +122,7 @@ def write(rows: Sequence[Row], *, path: Path = RESULTS) -> None:
     write_section(HEADING, "\n".join(lines), path)
 
 
-def run(*, tiny: bool, peers: bool) -> None:  # noqa: ARG001 - every benchmark is called with both
+def run(*, tiny: bool, peers: bool) -> None:
     """Measure, print the table and write it; a tiny run writes nothing."""
     rows = measure(10_000 if tiny else 1_000_000, 1 if tiny else 5)
     for row in rows:

@@ -105,6 +105,7 @@ class Reference:
                     self.found[entry] = Found("", posting, total, by, score, 1)
 
     def offsets(self, nearby):
+        """Return the days that a posting may be later than its entry, the nearest first."""
         return sorted(range(-self.days, self.days + 1), key=lambda day: (abs(day), -day)) if nearby else [0]
 
     def told_apart(self, ours, left, theirs, right, text, *, ties=True):

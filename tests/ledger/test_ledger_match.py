@@ -37,8 +37,10 @@ MESSAGES = {
     "booked_twice": [
         "error",
         "2026-10-05, Papier A4, EUR 114.00",
-        'booked 2 times on 4930 Office: voucher A 3, document D3, "Papier A4", line 4; voucher A 90, document D90, '
-        '"Papier A4", line 6',
+        (
+            'booked 2 times on 4930 Office: voucher A 3, document D3, "Papier A4", line 4; voucher A 90, document D90, '
+            '"Papier A4", line 6'
+        ),
         "reverse all of them but one",
         "in the ERP",
     ],
@@ -139,14 +141,11 @@ def test_equal_entries_of_which_one_is_missing():
     assert "2 ambiguous (1 of them missing)" in match.headline
     assert match.entries["booked_voucher_id"].isna().all()
     assert match.postings["status"].tolist()[0] == "ambiguous"
-    assert (
-        match.findings["message"].tolist()
-        == [
-            'one of 2 equal entries, with only 1 found in the ledger: voucher A 1, document D1, "Bahn Köln", line 2;'
-            " 1 of them is missing"
-        ]
-        * 2
+    message = (
+        'one of 2 equal entries, with only 1 found in the ledger: voucher A 1, document D1, "Bahn Köln", line 2;'
+        " 1 of them is missing"
     )
+    assert match.findings["message"].tolist() == [message] * 2
     told_apart = match_ledger(
         entries.assign(description=["Hotel", "Bahn Köln"]), ledger(booking(1, entries.iloc[0].to_dict()))
     )
@@ -203,7 +202,7 @@ def test_batches_and_totals():
         ]
     ]
     assert (counted.sum(axis=1) == match.batches["entries"]).all()
-    assert match.batches[["batch_id", "entries", "booked", "missing", "missing_amount"]].values.tolist()[0] == [
+    assert match.batches[["batch_id", "entries", "booked", "missing", "missing_amount"]].to_numpy().tolist()[0] == [
         "batch0",
         6,
         1,
