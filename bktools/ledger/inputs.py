@@ -115,7 +115,13 @@ def _table(frame: Any, name: str) -> pa.Table:
         raise ArgumentError(name, "must be a frame: give an empty one if there are no rows")
     # Only PySpark frames have toArrow.
     table: Any = scannable(frame.toArrow() if hasattr(frame, "toArrow") else frame, name)
-    return schema.plain(table if isinstance(table, pa.Table) else table.to_table(), name)
+    table = schema.plain(table if isinstance(table, pa.Table) else table.to_table(), name)
+    # Arrow takes no rows of the texts of Polars.
+    return table.cast(pa.schema([field.with_type(_plainer(field.type)) for field in table.schema]))
+
+
+def _plainer(kind: pa.DataType) -> pa.DataType:
+    return schema.TEXT if pa.types.is_string_view(kind) else kind
 
 
 def _typed(table: pa.Table, name: str) -> pa.Table:

@@ -38,6 +38,9 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         ledger: pd.DataFrame = bktools.read_general_ledger(folder / "ledger.se", verify="warn")
         print(ledger["amount"].sum())
         history: pd.DataFrame = bktools.load_export_jobs(company, entries=True, service=service)
+        match: bktools.LedgerMatch = bktools.match_ledger(history, ledger, days=3)
+        proof: list[Path] = match.to_csv(folder / "proof")
+        print(match.has_arrived, match.counts.get("missing"), proof)
         picker = bktools.pick_entries(entries, categories=categories, selection=entries["amount"] > 0)
         code: str = picker.code
         plan: bktools.ExportPlan = bktools.compose_export_jobs(
