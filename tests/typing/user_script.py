@@ -79,12 +79,12 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         return jobs
 
 
-def months(service: bktools.Service) -> bktools.PeriodRecord:
+def months() -> bktools.PeriodRecord:
     """Close a month, open it again, and show what it exported."""
-    bktools.close_period("2026-10", by="Grace", service=service)
-    bktools.reopen_period("2026-10", by="Grace", reason="a late invoice", service=service)
-    periods: pd.DataFrame = bktools.load_periods(service=service)
-    record = bktools.record_of("2026-10", service=service)
+    bktools.close_period("2026-10", by="Grace")
+    bktools.reopen_period("2026-10", by="Grace", reason="a late invoice")
+    periods: pd.DataFrame = bktools.load_periods()
+    record = bktools.record_of("2026-10")
     lines: list[str] = record.lines
     print(periods, lines)
     return record
