@@ -36,8 +36,9 @@ from bktools.service import Service
 
 OPEN, CLOSED, APPLIED = "OPEN", "CLOSED", "APPLIED"
 
-# Entries that are not ready for these reasons wait for nothing: they are exported, in a batch, repeated, or not ours.
-NOT_WAITING = frozenset({"exported", "in_doubt", "duplicate", "other_company"})
+# Entries that are not ready for these reasons do not wait for this close: they are exported, in a batch, repeated, of another company
+# or of a later month.
+NOT_WAITING = frozenset({"exported", "in_doubt", "duplicate", "other_company", "later_period"})
 
 IN_DOUBT = ("SENDING", "UNKNOWN")
 
