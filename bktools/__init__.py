@@ -17,16 +17,20 @@ if TYPE_CHECKING:
     from bktools.conversation import Sandbox, connect
     from bktools.export import ExportPlan, compose_export_jobs
     from bktools.frames.delimited import to_csv
+    from bktools.frames.display import show
     from bktools.inputs.chart_of_accounts import read_chart_of_accounts
     from bktools.inputs.entries import read_entries
     from bktools.inputs.general_ledger import read_general_ledger
     from bktools.journal.accounts import import_accounts, load_accounts
     from bktools.journal.export_jobs import load_export_jobs, resolve_export_job
     from bktools.journal.periods import close_period, load_periods, reopen_period
+    from bktools.ledger import LedgerMatch, match_ledger
     from bktools.reconcile import Reconciliation, reconcile_accounts
+    from bktools.reports.changes import compare
     from bktools.reports.closing import close_month
     from bktools.reports.excel import to_excel
     from bktools.reports.fixes import check_fixes, read_fixes
+    from bktools.reports.money import plot_money, plot_spend
     from bktools.reports.outcomes import Outcomes
     from bktools.reports.plots import (
         plot_ageing,
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
     )
     from bktools.reports.record import PeriodRecord, record_of
     from bktools.service import Service
+    from bktools.spending import spend
     from bktools.submit import create_accounts, submit_export_jobs
     from bktools.tables.compare import compare_categories
     from bktools.tables.files import categories_to_parquet, employees_to_parquet
@@ -45,6 +50,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ExportPlan": "bktools.export",
+    "LedgerMatch": "bktools.ledger",
     "Outcomes": "bktools.reports.outcomes",
     "PeriodRecord": "bktools.reports.record",
     "Reconciliation": "bktools.reconcile",
@@ -53,6 +59,7 @@ _HOMES = {
     "categories_to_parquet": "bktools.tables.files",
     "check_fixes": "bktools.reports.fixes",
     "close_month": "bktools.reports.closing",
+    "compare": "bktools.reports.changes",
     "close_period": "bktools.journal.periods",
     "compare_categories": "bktools.tables.compare",
     "compose_export_jobs": "bktools.export",
@@ -66,13 +73,16 @@ _HOMES = {
     "load_categories": "bktools.tables.load",
     "load_employees": "bktools.tables.load",
     "load_export_jobs": "bktools.journal.export_jobs",
+    "match_ledger": "bktools.ledger",
     "load_periods": "bktools.journal.periods",
     "pick_entries": "bktools.widgets.entries",
     "plot_ageing": "bktools.reports.plots",
     "plot_changes": "bktools.reports.plots",
     "plot_coverage": "bktools.reports.plots",
     "plot_export_value": "bktools.reports.plots",
+    "plot_money": "bktools.reports.money",
     "plot_reconciliation": "bktools.reports.plots",
+    "plot_spend": "bktools.reports.money",
     "read_chart_of_accounts": "bktools.inputs.chart_of_accounts",
     "read_entries": "bktools.inputs.entries",
     "read_fixes": "bktools.reports.fixes",
@@ -81,6 +91,8 @@ _HOMES = {
     "record_of": "bktools.reports.record",
     "reopen_period": "bktools.journal.periods",
     "resolve_export_job": "bktools.journal.export_jobs",
+    "show": "bktools.frames.display",
+    "spend": "bktools.spending",
     "submit_export_jobs": "bktools.submit",
     "to_csv": "bktools.frames.delimited",
     "to_excel": "bktools.reports.excel",
@@ -88,6 +100,7 @@ _HOMES = {
 
 __all__ = [
     "ExportPlan",
+    "LedgerMatch",
     "Outcomes",
     "PeriodRecord",
     "Reconciliation",
@@ -97,6 +110,7 @@ __all__ = [
     "check_fixes",
     "close_month",
     "close_period",
+    "compare",
     "compare_categories",
     "compose_export_jobs",
     "connect",
@@ -110,12 +124,15 @@ __all__ = [
     "load_employees",
     "load_export_jobs",
     "load_periods",
+    "match_ledger",
     "pick_entries",
     "plot_ageing",
     "plot_changes",
     "plot_coverage",
     "plot_export_value",
+    "plot_money",
     "plot_reconciliation",
+    "plot_spend",
     "read_chart_of_accounts",
     "read_entries",
     "read_fixes",
@@ -124,6 +141,8 @@ __all__ = [
     "record_of",
     "reopen_period",
     "resolve_export_job",
+    "show",
+    "spend",
     "submit_export_jobs",
     "to_csv",
     "to_excel",

@@ -28,6 +28,8 @@ FLOORS = {
     "disk": 0,
     "progress": 0,
     "views": 0,
+    "colours": 0,
+    "glyphs": 0,
     "contract": 1,
     "service": 2,
     "sandbox": 2,
@@ -40,7 +42,9 @@ FLOORS = {
     "journal": 6,
     "reconcile": 6,
     "export": 6,
+    "ledger": 6,
     "submit": 7,
+    "spending": 7,
     "reports": 8,
     "widgets": 8,
     "cli": 9,
@@ -55,7 +59,7 @@ ONLY_IN = {
     "httpx": ("service/",),
     "sqlite3": ("sandbox/store.py",),
     "apsw": ("journal/",),
-    "matplotlib": ("bars.py", "reports/", "reconcile/"),
+    "matplotlib": ("bars.py", "glyphs.py", "reports/", "reconcile/"),
 }
 
 
@@ -146,6 +150,7 @@ def test_the_design_s_names_are_public():
         "compose_export_jobs",
         "submit_export_jobs",
         "resolve_export_job",
+        "match_ledger",
         "to_csv",
         "Sandbox",
     ]

@@ -10,6 +10,7 @@ import bktools
 from bktools.cli import (
     accounts,
     categories,
+    compare,
     config,
     employees,
     export,
@@ -22,6 +23,7 @@ from bktools.cli import (
     reconcile,
     sandbox,
     snapshots,
+    verify,
 )
 
 app = typer.Typer(
@@ -36,8 +38,10 @@ app.command("month-end")(month_end.month_end)
 app.command("reconcile")(reconcile.reconcile)
 app.command("ledger")(ledger.ledger)
 app.command("fixes")(fixes.fixes)
+app.command("verify")(verify.verify)
 app.command("categories")(categories.categories)
 app.command("employees")(employees.employees)
+app.command("compare")(compare.compare)
 app.command("config")(config.config)
 app.add_typer(accounts.app, name="accounts")
 app.add_typer(export.app, name="export")

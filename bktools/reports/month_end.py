@@ -87,6 +87,8 @@ class Close:
         The accounts that the journal knows, with where they come from.
     sent : DataFrame, optional
         Every entry that the journal had before this close, as `load_export_jobs(entries=True)` returns it.
+    changes : DataFrame, optional
+        What changed since the last close of an earlier month, as `compare` returns it; None where there is none.
     """
 
     period: str
@@ -114,6 +116,7 @@ class Close:
     record: PeriodRecord | None = None
     known: pd.DataFrame | None = None
     sent: pd.DataFrame | None = None
+    changes: pd.DataFrame | None = None
 
     def __repr__(self) -> str:
         lines = [

@@ -32,11 +32,15 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         found: bktools.Reconciliation = bktools.reconcile_accounts(chart, known, categories)
         created: pd.DataFrame = bktools.create_accounts(found, apply=True, service=service)
         changes: pd.DataFrame = bktools.compare_categories(dt.date(2026, 9, 30), service=service)
+        changes = bktools.compare("2026-09", "2026-10", service=service)
 
-        entries: pd.DataFrame = bktools.read_entries(folder / "entries.xlsx", sheet=0)
+        entries: pd.DataFrame = bktools.read_entries(folder / "entries.xlsx", sheet=0, money="exact")
         ledger: pd.DataFrame = bktools.read_general_ledger(folder / "ledger.se", verify="warn")
         print(ledger["amount"].sum())
         history: pd.DataFrame = bktools.load_export_jobs(company, entries=True, service=service)
+        match: bktools.LedgerMatch = bktools.match_ledger(history, ledger, days=3)
+        proof: list[Path] = match.to_csv(folder / "proof")
+        print(match.has_arrived, match.counts.get("missing"), proof)
         picker = bktools.pick_entries(entries, categories=categories, selection=entries["amount"] > 0)
         code: str = picker.code
         plan: bktools.ExportPlan = bktools.compose_export_jobs(
@@ -55,17 +59,38 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         filled: pd.DataFrame = bktools.read_fixes(folder / "month-end.xlsx", company=company, period="2026-10")
         checked: pd.DataFrame = bktools.check_fixes(filled, categories, known)
         print(checked["outcome"].value_counts())
+        bktools.close_period("2026-10", by="Ada", company=company, service=service)
+        bktools.reopen_period("2026-10", by="Ada", reason="an invoice came late", company=company, service=service)
+        periods: pd.DataFrame = bktools.load_periods(company, service=service)
+        record: bktools.PeriodRecord = bktools.record_of("2026-10", company, service=service)
+        arrived: bktools.LedgerMatch = bktools.match_ledger(record.exported, ledger)
+        print(periods, record.lines, arrived.entries["status"])
 
         axes = bktools.plot_reconciliation(found)
         bktools.plot_coverage(found, ax=axes)
         bktools.plot_changes(changes)
         bktools.plot_export_value(plan, currency="EUR", categories=categories)
         bktools.plot_ageing(plan, as_of=dt.date(2026, 10, 31))
+        spent: pd.DataFrame = bktools.spend(entries, ["month", "category"], categories=categories)
+        charts = bktools.plot_spend(spent, "months") | bktools.plot_money(plan, "age", jobs=jobs)
+        charts["EUR"].set_title("October")
+        print(bktools.show(spent, rows=5))
         table: Path = bktools.to_csv(jobs, folder / "jobs.csv", profile="excel-eu")
         workbook: Path = bktools.to_excel({"created": created, "jobs": jobs}, folder / "close.xlsx")
         outcomes: list[str] = bktools.Outcomes(jobs).next_steps
         print(code, table, workbook, outcomes)
         return jobs
+
+
+def months() -> bktools.PeriodRecord:
+    """Close a month, open it again, and show what it exported."""
+    bktools.close_period("2026-10", by="Grace")
+    bktools.reopen_period("2026-10", by="Grace", reason="a late invoice")
+    periods: pd.DataFrame = bktools.load_periods()
+    record = bktools.record_of("2026-10")
+    lines: list[str] = record.lines
+    print(periods, lines)
+    return record
 
 
 def own_sandbox(folder: Path) -> int:
