@@ -30,7 +30,7 @@ from bktools.reports.to_do import IDS, Action, actions_of, in_pandas_records, su
 if TYPE_CHECKING:
     from bktools.reports.month_end import Close
 
-CLOSE, TO_DO, LINES, CHART = "close", "to do", "lines", "chart"
+CLOSE, TO_DO, CHANGES, CHART, LINES = "close", "to do", "changes", "chart", "lines"
 # The headings of the columns to fill in, and of the identity of a line.
 NEW_ACCOUNT, NOTE, LINE_ID = "new account", "note", "line id"
 # Between code and name of an account to choose.
@@ -151,6 +151,7 @@ class _Writer:
             *((f"export jobs {str(outcome).lower()}", int(count)) for outcome, count in jobs.items()),
             *([("entries dated after the month", close.left_out)] if close.left_out else []),
             *((f"categories: {state.replace('_', ' ')}", int(count)) for state, count in _coverage(close).items()),
+            *([] if close.changes is None else [("changes since the last close (see the sheet)", len(close.changes))]),
             ("infos about accounts and categories (reconciliation.csv)", infos),
             *(("not checked", phrase) for phrase in close.plan.unchecked),
             *((name, f"only in its CSV file: it {why}") for name, why in refused.items()),
@@ -552,16 +553,19 @@ def _lines_of(text: str, width: int) -> int:
 
 def _details(close: Close) -> dict[str, pd.DataFrame]:
     """Return the sheets after "to do" that are one table each, in order."""
-    sheets: dict[str, Callable[[Close], pd.DataFrame]] = {
+    sheets: dict[str, Callable[[Close], Any]] = {
         "entries ready": lambda close: close.plan.entries,
         "entries held back": lambda close: close.plan.not_ready,
         "findings": _findings,
+        CHANGES: lambda close: close.changes,
         "export jobs": lambda close: close.jobs,
         "accounts created": lambda close: close.accounts,
         "categories": _categories,
         "employees": _employees,
         CHART: lambda close: close.chart,
     }
+    if close.changes is None:
+        del sheets[CHANGES]
     return {name: _readable(in_pandas(table(close))) for name, table in sheets.items()}
 
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pytest
 from python_calamine import CalamineWorkbook
 
+import bktools
 from bktools.reports.month_end import Close
 from bktools.reports.to_do import MAPPINGS, actions_of, as_frame
 from bktools.reports.workbook import CHOICES, write_close
@@ -144,9 +145,20 @@ def test_the_last_close_is_compared(close: Close, tmp_path: Path):
     assert Decimal(str(row["amount 4"])) == now
     assert Decimal(str(row["change 5"])) == now - 1000
     assert row["% 6"] == pytest.approx(float((now - 1000) / 1000))
+    assert "changes" not in CalamineWorkbook.from_path(path).sheet_names
     assert any(row[0] == "No earlier close is in the journal to compare with" for row in _rows(
         write_close(close, tmp_path / "alone.xlsx"), "close"
     ))  # fmt: skip
+
+
+def test_changes_have_a_sheet(close: Close, tmp_path: Path):
+    """What changed since the last close is a sheet of its own, counted on the first."""
+    frame = bktools.compare(close.categories.iloc[:5], close.categories.iloc[2:5])
+    path = write_close(replace(close, changes=frame), tmp_path / "changed.xlsx")
+    head, *rows = _rows(path, "changes")
+    assert [row[head.index("change")] for row in rows] == ["removed", "removed"]
+    assert {row[head.index("about")] for row in rows} == set(close.categories["name"].iloc[:2])
+    assert ["changes since the last close (see the sheet)", 2] in [row[:2] for row in _rows(path, "close")]
 
 
 def test_one_row_an_action(book: Path, close: Close):

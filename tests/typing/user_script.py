@@ -56,9 +56,6 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         close = bktools.close_month(chart, entries, month="2026-10", folder=folder / "october", service=service)
         print(close.folder, close.plan.plan_id)
 
-        filled: pd.DataFrame = bktools.read_fixes(folder / "month-end.xlsx", company=company, period="2026-10")
-        checked: pd.DataFrame = bktools.check_fixes(filled, categories, known)
-        print(checked["outcome"].value_counts())
         bktools.close_period("2026-10", by="Ada", company=company, service=service)
         bktools.reopen_period("2026-10", by="Ada", reason="an invoice came late", company=company, service=service)
         periods: pd.DataFrame = bktools.load_periods(company, service=service)
@@ -91,6 +88,13 @@ def months() -> bktools.PeriodRecord:
     lines: list[str] = record.lines
     print(periods, lines)
     return record
+
+
+def what_people_filled_in(book: Path, categories: pd.DataFrame, known: pd.DataFrame) -> int:
+    """Read a workbook back and check it."""
+    filled: pd.DataFrame = bktools.read_fixes(book, period="2026-10")
+    checked: pd.DataFrame = bktools.check_fixes(filled, categories, known)
+    return int((checked["outcome"] == "done").sum())
 
 
 def own_sandbox(folder: Path) -> int:
