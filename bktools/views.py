@@ -16,6 +16,9 @@ from bktools.visible import visible
 SHOWN_ROWS = 20
 LONGEST_CELL = 200
 
+# Marks differ in shape, so that they can be told apart in light and dark themes.
+MARKS = {"error": "✖", "warning": "▲", "info": "●"}
+
 _CELL = "padding:2px 10px 2px 0;text-align:left;vertical-align:top;border-bottom:1px solid rgba(128,128,128,.35)"
 _NEXT = "border-left:3px solid #56B4E9;padding:2px 0 2px 8px;margin:6px 0"
 

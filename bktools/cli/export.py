@@ -16,6 +16,7 @@ from bktools.cli.exits import Exit
 from bktools.cli.mappings import remembered
 from bktools.cli.output import tell
 from bktools.errors import PlanError
+from bktools.visible import visible_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +30,9 @@ COLUMNS = {
     "entries": ["entry_id", "batch_id", "state"],
     "events": ["at", "batch_id", "after", "message", "done_by"],
 }
+
+# Entries that are not ready, of which compose and submit print so many.
+SHOWN_NOT_READY = 10
 
 # The next step after an outcome was settled, by the outcomes of journal.export_jobs.RESOLVED.
 NEXT = {
@@ -63,6 +67,16 @@ def compose(
     sheet: options.Sheet = None,
     save_mapping: options.SaveMapping = None,
     max_entries: options.MaxEntries = 500,
+    month: Annotated[
+        str | None,
+        typer.Option(
+            "--month", help="The month to export, as 2026-10: later entries wait, earlier ones get a warning."
+        ),
+    ] = None,
+    currency: Annotated[
+        str | None,
+        typer.Option("--currency", help="The company's own currency, as EUR: entries in others are counted."),
+    ] = None,
     employee: Annotated[
         str | None, typer.Option("--employee", help="UUID of the employee who initiates the jobs.")
     ] = None,
@@ -109,6 +123,8 @@ def compose(
             # Of all companies: an entry that went out for another one is not sent again.
             history=load_export_jobs(entries=True, service=service),
             company=only,
+            period=month,
+            currency=currency,
             max_entries=max_entries,
             employee_id=employee,
             is_interactive=not background,
@@ -264,13 +280,19 @@ def _known(service: Service, companies: list[str]) -> dict[str, pd.DataFrame]:
 
 def _say_plan(plan: ExportPlan) -> None:
     from bktools.cli.tables import counted, show
+    from bktools.frames.names import FIRST
 
     typer.echo(repr(plan).partition("\n")[0])
-    for message, count in plan.not_ready["message"].value_counts().items():
-        typer.echo(f"{counted(count, 'entry', 'entries'):>16}: {message}")
+    for row in plan.told.to_dict("records"):
+        number = counted(row["entries"], "entry", "entries")
+        typer.echo(visible_line(f"{number:>16}: {row['message']}: {row['to_do']} ({row['severity']}, {row['who']})"))
     for phrase in plan.unchecked:
         typer.echo(f"         not checked: {phrase}")
     show(_by_currency(plan.totals))
+    if len(plan.not_ready):
+        typer.echo(f"\nNot ready (the first {min(len(plan.not_ready), SHOWN_NOT_READY)} of {len(plan.not_ready):,}):")
+        held = plan.not_ready[[name for name in (*FIRST, "reason") if name in plan.not_ready.columns]]
+        show(held.dropna(axis="columns", how="all").head(SHOWN_NOT_READY), whole="--csv FOLDER")
 
 
 def _by_currency(totals: pd.DataFrame) -> pd.DataFrame:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
-import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -13,16 +12,12 @@ import pyarrow.compute as pc
 
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
-from bktools.export import readiness
+from bktools.export import checks, findings
 from bktools.export.plan import BATCHES, ExportOptions, ExportPlan, batch_digest, plan_digest, totals_of
 from bktools.export.selection import selected
-from bktools.export.tables import arrow_of, days_of, numbered
-from bktools.frames.engine import engine
+from bktools.export.tables import arrow_of, days_of
 from bktools.frames.names import in_reading_order, with_names
 from bktools.frames.schema import TEXT, to_pandas
-
-# Columns that `compose` adds to the entries.
-ADDED = ("batch_id", "reason", "message")
 
 
 def compose_export_jobs(
@@ -34,6 +29,8 @@ def compose_export_jobs(
     employees: Any = None,
     history: Any = None,
     company: str | None = None,
+    period: str | None = None,
+    currency: str | None = None,
     max_entries: int = 500,
     employee_id: str | None = None,
     is_interactive: bool = True,
@@ -58,6 +55,10 @@ def compose_export_jobs(
         As `load_export_jobs(entries=True)` returns it. The plan can then be submitted only with that journal.
     company : str, optional
         UUID of the only company to export. Default: all companies of the entries.
+    period : str, optional
+        The month to export, such as "2026-10". Entries dated later wait for their own month; earlier ones get a warning.
+    currency : str, optional
+        The company's own currency, such as "EUR". Entries in another one are counted in `plan.findings`.
     max_entries : int
         Largest number of entries in a batch, 1 or more.
     employee_id : str, optional
@@ -100,7 +101,7 @@ def compose_export_jobs(
     if entries is None:
         raise ArgumentError("entries", "must be a frame of accounting entries, as read_entries returns it")
     size = rules.whole_number("max_entries", max_entries, smallest=1)
-    company = None if company is None else rules.uuid_text("company", company)
+    asked = findings.options_of(company=company, period=period, currency=currency)
     options = ExportOptions(
         None if employee_id is None else rules.uuid_text("employee_id", employee_id),
         rules.flag("is_interactive", is_interactive),
@@ -109,7 +110,7 @@ def compose_export_jobs(
     frames = {"categories": categories, "accounts": accounts, "employees": employees, "history": history}
     given = {name: arrow_of(frame, name) for name, frame in frames.items() if frame is not None}
     rows = selected(arrow_of(entries, "entries"), selection, entries)
-    composed = compose(rows, company=company, max_entries=size, options=options, **given)
+    composed = compose(rows, company=company, period=period, max_entries=size, options=options, **given)
     composed = with_names(composed, **{name: frame for name, frame in given.items() if name != "history"})
     composed = composed.select(in_reading_order(composed.column_names))
     count = composed.column("reason").null_count
@@ -123,10 +124,11 @@ def compose_export_jobs(
         not_ready=to_pandas(not_ready, provenance),
         totals=to_pandas(totals_of(ready), provenance),
         options=options,
-        unchecked=readiness.unchecked(_names(rows, given)),
+        unchecked=checks.unchecked(findings.names_of(rows, given, asked)),
         plan_id=plan_digest(batches.column("batch_id").to_pylist(), options),
         provenance=provenance,
         journal=_journal_of(history),
+        _find=partial(findings.findings, composed, given, asked),
     )
 
 
@@ -139,6 +141,7 @@ def compose(
     entries: Any,
     *,
     company: str | None = None,
+    period: str | None = None,
     max_entries: int = 500,
     options: ExportOptions = ExportOptions(),  # noqa: B008 - frozen
     **given: Any,
@@ -152,60 +155,32 @@ def compose(
     ----------
     entries : DataFrame
         As in `compose_export_jobs`.
-    company, max_entries, options
+    company, period, max_entries, options
         As in `compose_export_jobs`, checked.
     **given : DataFrame
         The categories, accounts, employees and history, as in `compose_export_jobs`.
     """
     rows = arrow_of(entries, "entries")
-    rows = rows.drop_columns([name for name in ADDED if name in rows.column_names])
+    rows = rows.drop_columns([name for name in findings.ADDED if name in rows.column_names])
     for name in ("id", "company_id"):
         # Lower case, as they are sent, so that equal UUIDs are equal texts.
         rows = rows.set_column(rows.column_names.index(name), name, pc.ascii_lower(rows.column(name)))
     tables = {name: arrow_of(frame, name) for name, frame in given.items()}
     if "categories" in tables and "category_id" not in rows.column_names:
         raise InputError("the entries have no column category_id: add it, or leave out categories")
-    parameters = {"company": company} if company else {}
-    query = readiness.query(_names(rows, {*tables, *parameters}))
-    try:
-        with engine("compose_export_jobs", entries=_read(rows), contents=_contents(rows), **tables) as connection:
-            found = connection.sql(query, params=parameters).to_arrow_table()
-    except duckdb.NotImplementedException as error:
-        raise InputError(f"a column of the entries has an unknown type: convert or drop it ({error})") from None
+    found = findings.first_errors(rows, tables, findings.options_of(company=company, period=period))
     is_ready = pc.is_null(found.column("reason"))
     ready = rows.take(found.column("row").filter(is_ready).combine_chunks())
     ready = ready.append_column("batch_id", _batch_ids(ready, max_entries, options))
     return pa.concat_tables([ready, _not_ready(rows, found.filter(pc.invert(is_ready)))], promote_options="default")
 
 
-def _names(entries: pa.Table, given: Iterable[str]) -> set[str]:
-    """Return the names of the given columns, frames and arguments, as in `Reason.needs`."""
-    return {*given, *(f"entries.{name}" for name in entries.column_names)}
-
-
-def _read(entries: pa.Table) -> pa.Table:
-    """Return the columns of entries that the query reads."""
-    needs = {"entries.id", "entries.company_id"}.union(*(reason.needs for reason in readiness.REASONS))
-    table = entries.select([name for name in entries.column_names if f"entries.{name}" in needs])
-    table = numbered(table, "row").append_column("day", days_of(entries))
-    return table.append_column("line", entries.column("line") if "line" in entries.column_names else table["row"])
-
-
-def _contents(entries: pa.Table) -> pa.Table:
-    """Return each entry as one value, without its line in the file."""
-    content = entries.select([name for name in entries.column_names if name != "line"])
-    # DuckDB ignores case in names, so two names could collide.
-    content = content.rename_columns([str(place) for place in range(content.num_columns)])
-    return numbered(pa.table({"content": content.to_struct_array()}), "row")
-
-
 def _not_ready(rows: pa.Table, found: pa.Table) -> pa.Table:
     """Return the entries that are not ready with reason and message, by company, date and ID."""
     found = found.sort_by("row")  # the next sort keeps this order where its keys are equal
-    reason = found.column("reason")
-    messages = {item.name: item.message for item in readiness.REASONS}
-    message = pa.array(messages.values(), TEXT).take(pc.index_in(reason, pa.array(messages, TEXT)))
-    held = rows.take(found.column("row")).append_column("reason", reason).append_column("message", message)
+    held = rows.take(found.column("row"))
+    for name in ("reason", "message"):
+        held = held.append_column(name, pc.cast(found.column(name), TEXT))
     keys = [name for name in ("company_id", "date", "id", "line") if name in rows.column_names]
     return held.sort_by([(name, "ascending") for name in keys])
 

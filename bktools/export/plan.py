@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
@@ -21,8 +21,11 @@ from bktools import views
 from bktools.contract import export_jobs
 from bktools.contract.rules import INT64_MAX
 from bktools.errors import InputError, PlanError
+from bktools.export import findings
+from bktools.export.tables import amounts_of
 from bktools.frames.delimited import tables_to_csv
-from bktools.frames.schema import COUNT, DATE, TEXT, to_pandas
+from bktools.frames.names import FIRST, in_reading_order
+from bktools.frames.schema import COUNT, DATE, TEXT, to_arrow, to_pandas
 from bktools.visible import visible
 
 # Most digits of a decimal.
@@ -79,6 +82,9 @@ class ExportPlan:
         Source of the entries.
     journal : str
         Identity of the journal whose history it was composed with, the only one that accepts it. "" without a history.
+    findings : DataFrame
+        One row per finding of an entry, most severe first: check, severity (error: it is not ready; warning: look at it
+        before the plan is submitted; info), about, message, to_do, who, names and money, identifiers.
 
     Examples
     --------
@@ -101,11 +107,24 @@ class ExportPlan:
     plan_id: str
     provenance: dict[str, Any] = field(default_factory=dict)
     journal: str = ""
+    # Returns the findings on first use, because a plan can be submitted without them. None for a plan of an old file.
+    _find: Callable[[], pa.Table] | None = None
 
     @cached_property
     def entries(self) -> pd.DataFrame:
         """`rows` as a DataFrame."""
         return to_pandas(self.rows, self.provenance)
+
+    @cached_property
+    def findings(self) -> pd.DataFrame:
+        """What the checks found in the entries; computed on first use."""
+        if self._find is None:
+            return to_pandas(findings.findings_of_reasons(to_arrow(self.not_ready)), self.provenance)
+        return to_pandas(self._find(), self.provenance)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the plan for pickle and copy with its findings, computed now, without the frames they come from."""
+        return self.__dict__ | {"findings": self.findings, "_find": None}
 
     def body(self, batch_id: str) -> bytes:
         """Return the request body of a batch.
@@ -208,7 +227,7 @@ class ExportPlan:
         return {str(currency): Decimal(amount) for currency, amount in sums.items()}
 
     def to_csv(self, folder: str | Path, profile: str = "excel") -> list[Path]:
-        """Write `batches`, `entries`, `not_ready` and `totals` as CSV files that only you can read; return the paths.
+        """Write batches, entries, not_ready, totals and findings as CSV files that only you can read; return the paths.
 
         Parameters
         ----------
@@ -226,42 +245,59 @@ class ExportPlan:
         StorageError
             When a file cannot be written. Each file is then complete or unchanged.
         """
-        tables = {"batches": self.batches, "entries": self.entries, "not_ready": self.not_ready, "totals": self.totals}
+        names = ("batches", "entries", "not_ready", "totals", "findings")
+        tables = {name: getattr(self, name) for name in names}
         return tables_to_csv({f"export_{name}": frame for name, frame in tables.items()}, folder, profile)
 
     def __repr__(self) -> str:
         lines = [f"ExportPlan {self.plan_id}: {self._headline()}"]
         lines += [f"  ready: {currency} {amount:,}" for currency, amount in self.amounts.items()]
-        lines += [f"  not ready: {count:>6,} {reason}: {message}" for count, reason, message in self._reasons()]
+        told = self.told
+        lines += [
+            f"  {row.severity:<8}{row.entries:>7,} {row.check}: {views.short(row.about)}: {row.message}: {row.to_do}"
+            for row in told.itertuples()
+        ]
+        lines += ["  each with its first entry; all of them are in .findings"] if len(told) else []
         lines += [f"  not checked: {phrase}" for phrase in self.unchecked]
         lines += [f"  next: {step}" for step in self._next_steps()]
         return visible("\n".join(lines))
 
     def _repr_html_(self) -> str:
-        rows = self.batches.head(views.SHOWN_ROWS).astype("object").itertuples(index=False)
-        dated = [[f"{value:%Y-%m-%d}" if isinstance(value, pd.Timestamp) else value for value in row] for row in rows]
+        told = self.told
+        marked = told.assign(severity=[f"{views.MARKS[severity]} {severity}" for severity in told["severity"]])
+        held = self.not_ready[[name for name in (*FIRST, "reason") if name in self.not_ready.columns]]
+        batches = self.batches[in_reading_order(self.batches.columns)]
         return "".join(
             [
                 views.heading(f"Export plan: {self._headline()}"),
                 views.table(["currency", "ready"], self.amounts.items(), total=len(self.amounts)),
-                views.table(list(self.batches.columns), dated, total=len(self.batches), where=".batches"),
-                views.table(
-                    ["not ready", "reason", "what it means, what to do"], self._reasons(), total=len(self._reasons())
-                ),
+                _html(marked, ".findings"),
+                _html(held, ".not_ready"),
+                _html(batches, ".batches"),
                 views.table([""], [[f"not checked: {phrase}"] for phrase in self.unchecked], total=len(self.unchecked)),
                 views.next_steps(self._next_steps()),
             ]
         )
 
+    @property
+    def told(self) -> pd.DataFrame:
+        """Errors and warnings, a row each check: severity, check, entries (count); about, message, to_do, who of the first.
+
+        Findings of the severity info are left out: no action is needed.
+        """
+        found = self.findings[self.findings["severity"] != "info"]
+        groups = found.groupby(["severity", "check"], sort=False)[["about", "message", "to_do", "who"]]
+        told: pd.DataFrame = groups.first().assign(entries=groups.size()).reset_index()
+        return told[["severity", "entries", "check", "about", "message", "to_do", "who"]]
+
     def _headline(self) -> str:
         ready = f"{len(self.rows):,} entr{'y' if len(self.rows) == 1 else 'ies'} ready"
         batches = f"{len(self.batches):,} batch{'' if len(self.batches) == 1 else 'es'}"
-        return f"{ready} in {batches}, {len(self.not_ready):,} not ready"
-
-    def _reasons(self) -> list[tuple[int, str, str]]:
-        messages = dict(zip(self.not_ready["reason"], self.not_ready["message"], strict=True))
-        counts = self.not_ready["reason"].value_counts()
-        return [(int(count), str(reason), messages[str(reason)]) for reason, count in counts.items()]
+        found = self.findings["severity"].value_counts()
+        others = [
+            f"{found[name]:,} {name}{'' if found[name] == 1 else 's'}" for name in ("warning", "info") if name in found
+        ]
+        return ", ".join([f"{ready} in {batches}", f"{len(self.not_ready):,} not ready", *others])
 
     def _next_steps(self) -> list[str]:
         if len(self.batches):
@@ -271,6 +307,14 @@ class ExportPlan:
             if len(self.not_ready)
             else []
         )
+
+
+def _html(frame: pd.DataFrame, where: str) -> str:
+    """Return the first rows of a frame as HTML; dates are days, and missing values are empty."""
+    rows = frame.head(views.SHOWN_ROWS).astype("object").itertuples(index=False)
+    cells = [[f"{value:%Y-%m-%d}" if isinstance(value, pd.Timestamp) else value for value in row] for row in rows]
+    cells = [["" if pd.isna(value) else value for value in row] for row in cells]
+    return views.table(list(frame.columns), cells, total=len(frame), where=where)
 
 
 def _all_are(column: pa.ChunkedArray, text: str) -> bool:
@@ -302,13 +346,7 @@ def totals_of(entries: pa.Table) -> pa.Table:
     keys = [name for name in ("company_id", "currency", "category_id") if name in entries.column_names]
     sums = [("id", "count")]
     if "amount" in entries.column_names:
-        kind = entries.schema.field("amount").type
-        if not (pa.types.is_decimal(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
-            raise InputError(
-                f"the column amount of the entries holds {kind}, whose sums are not exact: give decimals, as read_entries "
-                "returns them"
-            )
-        _require_exact_sums(entries.column("amount"))
+        _require_exact_sums(amounts_of(entries))
         sums.append(("amount", "sum"))
     grouped = entries.group_by(keys).aggregate(sums)
     names = {"id_count": "entries", "amount_sum": "amount"}

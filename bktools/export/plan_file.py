@@ -11,7 +11,7 @@ import hashlib
 import io
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from bktools import disk
 from bktools.errors import PlanError, StorageError
+from bktools.export.findings import FOUND
 from bktools.export.plan import BATCHES, SENT, ExportOptions, ExportPlan, totals_of
 from bktools.frames.schema import TEXT, to_arrow, to_pandas
 from bktools.frames.unpacking import MIB, UNPACKED, archive_size, parquet_table
@@ -29,6 +30,8 @@ VERSION = 2
 HEAD = "plan.json"
 LARGEST_HEAD = 64 * MIB
 FRAMES = ("batches", "entries", "not_ready")
+# A file of an earlier version has none.
+FINDINGS = "findings.parquet"
 
 # Errors of reading a file with any content.
 DAMAGE = (
@@ -72,6 +75,7 @@ def write_plan(plan: ExportPlan, path: Path, *, made_for: str, made_by: str) -> 
         "batches": to_arrow(plan.batches),
         "entries": plan.rows,
         "not_ready": to_arrow(plan.not_ready),
+        "findings": to_arrow(plan.findings),
     }
     members = {f"{name}.parquet": _parquet(table) for name, table in frames.items()}
     head = {
@@ -129,7 +133,7 @@ def read_plan(path: Path) -> PlanFile:
         raise PlanError(f"the plan {path} was written by another version of bktools: compose it again")
     try:
         _refuse_changed(head, members, path)
-        plan = _plan(head, {name: _frame(members[f"{name}.parquet"]) for name in FRAMES})
+        plan = _plan(head, {name.removesuffix(".parquet"): _frame(data) for name, data in members.items()})
         plan.verify()
         return PlanFile(plan, *(str(head[name]) for name in ("made_for", "made_by", "made_at")))
     except PlanError:
@@ -147,11 +151,13 @@ def _members(path: Path) -> dict[str, bytes]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         if archive.getinfo(HEAD).file_size > LARGEST_HEAD:
             raise ValueError(f"its {HEAD} is too large")
-        return {name: archive.read(name) for name in (HEAD, *(f"{frame}.parquet" for frame in FRAMES))}
+        wanted = [HEAD, *(f"{frame}.parquet" for frame in FRAMES)]
+        return {name: archive.read(name) for name in (*wanted, *({FINDINGS} & {*archive.namelist()}))}
 
 
 def _refuse_changed(head: dict[str, Any], members: Mapping[str, bytes], path: Path) -> None:
     changed = [name for name, data in members.items() if hashlib.sha256(data).hexdigest() != head["sha256"][name]]
+    changed += [name for name in head["sha256"] if name not in members]
     if head.pop("digest", None) != _digest(head):
         changed.append(HEAD)
     if changed:
@@ -183,7 +189,13 @@ def _plan(head: dict[str, Any], frames: dict[str, pa.Table]) -> ExportPlan:
         plan_id=head["plan_id"],
         provenance=provenance,
         journal=str(head["journal"]),
+        _find=_findings(frames["findings"]) if "findings" in frames else None,
     )
+
+
+def _findings(table: pa.Table) -> Callable[[], pa.Table]:
+    table.select(FOUND)
+    return lambda: table
 
 
 def _frame(data: bytes) -> pa.Table:

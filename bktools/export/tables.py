@@ -9,11 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.errors import InputError
+from bktools.frames.currencies import MINOR_UNITS
 from bktools.frames.engine import scannable
-from bktools.frames.schema import DATE, TEXT, plain
+from bktools.frames.schema import DATE, MONEY, TEXT, plain
 
 FLAGS = ("approved", "archived")
-IDS = ("id", "company_id", "category_id", "employee_id", "account_id", "entry_id", "state")
+IDS = ("id", "company_id", "category_id", "employee_id", "account_id", "entry_id", "state", "tax_code_external_id")
 
 # The required columns of each frame, and the function that returns such a frame.
 REQUIRED = {
@@ -24,7 +25,7 @@ REQUIRED = {
     "history": (("entry_id", "state"), "load_export_jobs(entries=True)"),
 }
 
-# The columns that name things and say what is known of them; each is kept where the frame has it.
+# Columns that are read where the frame has them, and are null elsewhere.
 KEPT = {
     "categories": ("name",),
     "accounts": ("code", "external_id", "name", "tax_code_external_id", "state", "updated_at"),
@@ -60,9 +61,12 @@ def arrow_of(frame: Any, name: str) -> pa.Table:
         table = table if isinstance(table, pa.Table) else table.to_table()
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"cannot be read as Parquet ({error})", source=f"the {name} {frame}") from None
-    return typed(
-        table.select([column for column in columns if column in table.column_names]) if columns else table, name
-    )
+    if columns is not None:
+        for column in columns:
+            if column not in table.column_names:
+                table = table.append_column(column, pa.nulls(len(table), TEXT))
+        table = table.select(columns)
+    return typed(table, name)
 
 
 def typed(table: pa.Table, name: str) -> pa.Table:
@@ -110,3 +114,57 @@ def days_of(entries: pa.Table) -> pa.ChunkedArray:
     if not (pa.types.is_null(kind) or pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
         raise InputError(f"the column date of the entries holds {kind}, not dates: read them with read_entries")
     return pc.cast(entries.column("date"), DATE, safe=False)
+
+
+def amounts_of(entries: pa.Table) -> pa.ChunkedArray:
+    """Return the amounts of entries, which are exact.
+
+    Raises
+    ------
+    InputError
+        When the amounts are floats, whose sums are not exact, or not numbers.
+    """
+    amounts = entries.column("amount")
+    kind = amounts.type
+    if pa.types.is_null(kind):
+        return pc.cast(amounts, MONEY)
+    if not (pa.types.is_decimal(kind) or pa.types.is_integer(kind)):
+        raise InputError(
+            f"the column amount of the entries holds {kind}, whose sums are not exact: give decimals, as read_entries "
+            "returns them"
+        )
+    return amounts
+
+
+def decimals_of(amounts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the decimals that amounts need, counted in numbers of decimals that currencies have; null without an amount.
+
+    An amount that needs more than any currency has its own number of digits after the point.
+    """
+    kind = amounts.type
+    scale = max(getattr(kind, "scale", 0), 0)
+    if scale and kind.precision == scale:
+        # Rounding needs a digit before the point.
+        amounts = pc.cast(amounts, pa.decimal256(kind.precision + 1, scale))
+    needed = pc.if_else(pc.is_valid(amounts), pa.scalar(scale, pa.int8()), pa.scalar(None, pa.int8()))
+    for units in sorted({units for units in MINOR_UNITS.values() if units < scale}, reverse=True):
+        is_enough = pc.equal(pc.round(amounts, units, "towards_zero"), amounts)
+        needed = pc.if_else(is_enough, pa.scalar(units, pa.int8()), needed)
+    return needed
+
+
+def texts_of(entries: pa.Table, name: str) -> pa.ChunkedArray:
+    """Return a column of entries as text, nulls where they lack it.
+
+    Raises
+    ------
+    InputError
+        When its values cannot be text.
+    """
+    if name not in entries.column_names:
+        return pa.chunked_array([pa.nulls(len(entries), TEXT)])
+    try:
+        return pc.cast(entries.column(name), TEXT)
+    except pa.ArrowException:
+        kind = entries.schema.field(name).type
+        raise InputError(f"the column {name} of the entries holds {kind}, it must be text: convert it first") from None

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import duckdb
 
 from bktools.contract.accounts import LONGEST_TEXT
-from bktools.reconcile.text import quoted, sql
+from bktools.frames.templates import quoted, sql
 
 # error: an export will fail, or money may be booked wrongly. warning: a person should act. info: no action is needed.
 SEVERITIES = ("error", "warning", "info")

@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LOOKS = {"error": ("#D55E00", ""), "warning": ("#E69F00", "//"), "info": ("#56B4E9", "..")}
-# Marks differ in shape, so that they can be told apart in light and dark themes.
 WORDS = {"action: none": "unchanged"}
-MARKS = {"error": "✖", "warning": "▲", "info": "●"}
 
 
 def summarised(counts: pd.DataFrame) -> pd.DataFrame:
@@ -41,7 +39,7 @@ def text(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame) 
 def html(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame) -> str:
     """Return the reconciliation for a notebook: the headline, and a row a check with its first finding."""
     rows = [
-        (f"{MARKS[severity]} {severity}", count, check, message)
+        (f"{views.MARKS[severity]} {severity}", count, check, message)
         for severity, check, count, message in _by_check(findings)
     ]
     return views.heading(_headline(findings, coverage, summary)) + views.table(

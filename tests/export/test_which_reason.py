@@ -113,12 +113,13 @@ def test_an_account_that_is_known_twice(entries, archived):
     assert plan.not_ready["reason"].to_list() == (["archived_account"] if True in archived else [])
 
 
-APPROVAL, CATEGORIES, ACCOUNTS, EMPLOYEES, NO_EMPLOYEES, HISTORY = (
+APPROVAL, CATEGORIES, ACCOUNTS, EMPLOYEES, NO_EMPLOYEES, TWINS, HISTORY = (
     "approval (",
     "categories and their accounts (",
     "whether accounts are known and active (",
     "employees (none were given",
     "employees (the entries have no employee_id",
+    "suspected duplicates (",
     "earlier exports (",
 )
 
@@ -126,12 +127,12 @@ APPROVAL, CATEGORIES, ACCOUNTS, EMPLOYEES, NO_EMPLOYEES, HISTORY = (
 @pytest.mark.parametrize(
     ("columns", "given", "expected"),
     [
-        ({}, [], [APPROVAL, CATEGORIES, EMPLOYEES, HISTORY]),
-        ({"approved": [True]}, [], [CATEGORIES, EMPLOYEES, HISTORY]),
-        ({"approved": [True]}, ["categories"], [ACCOUNTS, EMPLOYEES, HISTORY]),
-        ({"approved": [True]}, ["categories", "accounts"], [EMPLOYEES, HISTORY]),
-        ({"approved": [True]}, ["accounts"], [CATEGORIES, EMPLOYEES, HISTORY]),
-        ({"approved": [True]}, ["categories", "accounts", "employees"], [NO_EMPLOYEES, HISTORY]),
+        ({}, [], [APPROVAL, CATEGORIES, EMPLOYEES, TWINS, HISTORY]),
+        ({"approved": [True]}, [], [CATEGORIES, EMPLOYEES, TWINS, HISTORY]),
+        ({"approved": [True]}, ["categories"], [ACCOUNTS, EMPLOYEES, TWINS, HISTORY]),
+        ({"approved": [True]}, ["categories", "accounts"], [EMPLOYEES, TWINS, HISTORY]),
+        ({"approved": [True]}, ["accounts"], [CATEGORIES, EMPLOYEES, TWINS, HISTORY]),
+        ({"approved": [True]}, ["categories", "accounts", "employees"], [NO_EMPLOYEES, TWINS, HISTORY]),
         ({"employee_id": [OTHER]}, ["employees", "history"], [APPROVAL, CATEGORIES]),
     ],
 )
@@ -152,11 +153,11 @@ def test_what_was_not_checked_is_named(entries, columns, given, expected):
 
 
 def test_totals_are_by_company_currency_and_category(entries):
-    """Each group of the ready entries has its own line, in order, and what is missing is a group of its own."""
+    """Each group of the ready entries has its own line, in order."""
     frame = entries(
         6,
         company_id=[OTHER, COMPANY, COMPANY, COMPANY, COMPANY, COMPANY],
-        currency=["EUR", "USD", "EUR", "EUR", None, "EUR"],
+        currency=["EUR", "USD", "EUR", "EUR", "CHF", "EUR"],
         category_id=[CATEGORY, CATEGORY, CATEGORY, OTHER, CATEGORY, CATEGORY],
         amount=[Decimal(1), Decimal(2), Decimal(4), Decimal(8), Decimal(16), Decimal(32)],
     )
@@ -172,7 +173,7 @@ def test_totals_are_by_company_currency_and_category(entries):
         (COMPANY, "USD", CATEGORY): (1, 2),
         (COMPANY, "EUR", CATEGORY): (2, 36),
         (COMPANY, "EUR", OTHER): (1, 8),
-        (COMPANY, None, CATEGORY): (1, 16),
+        (COMPANY, "CHF", CATEGORY): (1, 16),
     }
     assert totals["company_id"].is_monotonic_increasing
 
@@ -191,14 +192,16 @@ def test_batches_are_full_before_the_next_begins(entries, count, sizes):
 
 
 def test_a_batch_of_entries_without_dates_has_none(entries):
-    """Entries without a date go last, and are not in the first and last date of their batch."""
-    plan = compose_export_jobs(entries(3, date=pd.to_datetime([None, "2026-10-02", None])), max_entries=2)
-    assert plan.entries["id"].to_list() == [entry_id(1), entry_id(0), entry_id(2)]
-    assert plan.batches["first_date"].isna().to_list() == plan.batches["last_date"].isna().to_list() == [False, True]
-    assert plan.batches["last_date"][0] == pd.Timestamp(2026, 10, 2)
+    """Entries of a file without dates are ordered by ID, and their batches have no first and last date."""
+    plan = compose_export_jobs(entries(3).drop(columns="date").iloc[::-1], max_entries=2)
+    assert plan.entries["id"].to_list() == [entry_id(0), entry_id(1), entry_id(2)]
+    assert plan.batches["first_date"].isna().to_list() == plan.batches["last_date"].isna().to_list() == [True, True]
+    assert "dates (the entries have none)" in plan.unchecked
 
 
-@pytest.mark.parametrize(("amounts", "fits"), [([2**61, 2**61], True), ([2**62, 2**62], False), ([-(2**62), 0], False)])
+@pytest.mark.parametrize(
+    ("amounts", "fits"), [([2**61, 2**61], True), ([2**62, 2**62], False), ([-(2**62), -1], False)]
+)
 def test_sums_that_could_overflow_are_refused(entries, amounts, fits):
     """Whole amounts are added while their sum certainly has room, and refused by name where it may not."""
     if fits:

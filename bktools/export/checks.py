@@ -1,0 +1,532 @@
+"""The checks of accounting entries, and the queries that run them.
+
+CHECKS is the table of all checks with their severities: an error holds an entry back, because its export would fail, book
+the wrong thing or book it twice; a warning goes out with the plan and asks a person to look first; an info is counted. The
+first error of an entry is its reason in `plan.not_ready`; `plan.findings` has all of them. To add a check, add an item.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from bktools.contract.rules import UUID_REGEX
+from bktools.frames.templates import quoted, sql
+
+HERE, SERVICE, ERP, EMPLOYEE = "here", "in the service", "in the ERP", "the employee"
+WHO = (HERE, SERVICE, ERP, EMPLOYEE)
+
+# An amount is compared with its category once the category has so many entries in the currency.
+ENOUGH = 10
+# Amounts of a category spread evenly on a logarithmic scale, so medians and deviations are of logarithms. An amount is
+# unusual beyond 3.5 deviations, which is a usual limit, and never within a third to three times the median.
+DEVIATIONS, LEAST_REACH = 3.5, 3
+# The median absolute deviation times this is the standard deviation of a normal distribution.
+TO_STANDARD = 1.4826
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check of an entry.
+
+    Parameters
+    ----------
+    name : str
+        Its name in `plan.findings`; of an error also the reason in `plan.not_ready`.
+    severity : str
+        error, warning or info.
+    condition : str
+        SQL that is true for an entry that fails. False and NULL mean that it passes. It reads `entry` (id and company_id
+        in lower case) and the tables of JOINS.
+    fact, to_do : str
+        What is the case, and what is to be done about it. SQL in braces reads the columns of JUDGED.
+    who : str
+        Who does it, one of WHO.
+    needs : tuple of str
+        The frames ("categories"), columns ("entries.approved") and arguments ("company") that the check needs. It is
+        skipped when one is missing.
+    ends : bool
+        Whether the checks below it say nothing about such an entry.
+    """
+
+    name: str
+    severity: str
+    condition: str
+    fact: str
+    to_do: str
+    who: str
+    needs: tuple[str, ...] = ()
+    ends: bool = False
+
+
+MONTH = "{strftime(day, '%Y-%m')}"
+CHAIN = ("categories", "entries.category_id")
+MONEY = ("entries.amount", "entries.currency")
+TWINS = ("party", "entries.date", *MONEY)
+
+CHECKS = (
+    Check(
+        "no_service_id",
+        "error",
+        "entry.id IS NULL",
+        "the file has no entry ID of the service",
+        "export the entries from the service with their IDs",
+        HERE,
+        ends=True,
+    ),
+    Check(
+        "not_a_uuid",
+        "error",
+        f"NOT regexp_full_match(entry.id, '{UUID_REGEX}')",
+        "the entry ID is not a valid UUID",
+        "correct it in the file",
+        HERE,
+    ),
+    Check(
+        "no_company",
+        "error",
+        "NOT coalesce(company.is_uuid, false)",
+        "its company ID is not a valid UUID",
+        "correct it in the file",
+        HERE,
+    ),
+    Check(
+        "conflicting",
+        "error",
+        "repeat.is_conflict",
+        "lines with this entry ID have different data",
+        "keep the right one",
+        HERE,
+        ends=True,
+    ),
+    Check(
+        "duplicate",
+        "error",
+        "repeat.is_copy",
+        "duplicate of an earlier line",
+        "nothing to do, only the first is exported",
+        HERE,
+        ends=True,
+    ),
+    Check(
+        "other_company",
+        "error",
+        "entry.company_id <> $company",
+        "the entry belongs to a company that is not exported",
+        "export it with its own company",
+        HERE,
+        ("company",),
+        ends=True,
+    ),
+    Check(
+        "exported",
+        "error",
+        "earlier.state = 'ACCEPTED'",
+        "it was exported already, according to the journal",
+        "nothing to do, a second export would book it twice",
+        HERE,
+        ("history",),
+        ends=True,
+    ),
+    Check(
+        "in_doubt",
+        "error",
+        "earlier.state IN ('SENDING', 'UNKNOWN')",
+        "it may have been exported, according to the journal",
+        "resolve its batch first (bktools export resolve)",
+        HERE,
+        ("history",),
+        ends=True,
+    ),
+    Check(
+        "later_period",
+        "error",
+        "entry.day > $last",
+        f"it is dated {MONTH}, after the period {{$period}}",
+        f"it waits for the close of {MONTH}; correct its date in the service if it is mistyped",
+        SERVICE,
+        ("period", "entries.date"),
+        ends=True,
+    ),
+    Check(
+        "not_approved",
+        "error",
+        "NOT coalesce(entry.approved, false)",
+        "it is not approved yet",
+        "approve it in the service",
+        SERVICE,
+        ("entries.approved",),
+    ),
+    Check(
+        "no_date", "error", "entry.day IS NULL", "it has no date", "add it in the service", SERVICE, ("entries.date",)
+    ),
+    Check(
+        "no_amount",
+        "error",
+        "entry.amount IS NULL",
+        "it has no amount",
+        "add it in the service",
+        SERVICE,
+        ("entries.amount",),
+    ),
+    Check(
+        "zero_amount",
+        "error",
+        "entry.amount = 0",
+        "its amount is zero",
+        "correct the amount, or delete the entry in the service",
+        SERVICE,
+        ("entries.amount",),
+    ),
+    Check(
+        "no_currency",
+        "error",
+        "coalesce(entry.currency, '') = ''",
+        "it has no currency",
+        "add it in the service",
+        SERVICE,
+        ("entries.currency",),
+    ),
+    Check(
+        "unknown_currency",
+        "error",
+        "entry.currency <> '' AND money.code IS NULL",
+        "{currency} is not the code of a currency in ISO 4217",
+        "correct the currency in the service",
+        SERVICE,
+        ("entries.currency",),
+    ),
+    Check(
+        "too_many_decimals",
+        "error",
+        "entry.decimals > money.units",
+        "its amount has more decimals than {currency}, which has {if(units = 0, 'none', units::VARCHAR)}",
+        "correct the amount or the currency in the service",
+        SERVICE,
+        MONEY,
+    ),
+    Check(
+        "no_category",
+        "error",
+        "coalesce(entry.category_id, '') = ''",
+        "it has no category",
+        "choose one in the service",
+        SERVICE,
+        ("entries.category_id",),
+    ),
+    Check(
+        "unknown_category",
+        "error",
+        "entry.category_id <> '' AND category.id IS NULL",
+        "its category was not found in the service",
+        "choose another one in the service",
+        SERVICE,
+        CHAIN,
+    ),
+    Check(
+        "category_of_other_company",
+        "error",
+        "category.id IS NOT NULL AND category.company_id IS DISTINCT FROM entry.company_id",
+        "its category belongs to another company",
+        "choose another one in the service",
+        SERVICE,
+        CHAIN,
+    ),
+    Check(
+        "archived_category",
+        "error",
+        "category.archived",
+        "its category is archived",
+        "choose another one in the service",
+        SERVICE,
+        CHAIN,
+    ),
+    Check(
+        "no_account",
+        "error",
+        "category.id IS NOT NULL AND category.account_id IS NULL",
+        "its category has no account",
+        "give it one in the service",
+        SERVICE,
+        CHAIN,
+    ),
+    Check(
+        "unknown_account",
+        "error",
+        "category.account_id IS NOT NULL AND account.id IS NULL",
+        "the account of its category is not among the accounts bktools knows{$list}",
+        "create the chart's accounts (bktools accounts create) or import the account list (bktools accounts import FILE)",
+        HERE,
+        (*CHAIN, "accounts"),
+    ),
+    Check(
+        "archived_account",
+        "error",
+        "account.archived",
+        "the account of its category is archived",
+        "give the category another one in the service",
+        SERVICE,
+        (*CHAIN, "accounts"),
+    ),
+    Check(
+        "unknown_employee",
+        "error",
+        "entry.employee_id IS NOT NULL AND employee.id IS NULL",
+        "its employee was not found in the service",
+        "name another one in the service",
+        SERVICE,
+        ("employees", "entries.employee_id"),
+    ),
+    Check(
+        "earlier_period",
+        "warning",
+        "entry.day < $first",
+        f"it is dated {MONTH}, before the period {{$period}}",
+        f"was {MONTH} closed? Then book it in an open period",
+        ERP,
+        ("period", "entries.date"),
+    ),
+    Check(
+        "suspected_duplicate",
+        "warning",
+        "len(if(entry.amount > 0, twins.plus, twins.minus)) > 1",
+        "same company, day, amount, currency and {party_noun} as {in_words(same)}",
+        "ask whether it was bought more than once; otherwise reject the copies in the service",
+        EMPLOYEE,
+        TWINS,
+    ),
+    Check(
+        "unusual_amount",
+        "warning",
+        "entry.amount <> 0 AND abs(ln(abs(entry.amount)::DOUBLE) - usual.middle) > usual.reach",
+        "its amount is unusual for its category, whose {entries} entries in {currency} are usually {rounded(exp(middle - "
+        "reach), units)} to {rounded(exp(middle + reach), units)}",
+        "compare it with its receipt",
+        EMPLOYEE,
+        ("entries.category_id", *MONEY),
+    ),
+    Check(
+        "no_tax_code",
+        "warning",
+        "coalesce(trim(entry.tax_code), '') = '' AND account.tax_code IS NOT NULL",
+        "it has no tax code, and its account has the tax code {wanted_tax_code}",
+        "add the tax code in the service, if it should have one",
+        SERVICE,
+        (*CHAIN, "accounts", "entries.tax_code"),
+    ),
+    Check(
+        "no_employee",
+        "warning",
+        "coalesce(entry.employee_id, '') = ''",
+        "it has no employee",
+        "name the employee in the service",
+        SERVICE,
+        ("entries.employee_id",),
+    ),
+    Check(
+        "reversal",
+        "info",
+        "len(if(entry.amount > 0, twins.minus, twins.plus)) > 0",
+        "same company, day, currency and {party_noun} as {in_words(opposite)}, with the opposite amount",
+        "nothing to do if one reverses the other",
+        HERE,
+        TWINS,
+    ),
+    Check(
+        "foreign_currency",
+        "info",
+        "entry.currency <> $currency AND money.code IS NOT NULL",
+        "it is in {currency}, and the company's own currency is {$currency}",
+        "check the rate that it is booked with",
+        ERP,
+        ("currency", "entries.currency"),
+    ),
+)
+
+
+# Tables that a condition reads by these names, each with its join and the columns that it adds to JUDGED. A category, account
+# or employee may have several rows (of two combined snapshots); each of them can make the entry not ready.
+JOINS = {
+    "company": ("LEFT JOIN company ON company.id = entry.company_id", ""),
+    "repeat": ("LEFT JOIN repeat ON repeat.row = entry.row", ""),
+    "money": ("LEFT JOIN currencies AS money ON money.code = entry.currency", "entry.currency, money.units"),
+    "earlier": (
+        """LEFT JOIN (
+            SELECT lower(entry_id) AS id, min(state) AS state
+            FROM history WHERE state IN ('ACCEPTED', 'SENDING', 'UNKNOWN') GROUP BY ALL
+        ) AS earlier ON earlier.id = entry.id""",
+        "",
+    ),
+    "category": (
+        r"""LEFT JOIN (
+            SELECT lower(id) AS id,
+                CASE WHEN min(lower(company_id)) = max(lower(company_id)) THEN min(lower(company_id)) END AS company_id,
+                bool_or(archived) AS archived,
+                CASE WHEN count(account) = count(*) THEN min(account) END AS account_id
+            FROM (SELECT *, nullif(lower(trim(account_id, E' \t\r\n')), '') AS account FROM categories) GROUP BY ALL
+        ) AS category ON category.id = lower(entry.category_id)""",
+        "",
+    ),
+    "account": (
+        """LEFT JOIN (
+            SELECT lower(id) AS id, bool_or(archived) AS archived, max(nullif(trim(tax_code_external_id), '')) AS tax_code
+            FROM accounts GROUP BY ALL
+        ) AS account ON account.id = category.account_id""",
+        "account.tax_code AS wanted_tax_code",
+    ),
+    "employee": (
+        """LEFT JOIN (
+            SELECT DISTINCT lower(id) AS id FROM employees
+        ) AS employee ON employee.id = lower(entry.employee_id)""",
+        "",
+    ),
+    # Lines of one company, day, currency, party and size, by sign.
+    "twins": (
+        """LEFT JOIN (
+            SELECT company_id, day, currency, party, size,
+                list({'row': row, 'line': line} ORDER BY line, row) FILTER (amount > 0) AS plus,
+                list({'row': row, 'line': line} ORDER BY line, row) FILTER (amount < 0) AS minus
+            FROM sized SEMI JOIN (
+                SELECT company_id, day, currency, party, size FROM sized GROUP BY ALL HAVING count(*) > 1
+            ) AS several USING (company_id, day, currency, party, size)
+            GROUP BY ALL
+        ) AS twins ON twins.company_id = entry.company_id AND twins.day = entry.day AND twins.currency = entry.currency
+            AND twins.party = entry.party AND twins.size = abs(entry.amount)""",
+        """entry.party_noun, other_lines(if(entry.amount > 0, twins.plus, twins.minus), entry.row) AS same,
+            other_lines(if(entry.amount > 0, twins.minus, twins.plus), entry.row) AS opposite""",
+    ),
+    "usual": (
+        f"""LEFT JOIN (
+            SELECT lower(category_id) AS category_id, currency, count(*) AS entries, median(ln(size::DOUBLE)) AS middle,
+                greatest(ln({LEAST_REACH}), {DEVIATIONS} * {TO_STANDARD} * mad(ln(size::DOUBLE))) AS reach
+            FROM sized WHERE category_id <> '' GROUP BY ALL HAVING count(*) >= {ENOUGH}
+        ) AS usual ON usual.category_id = lower(entry.category_id) AND usual.currency = entry.currency""",
+        "usual.entries, usual.middle, usual.reach",
+    ),
+}
+
+# `contents` holds each entry as one value, without its line in the file; it is compared only for repeated IDs.
+REPEATS = f"""
+WITH repeat AS (
+    SELECT row,
+        row_number() OVER (PARTITION BY content ORDER BY line, row) > 1 AS is_copy,
+        count(DISTINCT content) OVER (PARTITION BY id) > 1 AS is_conflict
+    FROM entries SEMI JOIN (SELECT id FROM entries GROUP BY id HAVING count(*) > 1) USING (id) JOIN contents USING (row)
+), company AS (
+    SELECT company_id AS id, regexp_full_match(company_id, '{UUID_REGEX}') AS is_uuid FROM entries GROUP BY ALL
+)"""
+
+# The first error of each entry.
+REASONS = """REPEATS, judged AS (
+    SELECT entry.row, entry.company_id, entry.day, entry.id, SHOWN CASE CONDITIONS END AS reason
+    FROM entries AS entry JOINS
+)
+SELECT row, reason, CASE reason MESSAGES END AS message FROM judged ORDER BY company_id, day, id
+"""
+
+# All findings. `sized` has the entries that amounts are compared with: each once, and none of 0.
+FINDINGS = """REPEATS, sized AS (
+    SELECT *, abs(amount) AS size
+    FROM entries ANTI JOIN (FROM repeat WHERE is_copy OR is_conflict) AS left_out USING (row)
+    WHERE amount <> 0
+), judged AS (
+    SELECT entry.row, entry.line, entry.company_id, entry.day, entry.id, entry.text, entry.amount, SHOWN
+        CASE ENDS END AS last_place, CONDITIONS
+    FROM entries AS entry JOINS
+)
+SELECT row, one_line(about) AS about, finding.place, one_line(finding.fact) AS message, finding.to_do FROM (
+    SELECT *, ABOUT AS about, unnest(list_filter([TEXTS], lambda one: one.place <= last_place)) AS finding
+    FROM judged WHERE ANY
+)
+ORDER BY finding.place, company_id, day, id, row
+"""
+ABOUT = (
+    "coalesce(nullif(concat_ws(', ', strftime(day, '%Y-%m-%d'), text, money(amount, units) || coalesce(' ' || currency, "
+    "'')), ''), concat('line ', line))"
+)
+
+MACROS = r"""
+CREATE MACRO one_line(value) AS trim(regexp_replace(value, '[\r\n\t]+', ' ', 'g'));
+-- Digits are never rounded away, as in frames.currencies.shown.
+CREATE MACRO decimals_of(amount) AS rtrim(split_part(abs(amount)::VARCHAR, '.', 2), '0');
+CREATE MACRO money(amount, units) AS if(amount IS NULL, NULL, concat(
+    if(amount < 0, '-', ''), format('{:,}', trunc(abs(amount))::HUGEINT),
+    if(decimals_of(amount) = '' AND coalesce(units, 2) = 0, '', '.'),
+    decimals_of(amount), repeat('0', greatest(coalesce(units, 2) - length(decimals_of(amount)), 0))
+));
+CREATE MACRO rounded(value, units) AS format('{:,.{}f}', value, coalesce(units, 2));
+CREATE MACRO other_lines(twins, own) AS
+    list_transform(list_filter(twins, lambda twin: twin.row <> own), lambda twin: twin.line);
+CREATE MACRO in_words(lines) AS concat(
+    if(len(lines) = 1, 'line ', 'lines '), array_to_string(lines[1:3], ', '),
+    if(len(lines) > 3, format(' and {} more', len(lines) - 3), '')
+);
+"""
+
+# (missing name, names that must be given for this to matter, phrase in the plan)
+_UNCHECKED = (
+    ("entries.date", (), "dates (the entries have none)"),
+    ("entries.amount", (), "amounts (the entries have none)"),
+    ("entries.currency", (), "currencies (the entries have none)"),
+    ("entries.approved", (), "approval (the entries have no status)"),
+    ("categories", (), "categories and their accounts (no categories were given)"),
+    ("accounts", ("categories",), "whether accounts are known and active (no accounts were given)"),
+    ("employees", (), "employees (none were given)"),
+    ("entries.employee_id", ("employees",), "employees (the entries have no employee_id)"),
+    ("party", (), "suspected duplicates (the entries have neither supplier nor employee_id)"),
+    ("history", (), "earlier exports (no history was given; the journal is checked when the plan is submitted)"),
+)
+
+
+def reasons_query(given: set[str]) -> str:
+    """Return the query of the first error of each entry for the given frames, columns and arguments.
+
+    It returns row, reason and message, ordered by company, day and ID. The reason is null for a ready entry.
+    """
+    checks = [check for check in applied(given) if check.severity == "error"]
+    conditions = " ".join(f"WHEN {check.condition} THEN {quoted(check.name)}" for check in checks)
+    messages = " ".join(f"WHEN {quoted(check.name)} THEN {sql(f'{check.fact}: {check.to_do}')}" for check in checks)
+    return _filled(REASONS, checks, (), CONDITIONS=conditions, MESSAGES=messages)
+
+
+def findings_query(given: set[str]) -> str:
+    """Return the query of all findings: row, about, place of the check in CHECKS, message, to_do; most severe first."""
+    checks = applied(given)
+    place = {check.name: number for number, check in enumerate(CHECKS)}
+    ends = [f"WHEN {check.condition} THEN {place[check.name]}" for check in checks if check.ends]
+    texts = [
+        f"CASE WHEN {check.name} THEN {{'place': {place[check.name]}, 'fact': {sql(check.fact)}, 'to_do': {sql(check.to_do)}}} END"
+        for check in checks
+    ]
+    return _filled(
+        FINDINGS,
+        checks,
+        ("money",),
+        ENDS=f"{' '.join(ends)} ELSE {len(CHECKS)}",
+        CONDITIONS=", ".join(f"{check.condition} AS {check.name}" for check in checks),
+        TEXTS=", ".join(texts),
+        ANY=" OR ".join(check.name for check in checks),
+        ABOUT=ABOUT,
+    )
+
+
+def applied(given: set[str]) -> list[Check]:
+    """Return the checks that can be made with the given frames, columns and arguments (named as in `Check.needs`)."""
+    return [check for check in CHECKS if given.issuperset(check.needs)]
+
+
+def _filled(query: str, checks: list[Check], always: tuple[str, ...], **parts: str) -> str:
+    """Return a query with its parts, and the tables that the checks read."""
+    read = " ".join(check.condition for check in checks)
+    joins = [join for name, join in JOINS.items() if name in always or f"{name}." in read]
+    parts |= {
+        "REPEATS": REPEATS,
+        "SHOWN": "".join(f"{shown}, " for _, shown in joins if shown),
+        "JOINS": "\n        ".join(source for source, _ in joins),
+    }
+    return re.sub(r"\b[A-Z]+\b", lambda word: parts.get(word[0], word[0]), query)
+
+
+def unchecked(given: set[str]) -> tuple[str, ...]:
+    """Return a phrase for each check that was skipped because its input is missing."""
+    return tuple(phrase for name, others, phrase in _UNCHECKED if name not in given and given.issuperset(others))

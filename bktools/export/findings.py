@@ -1,0 +1,193 @@
+"""Runs the checks of entries: the first error of each, which decides what is ready, and all findings."""
+
+from __future__ import annotations
+
+import calendar
+import datetime as dt
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.contract import rules
+from bktools.errors import ArgumentError, InputError
+from bktools.export import checks
+from bktools.export.tables import amounts_of, days_of, decimals_of, numbered, texts_of
+from bktools.frames.currencies import MINOR_UNITS
+from bktools.frames.engine import engine
+from bktools.frames.names import FIRST, IDENTIFIERS
+from bktools.frames.schema import MONEY, TEXT
+
+# Columns that composing adds to the entries.
+ADDED = ("batch_id", "reason", "message")
+
+# The columns of findings; names, money and identifiers of the entry follow.
+FOUND = ("check", "severity", "about", "message", "to_do", "who")
+
+CURRENCIES = pa.table({"code": pa.array(MINOR_UNITS, TEXT), "units": pa.array(MINOR_UNITS.values(), pa.int8())})
+
+_MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])\Z")
+
+
+def options_of(*, company: str | None = None, period: str | None = None, currency: str | None = None) -> dict[str, Any]:
+    """Return the arguments of the checks by name: only those that were given.
+
+    Raises
+    ------
+    ArgumentError
+        When one breaks a rule.
+    """
+    options: dict[str, Any] = {}
+    if company is not None:
+        options["company"] = rules.uuid_text("company", company)
+    if period is not None:
+        if not _MONTH.match(rules.text("period", period)) or period < "0001":
+            raise ArgumentError("period", "must be a month such as 2026-10", period)
+        year, month = map(int, period.split("-"))
+        last = dt.date(year, month, calendar.monthrange(year, month)[1])
+        options |= {"period": period, "first": last.replace(day=1), "last": last}
+    if currency is not None:
+        if rules.text("currency", currency) not in MINOR_UNITS:
+            raise ArgumentError("currency", "must be the code of a currency in ISO 4217, such as EUR", currency)
+        options["currency"] = currency
+    return options
+
+
+def names_of(entries: pa.Table, given: Mapping[str, Any], options: Mapping[str, Any]) -> set[str]:
+    """Return the names of the given columns, frames and arguments, as in `Check.needs`."""
+    has_party = {"supplier", "employee_id"} & {*entries.column_names}
+    return {*given, *options, *(f"entries.{name}" for name in entries.column_names), *(["party"] if has_party else [])}
+
+
+def first_errors(entries: pa.Table, given: Mapping[str, pa.Table], options: Mapping[str, Any]) -> pa.Table:
+    """Return row, reason and message of each entry in the order of sending; both are null for a ready one."""
+    return _run(checks.reasons_query, _read(entries), entries, given, options)
+
+
+def findings(composed: pa.Table, given: Mapping[str, pa.Table], options: Mapping[str, Any]) -> pa.Table:
+    """Return all findings of composed entries, most severe first.
+
+    Returns
+    -------
+    pyarrow.Table
+        One row per entry and check: check, severity, about, message, to_do, who, names and money of the entry, its IDs.
+    """
+    entries = composed.drop_columns([name for name in ADDED if name in composed.column_names])
+    found = _run(checks.findings_query, _with_texts(_read(entries), entries), entries, given, options)
+    by_check = pa.table(
+        {
+            name: pa.array([getattr(check, name) for check in checks.CHECKS], TEXT)
+            for name in ("name", "severity", "who")
+        }
+    ).take(found.column("place"))
+    named = [name for name in (*FIRST, *IDENTIFIERS) if name in composed.column_names]
+    return pa.table(
+        {"check": by_check.column("name"), "severity": by_check.column("severity")}
+        | {name: pc.cast(found.column(name), TEXT) for name in ("about", "message", "to_do")}
+        | {"who": by_check.column("who")}
+        | {name: composed.column(name).take(found.column("row")) for name in named}
+    )
+
+
+def findings_of_reasons(not_ready: pa.Table) -> pa.Table:
+    """Return the findings of a plan that was saved without them: the reason of each entry that is not ready."""
+    who = {check.name: check.who for check in checks.CHECKS}
+    reasons, messages = (not_ready.column(name).to_pylist() for name in ("reason", "message"))
+    facts = [str(message).partition(": ") for message in messages]
+    named = [name for name in (*FIRST, *IDENTIFIERS) if name in not_ready.column_names]
+    texts = {
+        "check": reasons,
+        "severity": ["error"] * len(reasons),
+        "about": _about(not_ready),
+        "message": [fact for fact, _, _ in facts],
+        "to_do": [to_do for _, _, to_do in facts],
+        "who": [who.get(str(reason), checks.HERE) for reason in reasons],
+    }
+    return pa.table(
+        {name: pa.array(values, TEXT) for name, values in texts.items()}
+        | {name: not_ready.column(name) for name in named}
+    )
+
+
+def _about(entries: pa.Table) -> list[str]:
+    table = _with_texts(_read(entries), entries)
+    query = f"SELECT one_line({checks.ABOUT}) FROM entries LEFT JOIN currencies ON code = currency ORDER BY row"
+    with engine("compose_export_jobs", entries=table, currencies=CURRENCIES) as connection:
+        connection.execute(checks.MACROS)
+        return [about for (about,) in connection.execute(query).fetchall()]
+
+
+def _run(
+    query_of: Callable[[set[str]], str],
+    read: pa.Table,
+    entries: pa.Table,
+    given: Mapping[str, pa.Table],
+    options: Mapping[str, Any],
+) -> pa.Table:
+    query = query_of(names_of(entries, given, options))
+    values = {**options, "list": _list_of(given.get("accounts"))}
+    used = {name: value for name, value in values.items() if f"${name}" in query}
+    try:
+        with engine(
+            "compose_export_jobs", entries=read, contents=_contents(entries), currencies=CURRENCIES, **given
+        ) as connection:
+            if query_of is checks.findings_query:
+                connection.execute(checks.MACROS)
+            return connection.sql(query, params=used).to_arrow_table()
+    except duckdb.NotImplementedException as error:
+        raise InputError(f"a column of the entries has an unknown type: convert or drop it ({error})") from None
+
+
+def _read(entries: pa.Table) -> pa.Table:
+    """Return the columns of entries that every query reads."""
+    needs = {need for check in checks.CHECKS for need in check.needs} - {"entries.date"}
+    wanted = ["id", "company_id", *(name for name in entries.column_names if f"entries.{name}" in needs)]
+    table = pa.table({name: entries.column(name) for name in wanted})
+    if "amount" in wanted:
+        amounts = amounts_of(entries)
+        table = table.set_column(wanted.index("amount"), "amount", amounts)
+        table = table.append_column("decimals", decimals_of(amounts))
+    for name in ("currency", "tax_code"):
+        if name in wanted:
+            table = table.set_column(wanted.index(name), name, texts_of(entries, name))
+    table = numbered(table, "row").append_column("day", days_of(entries))
+    return table.append_column("line", entries.column("line") if "line" in entries.column_names else table["row"])
+
+
+def _with_texts(read: pa.Table, entries: pa.Table) -> pa.Table:
+    """Return the columns that findings read besides: the text of an entry, and its supplier or employee."""
+    for name, kind in {"amount": MONEY, "currency": TEXT}.items():
+        if name not in read.column_names:
+            read = read.append_column(name, pa.nulls(len(read), kind))
+    supplier, description = (_filled(texts_of(entries, name)) for name in ("supplier", "description"))
+    employee = _filled(texts_of(entries, "employee_id"))
+    party = pc.utf8_lower(pc.coalesce(supplier, employee))
+    noun = pc.if_else(pc.is_valid(supplier), "supplier", "employee")
+    read = read.append_column("text", pc.coalesce(supplier, description))
+    return read.append_column("party", party).append_column("party_noun", noun)
+
+
+def _filled(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return texts without white space around them, null where nothing is left."""
+    trimmed = pc.utf8_trim_whitespace(texts)
+    return pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, TEXT), trimmed)
+
+
+def _contents(entries: pa.Table) -> pa.Table:
+    """Return each entry as one value, without its line in the file."""
+    content = entries.select([name for name in entries.column_names if name != "line"])
+    # DuckDB ignores case in names, so two names could collide.
+    content = content.rename_columns([str(place) for place in range(content.num_columns)])
+    return numbered(pa.table({"content": content.to_struct_array()}), "row")
+
+
+def _list_of(accounts: pa.Table | None) -> str:
+    """Return when a list of accounts was last imported, in brackets; empty where the frame does not say."""
+    if accounts is None or (len(accounts) and accounts.column("state").null_count == len(accounts)):
+        return ""
+    imported = accounts.filter(pc.equal(accounts.column("state"), "IMPORTED")).column("updated_at")
+    last = pc.max(imported).as_py()
+    return " (no list was imported)" if last is None else f" (last list imported {str(last)[:10]})"

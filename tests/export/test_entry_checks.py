@@ -1,0 +1,348 @@
+"""Why an entry is not ready: each reason, and which one is told first."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hand_made import COMPANY, entry_id
+
+from bktools import compose_export_jobs
+from bktools.errors import ArgumentError
+from bktools.export import checks
+from bktools.export.checks import CHECKS, Check
+
+OTHER = "00000000-0000-4000-8000-00000000000f"
+CATEGORY = "00000000-0000-4000-8000-0000000000c1"
+ACCOUNT = "00000000-0000-4000-8000-0000000000a1"
+
+
+def categories(**changes) -> pd.DataFrame:
+    row = {"id": CATEGORY, "company_id": COMPANY, "archived": False, "account_id": ACCOUNT} | changes
+    return pd.DataFrame([row])
+
+
+def accounts(**changes) -> pd.DataFrame:
+    return pd.DataFrame([{"id": ACCOUNT, "archived": False} | changes])
+
+
+def coded(entries, **columns) -> pd.DataFrame:
+    return entries(1, category_id=[CATEGORY], **columns)
+
+
+NOBODY = {"employees": pd.DataFrame({"id": [ACCOUNT]})}
+KNOWN = {"categories": categories(), "accounts": accounts()}
+OCTOBER = {"period": "2026-10"}
+
+
+def history(state: str) -> dict[str, pd.DataFrame]:
+    return {"history": pd.DataFrame({"entry_id": [entry_id(0)], "state": [state]})}
+
+
+def imported() -> dict[str, pd.DataFrame]:
+    """Accounts without the one of the category; another one was imported on the last of October."""
+    moment = pd.Timestamp("2026-10-31T12:00Z")
+    return {"categories": categories(), "accounts": accounts(id=OTHER, state="IMPORTED", updated_at=moment)}
+
+
+# The entry that fails each error, the arguments, the fact, what is to be done, and who does it.
+ERRORS = {
+    "no_service_id": (
+        {"id": pd.array([None], dtype="str")}, {},
+        "the file has no entry ID of the service", "export the entries from the service with their IDs", "here",
+    ),
+    "not_a_uuid": ({"id": ["7"]}, {}, "the entry ID is not a valid UUID", "correct it in the file", "here"),
+    "no_company": ({"company_id": ["7"]}, {}, "its company ID is not a valid UUID", "correct it in the file", "here"),
+    "other_company": (
+        {}, {"company": OTHER},
+        "the entry belongs to a company that is not exported", "export it with its own company", "here",
+    ),
+    "exported": (
+        {}, history("ACCEPTED"),
+        "it was exported already, according to the journal", "nothing to do, a second export would book it twice", "here",
+    ),
+    "in_doubt": (
+        {}, history("UNKNOWN"),
+        "it may have been exported, according to the journal", "resolve its batch first (bktools export resolve)", "here",
+    ),
+    "later_period": (
+        {"date": pd.to_datetime(["2026-11-01"])}, OCTOBER,
+        "it is dated 2026-11, after the period 2026-10",
+        "it waits for the close of 2026-11; correct its date in the service if it is mistyped", "in the service",
+    ),
+    "not_approved": (
+        {"approved": [False]}, {}, "it is not approved yet", "approve it in the service", "in the service",
+    ),
+    "no_date": ({"date": pd.to_datetime([None])}, {}, "it has no date", "add it in the service", "in the service"),
+    "no_amount": ({"amount": [None]}, {}, "it has no amount", "add it in the service", "in the service"),
+    "zero_amount": (
+        {"amount": [Decimal("0.00")]}, {},
+        "its amount is zero", "correct the amount, or delete the entry in the service", "in the service",
+    ),
+    "no_currency": ({"currency": [None]}, {}, "it has no currency", "add it in the service", "in the service"),
+    "unknown_currency": (
+        {"currency": ["XXQ"]}, {},
+        "XXQ is not the code of a currency in ISO 4217", "correct the currency in the service", "in the service",
+    ),
+    "too_many_decimals": (
+        {"currency": ["JPY"], "amount": [Decimal("12.50")]}, {},
+        "its amount has more decimals than JPY, which has none",
+        "correct the amount or the currency in the service", "in the service",
+    ),
+    "no_category": (
+        {"category_id": [None]}, KNOWN, "it has no category", "choose one in the service", "in the service",
+    ),
+    "unknown_category": (
+        {}, {"categories": categories(id=OTHER)},
+        "its category was not found in the service", "choose another one in the service", "in the service",
+    ),
+    "category_of_other_company": (
+        {}, {"categories": categories(company_id=OTHER)},
+        "its category belongs to another company", "choose another one in the service", "in the service",
+    ),
+    "archived_category": (
+        {}, {"categories": categories(archived=True)},
+        "its category is archived", "choose another one in the service", "in the service",
+    ),
+    "no_account": (
+        {}, {"categories": categories(account_id=None)},
+        "its category has no account", "give it one in the service", "in the service",
+    ),
+    "unknown_account": (
+        {}, imported(),
+        "the account of its category is not among the accounts bktools knows (last list imported 2026-10-31)",
+        "create the chart's accounts (bktools accounts create) or import the account list (bktools accounts import FILE)",
+        "here",
+    ),
+    "archived_account": (
+        {}, {"categories": categories(), "accounts": accounts(archived=True)},
+        "the account of its category is archived", "give the category another one in the service", "in the service",
+    ),
+    "unknown_employee": (
+        {"employee_id": [OTHER]}, NOBODY,
+        "its employee was not found in the service", "name another one in the service", "in the service",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("reason", ERRORS)
+def test_each_error_holds_an_entry_back(entries, reason):
+    """An entry with one error is in no batch; reason, finding and message say this error with its values."""
+    columns, options, fact, to_do, who = ERRORS[reason]
+    plan = compose_export_jobs(
+        coded(entries, **columns) if "category_id" not in columns else entries(1, **columns), **options
+    )
+    assert plan.not_ready[["reason", "message"]].to_numpy().tolist() == [[reason, f"{fact}: {to_do}"]]
+    errors = plan.findings[plan.findings["severity"] == "error"]
+    assert errors[["check", "message", "to_do", "who"]].to_numpy().tolist() == [[reason, fact, to_do, who]]
+    assert plan.entries.empty
+    assert plan.batches.empty
+    assert f"{fact}: {to_do}" in repr(plan)
+    assert fact.replace("'", "&#x27;") in plan._repr_html_()
+
+
+# The entries that get each warning or info, the arguments, the line with the first one, and its texts.
+LOOKS = {
+    "earlier_period": (
+        {"date": pd.to_datetime(["2026-09-30"])}, OCTOBER, 1, "it is dated 2026-09, before the period 2026-10",
+        "was 2026-09 closed? Then book it in an open period", "in the ERP",
+    ),
+    "suspected_duplicate": (
+        {"supplier": ["SJ AB", "Taxi", "sj ab ", "SJ AB", "SJ AB"], "employee_id": [OTHER] * 5}, {}, 1,
+        "same company, day, amount, currency and supplier as lines 3, 4, 5",
+        "ask whether it was bought more than once; otherwise reject the copies in the service", "the employee",
+    ),
+    "unusual_amount": (
+        {"amount": [Decimal(12500), *(Decimal(100 + number) for number in range(11))]}, {}, 1,
+        "its amount is unusual for its category, whose 12 entries in EUR are usually 35.17 to 316.50",
+        "compare it with its receipt", "the employee",
+    ),
+    "no_tax_code": (
+        {"tax_code": [" "]}, {"categories": categories(), "accounts": accounts(tax_code_external_id="V25")}, 1,
+        "it has no tax code, and its account has the tax code V25",
+        "add the tax code in the service, if it should have one", "in the service",
+    ),
+    "no_employee": (
+        {"employee_id": [OTHER, None]}, {}, 2, "it has no employee", "name the employee in the service", "in the service",
+    ),
+    "reversal": (
+        {"amount": [Decimal(7), Decimal(-7)], "employee_id": [OTHER] * 2}, {}, 1,
+        "same company, day, currency and employee as line 2, with the opposite amount",
+        "nothing to do if one reverses the other", "here",
+    ),
+    "foreign_currency": (
+        {"currency": ["EUR", "SEK"]}, {"currency": "EUR"}, 2, "it is in SEK, and the company's own currency is EUR",
+        "check the rate that it is booked with", "in the ERP",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_each_warning_goes_out_with_the_plan(entries, name):
+    """Entries with a warning or an info are ready, and the finding says what to look at, with its values, and who does."""
+    columns, options, line, fact, to_do, who = LOOKS[name]
+    count = len(next(iter(columns.values())))
+    plan = compose_export_jobs(entries(count, category_id=[CATEGORY] * count, **columns), **options)
+    assert plan.not_ready.empty
+    found = plan.findings[plan.findings["check"] == name]
+    assert found[["line", "message", "to_do", "who"]].iloc[0].to_list() == [line, fact, to_do, who]
+    severity = {check.name: check.severity for check in CHECKS}[name]
+    assert set(found["severity"]) == {severity}
+    shown = f"{fact}: {to_do}" in repr(plan)
+    assert shown == (severity == "warning")
+    assert (f"{len(found):,} {severity}" in repr(plan).splitlines()[0], plan.totals["entries"].sum()) == (True, count)
+
+
+def test_every_check_has_a_case():
+    """No check is without a test; errors come first, then warnings, then infos, and each names one of those who act."""
+    assert {check.name for check in CHECKS} == {*ERRORS, *LOOKS, "duplicate", "conflicting"}
+    ranks = [("error", "warning", "info").index(check.severity) for check in CHECKS]
+    assert ranks == sorted(ranks)
+    assert {check.who for check in CHECKS} == set(checks.WHO)
+
+
+@pytest.mark.parametrize(
+    ("changes", "known"),
+    [
+        ({"state": "CREATED", "updated_at": pd.Timestamp("2026-10-30T00:00Z")}, " (no list was imported)"),
+        ({"state": "IMPORTED", "updated_at": pd.Timestamp("2026-09-30T23:00Z")}, " (last list imported 2026-09-30)"),
+        ({}, ""),
+    ],
+)
+def test_an_unknown_account_ages_with_the_list(entries, changes, known):
+    """Bktools never says that the service has no such account: it says what it knows, and of when."""
+    given = {"categories": categories(), "accounts": accounts(id=OTHER, **changes)}
+    message = compose_export_jobs(coded(entries), **given).not_ready["message"][0]
+    assert message.startswith(f"the account of its category is not among the accounts bktools knows{known}: ")
+
+
+def test_all_errors_of_an_entry_are_found(entries):
+    """The reason is the first error, findings have all of them; nothing more is said of an entry that needs nothing."""
+    plan = compose_export_jobs(entries(1, approved=[False], amount=[None], category_id=[None], employee_id=[None]))
+    assert plan.not_ready["reason"].to_list() == ["not_approved"]
+    assert plan.findings["check"].to_list() == ["not_approved", "no_amount", "no_category", "no_employee"]
+    again = compose_export_jobs(entries(1, approved=[False], amount=[None]), **history("ACCEPTED"))
+    assert again.findings["check"].to_list() == ["exported"]
+    twice = pd.concat([entries(1, employee_id=[None]), entries(1, employee_id=[None])], ignore_index=True)
+    assert compose_export_jobs(twice).findings[["check", "line"]].to_numpy().tolist() == [
+        ["duplicate", 2],
+        ["no_employee", 1],
+    ]
+
+
+def test_what_a_finding_is_about_is_named(entries):
+    """Date, supplier or text, and amount with the decimals of its currency; the line where an entry says nothing."""
+    frame = entries(
+        5,
+        date=pd.to_datetime(["2026-10-03", "2026-10-03", None, "2026-10-03", None]),
+        supplier=["SJ\r\nAB", None, "\u202eevil", "", None],
+        description=["ignored", "Lunch", "x", " ", None],
+        amount=pd.array(
+            [Decimal("-1234567.50"), Decimal(1200), None, Decimal("12.345"), None], pd.ArrowDtype(pa.decimal128(20, 3))
+        ),
+        currency=["EUR", "JPY", "EUR", "KWD", None],
+        approved=[False] * 5,
+    )
+    found = compose_export_jobs(frame).findings
+    assert found[found["check"] == "not_approved"].sort_values("line")["about"].to_list() == [
+        "2026-10-03, SJ AB, -1,234,567.50 EUR", "2026-10-03, Lunch, 1,200 JPY", "\u202eevil", "2026-10-03, 12.345 KWD", "line 5",
+    ]  # fmt: skip
+    assert list(found.columns[:6]) == ["check", "severity", "about", "message", "to_do", "who"]
+    assert list(found.columns[-3:]) == ["line", "id", "company_id"]
+
+
+@pytest.mark.parametrize("period", ["2026-13", "2026-1", "October", "0000-10", "2026-10-01"])
+def test_a_period_is_a_month(entries, period):
+    """Anything else is refused by name."""
+    with pytest.raises(ArgumentError, match=r"period.*must be a month such as 2026-10"):
+        compose_export_jobs(entries(1), period=period)
+
+
+def test_the_company_s_currency_is_one(entries):
+    """A currency that nobody has is refused, not compared."""
+    with pytest.raises(ArgumentError, match=r"currency.*must be the code of a currency in ISO 4217, such as EUR"):
+        compose_export_jobs(entries(1), currency="XXQ")
+
+
+def test_a_coded_entry_of_everything_known_is_ready(entries):
+    """What passes every check is in a batch."""
+    employees = pd.DataFrame({"id": [OTHER]})
+    history = pd.DataFrame({"entry_id": [entry_id(0)] * 2, "state": ["RELEASED", "REJECTED"]})
+    plan = compose_export_jobs(
+        coded(entries, employee_id=[OTHER], approved=[True]),
+        categories=categories(),
+        accounts=accounts(),
+        employees=employees,
+        history=history,
+        company=COMPANY,
+    )
+    assert plan.entries["id"].to_list() == [entry_id(0)]
+    assert plan.not_ready.empty
+    assert plan.unchecked == ()
+
+
+def test_the_same_entry_twice_is_exported_once(entries):
+    """A line that repeats an earlier one to the letter is a duplicate; the first one is exported."""
+    frame = pd.concat([entries(2), entries(1)], ignore_index=True)
+    plan = compose_export_jobs(frame)
+    assert plan.entries["id"].to_list() == [entry_id(0), entry_id(1)]
+    assert plan.not_ready[["reason", "line"]].to_numpy().tolist() == [["duplicate", 3]]
+
+
+def test_lines_of_one_id_that_differ_are_both_held_back(entries):
+    """Nobody but a person can say which of two different lines is right."""
+    frame = pd.concat([entries(2), entries(1, currency=["USD"])], ignore_index=True)
+    plan = compose_export_jobs(frame)
+    assert plan.entries["id"].to_list() == [entry_id(1)]
+    assert plan.not_ready["reason"].to_list() == ["conflicting", "conflicting"]
+
+
+def test_a_check_is_one_entry_of_the_table(entries, monkeypatch):
+    """A new check, here of entries of the last century, is one entry: condition, texts with values, and what it needs."""
+    old = Check("old", "error", "year(entry.day) < 2000", "it is of {day}", "look", checks.ERP, ("entries.date",))
+    monkeypatch.setattr(checks, "CHECKS", (old, *CHECKS))
+    plan = compose_export_jobs(entries(2, date=pd.to_datetime(["2026-10-01", "1999-12-31"])))
+    assert plan.not_ready[["reason", "message"]].to_numpy().tolist() == [["old", "it is of 1999-12-31: look"]]
+    found = plan.findings[["check", "severity", "message", "to_do", "who"]].to_numpy().tolist()
+    assert found == [["old", "error", "it is of 1999-12-31", "look", "in the ERP"]]
+    assert len(compose_export_jobs(entries(2).drop(columns="date")).entries) == 2
+
+
+def test_what_was_not_given_is_said(entries):
+    """A plan says what it could not check."""
+    assert len(compose_export_jobs(entries(1)).unchecked) == 5
+
+
+def test_ids_in_capitals_are_the_same_ids(entries):
+    """The same UUID in capitals is the same entry: it is not exported beside itself, and is found in the journal."""
+    shouted = entries(2).assign(id=[entry_id(0).upper(), entry_id(1).upper()], company_id=COMPANY.upper())
+    plan = compose_export_jobs(pd.concat([entries(1), shouted], ignore_index=True))
+    assert plan.entries["id"].to_list() == [entry_id(0), entry_id(1)]
+    assert plan.not_ready["reason"].to_list() == ["duplicate"]
+    assert set(plan.entries["company_id"]) == {COMPANY}
+    history = pd.DataFrame({"entry_id": [entry_id(0), entry_id(1)], "state": ["ACCEPTED", "SENDING"]})
+    plan = compose_export_jobs(shouted, history=history)
+    assert plan.not_ready["reason"].to_list() == ["exported", "in_doubt"]
+    coded_in_capitals = coded(entries, employee_id=[OTHER.upper()]).assign(category_id=CATEGORY.upper())
+    plan = compose_export_jobs(
+        coded_in_capitals,
+        categories=categories(account_id=ACCOUNT.upper(), company_id=COMPANY.upper()),
+        accounts=accounts(),
+        employees=pd.DataFrame({"id": [OTHER]}),
+    )
+    assert plan.not_ready.empty
+
+
+def test_a_company_that_is_missing_holds_back_its_entry_alone(entries):
+    """An entry without a company is not ready; the others are."""
+    plan = compose_export_jobs(entries(3, company_id=[COMPANY, None, "x"]))
+    assert plan.not_ready["reason"].to_list() == ["no_company", "no_company"]
+    assert plan.entries["id"].to_list() == [entry_id(0)]
+
+
+def test_an_approval_that_is_not_known_is_none(entries):
+    """Where nothing says that an entry is approved, it is not exported."""
+    plan = compose_export_jobs(entries(2, approved=pd.array([True, None], dtype="boolean")))
+    assert plan.not_ready["reason"].to_list() == ["not_approved"]
