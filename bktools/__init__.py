@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bktools.reconcile import Reconciliation, reconcile_accounts
     from bktools.reports.closing import close_month
     from bktools.reports.excel import to_excel
+    from bktools.reports.money import plot_money, plot_spend
     from bktools.reports.outcomes import Outcomes
     from bktools.reports.plots import (
         plot_ageing,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         plot_reconciliation,
     )
     from bktools.service import Service
+    from bktools.spending import spend
     from bktools.submit import create_accounts, submit_export_jobs
     from bktools.tables.compare import compare_categories
     from bktools.tables.files import categories_to_parquet, employees_to_parquet
@@ -65,12 +67,15 @@ _HOMES = {
     "plot_changes": "bktools.reports.plots",
     "plot_coverage": "bktools.reports.plots",
     "plot_export_value": "bktools.reports.plots",
+    "plot_money": "bktools.reports.money",
     "plot_reconciliation": "bktools.reports.plots",
+    "plot_spend": "bktools.reports.money",
     "read_chart_of_accounts": "bktools.inputs.chart_of_accounts",
     "read_entries": "bktools.inputs.entries",
     "read_general_ledger": "bktools.inputs.general_ledger",
     "reconcile_accounts": "bktools.reconcile",
     "resolve_export_job": "bktools.journal.export_jobs",
+    "spend": "bktools.spending",
     "submit_export_jobs": "bktools.submit",
     "to_csv": "bktools.frames.delimited",
     "to_excel": "bktools.reports.excel",
@@ -101,12 +106,15 @@ __all__ = [
     "plot_changes",
     "plot_coverage",
     "plot_export_value",
+    "plot_money",
     "plot_reconciliation",
+    "plot_spend",
     "read_chart_of_accounts",
     "read_entries",
     "read_general_ledger",
     "reconcile_accounts",
     "resolve_export_job",
+    "spend",
     "submit_export_jobs",
     "to_csv",
     "to_excel",

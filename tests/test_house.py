@@ -28,6 +28,8 @@ FLOORS = {
     "disk": 0,
     "progress": 0,
     "views": 0,
+    "colours": 0,
+    "glyphs": 0,
     "contract": 1,
     "service": 2,
     "sandbox": 2,
@@ -41,6 +43,7 @@ FLOORS = {
     "reconcile": 6,
     "export": 6,
     "submit": 7,
+    "spending": 7,
     "reports": 8,
     "widgets": 8,
     "cli": 9,
@@ -55,7 +58,7 @@ ONLY_IN = {
     "httpx": ("service/",),
     "sqlite3": ("sandbox/store.py",),
     "apsw": ("journal/",),
-    "matplotlib": ("bars.py", "reports/", "reconcile/"),
+    "matplotlib": ("bars.py", "glyphs.py", "reports/", "reconcile/"),
 }
 
 

@@ -12,7 +12,8 @@ from bktools.reconcile.checks import SEVERITIES
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LOOKS = {"error": ("#D55E00", ""), "warning": ("#E69F00", "//"), "info": ("#56B4E9", "..")}
+# What is good to know would dwarf what is to be done.
+DRAWN = ("error", "warning")
 WORDS = {"action: none": "unchanged"}
 
 
@@ -63,18 +64,19 @@ def not_collected() -> str:
 
 
 def draw(summary: pd.DataFrame, ax: Axes | None) -> Axes:
-    """Draw the findings of each check as a bar, the most severe on top."""
-    found = summary[summary["severity"].isin(SEVERITIES)]
+    """Draw the errors and warnings of each check as a bar, errors on top; what is good to know is counted beneath."""
+    found = summary[summary["severity"].isin(DRAWN)]
     counts = found.pivot_table("count", "check", "severity", aggfunc="sum", fill_value=0)
-    counts = counts.reindex(index=found["check"].unique(), columns=list(LOOKS), fill_value=0)
+    counts = counts.reindex(index=found["check"].unique(), columns=list(DRAWN), fill_value=0)
+    others = int(summary.loc[summary["severity"] == "info", "count"].sum())
     return bars.draw(
         counts.rename(index=lambda check: check.replace("_", " ")),
         ax,
         title="Reconciliation of the chart of accounts",
         unit="findings",
         groups="checks",
-        looks=LOOKS,
-        empty="no findings",
+        note=f"not drawn: {others:,} findings that are good to know (info)" if others else "",
+        empty="no errors and no warnings",
     )
 
 

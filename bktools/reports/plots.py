@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from decimal import Decimal
+from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -14,6 +15,7 @@ from bktools import bars
 from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan
 from bktools.export.tables import days_of
+from bktools.frames.currencies import shown
 from bktools.frames.engine import in_pandas
 from bktools.frames.schema import to_arrow
 from bktools.reconcile import Reconciliation
@@ -31,6 +33,7 @@ AGES = ((-1, "dated later"), (7, "0 to 7 days"), (30, "8 to 30 days"), (60, "31 
 OLDEST = "over 90 days"
 UNDATED = "no date"
 SHOWN_REASONS = 6
+OTHER_REASONS = "other reasons"
 
 
 def plot_changes(changes: pd.DataFrame, ax: Axes | None = None) -> Axes:
@@ -71,11 +74,8 @@ def plot_changes(changes: pd.DataFrame, ax: Axes | None = None) -> Axes:
     missing = [name for name in ("change", "company_id") if name not in changes.columns]
     if missing:
         raise InputError(f"the changes have no column {missing[0]!r}: give what compare_categories returns")
-    if len(changes["company_id"].unique()) > 1:
-        counts = _by_company(changes, "change")
-    else:
-        counts = changes["change"].value_counts().rename_axis(None).to_frame("changes")
-    return bars.draw(counts, ax, title="Changes of categories", unit="changes", groups="companies")
+    counts = _by_company(changes, "change")
+    return bars.draw(counts, ax, title="Changes of categories", unit="changes", groups="companies", empty="no changes")
 
 
 def plot_reconciliation(reconciliation: Reconciliation, ax: Axes | None = None) -> Axes:
@@ -122,7 +122,6 @@ def plot_reconciliation(reconciliation: Reconciliation, ax: Axes | None = None) 
         title="Accounts by action",
         unit="accounts",
         groups="companies",
-        looks={UNCHANGED: bars.QUIET},
     )
 
 
@@ -170,7 +169,6 @@ def plot_coverage(reconciliation: Reconciliation, ax: Axes | None = None) -> Axe
         title="Categories and their accounts",
         unit="categories",
         groups="companies",
-        looks={"covered": bars.QUIET},
     )
 
 
@@ -233,15 +231,15 @@ def plot_export_value(
     names = {} if categories is None else dict(zip(categories["id"], categories["name"], strict=True))
     rows.index = pd.Index(["no category" if pd.isna(name) else names.get(name, name) for name in rows.index])
     rows = rows.iloc[sorted(range(len(rows)), key=lambda place: -abs(rows.iloc[place]))]
-    others = [f"{name} {_money(amounts[name])}" for name in known if name != currency]
+    others = [f"{name} {shown(amounts[name], name)}" for name in known if name != currency]
     return bars.draw(
-        rows.to_frame("amount"),
+        rows.to_frame(bars.MONEY),
         ax,
-        title=f"Value of entries ready for export: {currency} {_money(amounts[currency])}",
+        title=f"Value of entries ready for export: {currency} {shown(amounts[currency], currency)}",
         note=f"not drawn: {', '.join(others)}" if others else "",
         unit=currency,
         groups="categories",
-        shown=_money,
+        shown=partial(shown, currency=currency),
     )
 
 
@@ -280,24 +278,57 @@ def plot_ageing(plan: ExportPlan, ax: Axes | None = None, *, as_of: dt.date | No
     'entries'
     """
     waiting = bars.checked(plan, "plan", ExportPlan, "compose_export_jobs").not_ready
-    day = _day(as_of or dt.datetime.now(dt.UTC))
-    frequent = list(waiting["reason"].value_counts().index[:SHOWN_REASONS])
-    reasons = [name.replace("_", " ") if name in frequent else "other reasons" for name in waiting["reason"]]
-    # The same days as in the batches of a plan.
-    dated = days_of(to_arrow(waiting.filter(["id", "date"]), "the entries"))
-    ages = [_age(days) for days in pc.days_between(dated, pa.scalar(day, dated.type)).to_pylist()]
-    counts = pd.crosstab(pd.Series(ages, dtype="str"), pd.Series(reasons, dtype="str")).rename_axis(None)
-    rows = [name for name in (*(name for _, name in AGES), OLDEST, UNDATED) if name in counts.index]
-    columns = [name.replace("_", " ") for name in frequent] + ["other reasons"]
-    counts = counts.loc[rows, [name for name in columns if name in counts.columns]]
+    day = day_of(as_of)
     return bars.draw(
-        counts,
+        counts_by_age(ages_of(waiting, day), reasons_of(waiting)),
         ax,
         title=f"Entries not ready, by age on {day:%Y-%m-%d}",
         unit="entries",
         groups="ages",
-        looks={"other reasons": bars.QUIET},
+        empty="every entry is ready",
     )
+
+
+def day_of(moment: dt.date | None) -> dt.date:
+    """Return the day that ages are counted to: today (UTC) by default."""
+    try:
+        return pd.Timestamp(moment or dt.datetime.now(dt.UTC)).date()
+    except (TypeError, ValueError):
+        raise ArgumentError("as_of", "must be a date, such as datetime.date(2026, 10, 31)", moment) from None
+
+
+def ages_of(waiting: pd.DataFrame, day: dt.date) -> pd.Series:
+    """Return the group of ages of each entry on a day."""
+    # The same days as in the batches of a plan.
+    dated = days_of(to_arrow(waiting.filter(["id", "date"]), "the entries"))
+    return pd.Series(
+        [_age(days) for days in pc.days_between(dated, pa.scalar(day, dated.type)).to_pylist()], dtype="str"
+    )
+
+
+def reasons_of(waiting: pd.DataFrame) -> pd.Series:
+    """Return the reason of each entry; the less frequent ones are one."""
+    frequent = set(waiting["reason"].value_counts().index[:SHOWN_REASONS])
+    named = [name.replace("_", " ") if name in frequent else OTHER_REASONS for name in waiting["reason"]]
+    return pd.Series(named, dtype="str")
+
+
+def ages_in_order(there: Iterable[str]) -> list[str]:
+    """Return the groups of ages that are there, the youngest first."""
+    names = set(there)
+    return [name for name in (*(name for _, name in AGES), OLDEST, UNDATED) if name in names]
+
+
+def reasons_in_order(reasons: pd.Series) -> list[str]:
+    """Return the reasons, the most frequent first; what is several of them is last."""
+    frequent = [str(name) for name in reasons.value_counts().index]
+    return sorted(frequent, key=lambda name: name == OTHER_REASONS)
+
+
+def counts_by_age(ages: pd.Series, reasons: pd.Series) -> pd.DataFrame:
+    """Return the number of entries of each age and reason."""
+    counts = pd.crosstab(ages, reasons).rename_axis(None)
+    return counts.loc[ages_in_order(ages), reasons_in_order(reasons)]
 
 
 def _by_company(frame: pd.DataFrame, column: str, done: str = "") -> pd.DataFrame:
@@ -308,18 +339,7 @@ def _by_company(frame: pd.DataFrame, column: str, done: str = "") -> pd.DataFram
     return ordered.set_axis([f"company {name[:8]}" for name in ordered.index])
 
 
-def _day(moment: dt.date) -> dt.date:
-    try:
-        return pd.Timestamp(moment).date()
-    except (TypeError, ValueError):
-        raise ArgumentError("as_of", "must be a date, such as datetime.date(2026, 10, 31)", moment) from None
-
-
 def _age(days: int | None) -> str:
     if days is None:
         return UNDATED
     return next((name for limit, name in AGES if days <= limit), OLDEST)
-
-
-def _money(amount: Decimal | float) -> str:
-    return f"{amount:,.2f}"

@@ -65,7 +65,7 @@ def test_nothing_to_say_is_said():
         "covered"
     )
     assert "<table" not in fine._repr_html_()
-    assert [text.get_text() for text in fine.plot().texts] == ["no findings"]
+    assert [text.get_text() for text in fine.plot().texts] == ["no errors and no warnings"]
 
 
 def test_summary_counts_findings_and_verbs(result):
@@ -75,14 +75,21 @@ def test_summary_counts_findings_and_verbs(result):
     assert result.summary.loc[verbs, "count"].sum() == len(result.actions)
 
 
-def test_plot_shows_every_check(result):
-    """The plot has one bar per check with its count, on the axes that are given."""
+def test_plot_shows_what_is_to_be_done(result):
+    """The plot has one bar per check that found an error or a warning, errors first; what is good to know is counted."""
     ax = Figure().subplots()
     assert result.plot(ax) is ax
     names = [label.get_text() for label in ax.get_yticklabels()]
-    assert sorted(names) == sorted(check.replace("_", " ") for check in result.findings["check"].unique())
-    counts = result.findings["check"].value_counts()
-    assert [text.get_text() for text in ax.texts] == [f"{counts[name.replace(' ', '_')]:,}" for name in names]
+    drawn = result.findings[result.findings["severity"] != "info"]
+    assert sorted(names) == sorted(check.replace("_", " ") for check in drawn["check"].unique())
+    worst = drawn.groupby("check")["severity"].min()
+    assert [worst[name.replace(" ", "_")] for name in names] == sorted(worst)
+    counts = drawn["check"].value_counts()
+    *figures, note = [text.get_text() for text in ax.texts]
+    # The figures of the parts of a bar stand before those at the ends.
+    assert figures[-len(names) :] == [f"{counts[name.replace(' ', '_')]:,}" for name in names]
+    infos = (result.findings["severity"] == "info").sum()
+    assert note == f"not drawn: {infos} findings that are good to know (info)"
 
 
 def test_suggestions_are_asked_for_and_not_applied():
@@ -178,7 +185,7 @@ def test_a_plot_leaves_pyplot_alone():
         "vars(found)['summary'] = pd.DataFrame({'check': ['x'], 'severity': ['error'], 'count': [1]})\n"
         "axes = found.plot()\n"
         "assert 'matplotlib.pyplot' not in sys.modules\n"
-        "assert [text.get_text() for text in axes.texts] == ['1']\n"
+        "assert [text.get_text() for text in axes.texts] == ['findings: 1 (x, error)']\n"
     )
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -14,7 +14,6 @@ import pytest
 from matplotlib.figure import Figure
 
 import bktools
-from bktools import bars
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.schema import ACCOUNTS
 from bktools.reports.month_end import Close
@@ -39,15 +38,29 @@ def _changes(companies: int) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["company_id", "change"])
 
 
+def _drawn_in(axes) -> dict[str, str]:
+    """Return the figure that is written at each bar, by name."""
+    return dict(zip(_labels(axes), _figures(axes), strict=True))
+
+
 def test_accounts_and_categories_of_a_close(close: Close):
-    """Bars have the lengths that the reconciliation's tables have, by company."""
-    axes = bktools.plot_reconciliation(close.before)
-    assert _drawn(axes) == len(close.before.actions)
-    assert _figures(axes) == [f"{len(close.before.actions):,}"]
+    """For one company each action and each state has a bar, with the counts of the reconciliation's tables."""
+    states = close.after.coverage["state"].str.replace("_", " ").value_counts()
     covered = bktools.plot_coverage(close.after)
-    assert _drawn(covered) == len(close.after.coverage)
-    states = [text.get_text() for text in covered.get_legend().get_texts()]
-    assert set(states) == {state.replace("_", " ") for state in close.after.coverage["state"]}
+    assert _drawn_in(covered) == {state: f"{count:,}" for state, count in states.items()}
+    assert [bar.get_width() for bar in covered.patches] == [states[name] for name in _labels(covered)]
+    company = close.company[:8]
+    assert covered.get_title("left") == f"Categories and their accounts: company {company}"
+
+
+def test_a_sentence_stands_in_the_place_of_one_bar(close: Close):
+    """A single bar shows nothing: the count, the group and the part are a sentence, and there are no axes."""
+    axes = bktools.plot_reconciliation(close.before)
+    assert set(close.before.actions["action"]) == {"create"}
+    assert _figures(axes) == [f"accounts: {len(close.before.actions)} (company {close.company[:8]}, create)"]
+    assert (len(axes.patches), _labels(axes), list(axes.get_xticks())) == (0, [], [])
+    changes = pd.DataFrame({"company_id": ["<b>$x$</b>"] * 3, "change": ["mapped"] * 3})
+    assert _figures(bktools.plot_changes(changes)) == ["changes: 3 (company <b>$x$</, mapped)"]
 
 
 @pytest.mark.parametrize("companies", [2, 3, 21, 300])
@@ -68,22 +81,16 @@ def test_few_and_many_groups(companies: int):
 
 def test_one_company_is_drawn_by_kind_of_change():
     """With a single company the kinds are the bars; with no change at all the plot says so."""
-    assert _labels(bktools.plot_changes(pd.DataFrame({"company_id": ["a"] * 3, "change": ["x", "y", "x"]}))) == [
-        "x",
-        "y",
-    ]
-    assert "nothing to show" in _figures(bktools.plot_changes(_changes(0)))
+    axes = bktools.plot_changes(pd.DataFrame({"company_id": ["a"] * 3, "change": ["x", "y", "x"]}))
+    assert _drawn_in(axes) == {"x": "2", "y": "1"}
+    assert "no changes" in _figures(bktools.plot_changes(_changes(0)))
     with pytest.raises(InputError, match="no column 'change'"):
         bktools.plot_changes(pd.DataFrame({"a": []}))
 
 
 def test_legends_cover_nothing(close: Close):
     """The legend of every plot stands beside the axes, not on a bar or its figure."""
-    for axes in (
-        close.after.plot(),
-        bktools.plot_coverage(close.after),
-        bktools.plot_ageing(close.plan, as_of=dt.date(2026, 10, 31)),
-    ):
+    for axes in (bktools.plot_changes(_changes(3)), bktools.plot_ageing(close.plan, as_of=dt.date(2026, 11, 12))):
         axes.figure.draw_without_rendering()
         assert axes.get_legend().get_window_extent().x0 > axes.get_window_extent().x1
 
@@ -94,25 +101,35 @@ def test_value_is_of_one_currency(close: Close):
     for currency in ("EUR", "CHF"):
         axes = bktools.plot_export_value(close.plan, currency=currency, categories=close.categories)
         exact = entries.loc[entries["currency"] == currency, "amount"].sum()
-        assert axes.get_title("left").startswith(
-            f"Value of entries ready for export: {currency} {exact:,.2f}\nnot drawn: "
-        )
+        assert axes.get_title("left") == f"Value of entries ready for export: {currency} {exact:,.2f}"
+        yen = entries.loc[entries["currency"] == "JPY", "amount"].sum()
+        assert any(text.startswith("not drawn: ") and f"JPY {yen:,.0f}" in text for text in _figures(axes))
     names = set(close.categories["name"])
     assert set(_labels(axes)) & names
     with pytest.raises(ArgumentError, match="currency must be one of the plan's: EUR"):
         bktools.plot_export_value(close.plan, currency="XXX")
 
 
+def _ends(axes) -> dict[str, int]:
+    """Return the length of each bar, all its parts together, by name."""
+    lengths = dict.fromkeys(range(len(_labels(axes))), 0)
+    for bar in axes.patches:
+        lengths[round(bar.get_y() + bar.get_height() / 2)] += bar.get_width()
+    return {name: int(lengths[place]) for place, name in enumerate(_labels(axes))}
+
+
 def test_ages_are_counted_to_the_day(close: Close):
     """Each entry that is not ready is in the group of its age, once."""
     axes = bktools.plot_ageing(close.plan, as_of=dt.date(2026, 10, 31))
     days = (pd.Timestamp("2026-10-31") - close.plan.not_ready["date"]).dt.days
-    expected = {"0 to 7 days": int((days <= 7).sum()), "8 to 30 days": int((days > 7).sum())}
-    assert dict(zip(_labels(axes), map(int, _figures(axes)), strict=True)) == expected
+    assert _ends(axes) == {"0 to 7 days": int((days <= 7).sum()), "8 to 30 days": int((days > 7).sum())}
     later = bktools.plot_ageing(close.plan, as_of=dt.date(2027, 10, 31))
-    assert _labels(later) == ["over 90 days"]
+    reasons = close.plan.not_ready["reason"].str.replace("_", " ").value_counts()
+    expected = {name: f"{count}" for name, count in reasons.iloc[:6].items()}
+    assert {name: text for name, text in _drawn_in(later).items() if name != "other reasons"} == expected
+    assert later.get_title("left").endswith(": over 90 days")
     undated = replace(close.plan, not_ready=close.plan.not_ready.drop(columns="date"))
-    assert _labels(bktools.plot_ageing(undated)) == ["no date"]
+    assert bktools.plot_ageing(undated).get_title("left").endswith(": no date")
 
 
 def test_wrong_things_are_refused(close: Close):
@@ -135,6 +152,7 @@ def test_lazy_reconciliations_are_drawn(close: Close):
     lazy = bktools.reconcile_accounts(*(pl.from_pandas(frame).lazy() for frame in frames))
     for plot in (bktools.plot_reconciliation, bktools.plot_coverage):
         drawn, expected = plot(lazy), plot(in_memory)
+        assert len(_figures(drawn)) > 0
         assert (_labels(drawn), _figures(drawn), _drawn(drawn)) == (
             _labels(expected), _figures(expected), _drawn(expected),
         )  # fmt: skip
@@ -147,7 +165,9 @@ def test_ages_of_dates_in_a_zone(close: Close, zone: str | None):
     plan = bktools.compose_export_jobs(close.entries.assign(date=late))
     assert plan.batches["last_date"].max() == pd.Timestamp("2026-10-31")
     for as_of in (dt.date(2026, 10, 31), dt.datetime(2026, 10, 31, 8, tzinfo=dt.UTC)):
-        assert _labels(bktools.plot_ageing(plan, as_of=as_of)) == ["0 to 7 days"]
+        axes = bktools.plot_ageing(plan, as_of=as_of)
+        assert axes.get_title("left") == "Entries not ready, by age on 2026-10-31: 0 to 7 days"
+        assert _drawn(axes) == len(plan.not_ready)
 
 
 def test_axes_given_are_drawn_on(close: Close):
@@ -155,26 +175,6 @@ def test_axes_given_are_drawn_on(close: Close):
     axes = Figure().add_subplot()
     assert bktools.plot_ageing(close.plan, ax=axes) is axes
     assert axes.figure.axes == [axes]
-
-
-def test_names_are_drawn_as_they_stand():
-    """Dollar signs are no formulas, a newline no second line, and what no font has is a box, not a warning."""
-    counts = pd.DataFrame({"n": [1, 2, 3]}, index=["$a$ and $b$", "会議費\n🥨", "x" * 80])
-    axes = bars.draw(counts, None, title="$5 of $6", unit="n", groups="names")
-    axes.figure.draw_without_rendering()
-    first, second, third = _labels(axes)
-    assert first == "$a$ and $b$"
-    assert "\n" not in second
-    assert len(third) == bars.LONGEST_LABEL
-    assert not axes.get_yticklabels()[0].get_parse_math()
-
-
-def test_colours_are_told_apart_without_colour():
-    """Parts differ in hatch as well as in colour."""
-    counts = pd.DataFrame({name: [1] for name in "abcdefg"}, index=["x"])
-    axes = bars.draw(counts, None, title="t", unit="u", groups="g")
-    looks = [(bar.get_facecolor(), bar.get_hatch()) for bar in axes.patches]
-    assert len({colour for colour, _ in looks}) == len({hatch for _, hatch in looks}) == 7
 
 
 def test_no_window_and_no_state_outside_of_notebooks():

@@ -1,0 +1,211 @@
+"""`spend`: what was spent, on what, by whom and when, exactly and by currency."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import duckdb
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.errors import ArgumentError, InputError
+from bktools.export.tables import days_of
+from bktools.frames.engine import engine, scannable
+from bktools.frames.names import with_names
+from bktools.frames.schema import TEXT, are_days, plain, to_pandas
+
+# A key of `by`: the columns that show it, and the identifier that tells two of the same name apart.
+KEYS: dict[str, tuple[tuple[str, ...], str | None]] = {
+    "category": (("category_name",), "category_id"),
+    "account": (("account_code", "account_name"), None),
+    "employee": (("employee_name",), "employee_id"),
+    "supplier": (("supplier",), None),
+    "cost_centre": (("cost_centre",), None),
+    "company": (("company_id",), None),
+    "month": (("month",), None),
+}
+# How to get what a key needs.
+ADVICE = {
+    "category": "they need category_id, or category_name",
+    "account": "give categories and accounts, from which the account of each category is taken",
+    "employee": "they need employee_id, or employee_name",
+    "month": "they need a date",
+}
+NO_CURRENCY = "no currency"
+MONEY = ("amount", "currency")
+# Columns of the result that are no key.
+TAKEN = (*MONEY, "entries", "share")
+
+# A row of the side of the total is one that makes the total larger: of the debits, where these are more than the credits.
+# {keys} are all keys, each with a comma. A row is on the side of the total if it has the total's sign.
+QUERY = """
+WITH sums AS (
+    SELECT {keys} currency, count(*) AS entries, sum(amount) AS amount FROM entries GROUP BY ALL
+), totals AS (
+    SELECT currency, sum(entries) AS of_currency, sign(coalesce(sum(amount), 0)) AS side FROM sums GROUP BY ALL
+), sides AS (
+    SELECT sums.*, of_currency, side, CASE WHEN sign(amount) = side THEN CAST(nullif(amount, 0) AS DOUBLE) END AS counted
+    FROM sums JOIN totals ON totals.currency IS NOT DISTINCT FROM sums.currency
+)
+SELECT {keys} currency, CAST(entries AS BIGINT) AS entries, amount,
+    round(counted / sum(counted) OVER (PARTITION BY currency), 4) AS share
+FROM sides
+ORDER BY of_currency DESC, currency NULLS LAST,
+    CASE WHEN side < 0 THEN -amount ELSE amount END DESC NULLS LAST, {keys} entries
+"""
+
+
+def spend(
+    entries: Any,
+    by: str | Sequence[str] = "category",
+    *,
+    categories: Any = None,
+    accounts: Any = None,
+    employees: Any = None,
+) -> pd.DataFrame:
+    """Return what was spent by category, account, employee, supplier, month or any column, exactly and by currency.
+
+    Parameters
+    ----------
+    entries : DataFrame
+        As `read_entries` returns it, with `amount` and `currency`; every frame may be of pandas, Polars, Arrow, DuckDB or
+        PySpark, or the path of a Parquet file. What is counted is up to you: all entries, `plan.entries`,
+        `plan.not_ready`, or postings of `read_general_ledger`.
+    by : str or sequence of str
+        One or several of "category", "account", "employee", "supplier", "month", "cost_centre", "company", or any other
+        column. An empty sequence gives the total of each currency.
+    categories, accounts, employees : DataFrame, optional
+        As `load_categories`, `load_accounts` and `load_employees` return them, for names. Without them categories and
+        employees are shown by ID.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a group and currency. The keys as text: `category_name`, `account_code` and `account_name`,
+        `employee_name`, `supplier`, `month` (such as 2026-10), `cost_centre`, `company_id`, or the column; a missing value
+        has its own row, such as "no supplier". Then `currency`, `entries` (count), `amount` (exact sum, in the unit of
+        the currency), `share`; last `category_id` and `employee_id`, which tell groups of one name apart.
+
+        `share` is a fraction of 1, rounded to four digits: the amount divided by the sum of all rows of the currency
+        that have the sign of its total. A row of the other sign (such as a credit among expenses) has none, nor has any
+        row of a currency whose total is zero; the shares of a currency add up to 1, apart from rounding.
+
+        The currency with most entries comes first; within it the largest amount of the total's sign.
+
+    Raises
+    ------
+    ArgumentError
+        When `by` is not a key, or something is not a frame.
+    InputError
+        When the entries have no amount or currency, lack the column of a key, have amounts as floats, whose sums are not
+        exact, or have a sum of more than 38 digits.
+
+    Notes
+    -----
+    Categories, accounts and employees: interface, sections 2.1, 2.4 and 2.6. Amounts of two currencies are never added.
+
+    Examples
+    --------
+    >>> import bktools, pandas as pd
+    >>> from decimal import Decimal
+    >>> entries = pd.DataFrame({
+    ...     "supplier": ["Bahn", "Hotel", "Bahn", None],
+    ...     "amount": [Decimal("10.50"), Decimal("30.00"), Decimal("9.50"), Decimal("500")],
+    ...     "currency": ["EUR", "EUR", "EUR", "JPY"],
+    ... })
+    >>> bktools.spend(entries, by="supplier")[["supplier", "currency", "amount", "share"]].values.tolist()
+    [['Hotel', 'EUR', Decimal('30.00'), 0.6], ['Bahn', 'EUR', Decimal('20.00'), 0.4], ['no supplier', 'JPY', Decimal('500.00'), 1.0]]
+    """
+    keys = [by] if isinstance(by, str) else list(by)
+    if not all(isinstance(key, str) for key in keys) or len({*keys, *TAKEN}) < len(keys) + len(TAKEN):
+        raise ArgumentError("by", f"must be different names of columns or of {', '.join(KEYS)}", by)
+    rows = _rows(entries, keys)
+    rows = with_names(rows, categories=categories, accounts=accounts, employees=employees)
+    shown: dict[str, pa.ChunkedArray] = {}
+    missing: dict[str, str] = {}
+    for key in keys:
+        names, _ = KEYS.get(key, ((key,), None))
+        shown |= _key(rows, key)
+        missing |= {name: f"no {key.replace('_', ' ')}" if name == names[0] else "" for name in names}
+    sums = _summed(shown, _exact(rows.column("amount")), _text(rows.column("currency")))
+    for name, text in (missing | {"currency": NO_CURRENCY}).items():
+        sums = sums.set_column(sums.column_names.index(name), name, pc.fill_null(sums.column(name), text))
+    first = [*missing, "currency", "entries", "amount", "share"]
+    ordered = sums.select([*first, *(name for name in sums.column_names if name not in first)])
+    return to_pandas(ordered, getattr(entries, "attrs", {}).get("bktools"))
+
+
+def _rows(entries: Any, keys: Sequence[str]) -> pa.Table:
+    """Return the columns of the entries that the keys need."""
+    wanted = {*MONEY, *keys, "date", "category_id"}
+    for key in keys:
+        names, identifier = KEYS.get(key, ((), None))
+        wanted |= {*names, *([identifier] if identifier else [])}
+    # Only PySpark frames have toArrow.
+    found: Any = scannable(entries.toArrow() if hasattr(entries, "toArrow") else entries, "the entries", wanted)
+    for name in MONEY:
+        if name not in found.schema.names:
+            advice = "" if name == "amount" else '; if all are in one, add it: entries.assign(currency="EUR")'
+            raise InputError(f"the entries have no column {name}, without which nothing can be added up{advice}")
+    there = [name for name in found.schema.names if name in wanted]
+    return plain(found.select(there) if isinstance(found, pa.Table) else found.to_table(there), "the entries")
+
+
+def _key(rows: pa.Table, key: str) -> dict[str, pa.ChunkedArray]:
+    """Return the columns of a key as text; blank ones are null."""
+    names, identifier = KEYS.get(key, ((key,), None))
+    if key == "month" and "date" in rows.column_names:
+        return {"month": pc.strftime(days_of(rows), "%Y-%m")}
+    if identifier is not None and identifier in rows.column_names:
+        ids = pc.ascii_lower(_text(rows.column(identifier)))
+        # What has no name is shown by its ID.
+        named = _text(rows.column(names[0])) if names[0] in rows.column_names else pa.nulls(len(rows), TEXT)
+        return {names[0]: pc.coalesce(named, ids), identifier: ids}
+    if names[0] not in rows.column_names:
+        there = ADVICE.get(key, "read_entries recognises it in a file, or keeps it under its own heading")
+        raise InputError(f"the entries have no {key.replace('_', ' ')}, no column {names[0]}: {there}")
+    return {
+        name: _text(rows.column(name)) if name in rows.column_names else pa.nulls(len(rows), TEXT) for name in names
+    }
+
+
+def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind = column.type
+    if pa.types.is_timestamp(kind) and kind.tz is None and are_days(column):
+        column = pc.cast(column, pa.date32())
+    try:
+        text = pc.cast(column, TEXT)
+    except pa.ArrowException:
+        raise InputError(
+            f"a column of the entries holds {kind}, by which nothing can be grouped: make it text"
+        ) from None
+    return pc.if_else(pc.equal(pc.utf8_trim_whitespace(text), ""), pa.scalar(None, TEXT), text)
+
+
+def _exact(amounts: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind = amounts.type
+    if pa.types.is_integer(kind) or pa.types.is_null(kind):
+        return pc.cast(amounts, pa.decimal128(38, 0))
+    if not pa.types.is_decimal(kind):
+        raise InputError(
+            f"the column amount of the entries holds {kind}, whose sums are not exact: give decimals, as read_entries "
+            "returns them"
+        )
+    return pc.cast(amounts, pa.decimal128(38, kind.scale))
+
+
+def _summed(shown: dict[str, pa.ChunkedArray], amount: pa.ChunkedArray, currency: pa.ChunkedArray) -> pa.Table:
+    """Return the sums by the columns shown and by currency, in the order of the result."""
+    # Headings of people may differ in case alone, or be words of the query.
+    keys = {f"key{place}": column for place, column in enumerate(shown.values())}
+    query = QUERY.format(keys="".join(f"{name}, " for name in keys))
+    with engine("spend", entries=pa.table(keys | {"amount": amount, "currency": currency})) as connection:
+        try:
+            sums: pa.Table = connection.sql(query).to_arrow_table()
+        except duckdb.OutOfRangeException:
+            raise InputError(
+                "the amounts of the entries are too large to be added exactly: a sum has more than 38 digits"
+            ) from None
+    return sums.rename_columns([*shown, *sums.column_names[len(shown) :]])
