@@ -68,7 +68,7 @@ def close_month(
     categories, employees : DataFrame, optional
         As `load_categories` and `load_employees` return them for the company with `refresh=True`; loaded so by default.
     folder : str or Path, optional
-        Folder for the tables, the workbook, the pictures and the manifest; `month-end-2026-10` by default. An earlier
+        Folder for the report, the tables, the workbook, the pictures and the manifest; `month-end-2026-10` by default. An earlier
         close in this folder is kept beside it.
     apply : bool
         True to create accounts and send export jobs; by default everything is planned and nothing is written to the
@@ -175,6 +175,7 @@ def close_month(
         history=load_export_jobs(company, service=service),
         left_out=int((~in_period).sum()),
         times=steps.seconds,
+        known=accounts,
     )
     kept = earlier_close(target)
     return replace(close, folder=write_month_end(close, target, profile), kept=kept)

@@ -26,6 +26,7 @@ from bktools.frames.delimited import to_csv
 from bktools.journal.file import this_process
 from bktools.reconcile import Reconciliation
 from bktools.reports.excel import too_large, write_workbook
+from bktools.reports.html import write_report
 from bktools.reports.plots import plot_ageing, plot_coverage
 from bktools.visible import visible
 
@@ -71,6 +72,8 @@ class Close:
         Folder of the files.
     kept : Path, optional
         Folder to which an earlier close was moved.
+    known : DataFrame, optional
+        The accounts known here, as `load_accounts` returns them, that the entries were checked with.
     """
 
     period: str
@@ -92,6 +95,7 @@ class Close:
     times: Mapping[str, float] = field(default_factory=dict)
     folder: Path | None = None
     kept: Path | None = None
+    known: pd.DataFrame | None = None
 
     def __repr__(self) -> str:
         lines = [
@@ -119,6 +123,7 @@ REPORTS: dict[str, Callable[[Close], pd.DataFrame]] = {
 }
 
 WORKBOOK = "month-end.xlsx"
+REPORT = "report.html"
 
 # Inches above a picture for its heading.
 HEADING = 0.3
@@ -184,6 +189,8 @@ def write_month_end(close: Close, folder: Path, profile: str = "excel") -> Path:
             files[WORKBOOK] = _described(write_workbook(_sheets(close), staging / WORKBOOK, made_at=close.begun_at))
             for name, plot in PICTURES.items():
                 files[name] = _described(_picture(close, plot, staging / name))
+            pictures = {name: (staging / name).read_bytes() for name in PICTURES}
+            files[REPORT] = _described(write_report(close, staging / REPORT, pictures))
             text = json.dumps(_manifest(close, files, profile), indent=2, ensure_ascii=False, default=str)
             disk.write_whole(staging / MANIFEST, lambda file: file.write(f"{text}\n".encode()))
             _keep_earlier(folder)
