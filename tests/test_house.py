@@ -42,6 +42,7 @@ FLOORS = {
     "journal": 6,
     "reconcile": 6,
     "export": 6,
+    "ledger": 6,
     "submit": 7,
     "spending": 7,
     "reports": 8,
@@ -149,6 +150,7 @@ def test_the_design_s_names_are_public():
         "compose_export_jobs",
         "submit_export_jobs",
         "resolve_export_job",
+        "match_ledger",
         "to_csv",
         "Sandbox",
     ]

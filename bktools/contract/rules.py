@@ -20,6 +20,8 @@ UUID_PATTERN = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-f
 # The same for engines that search (RE2), where `$` matches only the end.
 UUID_REGEX = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
 
+MONTH_PATTERN = re.compile(r"\d{4}-(0[1-9]|1[0-2])\Z", re.ASCII)
+
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
 
@@ -55,6 +57,13 @@ def text(argument: str, value: object, *, shortest: int = 0, longest: int | None
     if longest is not None and len(value) > longest:
         raise ArgumentError(argument, f"must have at most {longest} characters, has {len(value)}", value)
     return value
+
+
+def month(argument: str, value: object) -> str:
+    """Return a month such as 2026-10."""
+    if not MONTH_PATTERN.match(text(argument, value)):
+        raise ArgumentError(argument, "must be a month such as 2026-10", value)
+    return str(value)
 
 
 def flag(argument: str, value: object) -> bool:

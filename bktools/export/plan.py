@@ -25,7 +25,7 @@ from bktools.export import findings
 from bktools.export.tables import amounts_of
 from bktools.frames.delimited import tables_to_csv
 from bktools.frames.names import FIRST, in_reading_order
-from bktools.frames.schema import COUNT, DATE, TEXT, to_arrow, to_pandas
+from bktools.frames.schema import COUNT, DATE, FACTS, TEXT, texts_of, to_arrow, to_pandas
 from bktools.visible import visible
 
 # Most digits of a decimal.
@@ -50,12 +50,19 @@ class ExportOptions:
 
 @dataclass(frozen=True)
 class BatchRequest:
-    """The request for a batch."""
+    """The request for a batch, and the entries that it is made of."""
 
     batch_id: str
     company_id: str
     entry_ids: list[str]
     body: bytes
+    rows: pa.Table | None = None
+
+    @property
+    def facts(self) -> list[tuple[str | None, ...]]:
+        """What the journal keeps of each entry: the columns `FACTS` as text, null where unknown; the amount is exact."""
+        rows = self.rows
+        return [] if rows is None else list(zip(*(texts_of(rows, name) for name in FACTS), strict=True))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -163,7 +170,7 @@ class ExportPlan:
             is_interactive=self.options.is_interactive,
             vendor_based_bookkeeping=self.options.vendor_based_bookkeeping,
         )
-        return BatchRequest(batch_id, company_id, ids, body)
+        return BatchRequest(batch_id, company_id, ids, body, rows)
 
     def requests(self) -> Iterator[BatchRequest]:
         """Check each batch and yield its request, one at a time.

@@ -8,10 +8,12 @@ import pandas as pd
 import pyarrow as pa
 
 from bktools.contract import rules
+from bktools.errors import InputError
 from bktools.frames import schema
 from bktools.inputs import account_fields, cells, flags, headings
 from bktools.inputs.columns import Columns, Vocabulary
 from bktools.inputs.file import read_table
+from bktools.inputs.problems import raise_all
 
 
 def read_accounts(
@@ -73,7 +75,9 @@ def read_accounts(
     company = None if company is None else rules.uuid_text("company", company)
     vocabulary = Vocabulary(headings.ACCOUNTS, columns)
     table = read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
-    places = vocabulary.assign(table.headings, table.source, required=("id",))
+    problems: list[InputError] = []
+    places = vocabulary.assign(table.headings, table.source, required=("id",), problems=problems)
+    raise_all(problems, table.source, table.other_sheets)
     cells.refuse_broken(table, places.values())
     table = cells.without_blank_rows(table, places.values())
     notes: list[str] = []

@@ -98,8 +98,7 @@ def read_chart_of_accounts(
         problems=problems,
         notes=notes,
     )
-    with kept(problems):
-        cells.refuse_broken(table, places.values())
+    table = cells.without_broken(table, places.values(), problems)
     if {"code", "name"} <= places.keys():
         with kept(problems):
             table = _accounts_only(table, places, notes)
@@ -107,7 +106,7 @@ def read_chart_of_accounts(
     if "code" in places:
         places.setdefault("external_id", places["code"])
     columns = _checked(table, places, company, problems)
-    raise_all(problems, table.source)
+    raise_all(problems, table.source, table.other_sheets)
     result = pa.table(columns, schema=schema.CHART)
     notes += _doubts(table, places)
     return schema.to_pandas(result, table.provenance(result.num_rows, places, notes))

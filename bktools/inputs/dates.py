@@ -19,7 +19,7 @@ from bktools.inputs.table import Table
 # A time of day behind the date is no part of the calendar date, and neither is its zone.
 _TIME = r"(\d)[T ]+\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?(?: ?(?:Z|UTC|[+-]\d{2}:?(?:\d{2})?))?$"
 _WITHOUT_YEAR = r"^(\d{1,2})([./-])(\d{1,2})[./-]?$"
-_YEAR_IN_NAME = re.compile(r"(?<!\d)(20\d{2})(?=(?:\d{2}){0,2}(?!\d))")
+_YEAR_IN_TEXT = re.compile(r"(?<!\d)(20\d{2})(?=(?:\d{2}){0,2}(?!\d))")
 # What strptime takes for a year.
 _YEARS = re.compile("%[YyGcxD]")
 _YEAR, _MONTH, _DAY = r"(?P<year>\d{4})", r"(?P<month>\d{1,2})", r"(?P<day>\d{1,2})"
@@ -45,7 +45,7 @@ def dates(table: Table, place: int, date_format: str | None, notes: list[str] | 
     date_format : str, optional
         As `strptime` takes it; without it the column must show the order of day and month.
     notes : list of str, optional
-        Gets a line where the file's delimiter decided the order.
+        Gets a line where the file's delimiter decided the order, or its title or name the year.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def dates(table: Table, place: int, date_format: str | None, notes: list[str] | 
     """
     column = cells.or_null(cells.trimmed(table.columns[place]))
     if date_format is None and cells.matches(column, _WITHOUT_YEAR).all() and column.null_count < len(column):
-        column = _with_year(table, place, column)
+        column = _with_year(table, place, column, notes)
     if date_format is not None and not _YEARS.search(date_format):
         raise ArgumentError(name_of("date_format"), "must have the year, such as %d.%m.%Y", date_format)
     if date_format is None and cells.mask(pc.match_substring(column, ":")).any():
@@ -69,16 +69,19 @@ def dates(table: Table, place: int, date_format: str | None, notes: list[str] | 
     return result
 
 
-def _with_year(table: Table, place: int, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return dates such as 31.10. with the one year that the file's name says."""
-    years = set(_YEAR_IN_NAME.findall(Path(table.source).stem))
+def _with_year(table: Table, place: int, column: pa.ChunkedArray, notes: list[str] | None) -> pa.ChunkedArray:
+    """Return dates such as 31.10. with the one year that the rows above the headings and the file's name say."""
+    years = {*_YEAR_IN_TEXT.findall(table.title), *_YEAR_IN_TEXT.findall(Path(table.source).stem)}
     if len(years) != 1:
+        several = f" (its title and its name say {' and '.join(sorted(years))})" if years else ""
         raise InputError(
-            f"{table.headings[place]!r} holds dates without a year, such as {column.drop_null()[0].as_py()!r}: put the year"
-            " into the file's name (expenses-2026-10.csv), or write dates with their year",
+            f"{table.headings[place]!r} holds dates without a year, such as {column.drop_null()[0].as_py()!r}{several}: put"
+            " one year into the file's name (expenses-2026-10.csv), or write dates with their year",
             source=table.source,
         )
-    return pc.replace_substring_regex(column, _WITHOUT_YEAR, rf"\1\2\3\2{years.pop()}")
+    if notes is not None:
+        notes.append(f"{table.headings[place]!r} has no year: {min(years)} taken from the file's title or name")
+    return pc.replace_substring_regex(column, _WITHOUT_YEAR, rf"\1\2\3\2{min(years)}")
 
 
 def _parsed(text: str, date_format: str) -> dt.date | None:

@@ -109,9 +109,10 @@ def read_general_ledger(
     if verify not in ("strict", "warn"):
         raise ArgumentError(name_of("verify"), 'must be "strict" or "warn"', verify)
     problems: list[InputError] = []
+    notes: list[str] = []
     found = recognised(path, encoding)
     if found is None:
-        ledger = _of_table(path, columns, delimiter, encoding, sheet, decimal, date_format, problems)
+        ledger = _of_table(path, columns, delimiter, encoding, sheet, decimal, date_format, problems, notes)
     else:
         file, form = found
         if isinstance(form.ledger, str):
@@ -123,9 +124,10 @@ def read_general_ledger(
             if value is not None and getattr(ledger, argument) is not None:
                 refuse_arguments(form, {argument: value})
         ledger = replace(ledger, decimal=ledger.decimal or decimal, date_format=ledger.date_format or date_format)
-    table, sums = _postings(ledger, problems)
+    table, sums = _postings(ledger, problems, notes)
     doubts = _held(ledger, _problems(ledger, table, sums), verify)
-    provenance = ledger.table.provenance(table.num_rows, ledger.places, [*_part(ledger, table), *doubts])
+    notes += doubts or _verified(ledger)
+    provenance = ledger.table.provenance(table.num_rows, ledger.places, [*notes, *_part(ledger, table)])
     # As text: pandas keeps what JSON can hold when a frame is copied or written.
     provenance |= {"format": found[1].name if found else None, **{side: str(total) for side, total in sums.items()}}
     return schema.to_pandas(table, provenance)
@@ -140,6 +142,7 @@ def _of_table(
     decimal: str | None,
     date_format: str | None,
     problems: list[InputError],
+    notes: list[str],
 ) -> Ledger:
     vocabulary = Vocabulary(LEDGER, columns)
     table = read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
@@ -147,7 +150,6 @@ def _of_table(
     def look(field: str, _: Mapping[str, int]) -> Sequence[int]:
         return looks.columns_like(table, field) if field == "date" else ()
 
-    notes: list[str] = []
     required = ("account_code", "date")
     places = vocabulary.assign(
         table.headings, table.source, required=required, looks=look, problems=problems, notes=notes
@@ -159,11 +161,9 @@ def _of_table(
         places = {name: place for name, place in places.items() if name not in ("debit", "credit")}
     elif not {"amount", "debit", "credit"} & {error.field for error in problems}:
         problems.append(_no_amount(table))
-    with kept(problems):
-        cells.refuse_broken(table, places.values())
+    table = cells.without_broken(table, places.values(), problems)
     if places:
         table = cells.without_blank_rows(table, places.values())
-    table = replace(table, notes=(*table.notes, *notes))
     return Ledger(table, places, decimal=decimal, date_format=date_format, is_whole=False)
 
 
@@ -180,7 +180,7 @@ def _no_amount(table: Table) -> InputError:
     return error
 
 
-def _postings(ledger: Ledger, problems: list[InputError]) -> tuple[pa.Table, dict[str, Decimal]]:
+def _postings(ledger: Ledger, problems: list[InputError], notes: list[str]) -> tuple[pa.Table, dict[str, Decimal]]:
     """Return the postings with their types, and the sums of the two sides as the file has them; raise all problems."""
     table, places = ledger.table, ledger.places
     for field in ("account_code", "date"):
@@ -191,9 +191,9 @@ def _postings(ledger: Ledger, problems: list[InputError]) -> tuple[pa.Table, dic
     columns = {field: cells.or_null(table.columns[places[field]]) for field in _TEXTS if field in places}
     if "date" in places:
         with kept(problems):
-            columns["date"] = _dates(ledger)
+            columns["date"] = _dates(ledger, notes)
     found = _signed(ledger, problems)
-    raise_all(problems, table.source)
+    raise_all(problems, table.source, table.other_sheets)
     # Without a problem there are amounts.
     assert found is not None
     columns["amount"], sums = found
@@ -206,10 +206,10 @@ def _postings(ledger: Ledger, problems: list[InputError]) -> tuple[pa.Table, dic
     return pa.table({field.name: columns[field.name] for field in schema.LEDGER if field.name in columns}), sums
 
 
-def _dates(ledger: Ledger) -> pa.ChunkedArray:
+def _dates(ledger: Ledger, notes: list[str]) -> pa.ChunkedArray:
     table, place = ledger.table, ledger.places["date"]
     if ledger.date_format not in _FORMS or not ledger.is_whole:
-        return dates.dates(table, place, ledger.date_format)
+        return dates.dates(table, place, ledger.date_format, notes)
     texts = cells.trimmed(table.columns[place])
     # `strptime` alone takes 2026105 for the fifth of October, and 20260931 for the first.
     texts = pc.if_else(cells.matches(texts, _FORMS[ledger.date_format]), texts, pa.scalar(None, texts.type))
@@ -324,6 +324,14 @@ def _problems(ledger: Ledger, table: pa.Table, sums: Mapping[str, Decimal]) -> I
                     f"the account {cells.quoted(account)} moves by {stated} by its balances in the file, but by {found} by"
                     " its postings"
                 )
+
+
+def _verified(ledger: Ledger) -> list[str]:
+    """Return a note of the file's own figures that are those of its postings."""
+    figures = [total.name for total in ledger.totals]
+    if ledger.movements:
+        figures.append(f"the balances of {len(ledger.movements)} account{'s' * (len(ledger.movements) != 1)}")
+    return [f"the file's own figures agree with its postings: {', '.join(figures)}"] * bool(figures)
 
 
 def _unbalanced(table: pa.Table) -> list[tuple[str, int, Decimal, Decimal]]:

@@ -18,12 +18,27 @@ def kept(problems: list[InputError]) -> Iterator[None]:
         problems.append(error)
 
 
-def raise_all(problems: Sequence[InputError], source: str) -> None:
-    """Raise the one problem as it is, or several as one error; do nothing when there is none."""
-    if len(problems) == 1:
-        raise problems[0]
+def raise_all(problems: Sequence[InputError], source: str, other_sheets: str = "") -> None:
+    """Raise the one problem as it is, or several as one error; do nothing when there is none.
+
+    Parameters
+    ----------
+    problems : sequence of InputError
+        What is wrong.
+    source : str
+        The file.
+    other_sheets : str
+        Of a workbook, see `Table`: told where a column was not found, which may be on another sheet.
+    """
     if not problems:
         return
+    sheets = (
+        f"; {other_sheets}" if other_sheets and any("columns" in dict(error.settings) for error in problems) else ""
+    )
+    if len(problems) == 1:
+        # The error stays what it is, with its fields.
+        problems[0].args = (f"{problems[0]}{sheets}",)
+        raise problems[0]
     listed = "; ".join(
         f"({number}) {str(error).removeprefix(f'{source}: ').removeprefix(f'{source}, ')}"
         for number, error in enumerate(problems, 1)
@@ -39,6 +54,6 @@ def raise_all(problems: Sequence[InputError], source: str) -> None:
         ways = [setting("columns", columns)]
     ways += dict.fromkeys(setting(name, value) for name, value in settings if name != "columns")
     way = f"; settle {which} with: {' '.join(ways) if ways[0].startswith('-') else ', '.join(ways)}" if ways else ""
-    error = InputError(f"{len(problems)} problems: {listed}{way}", source=source)
+    error = InputError(f"{len(problems)} problems: {listed}{way}{sheets}", source=source)
     error.settings = tuple(settings)
     raise error

@@ -48,6 +48,10 @@ class Table:
         Of the file's bytes.
     broken : tuple of Broken
         Cells below the headings that hold no value though something was meant to be there.
+    other_sheets : str
+        Why the workbook's other sheets were not taken, for a refusal.
+    title : str
+        What is above the headings.
     """
 
     source: str
@@ -62,6 +66,8 @@ class Table:
     notes: tuple[str, ...] = ()
     sha256: str = ""
     broken: tuple[Broken, ...] = ()
+    other_sheets: str = ""
+    title: str = ""
 
     def rows(self, kept: npt.NDArray[np.bool_]) -> Table:
         """Return the table with those rows alone."""

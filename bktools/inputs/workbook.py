@@ -7,13 +7,14 @@ import json
 import pickle
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from bktools.caller import setting
 from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
 from bktools.frames.unpacking import MIB, archive_size
@@ -26,6 +27,7 @@ MEMORY, MEMORY_PER_BYTE = 512 * MIB, 16
 SECONDS, SECONDS_PER_BYTE = 20.0, 1 / MIB
 
 _SAMPLE_ROWS = 50
+_SHOWN_SHEETS = 10
 _ZIP = b"PK"
 _UNSEEN = "cells with an error such as #DIV/0! look empty in workbooks of this kind: where amounts are missing, save it as XLSX"
 _FAILURES = {
@@ -56,7 +58,9 @@ def read_workbook(data: bytes, score: Score, *, sheet: str | int | None, source:
     name = max(sheets, key=lambda one: heads[one][0])
     points, at = heads[name]
     if points < 0:
-        raise InputError("the workbook has no cells", source=source)
+        hidden = [other for other in book["names"] if other not in sheets]
+        way = f" on a sheet that is shown: read a hidden one with {setting('sheet', hidden[0])}" if hidden else ""
+        raise InputError(f"the workbook has no cells{way}", source=source)
     sample = [[_text(cell) for cell in row] for row in sheets[name][at:][:_SAMPLE_ROWS]]
     is_headless = not points and is_data([row for row in sample if any(cell.strip() for cell in row)])
     first = at if is_headless else at + 1
@@ -74,12 +78,38 @@ def read_workbook(data: bytes, score: Score, *, sheet: str | int | None, source:
         heading_line=at + 1,
         sheet=name,
         numeric=_numeric([row for _, row in below]),
+        title=" ".join(_text(cell) for row in sheets[name][:at] for cell in row),
+        other_sheets=_not_taken(name, others, heads) if sheet is None and others else "",
         notes=(*notes, *([_UNSEEN] if book["broken"] is None else [])),
         broken=tuple(
             Broken(place, row + 1, f"the cell {_reference(row, place)} of the sheet {name!r} holds {what}")
             for row, place, what in (book["broken"] or {}).get(name, ())
             if row >= first
         ),
+    )
+
+
+def _not_taken(name: str, others: Sequence[str], heads: Mapping[str, tuple[int, int]]) -> str:
+    """Return why the other sheets were not taken, and the option that chooses the likeliest of them."""
+    # Headings that the caller named count a hundred.
+    counts = {one: max(points % 100, points // 100) for one, (points, _) in heads.items()}
+    known = {one: f"{count or 'no'} known heading{'s' * (count != 1)}" for one, count in counts.items()}
+    listed = [
+        f"{other!r} "
+        + (
+            "is hidden or no table"
+            if other not in heads
+            else "is empty"
+            if heads[other][0] < 0
+            else f"has {known[other]}"
+        )
+        for other in others[:_SHOWN_SHEETS]
+    ]
+    more = f", and {len(others) - _SHOWN_SHEETS} more" if len(others) > _SHOWN_SHEETS else ""
+    likeliest = max(others, key=lambda other: heads.get(other, (-1, 0))[0])
+    return (
+        f"read the sheet {name!r} with {known[name]}; {', '.join(listed)}{more}: choose one with"
+        f" {setting('sheet', likeliest)}"
     )
 
 

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from bktools.contract import rules
 from bktools.conversation import conversation
 from bktools.errors import ArgumentError
-from bktools.frames.schema import EXPORT_EVENTS, EXPORT_JOBS, EXPORTED_ENTRIES, TEXT, to_pandas
+from bktools.frames.schema import COUNT, EXPORT_EVENTS, EXPORT_JOBS, EXPORTED_ENTRIES, TEXT, to_pandas
 from bktools.journal.doubts import how_to_settle
 from bktools.journal.file import Row
 from bktools.journal.journal import Journal
@@ -50,7 +50,10 @@ def load_export_jobs(
     DataFrame
         One row per batch: batch_id, company_id, state (PLANNED, SENDING, ACCEPTED, REJECTED, UNKNOWN, RELEASED),
         entries (count), job_id, job_status (at creation), message, planned_at, sent_at, settled_at (UTC). With
-        `entries=True` one row per entry of a batch: entry_id, batch_id, company_id, state, job_id, sent_at. With
+        `entries=True` one row per entry of a batch: entry_id, batch_id, company_id, state, job_id, sent_at, and what was
+        known of the entry when it was sent: date, amount (exact), currency, category_id, category_name, account_code,
+        account_name, employee_id, employee_name, supplier, description, period (the month of the close that sent it, or
+        of its date). They are null where they were not known, or not kept by the version that sent it. With
         `events=True` one row per event, oldest first: at (UTC), batch_id, company_id, after (the new state), done_by
         (the person who resolved it, or the process), before (the old state; null for a new batch), message (the answer,
         or the evidence). `frame.attrs["bktools"]["journal"]` is the journal's identity: a plan composed with this
@@ -81,23 +84,39 @@ def load_export_jobs(
     kind = "entries" if entries else "events" if events else "batches"
     with Journal(settings) as journal:
         journal.recover()
-        found = journal.history(kind, company_id, batch, size=ROWS_AT_ONCE)
+        found = journal.history("facts" if entries else kind, company_id, batch, size=ROWS_AT_ONCE)
         pieces = [_arrow(piece, SCHEMAS[kind]) for piece in found]
         if batch is not None and not pieces:
             raise journal.no_such_batch(batch)
         journal_id = journal.id
-    table = pa.concat_tables(pieces) if pieces else SCHEMAS[kind].empty_table()
+    table = typed(pa.concat_tables(pieces), SCHEMAS[kind]) if pieces else SCHEMAS[kind].empty_table()
     about = {"environment": settings.environment, "table": "export jobs", "rows": len(table), "complete": True}
     return to_pandas(table, about | {"journal": journal_id})
 
 
 def _arrow(rows: list[Row], schema: pa.Schema) -> pa.Table:
-    columns = []
-    for field in schema:
-        values = [row[field.name] for row in rows]
-        is_instant = pa.types.is_timestamp(field.type)
-        columns.append(pc.cast(pa.array(values, TEXT), field.type) if is_instant else pa.array(values, field.type))
-    return pa.table(columns, schema=schema)
+    """Return rows as text, numbers as they are."""
+    texts = pa.schema([field if field.type == COUNT else field.with_type(TEXT) for field in schema])
+    return pa.Table.from_pylist(rows, schema=texts)
+
+
+def typed(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return a table of texts with the types of a schema; amounts have the scale of the finest one."""
+    for place, field in enumerate(schema):
+        column = table.column(place)
+        kind = _money(column) if pa.types.is_decimal(field.type) else field.type
+        table = table.set_column(place, field.with_type(kind), pc.cast(column, kind))
+    return table
+
+
+def _money(amounts: pa.ChunkedArray) -> pa.DataType:
+    parts = pc.extract_regex(amounts, r"-?(?P<whole>\d+)\.?(?P<fraction>\d*)")
+    whole, fraction = (
+        pc.max(pc.utf8_length(pc.struct_field(parts, name))).as_py() or 0 for name in ("whole", "fraction")
+    )
+    # Amounts of two files may not fit into one column of 38 digits.
+    kind = pa.decimal128 if whole + fraction <= pa.decimal128(38).precision else pa.decimal256
+    return kind(38 if kind is pa.decimal128 else 76, fraction)
 
 
 def open_questions(

@@ -13,6 +13,7 @@ from pathlib import Path
 from bktools import disk
 from bktools.contract import rules
 from bktools.errors import ArgumentError, JournalError, StorageError
+from bktools.journal.facts import NOT_KEPT, Facts
 from bktools.journal.file import COMPANIONS, File, now, record_event, remove_with_companions
 from bktools.journal.journal import Journal, change, insert, outer_folder, refuse_second_copy
 from bktools.journal.lock import sending_for
@@ -55,6 +56,8 @@ class _Batch:
     company_id: str
     entry_ids: list[str]
     body: bytes
+    # The marks have none.
+    facts: tuple[Facts, ...] = ()
 
 
 def restore(settings: Settings, source: Path | None, *, by: str) -> Restored:
@@ -177,8 +180,13 @@ def _put_in_doubt(file: File, companies: dict[str, list[Mark]], places: Marks, b
                 if not free:
                     continue
                 insert(connection, _Batch(mark.batch_id, mark.company_id, free, body), mark.plan_id)
-            elif state in {"REJECTED", "RELEASED"}:
-                change(connection, mark.batch_id, "PLANNED")
+            else:
+                # It may have been claimed again after the copy was made.
+                record_event(
+                    connection, "facts", mark.batch_id, None, NOT_KEPT, "claimed after the restored copy was made"
+                )
+                if state in {"REJECTED", "RELEASED"}:
+                    change(connection, mark.batch_id, "PLANNED")
             message = f"sent after the restored copy was made; its state was {mark.state}"
             change(connection, mark.batch_id, "UNKNOWN", message=message, sent_at=mark.at)
 

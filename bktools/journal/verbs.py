@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from bktools.journal.facts import Facts
 from bktools.journal.file import Row
 
 
@@ -28,6 +29,10 @@ class Batch(Protocol):
     def body(self) -> bytes:
         """The request's body."""
 
+    @property
+    def facts(self) -> Sequence[Facts]:
+        """The facts of its entries, in the order of `entry_ids`; empty when nothing is known."""
+
 
 class ExportMemory(Protocol):
     """The record of exported entries. Database constraints, not code, enforce its rules."""
@@ -45,7 +50,7 @@ class ExportMemory(Protocol):
     def sending(self, company_id: str) -> AbstractContextManager[None]:
         """Hold the company's lock."""
 
-    def claim(self, batches: Iterable[Batch], plan_id: str) -> None:
+    def claim(self, batches: Iterable[Batch], plan_id: str, period: str | None = None) -> None:
         """Write batches of one company as PLANNED; from then on no other batch can take their entries."""
 
     def begin(self, batch_id: str) -> bytes:

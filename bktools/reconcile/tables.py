@@ -22,6 +22,10 @@ from bktools.reconcile.verbs import THE_SAME, decided
 # Invisible characters that a spreadsheet or a person may add to a text. RE2's \s matches only those of ASCII.
 BLANKS = "[ \t\n\x0b\x0c\r\u0085\u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]+"
 
+# Cyrillic and Greek letters, and the Latin ones that they look like, small letters as their capitals do.
+LOOK_ALIKE = "АВЕКМНОРСТУХІЅЈавекмнорстухіѕјΑΒΕΖΗΙΚΜΝΟΡΤΥΧαβεζηικμνορτυχ"
+LATIN = "ABEKMHOPCTYXISJabekmhopctyxisjABEZHIKMNOPTYXabezhikmnoptyx"
+
 # Functions for the queries below, the checks and the actions.
 MACROS = f"""
 CREATE MACRO is_empty(value) AS coalesce(value = '', true);
@@ -31,19 +35,26 @@ CREATE MACRO may_be_long(value) AS coalesce(strlen(value) > {LONGEST_TEXT}, fals
 -- coalesce keeps DuckDB from passing the filter to Arrow, which would copy the rows.
 CREATE MACRO is_known(state) AS coalesce(state IN {KNOWN_STATES}, false);
 CREATE MACRO is_number(value) AS value <> '' AND value NOT GLOB '*[!0-9]*';
+CREATE MACRO latin(value) AS translate(value, '{LOOK_ALIKE}', '{LATIN}');
+CREATE MACRO without_o(value) AS translate(value, 'Oo', '00');
+CREATE MACRO bare(value) AS nfc_normalize(regexp_replace(value, '{BLANKS}', '', 'g'));
 -- Normalised again after lower: some capitals become two characters.
-CREATE MACRO without_blanks(value) AS nfc_normalize(lower(nfc_normalize(regexp_replace(value, '{BLANKS}', '', 'g'))));
+CREATE MACRO without_blanks(value) AS without_o(latin(nfc_normalize(lower(bare(value)))));
 CREATE MACRO difference(one, other) AS concat_ws(
     ' and ',
-    if(lower(nfc_normalize(one)) = lower(nfc_normalize(other)), NULL, 'white space'),
+    if(without_o(latin(lower(nfc_normalize(one)))) = without_o(latin(lower(nfc_normalize(other)))), NULL, 'white space'),
     if(
-        regexp_replace(nfc_normalize(one), '{BLANKS}', '', 'g') = regexp_replace(nfc_normalize(other), '{BLANKS}', '', 'g'),
+        without_o(latin(bare(one))) = without_o(latin(bare(other)))
+        AND (latin(bare(one)) = latin(bare(other)) OR latin(lower(bare(one))) <> latin(lower(bare(other)))),
         NULL, 'capitals'
     ),
     if(
-        lower(regexp_replace(one, '{BLANKS}', '', 'g')) = lower(regexp_replace(other, '{BLANKS}', '', 'g')),
+        without_o(latin(lower(regexp_replace(one, '{BLANKS}', '', 'g'))))
+        = without_o(latin(lower(regexp_replace(other, '{BLANKS}', '', 'g')))),
         NULL, 'accents that are written in two ways'
-    )
+    ),
+    if(without_o(lower(bare(one))) = without_o(lower(bare(other))), NULL, 'letters of two alphabets that look the same'),
+    if(latin(lower(bare(one))) = latin(lower(bare(other))), NULL, 'the letter O and the digit 0')
 );
 CREATE MACRO without_zeros(value) AS ltrim(value, '0');
 CREATE MACRO shown(value) AS coalesce('"' || value || '"', 'nothing');

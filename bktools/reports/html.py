@@ -20,10 +20,9 @@ from bktools import bars, disk, views
 from bktools.frames.currencies import shown
 from bktools.frames.engine import in_pandas
 from bktools.frames.names import IDENTIFIERS, in_reading_order
-from bktools.frames.schema import TEXT
-from bktools.journal.file import this_process
+from bktools.frames.schema import TEXT, to_arrow
 from bktools.reports import page
-from bktools.reports.figures import HELD, STATES, Money, entries_of, number, sums_of
+from bktools.reports.figures import HELD, NO_CURRENCY, STATES, Money, entries_of, number, sums_of
 from bktools.reports.money import plot_money
 from bktools.reports.outcomes import MEANINGS, OF_ACCOUNTS
 from bktools.reports.page import Column, Html, Row, join, lines, tag
@@ -48,6 +47,8 @@ KNOWN_AS = {
 }  # fmt: skip
 
 Record: TypeAlias = Mapping[Any, Any]
+# A row of figures: its name, what it sums up, and its style.
+Figure: TypeAlias = tuple[object, Money, str]
 # A column, and its cell of a row.
 Columns: TypeAlias = Sequence[tuple[Column, Callable[[Record], object]]]
 # Check, severity, message and what to do of each finding, by ID and line of the entry.
@@ -74,6 +75,7 @@ def write_report(close: Close, path: Path, pictures: Mapping[str, bytes] | None 
     entries = entries_of(close)
     sections = (
         ("figures", "Figures", _figures(close, entries)),
+        ("record", f"{close.period} in the journal", _record(close)),
         ("changes", "What changed since the last close", _changes(close)),
         ("to-do", "What is to be done", _to_do(close)),
         ("pictures", "Pictures", _pictures(close, pictures or {})),
@@ -104,8 +106,8 @@ def _lead(close: Close, entries: pa.Table) -> Html:
         *([] if close.applied else ["Dry run: nothing was written to the service."]),
     ]
     people = [
-        ("Prepared by", getattr(close, "prepared_by", None) or f"not named (run by {this_process()})"),
-        ("Approved by", getattr(close, "approved_by", None) or "not approved"),
+        ("Prepared by", close.prepared_by or "not named"),
+        ("Approved by", close.approved_by or "not approved"),
         ("Begun at", _moment(close.begun_at)),
         ("Plan", tag("code", close.plan.plan_id)),
     ]
@@ -123,42 +125,94 @@ def _lead(close: Close, entries: pa.Table) -> Html:
 def _figures(close: Close, entries: pa.Table) -> Html:
     """Return a row for what became of entries, the reasons below those that are held back, and a column a currency."""
     overall = sums_of(entries).get((), {})
-    own = list(overall)[:SHOWN_CURRENCIES]
-    others = list(overall)[SHOWN_CURRENCIES:]
-    columns = [
-        Column("", "heading"),
-        Column("Entries", "number"),
-        *(Column(name, "sum") for name in own),
-        *([Column("Other currencies", "money")] if others else []),
-    ]
-
-    def row(label: object, money: Money, look: str) -> Row:
-        rest = [_values({name: money[name] for name in others if name in money})] if others else []
-        return Row([label, f"{number(money):,}", *(_amount(money, name) for name in own), *rest], look=look)
-
     states = sums_of(entries, "state")
-    rows = []
+    rows: list[Figure] = []
     for state in STATES:
         if (state,) in states:
-            rows.append(row(_link(f"state-{_token(state)}", state.capitalize()), states[state,], "group"))
+            rows.append((_link(f"state-{_token(state)}", state.capitalize()), states[state,], "group"))
         if state == HELD:
             reasons = sums_of(entries.filter(pc.equal(entries.column("state"), HELD)), "reason").items()
-            for (reason,), money in sorted(reasons, key=lambda item: -number(item[1])):
-                rows.append(row(_link(f"reason-{reason}", _words(reason)), money, "part"))
-    rows.append(row("All entries of this close", overall, "total"))
-    caption = "Number of entries, and their value by currency"
+            ordered = sorted(reasons, key=lambda item: -number(item[1]))
+            rows += [(_link(f"reason-{reason}", _words(reason)), money, "part") for (reason,), money in ordered]
+    rows.append(("All entries of this close", overall, "total"))
     without = entries.column("amount").null_count if "amount" in entries.column_names else 0
+    later = close.left_out
     notes = [
         *([f"Exported: {MEANINGS['ACCEPTED'][0]}."] if ("exported",) in states else []),
         *([f"Entries without an amount, counted without a value: {without:,}."] if without else []),
-        *(
-            [f"Entries dated after {close.period}, not part of this close: {close.left_out:,}."]
-            if close.left_out
-            else []
-        ),
+        *([f"Entries dated after {close.period}, not part of this close: {later:,}."] if later else []),
     ]
-    table = page.table("statement", caption, columns, rows, live=False)
+    table = _statement("statement", "Number of entries, and their value by currency", rows, list(overall))
     return join([table, *(tag("p", note, class_="note") for note in notes)])
+
+
+def _statement(name: str, caption: str, rows: Iterable[Figure], currencies: Sequence[str]) -> Html:
+    own, others = currencies[:SHOWN_CURRENCIES], currencies[SHOWN_CURRENCIES:]
+    columns = [
+        Column("", "heading"),
+        Column("Entries", "number"),
+        *(Column(currency, "sum") for currency in own),
+        *([Column("Other currencies", "money")] if others else []),
+    ]
+
+    def cells(label: object, money: Money) -> Iterable[object]:
+        yield label
+        yield f"{number(money):,}"
+        yield from (_amount(money, currency) for currency in own)
+        if others:
+            yield _values({currency: money[currency] for currency in others if currency in money})
+
+    body = (Row([*cells(label, money)], look=look) for label, money, look in rows)
+    return page.table(name, caption, columns, body, live=False)
+
+
+def _record(close: Close) -> Html:
+    """Return what all closes of the month exported and held back, from the journal."""
+    record = close.record
+    if record is None or record.closes.empty:
+        return Html("")
+    totals = record.totals.astype("object").where(record.totals.notna(), None).to_dict("records")
+    named = {"exported": "group", "in_doubt": "group", "held_back": "group", "resolved": "part", "open": "part"}
+    words = {"held_back": "Held back then", "resolved": "Resolved since", "open": "Still open"}
+    rows: list[Figure] = []
+    for name, look in named.items():
+        money = {row["currency"] or NO_CURRENCY: (row[name], row[f"{name}_amount"]) for row in totals if row[name]}
+        if money:
+            rows.append((words.get(name, _words(name)), money, look))
+    currencies = [row["currency"] or NO_CURRENCY for row in sorted(totals, key=lambda row: -row["exported"])]
+    sent = to_arrow(record.exported, "the entries")
+    sums = sums_of(sent, "job_id", "sent_at", "sent_by", "state")
+    jobs: list[dict[Any, Any]] = [
+        {"job_id": job, "at": at, "by": by, "state": state, "money": money}
+        for (job, at, by, state), money in sorted(sums.items(), key=lambda item: str(item[0][1]))
+    ]
+    job_columns: Columns = [
+        (Column("Sent at", "date"), lambda row: _moment(row["at"]) if row["at"] else ""),
+        (Column("By", "heading"), lambda row: row["by"]),
+        (Column("Outcome", choice=True), lambda row: row["state"].lower()),
+        (Column("Entries", "number"), lambda row: f"{number(row['money']):,}"),
+        (Column("Value", "money"), lambda row: _values(row["money"])),
+        (Column("IDs", "id"), _identifiers),
+    ]
+    closes: Columns = [
+        (Column("Closed at", "date"), lambda row: _moment(row["at"])),
+        (Column("Prepared by", "heading"), lambda row: row["prepared_by"]),
+        (Column("Approved by"), lambda row: row["approved_by"] or "not approved"),
+        (Column("Plan", "date"), lambda row: tag("code", row["plan_id"])),
+    ]
+    applied = _rows(record.closes)
+    state = f"The period is {record.state.lower()}. {_sentence(close.stays_open)}"
+    lost = f"Not in these figures: {record.not_kept:,} entries that an earlier version sent without keeping their data."
+    file = "the journal: bktools periods"
+    return join(
+        [
+            tag("p", state),
+            _statement("record-statement", f"All closes of {record.period}, by currency", rows, currencies) if rows else "",
+            _listed("closes-table", f"Closes of {record.period} that were applied", closes, applied, len(applied), file),
+            _listed("sent-table", f"Export jobs of {record.period}", job_columns, jobs, len(jobs), file),
+            tag("p", lost, class_="note") if record.not_kept else "",
+        ]
+    )  # fmt: skip
 
 
 def _changes(close: Close) -> Html:
@@ -457,9 +511,12 @@ def _frame(name: str, caption: str, frame: pd.DataFrame, file: str, empty: str =
         *((Column(HEADINGS.get(column, _words(column)), _kind(frame[column])), _cell_of(column)) for column in ordered),
         (Column("IDs", "id"), _identifiers),
     ]
-    first = frame.head(SHOWN_ROWS)
-    rows = first.astype("object").where(first.notna(), None).to_dict("records")
-    return _listed(name, caption, columns, rows, len(frame), file, empty)
+    return _listed(name, caption, columns, _rows(frame.head(SHOWN_ROWS)), len(frame), file, empty)
+
+
+def _rows(frame: pd.DataFrame) -> list[dict[Any, Any]]:
+    """Return the rows of a frame, with None for missing values."""
+    return frame.astype("object").where(frame.notna(), None).to_dict("records")
 
 
 def _kind(column: pd.Series) -> str:

@@ -67,6 +67,7 @@ def submit_export_jobs(
     apply: bool = False,
     wait: float | dt.timedelta = 300.0,
     others_export: bool = False,
+    period: str | None = None,
     progress: bool | None = None,
     service: Service | None = None,
 ) -> pd.DataFrame:
@@ -84,6 +85,9 @@ def submit_export_jobs(
         True when people also export by hand: wait for any job in progress. By default, wait only while a job from this
         journal may still run. Any other job in progress makes the batch UNKNOWN, because a gateway may have repeated this
         very request.
+    period : str, optional
+        The month of the close that sends the entries, as 2026-10; kept with each of them. Default: the month of the
+        entry's date.
     progress : bool, optional
         Show a bar. Default: in a terminal or a notebook.
     service : Service, optional
@@ -104,7 +108,7 @@ def submit_export_jobs(
         When the plan was changed after it was composed, was composed with another journal, or holds entries that another
         batch or journal sent; nothing is sent.
     ArgumentError
-        When the argument is not a plan, or `wait` is not a number of seconds; nothing is sent.
+        When the argument is not a plan, `wait` is not a number of seconds, or `period` is not a month; nothing is sent.
     JournalBusyError
         When another process is sending for every company of the plan; nothing is sent.
     JournalError, StorageError
@@ -130,6 +134,7 @@ def submit_export_jobs(
         raise ArgumentError("plan", f"must be a result of compose_export_jobs, is a {type(plan).__name__}")
     seconds = _seconds(wait)
     rules.flag("others_export", others_export)
+    period = None if period is None else rules.month("period", period)
     service = conversation(service)
     rows: list[dict[str, Any]] = []
     with Journal(service.settings) as journal:
@@ -144,7 +149,7 @@ def submit_export_jobs(
                 raise PlanError(reason)
             of_company.setdefault(batch.company_id, []).append(batch.batch_id)
         with progress_bar("export jobs", total=len(plan.batches), unit="batch", shown=progress) as bar:
-            sender = _Sender(journal, plan, service, bar, wait=seconds, others_export=others_export)
+            sender = _Sender(journal, plan, service, bar, wait=seconds, others_export=others_export, period=period)
             for company_id, own in of_company.items():
                 # Requests are made one at a time, to save memory.
                 batches = _Requests(plan, own)
@@ -192,7 +197,15 @@ class _Sender:
     """Sends the batches of a plan, one company at a time."""
 
     def __init__(
-        self, journal: ExportMemory, plan: ExportPlan, service: Service, bar: Bar, *, wait: float, others_export: bool
+        self,
+        journal: ExportMemory,
+        plan: ExportPlan,
+        service: Service,
+        bar: Bar,
+        *,
+        wait: float,
+        others_export: bool,
+        period: str | None,
     ) -> None:
         self._journal = journal
         self._plan = plan
@@ -200,6 +213,7 @@ class _Sender:
         self._bar = bar
         self._wait = wait
         self._others_export = others_export
+        self._period = period
         # The reason why nothing more is sent for any company.
         self._stopped_all = ""
 
@@ -209,7 +223,7 @@ class _Sender:
             with self._journal.sending(company_id):
                 # A sender may have been killed after this run began.
                 self._journal.recover(company_id)
-                self._journal.claim(batches, self._plan.plan_id)
+                self._journal.claim(batches, self._plan.plan_id, self._period)
                 return list(self._sent_in_order(batches))
         except JournalError as error:
             # Nothing was sent: another process is sending, or has sent some of these batches meanwhile.

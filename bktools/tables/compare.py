@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -27,7 +28,7 @@ CHANGES = {
 COLUMNS = pa.schema(
     {
         "change": TEXT,
-        "category_id": TEXT,
+        "id": TEXT,
         "company_id": TEXT,
         "name": TEXT,
         "field": TEXT,
@@ -80,7 +81,7 @@ def compare_categories(
     """
     old = load_categories(company, as_of=before, service=service)
     new = load_categories(company, as_of=after, service=service)
-    changes = _changes(to_arrow(old), to_arrow(new))
+    changes = differences(to_arrow(old), to_arrow(new), CHANGES).rename_columns({"id": "category_id"})
     provenance = {
         "environment": new.attrs["bktools"]["environment"],
         "before": old.attrs["bktools"]["fetched_at"],
@@ -90,8 +91,21 @@ def compare_categories(
     return to_pandas(changes, provenance)
 
 
-def _changes(old: pa.Table, new: pa.Table) -> pa.Table:
-    """Return one row per change, ordered by category, then by field as in `CHANGES`."""
+def differences(old: pa.Table, new: pa.Table, words: Mapping[str, str]) -> pa.Table:
+    """Return one row per change between two tables, ordered by row, then by field.
+
+    Parameters
+    ----------
+    old, new : pyarrow.Table
+        Rows with an `id` that is there once, `company_id`, `name`, and the fields to compare.
+    words : mapping of str to str
+        The fields, and the word for a change of each.
+
+    Returns
+    -------
+    pyarrow.Table
+        The columns `COLUMNS`: change ("added", "removed", or a word), id, company_id, name, field, before, after.
+    """
     places = pc.index_in(old["id"], new["id"])
     known_before = old.filter(pc.is_valid(places))
     known_after = new.take(places.drop_null())
@@ -99,19 +113,15 @@ def _changes(old: pa.Table, new: pa.Table) -> pa.Table:
         _rows("removed", old.filter(pc.is_null(places))),
         _rows("added", new.filter(pc.invert(pc.is_in(new["id"], old["id"])))),
     ]
-    for field, word in CHANGES.items():
+    for field, word in words.items():
         before, after = _text(known_before[field]), _text(known_after[field])
         # A null differs from a text and equals a null.
         differs = pc.fill_null(pc.not_equal(before, after), pc.xor(pc.is_null(before), pc.is_null(after)))
-        words = pc.if_else(pc.equal(after, "false"), "unarchived", word) if field == "archived" else word
-        found.append(_rows(words, known_after, field, before, after).filter(differs))
+        change = pc.if_else(pc.equal(after, "false"), "unarchived", word) if field == "archived" else word
+        found.append(_rows(change, known_after, field, before, after).filter(differs))
     changes = pa.concat_tables(found)
-    order = pa.array([list(CHANGES).index(field) if field else -1 for field in changes["field"].to_pylist()], pa.int8())
-    return (
-        changes.append_column("order", order)
-        .sort_by([("category_id", "ascending"), ("order", "ascending")])
-        .drop("order")
-    )
+    order = pa.array([list(words).index(field) if field else -1 for field in changes["field"].to_pylist()], pa.int8())
+    return changes.append_column("order", order).sort_by([("id", "ascending"), ("order", "ascending")]).drop("order")
 
 
 def _rows(change: Any, about: pa.Table, field: str | None = None, before: Any = None, after: Any = None) -> pa.Table:

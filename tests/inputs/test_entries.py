@@ -7,11 +7,13 @@ from decimal import Decimal
 
 import pandas as pd
 import pytest
+import xlsxwriter
 
 from bktools.errors import InputError
 from bktools.export import compose_export_jobs
 from bktools.frames import schema
 from bktools.inputs.entries import read_entries
+from bktools.inputs.general_ledger import read_general_ledger
 
 ENTRY = "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
 COMPANY = "6fa459ea-ee8a-4ca4-894e-db77e160355e"
@@ -292,3 +294,37 @@ def test_both_columns_of_amounts_are_in_one_refusal(write):
     """Debit and credit that cannot be read are two problems of one refusal."""
     with pytest.raises(InputError, match=r"2 problems: .*'Soll' must hold amounts.*'Haben' must hold amounts"):
         read_entries(write("Soll;Haben\nx;\n;y\n"))
+
+
+@pytest.mark.parametrize(
+    ("title", "name", "year"),
+    [
+        ("Journal 2026-10", "file.csv", 2026),
+        ("Periode;10/2026\nNordlicht GmbH;", "file.csv", 2026),
+        ("Zeitraum 01.10.2026 - 31.10.2026", "journal-2026.csv", 2026),
+        ("Nordlicht GmbH", "journal-2025-10.csv", 2025),
+        ("Zeitraum 01.12.2025 - 31.01.2026", "file.csv", None),
+        ("Journal 2026-10", "export-2027-01-03.csv", None),
+        ("Nordlicht GmbH", "file.csv", None),
+    ],
+)
+def test_a_year_comes_from_the_title(write, title, name, year):
+    """Dates without a year take the one year of the rows above the headings and of the name, or are refused."""
+    path = write(f"{title}\nDatum;Betrag\n31.10.;1,50\n01.11.;2,50\n", name)
+    if year is None:
+        with pytest.raises(InputError, match=r"'Datum' holds dates without a year, such as '31\.10\.'.*: put one year"):
+            read_entries(path)
+        return
+    entries = read_entries(path)
+    assert entries["date"].dt.date.tolist() == [dt.date(year, 10, 31), dt.date(year, 11, 1)]
+    assert f"'Datum' has no year: {year} taken from the file's title or name" in entries.attrs["bktools"]["notes"]
+
+
+def test_a_year_comes_from_the_title_of_a_workbook(tmp_path):
+    """The rows above the headings of a sheet say the year, too, in entries and in general ledgers."""
+    with xlsxwriter.Workbook(tmp_path / "journal.xlsx") as book:
+        sheet = book.add_worksheet("Journal")
+        for line, row in enumerate([["Journal", "10/2026"], [], ["Konto", "Datum", "Betrag"], ["5800", "31.10.", 1.5]]):
+            sheet.write_row(line, 0, row)
+    for reader in (read_entries, read_general_ledger):
+        assert reader(tmp_path / "journal.xlsx")["date"].dt.date.tolist() == [dt.date(2026, 10, 31)]

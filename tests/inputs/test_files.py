@@ -219,3 +219,22 @@ def test_workbook_without_headings(workbook):
     assert chart["code"].tolist() == ["0400", "1200", "4930"]
     assert chart["line"].tolist() == [1, 2, 3]
     assert "its first row ('0400', 'Maschinen') is data" in "".join(chart.attrs["bktools"]["notes"])
+
+
+def test_a_refusal_lists_the_sheets_that_were_not_taken(workbook):
+    """Where no sheet has what is needed, each is told with why it was not taken, and the option that chooses one."""
+    path = workbook({
+        "Deckblatt": [["Nordlicht GmbH"]],
+        "Leer": [],
+        "Konten": [["Konto", "Wert"], ["0400", "x"], ["0500", "y"]],
+        "Namen": [["Bezeichnung"], ["Bank"]],
+    })  # fmt: skip
+    with pytest.raises(InputError) as caught:
+        read_chart_of_accounts(path)
+    assert str(caught.value).endswith(
+        "; read the sheet 'Konten' with 1 known heading; 'Deckblatt' has no known headings, 'Leer' is empty, 'Namen' has 1"
+        " known heading: choose one with sheet='Namen'"
+    )
+    with pytest.raises(InputError) as caught:
+        read_chart_of_accounts(path, sheet="Konten")
+    assert "Deckblatt" not in str(caught.value)

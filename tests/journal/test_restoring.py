@@ -82,6 +82,26 @@ def test_a_whole_journal_that_is_restored_stays_as_it_is(settings, kept):
         assert journal.state_of("4")["state"] == "REJECTED"
 
 
+def test_a_lost_batch_without_free_entries_is_passed_over(settings, tmp_path):
+    """Its entries went out again, in a batch that is in doubt: the batches sent after it are in doubt as well."""
+    body = f'{{"accountingEntryIds": ["{ENTRY}"], "companyId": "{COMPANY}"}}'.encode()
+    with Journal(settings) as journal:
+        send(journal, "2")
+        journal.backup(tmp_path / "kept.sqlite")
+        for name in ("first", "second"):
+            with journal.sending(COMPANY):
+                journal.claim([BatchRequest(name, COMPANY, [ENTRY], body)], "plan")
+                journal.begin(name)
+                journal.settle(name, "UNKNOWN", "lost")
+            journal.resolve(name, "RELEASED", evidence="not in the ERP", by="Ada")
+        send(journal, "3")
+        files = [next(place.glob("*.marks")) for place in journal.marks.places]
+    for file in files:
+        # The marks could not be written when both were released.
+        without(file, '"state": "RELEASED"')
+    assert restore(settings, tmp_path / "kept.sqlite", by="Ada").in_doubt == ("first", "3")
+
+
 def test_a_refused_backup_leaves_nothing_behind(settings, kept, tmp_path):
     """A backup that is refused changes nothing: neither the journal nor the files in its folder."""
     (tmp_path / "broken.sqlite").write_bytes(b"no journal" * 500)

@@ -8,6 +8,10 @@ from unicodedata import normalize
 KNOWN = {"CREATED", "MATCHED", "EXISTS", "IMPORTED"}
 
 
+# Cyrillic and Greek small letters that look like Latin ones, and the letter that looks like a digit.
+_LATIN = str.maketrans("авекмнорстухіѕјαβεζηικμνορτυχo", "abekmh0pctyxisjabezhikmn0ptyx0")  # noqa: RUF001 - the letters that look alike are meant
+
+
 def reconcile(chart, accounts, categories):
     """Return findings (without message), actions and coverage as lists of tuples."""
     known = [row for row in accounts if row["state"] in KNOWN]
@@ -127,7 +131,7 @@ def _long(text):
 
 
 def _bare(text):
-    return normalize("NFC", normalize("NFC", re.sub(r"\s", "", text)).lower())
+    return normalize("NFC", normalize("NFC", re.sub(r"\s", "", text)).lower()).translate(_LATIN)
 
 
 def _without_zeros(text):

@@ -166,6 +166,12 @@ def test_what_looks_like_an_account_of_the_service_is_left_alone(mine, theirs, c
         ("a 1", "A1", "white space and capitals"),
         ("Caf\u00e9", "Cafe\u0301", "accents that are written in two ways"),
         ("caf\u00e9", "Cafe\u0301", "capitals and accents that are written in two ways"),
+        ("A1", "\u04101", "letters of two alphabets that look the same"),
+        ("\u0391 1", "a1", "white space and capitals and letters of two alphabets that look the same"),
+        ("AO1", "A01", "the letter O and the digit 0"),
+        ("Ao1", "AO1", "capitals"),
+        ("bo1", "B01", "capitals and the letter O and the digit 0"),
+        ("A\u041e1", "A01", "letters of two alphabets that look the same and the letter O and the digit 0"),
     ],
 )
 def test_in_what_two_external_ids_differ(mine, theirs, difference):

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 from entries_by_hand import entries_of
 
 import bktools
 from bktools.cli.exits import Exit
 from bktools.errors import ArgumentError, JournalError
-from bktools.frames.schema import EXPORT_EVENTS
+from bktools.frames.schema import EXPORT_EVENTS, EXPORTED_ENTRIES
 from bktools.sandbox.faults import Fault
 
 
@@ -106,3 +108,41 @@ def test_what_comes_next_is_said(doubted, run):
         "Its entries may be exported again. Next, submit their plan again: bktools export submit PLAN --apply\n"
     )
     assert "outcome unknown" not in run("export history")[1]
+
+
+def test_the_history_has_what_was_known_of_each_entry(sandbox, service):
+    """Dates are dates, amounts exact with the finest scale; the history still serves as the history of the next plan."""
+    entries = entries_of(sandbox.server.company_id, 3).assign(
+        date=pd.to_datetime(["2026-10-31", "2026-10-01", None]),
+        amount=pd.Series(
+            [Decimal(1500), Decimal("-12.50"), Decimal("3.125")], dtype=pd.ArrowDtype(pa.decimal128(9, 3))
+        ),
+        currency=["JPY", "EUR", "KWD"],
+        supplier=["=HYPERLINK()", "<b>Müller</b>", None],
+    )
+    plan = bktools.compose_export_jobs(entries)
+    bktools.submit_export_jobs(plan, apply=True, period="2026-10", service=service)
+    history = bktools.load_export_jobs(entries=True, service=service)
+    assert list(history.columns) == EXPORTED_ENTRIES.names
+    assert str(history["date"].dtype).startswith("datetime64")
+    found = history.set_index("entry_id").loc[entries["id"].to_list()]
+    assert found["amount"].to_list() == entries["amount"].to_list()
+    assert found["amount"].dtype == pd.ArrowDtype(pa.decimal128(38, 3))
+    assert found["date"].dt.strftime("%Y-%m-%d").to_list()[:2] == ["2026-10-31", "2026-10-01"]
+    assert found["date"].isna().to_list() == [False, False, True]
+    assert found["currency"].to_list() == ["JPY", "EUR", "KWD"]
+    assert found["supplier"].to_list()[:2] == ["=HYPERLINK()", "<b>Müller</b>"]
+    assert set(found["period"]) == {"2026-10"}
+    again = bktools.compose_export_jobs(entries, history=history)
+    assert again.not_ready["reason"].to_list() == ["exported"] * 3
+    lean = history[["entry_id", "state"]]
+    assert bktools.compose_export_jobs(entries, history=lean).not_ready["reason"].to_list() == ["exported"] * 3
+
+
+@pytest.mark.parametrize("period", ["2026-13", "October", 202610, "2026-1", "\u0662026-10"])
+def test_a_period_that_is_no_month_is_refused(sandbox, service, period):
+    """A wrong argument is named, and nothing is sent."""
+    plan = bktools.compose_export_jobs(entries_of(sandbox.server.company_id, 1))
+    with pytest.raises(ArgumentError, match=r"period must be (a month such as 2026-10|text)"):
+        bktools.submit_export_jobs(plan, apply=True, period=period, service=service)
+    assert sandbox.server.export_jobs() == []

@@ -10,7 +10,11 @@ import pytest
 import bktools
 from bktools.errors import SnapshotNotFoundError
 from bktools.frames.schema import CATEGORIES
-from bktools.tables.compare import _changes
+from bktools.tables.compare import CHANGES, differences
+
+
+def _changes(old, new):
+    return differences(old, new, CHANGES).rename_columns({"id": "category_id"})
 
 
 def test_added_and_removed(sandbox, service):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 
-from bktools.caller import name_of
+from bktools.caller import is_command, name_of
 from bktools.errors import ArgumentError, InputError
 from bktools.inputs.formats import datev, fec, gnucash, jpk, saft, sie, xbrl_gl
 from bktools.inputs.formats.format import File, Format
@@ -62,6 +62,18 @@ def chart_table(path: str | PathLike[str], encoding: str | None = None, **of_tab
         raise InputError(format_found.chart, source=file.source)
     refuse_arguments(format_found, of_tables)
     return format_found.chart(file)
+
+
+def refuse_ledgers(path: str | PathLike[str], encoding: str | None = None) -> None:
+    """Raise an error for a file of one of the formats where entries are read."""
+    found = recognised(path, encoding)
+    if found is not None:
+        file, form = found
+        read = "bktools ledger" if is_command() else "read_general_ledger"
+        raise InputError(
+            f"is a general ledger or chart of the format {form.name}, not a file of entries: read it with {read}",
+            source=file.source,
+        )
 
 
 def refuse_arguments(of: Format, arguments: Mapping[str, object]) -> None:

@@ -1,0 +1,123 @@
+"""The findings of a match: one entry of CHECKS for each way in which an entry did not plainly arrive."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+SEVERITIES = ("error", "warning", "info")
+
+# What became of an entry, the worst last.
+STATUSES = (
+    "booked",
+    "another_date",
+    "not_comparable",
+    "another_account",
+    "another_amount",
+    "booked_twice",
+    "ambiguous",
+    "missing",
+)
+
+Facts = Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Check:
+    """One finding about an entry.
+
+    Parameters
+    ----------
+    status : str
+        The status of the entries it is about; the first check of a status whose `where` fits is theirs.
+    severity : str
+        One of SEVERITIES.
+    message, to_do : str
+        The fact and the next step, with names of facts in braces.
+    who : str
+        Who does it: "in the ERP", "in the service", "the employee" or "here".
+    where : callable
+        Whether it is about an entry, by its facts.
+    """
+
+    status: str
+    severity: str
+    message: str
+    to_do: str
+    who: str
+    where: Callable[[Facts], bool] = lambda _: True
+
+
+CHECKS: tuple[Check, ...] = (
+    Check(
+        "missing",
+        "error",
+        "{money} on {account} is not in the ledger, which ends on {ledger_until}",
+        "export the ledger again when the entry must be in it, up to {covers} or later",
+        "in the ERP",
+        where=lambda facts: facts["is_early"],
+    ),
+    Check(
+        "missing",
+        "error",
+        "{money} on {account} is not in the ledger within {days} days of {date}",
+        "look up the job {job} in the service: where it failed, book the entry by hand or export it again",
+        "in the service",
+    ),
+    Check(
+        "booked_twice",
+        "error",
+        "booked {bookings} times on {booked_account}: {vouchers}",
+        "reverse all of them but one",
+        "in the ERP",
+    ),
+    Check(
+        "another_amount",
+        "error",
+        "{booked_money} is booked instead of {money} on {booked_account}: {vouchers}",
+        "correct the voucher, or the entry where the voucher is right",
+        "in the ERP",
+    ),
+    Check(
+        "another_account",
+        "warning",
+        "{booked_money} is booked on {booked_account} instead of {account}: {vouchers}",
+        "rebook it, or give the category the right account",
+        "in the ERP",
+    ),
+    Check(
+        "another_date",
+        "warning",
+        "dated {booked_date} in the ledger instead of {date}, in another month: {vouchers}",
+        "check that it is booked in the right month",
+        "in the ERP",
+        where=lambda facts: facts["booked_date"][:7] != facts["date"][:7],
+    ),
+    Check(
+        "another_date",
+        "info",
+        "dated {booked_date} in the ledger instead of {date}: {vouchers}",
+        "nothing, where the ERP dates its postings itself",
+        "in the ERP",
+    ),
+    Check(
+        "ambiguous",
+        "error",
+        "one of {equal} equal entries, with only {found} found in the ledger: {vouchers}; {lacking} missing",
+        "find out in the ERP which of them is missing",
+        "in the ERP",
+    ),
+    Check(
+        "not_comparable",
+        "warning",
+        "{money} cannot be compared: {why}",
+        "look it up in the ERP by its day and text",
+        "in the ERP",
+    ),
+)
+
+
+def check_of(facts: Facts) -> Check:
+    """Return the check of an entry that is not plainly booked."""
+    return next(check for check in CHECKS if check.status == facts["status"] and check.where(facts))

@@ -1,0 +1,210 @@
+"""The result of a match: what became of each exported entry, with the evidence of the general ledger."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import functools
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from bktools import views
+from bktools.frames.delimited import tables_to_csv
+from bktools.ledger.checks import SEVERITIES, STATUSES
+from bktools.visible import visible
+
+# Statuses in words.
+WORDS = {
+    "booked": "booked once",
+    "missing": "missing",
+    "booked_twice": "booked twice or more",
+    "another_amount": "with another amount",
+    "another_account": "on another account",
+    "another_date": "on another date",
+    "ambiguous": "ambiguous",
+    "not_comparable": "not comparable",
+}
+MARKS = {"error": "✖", "warning": "▲", "info": "●"}
+
+
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+class LedgerMatch:
+    """What became of each exported entry in the general ledger.
+
+    Attributes
+    ----------
+    entries : DataFrame
+        One row per entry: its own columns; `status` (booked, missing, booked_twice, another_amount, another_account,
+        another_date, ambiguous, not_comparable); the posting that answers for it as booked_date, booked_account_code,
+        booked_amount, booked_text, booked_document_number, booked_voucher_id, booked_line and so on; `bookings` (how
+        often it is booked); `matched_by`; `score` (similarity of the texts, 0 to 100, where they were compared);
+        `differences`; to_do and who.
+    findings : DataFrame
+        One row per entry that is not plainly booked, most severe first: check (its status), severity (error, warning,
+        info), about, message, to_do, who, and the columns of `entries`.
+    unchecked : tuple of str
+        What was not compared, and why.
+    not_from_export : int
+        How many postings on the entries' accounts, in their months, answer for no entry.
+    lacking : int
+        How many of the ambiguous entries are missing.
+    ledger_from, ledger_until : date
+        First and last day of the postings; None for an empty ledger.
+
+    Notes
+    -----
+    Nothing of the interface: whether an export arrived is seen in the accounting system alone (sections 3 and 4.2).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> entries = pd.DataFrame({"entry_id": ["e1"], "batch_id": ["b1"], "account_code": ["5800"], "amount": [42]})
+    >>> postings = pd.DataFrame({"account_code": ["5800", "1930"], "amount": [42, -42], "voucher_id": ["A 7", "A 7"]})
+    >>> from bktools import match_ledger
+    >>> match_ledger(entries, postings.assign(date=pd.Timestamp("2026-10-03"))).entries["booked_voucher_id"].tolist()
+    ['A 7']
+    """
+
+    entries: pd.DataFrame
+    findings: pd.DataFrame
+    unchecked: tuple[str, ...]
+    not_from_export: int
+    lacking: int
+    ledger_from: dt.date | None
+    ledger_until: dt.date | None
+    # Tables that are computed on first use.
+    _listed: Mapping[str, Callable[[], pd.DataFrame]]
+
+    @functools.cached_property
+    def postings(self) -> pd.DataFrame:
+        """One row per posting of the ledger, with `entry_id` (the entry it answers for) and `status`: that of the entry,
+        "not from an export" on the entries' accounts in their months, or null.
+        """  # noqa: D205 - the sentence takes two lines
+        return self._listed["postings"]()
+
+    @functools.cached_property
+    def totals(self) -> pd.DataFrame:
+        """Control totals, one row per account, month and currency: account_code, account_name, month, currency, entries
+        and exported (count and sum of the entries), postings and ledger (those of the postings), difference (ledger less
+        exported; null where the currencies cannot be compared), not_from_export (the part of the ledger that answers for
+        no entry).
+        """  # noqa: D205 - the columns take several lines
+        return self._listed["totals"]()
+
+    @functools.cached_property
+    def batches(self) -> pd.DataFrame:
+        """One row per batch and currency: entries and their amount, then how many have each status."""
+        return self._listed["batches"]()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of entries by status, the best first; a status that no entry has is left out."""
+        counts = self.entries["status"].value_counts()
+        return {status: int(counts[status]) for status in STATUSES if status in counts}
+
+    @property
+    def has_arrived(self) -> bool:
+        """Whether every entry is booked once, with its account, amount and date."""
+        return set(self.counts) <= {"booked"}
+
+    def to_csv(self, folder: str | Path, profile: str = "excel") -> list[Path]:
+        """Write ledger_entries.csv, ledger_findings.csv, ledger_totals.csv, ledger_batches.csv and ledger_postings.csv.
+
+        Parameters
+        ----------
+        folder : path
+            Created if missing. Files of these names in it are replaced; only you can read them.
+        profile : str
+            As in `bktools.to_csv`: "excel", "excel-eu" or "machine".
+
+        Raises
+        ------
+        ArgumentError
+            When the profile is unknown.
+        StorageError
+            When a file cannot be written; an existing file is unchanged.
+        """
+        names = ("entries", "findings", "totals", "batches", "postings")
+        return tables_to_csv({f"ledger_{name}": getattr(self, name) for name in names}, folder, profile)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all tables for pickle and copy, computed now."""
+        return (
+            self.__dict__ | {name: getattr(self, name) for name in ("postings", "totals", "batches")} | {"_listed": {}}
+        )
+
+    def __repr__(self) -> str:
+        lines = [self.headline, *(f"  {line}" for line in self.sums)]
+        lines += [
+            f"  {severity:<8}{count:>7,} {check}: {message}" for severity, check, count, message in self._by_check()
+        ]
+        if len(self.findings):
+            lines.append("  each with its first finding; all of them are in .findings")
+        lines += [f"  not compared: {phrase}" for phrase in self.unchecked]
+        return visible("\n".join(lines))
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (f"{MARKS[severity]} {severity}", count, check, message)
+            for severity, check, count, message in self._by_check()
+        ]
+        return "".join(
+            [
+                views.heading(self.headline),
+                views.table(
+                    ["currency", "exported", "booked once", "missing"], self._money(), total=len(self._money())
+                ),
+                views.table(
+                    ["severity", "entries", "check", "the first of them"], rows, total=len(rows), where=".findings"
+                ),
+                views.table(
+                    [""], [[f"not compared: {phrase}"] for phrase in self.unchecked], total=len(self.unchecked)
+                ),
+            ]
+        )
+
+    @property
+    def headline(self) -> str:
+        """One line: the days of the ledger, and how many entries have each status."""
+        counts = self.counts
+        found = ", ".join(f"{counts[status]:,} {WORDS[status]}" for status in WORDS if status in counts)
+        lacking = f" ({self.lacking:,} of them missing)" if self.lacking else ""
+        period = f", {self.ledger_from} to {self.ledger_until}" if self.ledger_from else " without postings"
+        others = f"; {self.not_from_export:,} posting{'' if self.not_from_export == 1 else 's'} not from an export"
+        others = others if self.not_from_export else ""
+        entries = f"{len(self.entries):,} exported entr{'y' if len(self.entries) == 1 else 'ies'}"
+        return f"Ledger{period}: {entries}: {found.replace('ambiguous', f'ambiguous{lacking}') or 'none'}{others}"
+
+    def _money(self) -> list[tuple[str, Any, Any, Any]]:
+        """Return by currency the amounts that were exported, booked once, and missing."""
+        if not {"amount", "currency"} <= set(self.entries.columns):
+            return []
+        rows: list[tuple[str, Any, Any, Any]] = []
+        for currency, entries in self.entries.groupby("currency", dropna=False):
+            sums = [
+                entries.loc[mask, "amount"].sum()
+                for mask in (entries["amount"].notna(), entries["status"] == "booked", entries["status"] == "missing")
+            ]
+            rows.append(("no currency" if pd.isna(currency) else str(currency), *sums))
+        return rows
+
+    @property
+    def sums(self) -> list[str]:
+        """A line for each currency: the amounts exported, booked once, and missing."""
+        return [
+            f"{currency}: {exported:,} exported, {booked:,} booked once, {missing:,} missing"
+            for currency, exported, booked, missing in self._money()
+        ]
+
+    def _by_check(self) -> list[tuple[str, str, int, str]]:
+        """Return severity, check, count, and the first finding; the most severe first."""
+        found = []
+        for severity in SEVERITIES:
+            rows = self.findings[self.findings["severity"] == severity]
+            for check, same in rows.groupby("check", sort=False):
+                first = same.iloc[0]
+                found.append((severity, str(check), len(same), views.short(f"{first['about']}: {first['message']}")))
+        return found

@@ -1,0 +1,425 @@
+"""The tables of a match: what became of each entry and posting, totals of both sides, and the findings."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.frames.engine import engine
+from bktools.frames.names import in_reading_order
+from bktools.frames.schema import COUNT, TEXT, to_pandas
+from bktools.ledger.checks import SEVERITIES, Facts, check_of
+from bktools.ledger.inputs import Inputs, columns_of, show
+from bktools.ledger.ledger_match import LedgerMatch
+from bktools.ledger.rungs import BY, EXACTLY, NOBODY, Answers, Numbers
+
+# The posting's columns that an entry gets as evidence, with `booked_` in front.
+EVIDENCE = (
+    "date", "account_code", "account_name", "amount", "currency", "text", "document_number", "voucher_id", "line",
+)  # fmt: skip
+NOT_FROM_EXPORT = "not from an export"
+SHOWN_VOUCHERS = 5
+# How a posting is named, by the columns that the ledger has.
+VOUCHER = {"voucher_id": "voucher {}", "document_number": "document {}", "text": '"{}"', "line": "line {}"}
+
+# The entries that nothing tells apart, of which some are found and some are not.
+AMBIGUOUS = """
+SELECT list(no ORDER BY no) AS alike FROM entries SEMI JOIN tied USING (no)
+GROUP BY account, amount, currency, date
+ORDER BY 1
+"""
+
+# One row an entry, with the columns of its posting beside it.
+JUDGED = """
+SELECT
+    coalesce(total, posting_amount) AS booked_amount,
+    bookings > 0 AND entry_account IS DISTINCT FROM posting_account AS account_differs,
+    coalesce(entry_amount IS NOT NULL AND entry_currency = posting_currency, false) AS has_amounts,
+    has_amounts AND entry_amount <> booked_amount AS amount_differs,
+    coalesce(entry_date <> posting_date, false) AS date_differs,
+    CASE
+        WHEN is_ambiguous THEN 'ambiguous'
+        WHEN bookings = 0 THEN
+            if(entry_amount IS NULL OR entry_date IS NULL OR entry_currency IN (FROM foreign_currencies),
+                'not_comparable', 'missing')
+        WHEN bookings > 1 THEN 'booked_twice'
+        WHEN amount_differs THEN 'another_amount'
+        WHEN account_differs THEN 'another_account'
+        WHEN date_differs THEN 'another_date'
+        ELSE 'booked'
+    END AS status
+FROM (SELECT total, bookings, is_ambiguous, {columns} FROM beside)
+-- Several threads write the rows in any order.
+ORDER BY entry_no
+"""
+
+FOREIGN = """
+CREATE TABLE foreign_currencies AS
+SELECT DISTINCT currency FROM entries
+WHERE currency NOT IN (SELECT currency FROM postings) AND EXISTS (FROM postings)
+"""
+
+# Postings on the accounts of the entries, in their months, that answer for none and name none.
+OTHERS = """
+SELECT open_postings.no FROM open_postings, (SELECT min(date) AS first, max(date) AS last FROM entries)
+WHERE account IN (SELECT account FROM entries) AND account <> '' AND id IS NULL
+    AND date BETWEEN date_trunc('month', first) AND last_day(last)
+ORDER BY open_postings.no
+"""
+
+TOTALS = """
+WITH
+    ours AS (
+        SELECT account, strftime(date, '%Y-%m') AS month, currency, count(*) AS entries, sum(amount) AS exported
+        FROM entries GROUP BY ALL
+    ),
+    theirs AS (
+        SELECT
+            account, strftime(date, '%Y-%m') AS month, currency, count(*) AS postings, sum(amount) AS ledger,
+            sum(amount) FILTER (no IN (SELECT no FROM others)) AS not_from_export
+        FROM postings, (SELECT min(date) AS first, max(date) AS last FROM entries)
+        WHERE account IN (SELECT account FROM entries) AND date BETWEEN date_trunc('month', first) AND last_day(last)
+        GROUP BY ALL
+    )
+SELECT
+    account AS account_code, names.name AS account_name, month, currency, coalesce(entries, 0) AS entries, exported,
+    coalesce(postings, 0) AS postings, ledger,
+    if(currency IN (FROM foreign_currencies), NULL, coalesce(ledger, 0) - coalesce(exported, 0)) AS difference,
+    not_from_export
+FROM ours FULL JOIN theirs USING (account, month, currency)
+LEFT JOIN names USING (account)
+ORDER BY account NULLS FIRST, month, currency
+"""
+
+BATCHES = """
+SELECT
+    {keys}, count(*) AS entries, sum(amount) AS amount,
+    count(*) FILTER (status = 'booked') AS booked,
+    sum(amount) FILTER (status = 'booked') AS booked_amount,
+    count(*) FILTER (status = 'missing') AS missing,
+    sum(amount) FILTER (status = 'missing') AS missing_amount,
+    count(*) FILTER (status = 'booked_twice') AS booked_twice,
+    count(*) FILTER (status = 'another_amount') AS another_amount,
+    count(*) FILTER (status = 'another_account') AS another_account,
+    count(*) FILTER (status = 'another_date') AS another_date,
+    count(*) FILTER (status = 'ambiguous') AS ambiguous,
+    count(*) FILTER (status = 'not_comparable') AS not_comparable
+FROM result
+GROUP BY {keys}
+ORDER BY {keys}
+"""
+
+
+def result(connection: duckdb.DuckDBPyConnection, inputs: Inputs, found: Answers, days: int) -> LedgerMatch:
+    """Return the match; `connection` has the tables of `rungs.answers`."""
+    alike = _take_back(connection, found)
+    connection.execute(FOREIGN)
+    others = np.asarray(connection.execute(OTHERS).fetchnumpy()["no"])
+    entries, judged, places = _judged(connection, inputs, found, _with_evidence(inputs, found), alike)
+    facts = _Facts(inputs, found, alike, days)
+    entries, findings = _with_findings(entries, judged, places, facts)
+    entries = entries.select(in_reading_order(entries.column_names))
+    return LedgerMatch(
+        entries=to_pandas(entries),
+        findings=to_pandas(findings),
+        unchecked=inputs.unchecked,
+        not_from_export=len(others),
+        lacking=sum(lacking for *_, lacking in {id(group): group for group in alike.values()}.values()),
+        ledger_from=facts.first,
+        ledger_until=facts.last,
+        _listed={
+            "postings": partial(
+                _postings, inputs, found, entries.column("status"), others, sorted(_postings_of(alike))
+            ),
+            "totals": partial(_totals, inputs, others),
+            "batches": partial(_batches, entries),
+        },
+    )
+
+
+Alike = dict[int, tuple[list[int], list[int], int]]
+
+
+def _take_back(connection: duckdb.DuckDBPyConnection, found: Answers) -> Alike:
+    """Return the ambiguous entries, each with all of its equals, their postings, and how many of them are missing.
+
+    Their postings no longer answer for one of them.
+    """
+    connection.register("tied", pa.table({"no": pa.array(sorted(found.tied), COUNT)}))
+    ambiguous: Alike = {}
+    for (equal,) in connection.execute(AMBIGUOUS).fetchall():
+        postings = [int(found.posting[entry]) for entry in equal if found.posting[entry] != NOBODY]
+        if 0 < len(postings) < len(equal):
+            group = (equal, postings, len(equal) - len(postings))
+            ambiguous |= dict.fromkeys(equal, group)
+    taken_back = np.isin(found.entry, list(ambiguous))
+    found.entry[taken_back] = NOBODY
+    found.posting[list(ambiguous)] = NOBODY
+    found.by[list(ambiguous)], found.score[list(ambiguous)] = NOBODY, np.nan
+    return ambiguous
+
+
+def _postings_of(alike: Alike) -> set[int]:
+    return {posting for _, postings, _ in alike.values() for posting in postings}
+
+
+def _judged(
+    connection: duckdb.DuckDBPyConnection, inputs: Inputs, found: Answers, entries: pa.Table, alike: Alike
+) -> tuple[pa.Table, pa.Table, Numbers]:
+    """Return the entries with their status and bookings, and what differs of those that are not plainly booked.
+
+    `entries` has the evidence. The third value is the places of those that are not plainly booked.
+    """
+    count = len(found.posting)
+    doubles = np.bincount(found.entry[found.is_double & (found.entry != NOBODY)], minlength=count)
+    bookings = np.where(found.posting == NOBODY, 0, 1 + doubles)
+    is_plain = (bookings == 1) & (found.by == BY.index(EXACTLY)) & _are_same(entries, inputs.compared)
+    is_plain[list(found.amount)] = False
+    places = np.flatnonzero(~is_plain)
+    given = {
+        "total": pa.array([found.amount.get(place) for place in places.tolist()], pa.decimal128(38, inputs.scale)),
+        "bookings": pa.array(bookings[places]),
+        "is_ambiguous": pa.array(np.isin(places, list(alike))),
+    }
+    for noun, side, rows in (("entry", "entries", places), ("posting", "postings", found.posting[places])):
+        taken = inputs.rows[side].take(_or_null(rows))
+        given |= {f"{noun}_{name}": taken.column(name) for name in taken.column_names}
+    connection.register("beside", pa.table(given))
+    columns = [columns_of(inputs, side, f"{noun}_") for side, noun in (("entries", "entry"), ("postings", "posting"))]
+    judged = _kept(connection, "judged", JUDGED.format(columns=", ".join(columns)))
+    spread = np.zeros(count, dtype=np.int64)
+    spread[places] = np.arange(1, len(places) + 1)
+    for name, plainly in (("status", "booked"), ("booked_amount", None)):
+        found_ones = judged.column(name).combine_chunks()
+        if name == "status":
+            values = pa.concat_arrays([pa.array([plainly], found_ones.type), found_ones]).take(pa.array(spread))
+            entries = entries.append_column(name, values)
+        elif found.amount:
+            sums = pa.concat_arrays([pa.nulls(1, found_ones.type), found_ones]).take(pa.array(spread))
+            place = entries.column_names.index(name)
+            entries = entries.set_column(place, name, pc.coalesce(sums, pc.cast(entries.column(name), sums.type)))
+    return entries.append_column("bookings", pa.array(bookings)), judged, places
+
+
+def _are_same(entries: pa.Table, compared: frozenset[str]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Whether amount and date of entry and posting are the same: the digests of the columns alone are no proof."""
+    same = np.ones(len(entries), dtype=bool)
+    for name in ("amount", "date"):
+        if name in compared:
+            same &= pc.fill_null(pc.equal(entries.column(name), entries.column(f"booked_{name}")), False).to_numpy()
+    return same
+
+
+def _kept(connection: duckdb.DuckDBPyConnection, name: str, query: str) -> pa.Table:
+    # A table is planned once; a relation would be planned twice, for its columns and for its rows.
+    connection.execute(f"CREATE TABLE {name} AS {query}")
+    return connection.table(name).to_arrow_table()
+
+
+def _or_null(places: Numbers) -> pa.Array:
+    return pa.array(places, COUNT, mask=places == NOBODY)
+
+
+def _with_evidence(inputs: Inputs, found: Answers) -> pa.Table:
+    """Return the entries with the columns of the posting that answers for each, and how it was found."""
+    entries, places = inputs.exported, _or_null(found.posting)
+    for name in EVIDENCE:
+        if name in inputs.ledger.column_names:
+            entries = entries.append_column(f"booked_{name}", inputs.ledger.column(name).take(places))
+    entries = entries.append_column("matched_by", pa.array(BY, TEXT).take(_or_null(found.by)))
+    return entries.append_column("score", pa.array(found.score, mask=np.isnan(found.score)))
+
+
+def _with_findings(entries: pa.Table, judged: pa.Table, places: Numbers, facts: _Facts) -> tuple[pa.Table, pa.Table]:
+    """Return the entries with what differs and what is to be done, and the findings: the most severe first."""
+    rows, flags = entries.take(places).to_pylist(), judged.to_pylist()
+    facts.look_up(places.tolist())
+    told = [facts.of(int(place), row, flag) for place, row, flag in zip(places, rows, flags, strict=True)]
+    checks = [None if fact["status"] == "booked" else check_of(fact) for fact in told]
+    texts = {
+        "differences": [fact["differences"] or None for fact in told],
+        "to_do": [check and check.to_do.format_map(fact) for check, fact in zip(checks, told, strict=True)],
+        "who": [check and check.who for check in checks],
+    }
+    spread = np.full(len(entries), NOBODY)
+    spread[places] = np.arange(len(places))
+    for name, values in texts.items():
+        entries = entries.append_column(name, pa.array(values, TEXT).take(_or_null(spread)))
+    kept = [(SEVERITIES.index(check.severity), check.status, place) for place, check in enumerate(checks) if check]
+    chosen = [(place, check_of(told[place])) for *_, place in sorted(kept)]
+    findings = entries.take(places[[place for place, _ in chosen]])
+    columns = {
+        "check": [check.status for _, check in chosen],
+        "severity": [check.severity for _, check in chosen],
+        "about": [told[place]["about"] for place, _ in chosen],
+        "message": [check.message.format_map(told[place]) for place, check in chosen],
+    }
+    for name, values in columns.items():
+        findings = findings.append_column(name, pa.array(values, TEXT))
+    findings = findings.drop_columns(["status"])
+    first = ["check", "severity", "about", "message", "to_do", "who"]
+    others = [name for name in in_reading_order(findings.column_names) if name not in first]
+    return entries, findings.select([*first, *others])
+
+
+class _Facts:
+    """The facts of an entry as the messages name them."""
+
+    def __init__(self, inputs: Inputs, found: Answers, alike: Alike, days: int) -> None:
+        self._alike, self._days = alike, days
+        self._compares_accounts = "account_code" in inputs.compared
+        self._compares_dates = "date" in inputs.compared
+        self._doubles: dict[int, list[int]] = defaultdict(list)
+        for posting in np.flatnonzero(found.is_double & (found.entry != NOBODY)).tolist():
+            self._doubles[int(found.entry[posting])].append(posting)
+        self._posting = found.posting
+        names = [name for name in VOUCHER if name in inputs.ledger.column_names]
+        self._ledger = inputs.ledger.select(names) if names else None
+        self._is_sum = found.amount
+        dates = pc.min_max(inputs.ledger.column("date")).as_py()
+        self.first: dt.date | None = dates["min"]
+        self.last: dt.date | None = dates["max"]
+        currencies = inputs.ledger.column("currency") if "currency" in inputs.compared else None
+        self._currencies = ", ".join(sorted(set(pc.unique(currencies).drop_null().to_pylist()))) if currencies else ""
+
+    def of(self, place: int, row: Mapping[str, Any], flags: Mapping[str, Any]) -> Facts:
+        """Return the facts of an entry."""
+        equal, _, lacking = self._alike.get(place, ([], [], 0))
+        postings = self._postings(place)
+        sent = row.get("sent_at")
+        covers = max((day for day in (row.get("date"), sent and sent.date()) if day), default=None)
+        facts = {
+            "status": row["status"],
+            "money": _money(row.get("amount"), row.get("currency")),
+            "account": _account(row, "") if self._compares_accounts else "any account",
+            "date": str(row.get("date") or "an unknown day"),
+            "days": self._days,
+            "job": row.get("job_id") or f"of batch {row.get('batch_id') or 'unknown'}",
+            "booked_money": _money(row["booked_amount"], row.get("booked_currency")),
+            "booked_account": _account(row, "booked_"),
+            "booked_date": str(row["booked_date"]),
+            "bookings": row["bookings"],
+            "vouchers": self._vouchers(postings, is_sum=place in self._is_sum),
+            "equal": len(equal),
+            "found": len(postings),
+            "lacking": f"{lacking} of them {'is' if lacking == 1 else 'are'}",
+            "ledger_until": str(self.last or "no day"),
+            "covers": str(covers),
+            "is_early": covers is not None and (self.last is None or self.last < covers),
+            "why": self._why(row),
+        }
+        what = _line(row.get("supplier") or row.get("description"))
+        about = ", ".join(filter(None, [str(row.get("date") or ""), what, facts["money"]]))
+        return facts | {"about": about, "differences": self._differences(facts, flags, row)}
+
+    def look_up(self, places: Iterable[int]) -> None:
+        """Read the postings of these entries, before their facts are asked for."""
+        wanted = sorted({posting for place in places for posting in self._postings(place)[:SHOWN_VOUCHERS]})
+        rows = [{}] * len(wanted) if self._ledger is None else self._ledger.take(pa.array(wanted, COUNT)).to_pylist()
+        self._rows = dict(zip(wanted, rows, strict=True))
+
+    def _postings(self, place: int) -> list[int]:
+        if place in self._alike:
+            return self._alike[place][1]
+        first = int(self._posting[place])
+        return [] if first == NOBODY else [first, *self._doubles.get(place, [])]
+
+    def _differences(self, facts: Facts, flags: Mapping[str, Any], row: Mapping[str, Any]) -> str:
+        """Return each value of the ledger beside that of the entry."""
+        if facts["status"] == "ambiguous":
+            return f"{facts['equal']} equal entries, {facts['found']} found: {facts['vouchers']}"
+        found = [
+            f"{noun} {booked} instead of {ours}"
+            for flag, noun, booked, ours in (
+                ("amount_differs", "amount", facts["booked_money"], facts["money"]),
+                ("account_differs", "account", facts["booked_account"], facts["account"]),
+                ("date_differs", "date", facts["booked_date"], facts["date"]),
+            )
+            if flags[flag]
+        ]
+        if row["booked_amount"] is not None and not flags["has_amounts"]:
+            found.append(f"amount not compared: {facts['booked_money']} beside {facts['money']}")
+        if row["bookings"] > 1:
+            found.append(f"booked {row['bookings']} times: {facts['vouchers']}")
+        return "; ".join(found)
+
+    def _why(self, row: Mapping[str, Any]) -> str:
+        if row.get("amount") is None:
+            return "its amount is unknown here"
+        if row.get("date") is None and self._compares_dates:
+            return "its date is unknown here"
+        return f"the ledger is in {self._currencies}"
+
+    def _vouchers(self, places: list[int], *, is_sum: bool) -> str:
+        """Return where postings stand in the ledger."""
+        more = [f"and {len(places) - SHOWN_VOUCHERS} more"] if len(places) > SHOWN_VOUCHERS else []
+        listed = "; ".join([*(_voucher(self._rows[place]) for place in places[:SHOWN_VOUCHERS]), *more])
+        return f"{listed} (the sum of the voucher's postings)" if is_sum else listed
+
+
+def _voucher(row: Mapping[str, Any]) -> str:
+    said = [form.format(_line(row[name])) for name, form in VOUCHER.items() if row.get(name) not in (None, "")]
+    return ", ".join(said) or "a posting without voucher, document and text"
+
+
+def _line(value: object) -> str:
+    return "" if value is None else " ".join(str(value).split())
+
+
+def _money(amount: Decimal | int | None, currency: str | None) -> str:
+    return "an unknown amount" if amount is None else f"{_line(currency)} {amount:,}".strip()
+
+
+def _account(row: Mapping[str, Any], prefix: str) -> str:
+    names = [_line(row.get(f"{prefix}{name}")) for name in ("account_code", "account_name")]
+    return " ".join(filter(None, names)) or "no account"
+
+
+def _totals(inputs: Inputs, others: Numbers) -> pd.DataFrame:
+    """Return the sums of both sides by account, month and currency."""
+    sources = [
+        f"SELECT trim(account_code) AS account, account_name AS name FROM {noun}"
+        for noun, table in (("exported", inputs.exported), ("ledger", inputs.ledger))
+        if {"account_code", "account_name"} <= set(table.column_names)
+    ]
+    names = " UNION ALL ".join(sources) or "SELECT NULL::VARCHAR AS account, NULL::VARCHAR AS name"
+    given = {"exported": inputs.exported, "ledger": inputs.ledger, "others": pa.table({"no": others})}
+    with engine("match_ledger", **given) as connection:
+        show(connection, inputs)
+        connection.execute(FOREIGN)
+        connection.execute(f"CREATE TABLE names AS SELECT account, min(name) AS name FROM ({names}) GROUP BY account")
+        return to_pandas(_kept(connection, "totals", TOTALS))
+
+
+def _postings(
+    inputs: Inputs, found: Answers, status: pa.ChunkedArray, others: Numbers, ambiguous: list[int]
+) -> pd.DataFrame:
+    """Return the postings with the entry that each answers for, and its status."""
+    places = _or_null(found.entry)
+    statuses = status.take(places).to_pandas().to_numpy(dtype=object)
+    statuses[others] = NOT_FROM_EXPORT
+    statuses[ambiguous] = "ambiguous"
+    table = inputs.ledger.append_column("status", pa.array(statuses, TEXT, from_pandas=True))
+    table = table.append_column("entry_id", inputs.exported.column("entry_id").take(places))
+    return to_pandas(table.select(in_reading_order(table.column_names)))
+
+
+def _batches(entries: pa.Table) -> pd.DataFrame:
+    """Return what became of each batch, by currency."""
+    keys = [name for name in ("batch_id", "state", "sent_at", "job_id", "currency") if name in entries.column_names]
+    if "amount" not in entries.column_names:
+        entries = entries.append_column("amount", pa.nulls(len(entries), pa.decimal128(38, 2)))
+    if not keys:
+        entries, keys = entries.append_column("currency", pa.nulls(len(entries), TEXT)), ["currency"]
+    with engine("match_ledger", result=entries) as connection:
+        return to_pandas(_kept(connection, "batches", BATCHES.format(keys=", ".join(keys))))

@@ -1,0 +1,265 @@
+"""`compare`: what changed between two months, two moments or two frames."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.caller import name_of
+from bktools.contract import rules
+from bktools.conversation import conversation
+from bktools.errors import ArgumentError, InputError, SnapshotNotFoundError
+from bktools.frames.currencies import shown
+from bktools.frames.engine import engine, in_pandas, scannable
+from bktools.frames.names import with_names
+from bktools.frames.schema import TEXT, to_arrow, to_pandas
+from bktools.journal.accounts import load_accounts
+from bktools.journal.export_jobs import load_export_jobs
+from bktools.service import Service
+from bktools.tables.compare import CHANGES, differences
+from bktools.tables.load import load_categories, load_employees
+
+# The columns of a comparison: names first, then the values, then the identifiers.
+COLUMNS = pa.schema(
+    dict.fromkeys(("table", "change", "about", "field", "before", "after", "difference", "company_id", "id"), TEXT)
+)
+
+EMPLOYEES = {
+    "name": "renamed",
+    "email": "e-mail",
+    "code": "code",
+    "job_title": "job title",
+    "role": "role",
+    "phone": "phone",
+}
+
+# What the exported entries of two months are summed by, and how one of them is named.
+SUMS: Mapping[str, tuple[str, ...]] = {
+    "exported": (),
+    "exported by category": ("category_name", "account_code"),
+    "exported by employee": ("employee_name",),
+}
+
+# By table: the names of its rows, first match wins; nothing else names a row.
+NAMES = ("name", "supplier", "description", "about")
+
+EXPORTED = ("ACCEPTED",)
+
+
+def compare(
+    before: Any, after: Any = None, *, company: str | None = None, service: Service | None = None
+) -> pd.DataFrame:
+    """Return what changed between two months, two moments or two frames.
+
+    Parameters
+    ----------
+    before, after : str, date, datetime or DataFrame
+        Two months such as "2026-10": the entries exported in them, their amounts, and the categories, accounts and
+        employees as they were. Two moments: categories, accounts and employees, `after` by default as they are now. Two
+        frames with a column `id`, of any supported tool: their rows.
+    company : str, optional
+        UUID of the company; the configured one by default. Not used for frames.
+    service : Service, optional
+        Default: the configured one. Nothing is written to it.
+
+    Returns
+    -------
+    DataFrame
+        One row per difference: table, change (added, removed, more, less, or the word for the field), about (by name),
+        field, before, after (as a person reads them; null for none), difference (of amounts and counts), company_id, id.
+        `frame.attrs["bktools"]["not_compared"]` says what could not be compared, and why.
+
+    Raises
+    ------
+    ArgumentError
+        When the two are not of one kind.
+    InputError
+        When a frame has no column `id`, or an ID twice.
+    SnapshotNotFoundError
+        When a moment is before the first snapshot.
+
+    Notes
+    -----
+    Categories: interface, section 2.1; employees: section 2.6. Exported entries are those in the journal.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> old = pd.DataFrame({"id": ["1", "2"], "name": ["Travel", "Meals"]})
+    >>> new = pd.DataFrame({"id": ["2", "3"], "name": ["Food", "Rent"]})
+    >>> compare(old, new)[["change", "about", "before", "after"]].fillna("").to_numpy().tolist()
+    [['removed', 'Travel', '', ''], ['name', 'Food', 'Meals', 'Food'], ['added', 'Rent', '', '']]
+    """
+    if _is_frame(before) or _is_frame(after):
+        if not (_is_frame(before) and _is_frame(after)):
+            raise ArgumentError(
+                name_of("after"), "must be a frame, as `before` is: give two frames, two months or two moments"
+            )
+        return _handed(_of_frames("rows", before, after), {}, [])
+    service = conversation(service)
+    company = company or service.settings.company
+    company = None if company is None else rules.uuid_text("company", company)
+    are_months = [isinstance(value, str) and bool(rules.MONTH_PATTERN.match(value)) for value in (before, after)]
+    if any(are_months):
+        if not all(are_months):
+            raise ArgumentError(name_of("after"), f"must be a month such as 2026-11, as {before} is", after)
+        return _of_months(before, after, company, service)
+    changes = _of_tables(before, after, company, service)
+    return _handed(changes, {"before": str(before), "after": str(after or "now")}, [])
+
+
+def _is_frame(value: Any) -> bool:
+    return hasattr(value, "columns") or isinstance(value, pa.Table)
+
+
+def _handed(parts: list[pa.Table], about: Mapping[str, Any], not_compared: list[str]) -> pd.DataFrame:
+    table = pa.concat_tables([part.select(COLUMNS.names).cast(COLUMNS) for part in parts])
+    return to_pandas(table, {**about, "rows": len(table), "not_compared": not_compared})
+
+
+def _of_months(before: str, after: str, company: str | None, service: Service) -> pd.DataFrame:
+    entries = load_export_jobs(company, entries=True, service=service)
+    entries = entries[entries["state"].isin(EXPORTED)]
+    months = [entries[entries["period"] == month] for month in (before, after)]
+    not_compared = [
+        f"nothing was exported in {month}, according to the journal"
+        for month, rows in zip((before, after), months, strict=True)
+        if rows.empty
+    ]
+    parts = [_sums(table, keys, *months) for table, keys in SUMS.items()]
+    moments = [rows["sent_at"].max() for rows in months]
+    if not any(pd.isna(moment) for moment in moments):
+        try:
+            parts += _of_tables(moments[0].to_pydatetime(), moments[1].to_pydatetime(), company, service)
+        except SnapshotNotFoundError as error:
+            not_compared.append(f"categories and employees: {error}")
+    return _handed(parts, {"before": before, "after": after}, not_compared)
+
+
+def _sums(table: str, keys: tuple[str, ...], before: pd.DataFrame, after: pd.DataFrame) -> pa.Table:
+    """Return the differences of counts and exact amounts by these columns and the currency."""
+    by = [*keys, "currency"]
+    given = {name: to_arrow(frame[[*by, "amount"]], "the entries") for name, frame in (("old", before), ("new", after))}
+    same = " AND ".join(f"old.{name} IS NOT DISTINCT FROM new.{name}" for name in by)
+    query = f"""
+        WITH old AS (FROM old_rows SELECT {", ".join(by)}, count(*) AS entries, sum(amount) AS amount GROUP BY ALL),
+            new AS (FROM new_rows SELECT {", ".join(by)}, count(*) AS entries, sum(amount) AS amount GROUP BY ALL)
+        SELECT
+            {", ".join(f"coalesce(old.{name}, new.{name}) AS {name}" for name in by)},
+            coalesce(old.entries, 0), coalesce(new.entries, 0), coalesce(old.amount, 0), coalesce(new.amount, 0)
+        FROM old FULL JOIN new ON {same}
+        ORDER BY ALL NULLS LAST
+    """  # noqa: S608 - built from constants
+    with engine("compare", **{f"{name}_rows": frame for name, frame in given.items()}) as connection:
+        found = connection.execute(query).fetchall()
+    rows = []
+    for *names, currency, old_count, new_count, old_amount, new_amount in found:
+        about = " ".join(name for name in names if name) or (f"no {keys[0].replace('_', ' ')}" if keys else currency)
+        money = _money(currency)
+        values = ((f"amount in {currency}", old_amount, new_amount, money), ("entries", old_count, new_count, str))
+        rows += [
+            {
+                "table": table,
+                "change": "more" if new > old else "less",
+                "about": about or "no currency",
+                "field": field,
+                "before": text(old),
+                "after": text(new),
+                "difference": text(new - old),
+            }
+            for field, old, new, text in values
+            if old != new
+        ]
+    return pa.Table.from_pylist(rows, schema=COLUMNS)
+
+
+def _money(currency: str | None) -> Callable[[Decimal], str]:
+    return lambda amount: shown(amount, currency or "")
+
+
+def _of_tables(
+    before: str | dt.date, after: str | dt.date | None, company: str | None, service: Service
+) -> list[pa.Table]:
+    old, new = (to_arrow(load_categories(company, as_of=moment, service=service)) for moment in (before, after))
+    found = differences(old, new, CHANGES)
+    accounts = load_accounts(company, service=service)
+    old, new = (_people(load_employees(company, as_of=moment, service=service)) for moment in (before, after))
+    people = differences(old, new, EMPLOYEES)
+    return [_told("categories", _with_account_names(found, accounts)), _told("employees", people)]
+
+
+def _people(frame: pd.DataFrame) -> pa.Table:
+    """Return employees with their full name."""
+    employees = to_arrow(frame)
+    named = with_names(pa.table({"employee_id": employees["id"]}), employees=employees)
+    return employees.append_column("name", named["employee_name"])
+
+
+def _with_account_names(changes: pa.Table, accounts: pd.DataFrame) -> pa.Table:
+    """Return changes whose accounts are named by code and name, where they are known here."""
+    labels = accounts["code"].fillna(accounts["external_id"]) + accounts["name"].map(
+        lambda name: f" {name}", "ignore"
+    ).fillna("")
+    named = dict(zip(accounts["id"], labels, strict=True))
+    rows = changes.to_pylist()
+    for row in rows:
+        if row["field"] == "account_id":
+            row |= {side: named.get(row[side], row[side]) for side in ("before", "after")}
+            row["field"] = "account"
+    return pa.Table.from_pylist(rows, schema=changes.schema)
+
+
+def _of_frames(table: str, before: Any, after: Any) -> list[pa.Table]:
+    old, new = (
+        to_arrow(in_pandas(scannable(frame, name)), name) for frame, name in ((before, "before"), (after, "after"))
+    )
+    for side, name in ((old, "before"), (new, "after")):
+        if "id" not in side.column_names:
+            raise InputError("has no column id, which says which rows are the same: give one", source=name)
+        if pc.count_distinct(side["id"]).as_py() != len(side):
+            raise InputError("has an id twice, or one that is empty: give each row an id of its own", source=name)
+    fields = [name for name in old.column_names if name in new.column_names and name not in ("id", "line")]
+    label = next((name for name in NAMES if name in fields), "id")
+
+    def ready(side: pa.Table) -> pa.Table:
+        columns = {name: _texts(side[name]) for name in fields}
+        return pa.table(
+            {"company_id": pa.nulls(len(side), TEXT)}
+            | columns
+            | {"id": _texts(side["id"]), "name": _texts(side[label])}
+        )
+
+    return [_told(table, differences(ready(old), ready(new), {name: name for name in fields}))]
+
+
+def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind = column.type
+    if pa.types.is_decimal(kind):
+        # Equal amounts of two scales are one text.
+        return pa.chunked_array([[None if value is None else _plain(value) for value in column.to_pylist()]], TEXT)
+    return pc.cast(column, TEXT)
+
+
+def _plain(value: Decimal) -> str:
+    text = format(value, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _told(table: str, changes: pa.Table) -> pa.Table:
+    """Return differences with the columns of a comparison."""
+    about = pc.coalesce(changes["name"], changes["id"])
+    columns = {name: changes[name] for name in ("change", "field", "before", "after", "company_id", "id")}
+    return pa.table(
+        columns
+        | {
+            "table": pa.repeat(pa.scalar(table, TEXT), len(changes)),
+            "about": about,
+            "difference": pa.nulls(len(changes), TEXT),
+        }
+    )

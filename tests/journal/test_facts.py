@@ -1,0 +1,205 @@
+"""The journal keeps what an entry was when it was claimed: only added, covered by the chain, null where it is not known."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import sqlite3
+from contextlib import closing
+from decimal import Decimal
+
+import apsw
+import pyarrow as pa
+import pytest
+
+from bktools.errors import JournalError
+from bktools.export.plan import BatchRequest
+from bktools.frames.schema import EXPORTED_ENTRIES, FACTS, TEXT
+from bktools.journal import facts
+from bktools.journal.export_jobs import typed
+from bktools.journal.file import connect
+from bktools.journal.journal import Journal
+from bktools.journal.others import FILE
+from bktools.journal.restore import restore
+from bktools.journal.schema import MIGRATIONS
+from bktools.settings import load_settings
+
+COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
+ENTRIES = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(6)]
+
+
+@pytest.fixture
+def settings(tmp_path):
+    return load_settings("https://books.example.com", env={}, data_dir=tmp_path / "data", marks_dir=tmp_path / "marks")
+
+
+@pytest.fixture
+def journal(settings):
+    with Journal(settings) as opened:
+        yield opened
+
+
+def batch(name: str, amounts: list[str], *, first: int = 0, **others: object) -> BatchRequest:
+    """Return a batch whose entries have these amounts."""
+    ids = ENTRIES[first : first + len(amounts)]
+    columns = {
+        "amount": pa.array(map(Decimal, amounts)),
+        "description": [f"Entry {place}" for place in range(len(ids))],
+    }
+    rows = pa.table(columns | {column: [value] * len(ids) for column, value in others.items()})
+    body = f'{{"accountingEntryIds": {ids}, "companyId": "{COMPANY}"}}'.replace("'", '"')
+    return BatchRequest(name, COMPANY, ids, body.encode(), rows)
+
+
+def kept(journal, name: str = "a") -> list[tuple]:
+    """Return amount, supplier and period of each entry of a batch, as its newest claim has them."""
+    rows = [row for piece in journal.history("facts", None, name) for row in piece]
+    return [(row["amount"], row["supplier"], row["period"]) for row in rows]
+
+
+def claims(journal) -> int:
+    return len(journal.rows("SELECT DISTINCT claim FROM facts"))
+
+
+def test_the_columns_are_those_of_the_frame(journal):
+    """The table, the frame and the digest name the same facts in the same order."""
+    columns = [row["name"] for row in journal.rows("SELECT name FROM pragma_table_info('facts')")]
+    assert columns == ["batch_id", "claim", "entry_id", *FACTS, "period"]
+    assert EXPORTED_ENTRIES.names[-len(facts.COLUMNS) :] == list(facts.COLUMNS)
+
+
+def test_a_claim_keeps_the_exact_amount_and_the_period(journal):
+    """The period is the close's, otherwise the month of the date, and null without a date; unknown columns are null."""
+    journal.claim([batch("a", ["12.50", "0.0000001"], supplier="Müller & Söhne")], "plan", "2026-10")
+    assert kept(journal) == [("12.5000000", "Müller & Söhne", "2026-10"), ("0.0000001", "Müller & Söhne", "2026-10")]
+    journal.claim([batch("b", ["1"], first=2, date=dt.date(2026, 9, 30))], "plan")
+    journal.claim([batch("c", ["1"], first=3)], "plan")
+    assert (kept(journal, "b"), kept(journal, "c")) == ([("1", None, "2026-09")], [("1", None, None)])
+    row = next(journal.history("facts", None, "b"))[0]
+    assert [row[name] for name in ("date", "currency", "description")] == ["2026-09-30", None, "Entry 0"]
+
+
+def test_the_facts_of_the_newest_claim_count_and_the_earlier_ones_stay(journal):
+    """An entry whose amount was corrected before it was sent, or sent again, shows the amount that was sent last."""
+    journal.claim([batch("a", ["1.00"])], "plan")
+    journal.claim([batch("a", ["1.00"])], "plan")
+    assert claims(journal) == 1, "the same facts again"
+    journal.claim([batch("a", ["2.00"])], "plan")
+    assert kept(journal) == [("2.00", None, None)]
+    journal.begin("a")
+    journal.claim([batch("a", ["3.00"])], "plan")
+    assert kept(journal) == [("2.00", None, None)], "on its way: what is sent stays"
+    journal.settle("a", "REJECTED", "no contra account")
+    journal.claim([batch("a", ["4.00"])], "plan")
+    assert kept(journal) == [("4.00", None, None)]
+    journal.claim([BatchRequest("a", COMPANY, ENTRIES[:1], batch("a", ["4.00"]).body)], "plan")
+    assert kept(journal) == [("4.00", None, None)], "nothing new is known"
+    amounts = [row["amount"] for row in journal.rows("SELECT amount FROM facts ORDER BY claim")]
+    assert amounts == ["1.00", "2.00", "4.00"]
+    assert journal.problems() == []
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DELETE FROM facts",
+        "UPDATE facts SET amount = '9.99'",
+        "UPDATE OR REPLACE facts SET amount = '9.99'",
+        "INSERT OR REPLACE INTO facts SELECT * FROM facts",
+        "INSERT INTO facts SELECT batch_id, claim, '{other}', date, '9.99', currency, {rest} FROM facts LIMIT 1",
+        "INSERT INTO facts SELECT batch_id, claim - 1, entry_id, date, '9.99', currency, {rest} FROM facts LIMIT 1",
+        "INSERT INTO facts SELECT batch_id, claim + 9, entry_id, date, '9.99', currency, {rest} FROM facts LIMIT 1",
+    ],
+)
+def test_facts_are_only_added_with_their_claim(journal, sql):
+    """SQL typed by hand neither changes nor deletes what was kept, nor adds to a claim that is written."""
+    journal.claim([batch("a", ["1.00"]), batch("b", ["2.00"], first=1)], "plan")
+    with closing(connect(journal.path)) as by_hand, pytest.raises(apsw.ConstraintError):
+        by_hand.execute(sql.format(other=ENTRIES[5], rest=", ".join([*facts.COLUMNS[3:-1], "period"])))
+
+
+def test_a_claim_belongs_to_a_planned_batch(journal):
+    """Facts cannot be added to a batch that is on its way, even in one transaction with their event."""
+    journal.claim([batch("a", ["1.00"])], "plan")
+    journal.begin("a")
+    with (
+        pytest.raises(JournalError, match="facts are written when their batch is claimed"),
+        journal.transaction() as connection,
+    ):
+        journal._keep_facts(connection, batch("a", ["2.00"]), None)
+    assert kept(journal) == [("1.00", None, None)]
+
+
+def test_facts_that_somebody_changed_are_told(settings, journal):
+    """With triggers removed and valid checksums the digest in the chain still differs."""
+    journal.claim([batch("a", ["1.00", "2.00"])], "plan")
+    with closing(connect(journal.path)) as by_hand:
+        by_hand.execute("DROP TRIGGER facts_stay_as_they_are; UPDATE facts SET amount = '100.00' WHERE amount = '1.00'")
+    assert journal.problems() == ["batch a: the facts of its entries were changed after it was claimed"]
+
+
+def test_a_journal_of_a_version_without_facts_shows_null(settings):
+    """What was sent before stays null; a batch that waited gets its facts when it is claimed again."""
+    folder = settings.state_dir
+    folder.mkdir(parents=True)
+    with closing(sqlite3.connect(folder / FILE)) as old:
+        old.executescript(f"PRAGMA journal_mode = WAL; {MIGRATIONS[0]}; {MIGRATIONS[1]}; PRAGMA user_version = 2")
+        for number, name in enumerate("ab"):
+            sent = batch(name, ["1.00"], first=number)
+            digest = hashlib.sha256(sent.body).hexdigest()
+            old.execute(
+                "INSERT INTO batches VALUES (?, ?, 'PLANNED', 1, ?, ?, 'plan', NULL, NULL, NULL, NULL, 't', NULL, NULL, "
+                "NULL, 't', 'me')",
+                (name, COMPANY, sent.body, digest),
+            )
+            old.execute("INSERT INTO batch_entries VALUES (?, ?, 1)", (name, sent.entry_ids[0]))
+        old.execute("UPDATE batches SET state = 'SENDING' WHERE batch_id = 'a'")
+        old.execute("UPDATE batches SET state = 'ACCEPTED', job_id = 'j' WHERE batch_id = 'a'")
+        old.commit()
+    with Journal(settings) as journal:
+        assert (kept(journal, "a"), kept(journal, "b")) == ([(None, None, None)], [(None, None, None)])
+        journal.claim([batch("b", ["1.00"], first=1)], "plan", "2026-10")
+        assert kept(journal, "b") == [("1.00", None, "2026-10")]
+
+
+def test_a_restored_backup_does_not_pass_old_facts_off_as_sent(settings, tmp_path):
+    """Sent after the backup was made: its facts there may be of an earlier claim, so they are not shown, nor invented."""
+    with Journal(settings) as journal:
+        journal.claim([batch("b", ["5.00"], first=1)], "plan")
+        journal.begin("b")
+        journal.settle("b", "ACCEPTED", "job", job_id=ENTRIES[5])
+        journal.claim([batch("a", ["1.00"])], "plan")
+        journal.backup(tmp_path / "kept.sqlite")
+        with journal.sending(COMPANY):
+            journal.claim([batch("a", ["2.00"]), batch("c", ["3.00"], first=2)], "plan")
+            for name in "ac":
+                journal.begin(name)
+                journal.settle(name, "ACCEPTED", "job", job_id=ENTRIES["ac".index(name)])
+    assert restore(settings, tmp_path / "kept.sqlite", by="Ada").in_doubt == ("a", "c")
+    with Journal(settings) as journal:
+        assert [kept(journal, name) for name in "abc"] == [
+            [(None, None, None)],
+            [("5.00", None, None)],
+            [(None, None, None)],
+        ]
+        assert journal.problems() == []
+        journal.resolve("a", "RELEASED", evidence="not in the ERP", by="Ada")
+        journal.claim([batch("a", ["1.00"])], "plan")
+        assert kept(journal) == [("1.00", None, None)], "claimed again with the facts of before the restore"
+
+
+def test_amounts_of_a_history_have_the_scale_of_the_finest(journal):
+    """Amounts of currencies with 0, 2 and 3 decimals, and of more than 38 digits together, are shown without rounding."""
+
+    def amounts(*texts: str | None) -> tuple[pa.DataType, list[Decimal | None]]:
+        schema = pa.schema({"amount": EXPORTED_ENTRIES.field("amount").type})
+        column = typed(pa.table({"amount": pa.array(texts, TEXT)}), schema).column("amount")
+        return column.type, column.to_pylist()
+
+    assert amounts("1500", "-12.50", "3.125", None) == (
+        pa.decimal128(38, 3),
+        [Decimal(1500), Decimal("-12.5"), Decimal("3.125"), None],
+    )
+    assert amounts(None) == (pa.decimal128(38, 0), [None])
+    long = "9" * 36
+    assert amounts(long, "0.0001") == (pa.decimal256(76, 4), [Decimal(long), Decimal("0.0001")])

@@ -1,0 +1,185 @@
+"""What changed between two months, two moments, two frames."""
+
+from __future__ import annotations
+
+import datetime as dt
+import uuid
+from collections import defaultdict
+from decimal import Decimal
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import bktools
+from bktools.cli.app import app
+from bktools.cli.exits import Exit
+from bktools.errors import ArgumentError, InputError
+from bktools.frames.currencies import shown
+
+OLD = pd.DataFrame(
+    {
+        "id": ["1", "2", "3"],
+        "supplier": ["Train", "Taxi", "=cmd"],
+        "amount": pd.array([Decimal("12.50"), Decimal("7.00"), None], pd.ArrowDtype(pa.decimal128(38, 2))),
+    }
+)
+
+
+def test_two_frames_of_any_tool():
+    """Rows that came, went or differ are named; an amount in another scale is the same amount."""
+    amounts = pa.array([Decimal("12.500"), Decimal("7.001"), Decimal("1.000")], pa.decimal128(38, 3))
+    new = pl.from_arrow(pa.table({"id": ["1", "2", "4"], "supplier": ["Train", "Cab", "Hotel"], "amount": amounts}))
+    found = bktools.compare(OLD, new)
+    assert found[["change", "about", "field", "before", "after"]].fillna("").to_numpy().tolist() == [
+        ["supplier", "Cab", "supplier", "Taxi", "Cab"],
+        ["amount", "Cab", "amount", "7", "7.001"],
+        ["removed", "=cmd", "", "", ""],
+        ["added", "Hotel", "", "", ""],
+    ]
+    assert bktools.compare(OLD, OLD).empty
+
+
+@given(
+    st.dictionaries(st.sampled_from("abcdef"), st.sampled_from(["x", "y", None])),
+    st.dictionaries(st.sampled_from("abcdef"), st.sampled_from(["x", "y", None])),
+)
+def test_every_difference_of_frames_and_nothing_else(old, new):
+    """The comparison is the one that plain Python finds."""
+    frames = [
+        pd.DataFrame({"id": pd.Series([*side], dtype="str"), "text": pd.Series([*side.values()], dtype="str")})
+        for side in (old, new)
+    ]
+    found = bktools.compare(*frames).astype("object").where(lambda frame: frame.notna(), None)
+    expected = {(row, "removed", None, None) for row in old.keys() - new.keys()}
+    expected |= {(row, "added", None, None) for row in new.keys() - old.keys()}
+    expected |= {(row, "text", old[row], new[row]) for row in old.keys() & new.keys() if old[row] != new[row]}
+    assert set(found[["id", "change", "before", "after"]].itertuples(index=False, name=None)) == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "error", "said"),
+    [
+        (OLD, "2026-10", ArgumentError, "after must be a frame"),
+        ("2026-10", OLD, ArgumentError, "after must be a frame"),
+        (OLD.drop(columns="id"), OLD, InputError, "before: has no column id"),
+        (OLD, pd.concat([OLD, OLD]), InputError, "after: has an id twice"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(before, after, error, said):
+    """One line names the frame, the rule and the way out."""
+    with pytest.raises(error, match=said):
+        bktools.compare(before, after)
+
+
+def test_a_month_is_compared_with_a_month(service):
+    """A month beside a moment is refused."""
+    with pytest.raises(ArgumentError, match="after must be a month such as 2026-11, as 2026-10 is"):
+        bktools.compare("2026-10", "2026-11-30", service=service)
+
+
+def test_two_months(sandbox, service, samples, tmp_path):
+    """Counts and amounts by currency, category and employee agree with both closes to the cent; what changed in the
+    service between them is named.
+    """  # noqa: D205 - the sentence takes two lines
+    chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
+    october = bktools.read_entries(samples[1])
+    ids = [str(uuid.uuid5(uuid.NAMESPACE_OID, name)) for name in october["id"]]
+    november = october.assign(id=ids, date=october["date"] + pd.DateOffset(months=1)).iloc[::2]
+    closes = []
+    for month, entries in (("2026-10", october), ("2026-11", november)):
+        added = sandbox.server.add_category("Drones") if closes else None
+        closes.append(
+            bktools.close_month(chart, entries, month=month, apply=True, folder=tmp_path / month, service=service)
+        )
+    found = bktools.compare("2026-10", "2026-11", service=service)
+    sent = [_sums(close, []) for close in closes]
+    assert len(sent[0]) > 1
+    totals = found[found["table"] == "exported"]
+    assert _told(totals) == {
+        (currency, field): (text(old), text(new), text(new - old))
+        for currency in sent[0].keys() | sent[1].keys()
+        for field, place, text in (
+            (f"amount in {currency}", 0, lambda amount, currency=currency: shown(amount, currency)),
+            ("entries", 1, str),
+        )
+        for old, new in [(sent[0][currency][place], sent[1][currency][place])]
+        if old != new
+    }
+    by_category = found[(found["table"] == "exported by category") & (found["field"] == "entries")]
+    named = [_sums(close, ["category_name", "account_code"]) for close in closes]
+    expected = sorted(
+        (" ".join(key[:2]), str(named[0][key][1]), str(named[1][key][1]))
+        for key in named[0].keys() | named[1].keys()
+        if named[0][key][1] != named[1][key][1]
+    )
+    assert sorted(by_category[["about", "before", "after"]].itertuples(index=False, name=None)) == expected
+    categories = found[found["table"] == "categories"]
+    assert categories[["change", "about", "id"]].to_numpy().tolist() == [["added", "Drones", added]]
+    assert found.attrs["bktools"]["not_compared"] == []
+    nothing = bktools.compare("2026-08", "2026-10", service=service)
+    assert nothing.attrs["bktools"]["not_compared"] == ["nothing was exported in 2026-08, according to the journal"]
+
+
+def _sums(close, keys):
+    """Return exact amount and count of the exported entries of a close by these columns and currency."""
+    sums = defaultdict(lambda: (Decimal(0), 0))
+    for row in close.plan.entries.to_dict("records"):
+        key = (*(row[name] for name in keys), row["currency"]) if keys else row["currency"]
+        sums[key] = (sums[key][0] + row["amount"], sums[key][1] + 1)
+    return sums
+
+
+def _told(frame):
+    return {
+        row[:2]: row[2:]
+        for row in frame[["about", "field", "before", "after", "difference"]].itertuples(index=False, name=None)
+    }
+
+
+def test_two_moments(sandbox, service):
+    """A category that came is named; one whose account changed shows both accounts by code and name."""
+    accounts = pd.DataFrame(
+        {"id": ["00000000-0000-4000-8000-000000000001"], "external_id": ["0400"], "code": ["0400"], "name": ["Bank"]}
+    ).assign(company_id=service.settings.company)
+    bktools.import_accounts(accounts, service=service)
+    one = sandbox.server.add_category("Fees", account_id=accounts["id"][0])
+    other = "00000000-0000-4000-8000-000000000002"
+    bktools.load_categories(refresh=True, service=service)
+    bktools.load_employees(service=service)
+    moment = dt.datetime.now(dt.UTC)
+    sandbox.server.remove_category(one)
+    sandbox.server.add_category("Fees", id=one, account_id=other)
+    added = sandbox.server.add_category("Drones")
+    bktools.load_categories(refresh=True, service=service)
+    found = bktools.compare(moment, service=service).set_index("id")
+    assert found["table"].unique().tolist() == ["categories"]
+    assert found.loc[added, ["change", "about"]].tolist() == ["added", "Drones"]
+    assert found.loc[one, ["change", "about", "field", "before", "after"]].tolist() == [
+        "mapped", "Fees", "account", "0400 Bank", other,
+    ]  # fmt: skip
+    assert len(found) == 2
+    assert found.attrs["bktools"]["after"] == "now"
+
+
+def test_command(tmp_path, monkeypatch):
+    """The differences of two months on the screen and as a file; a month beside a day is refused in one line."""
+    monkeypatch.chdir(tmp_path)
+    runner = CliRunner()
+    assert runner.invoke(app, ["month-end", "--sandbox", "--apply"]).exit_code in set(Exit)
+    done = runner.invoke(app, ["compare", "2026-09", "2026-10", "--sandbox"])
+    assert done.exit_code == 0
+    assert "not compared: nothing was exported in 2026-09" in done.output
+    assert "exported\tmore\tEUR\tentries\t0\t" in done.output
+    written = runner.invoke(app, ["compare", "2026-09", "2026-10", "--sandbox", "--csv", "changes.csv"])
+    assert written.exit_code == 0
+    assert (
+        len((tmp_path / "changes.csv").read_bytes().splitlines())
+        == done.output.count("\texported") + done.output.count("\nexported") + 1
+    )
+    refused = runner.invoke(app, ["compare", "2026-09", "2026-10-31", "--sandbox"])
+    assert str(refused.exception).startswith("AFTER must be a month such as 2026-11, as 2026-09 is")
