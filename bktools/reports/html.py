@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from bktools.reports.month_end import Close
 
 # Rows of a table in the page, and in print, where the style has the same number.
-SHOWN_ROWS = 3000
+SHOWN_ROWS = 2000
 PRINTED_ROWS = 30
 SHOWN_CURRENCIES = 6
 DPI = 110
@@ -92,7 +92,13 @@ def write_report(close: Close, path: Path, pictures: Mapping[str, bytes] | None 
         tag("a", "Skip to the figures", href="#figures", class_="skip"),
         tag("header", _lead(close, entries)),
         tag("nav", tag("ul", *links), aria_label="Contents"),
-        tag("main", *(tag("section", tag("h2", title, tabindex="-1"), text, id=name) for name, title, text in there)),
+        tag(
+            "main",
+            *(
+                tag("section", tag("h2", title, id=name, tabindex="-1"), text, class_=name)
+                for name, title, text in there
+            ),
+        ),
     ]
     title = f"Month-end close {close.period}{' (sandbox)' if close.environment == 'sandbox' else ''}"
     return disk.write_whole(path, lambda file: file.write(page.page(title, join(body))))
@@ -271,12 +277,13 @@ def _pictures(close: Close, pictures: Mapping[str, bytes]) -> Html:
             tag("figure", page.picture(content, f"Bar chart: {title}. Its figures are in the tables."), class_=look)
             for title, (content, look) in drawn.items()
         ),
-        class_="pictures",
+        class_="gallery",
     )
 
 
 def _entries(close: Close, entries: pa.Table) -> Html:
-    notes = _notes(close)
+    bounded = _bounded(_held_first(entries))
+    notes = _notes(close, bounded)
     columns: Columns = [
         (Column("Status", choice=True), lambda row: row["state"]),
         (Column("Reason", choice=True), lambda row: _words(row.get("reason") or "")),
@@ -293,12 +300,11 @@ def _entries(close: Close, entries: pa.Table) -> Html:
         (Column("What to do", "long screen"), lambda row: lines(_said(row, notes))),
         (Column("IDs", "id"), _identifiers),
     ]
-    rows = _bounded(_held_first(entries)).to_pylist()
     return _listed(
         "entries-table",
         "All entries of this close",
         columns,
-        rows,
+        bounded.to_pylist(),
         len(entries),
         "export_plan.csv (exported or ready) and entries_not_ready.csv",
         groups=lambda row: " ".join(_groups_of(row, notes)),
@@ -323,8 +329,9 @@ def _bounded(entries: pa.Table) -> pa.Table:
     return entries.take(pa.array(sorted(turns.sort_values(kind="stable").index[:SHOWN_ROWS])))
 
 
-def _notes(close: Close) -> Notes:
+def _notes(close: Close, entries: pa.Table) -> Notes:
     frame = close.plan.findings
+    frame = frame[frame["id"].isin(entries.column("id").to_pylist()) | frame["id"].isna()]
     found = defaultdict(list)
     names = ("id", "line", "check", "severity", "message", "to_do")
     there = (frame[name] if name in frame.columns else [None] * len(frame) for name in names)
@@ -491,7 +498,7 @@ def _listed(
         Row(row, groups(record))
         for row, record in zip(zip(*(cells[place] for place in there), strict=True), rows, strict=False)
     )
-    table = page.table(name, caption, [columns[place][0] for place in there], shown_rows)
+    table = page.table(name, caption, [columns[place][0] for place in there], shown_rows, total=total)
     count = min(len(rows), SHOWN_ROWS)
     notes = [
         *([(f"This page has {count:,} of {total:,} rows. All are in {file}.", "bound")] if count < total else []),

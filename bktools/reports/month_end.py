@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from bktools import bars, disk
+from bktools.colours import INK
 from bktools.errors import InputError, StorageError
 from bktools.export import ExportPlan
 from bktools.frames.delimited import to_csv
@@ -285,7 +286,7 @@ def _picture(close: Close, plot: Callable[[Close, Axes], Axes], path: Path) -> P
     figure = bars.figure_of_its_own((bars.WIDTH, bars.height(0, 0)))
     ax = plot(close, figure.add_subplot())
     figure.set_figheight(HEADING + bars.height(len(ax.get_yticks()), len(ax.get_legend_handles_labels()[0])))
-    figure.suptitle(f"Month-end {close.period} · {_where(close)}", fontsize=11, x=0.01, ha="left")
+    figure.suptitle(f"Month-end {close.period} · {_where(close)}", fontsize=11, x=0.01, ha="left", color=INK)
     return disk.write_whole(path, lambda file: figure.savefig(file, format="png", dpi=140))
 
 

@@ -86,7 +86,9 @@ def lines(parts: Iterable[object]) -> Html:
     return join(tag("div", part) for part in parts)
 
 
-def table(name: str, caption: str, columns: Sequence[Column], rows: Iterable[Row], *, live: bool = True) -> Html:
+def table(
+    name: str, caption: str, columns: Sequence[Column], rows: Iterable[Row], *, live: bool = True, total: int = 0
+) -> Html:
     """Return a table that can be scrolled; where `live`, it can be sorted and filtered too.
 
     Parameters
@@ -99,6 +101,8 @@ def table(name: str, caption: str, columns: Sequence[Column], rows: Iterable[Row
         The headings, and the cells in the same order.
     live : bool
         Whether its rows have no order that must stay.
+    total : int
+        Number of all rows, where the table has only some.
     """
     heads = [
         tag("th", column.heading, scope="col", class_=column.kind, data_choice="" if column.choice else None)
@@ -113,6 +117,7 @@ def table(name: str, caption: str, columns: Sequence[Column], rows: Iterable[Row
         tag("tbody", body),
         id=name,
         class_="live" if live else "fixed",
+        data_total=total or None,
     )
     return tag("div", whole, class_="scroll", role="region", tabindex="0", aria_label=caption)
 

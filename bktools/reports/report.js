@@ -2,6 +2,7 @@
 // Sorts, filters and adds up the tables. Without this script they stand as they were written.
 (() => {
   const PLACES = 20;
+  const FEW = 10;
   const UNORDERED = new Set(["list", "money", "long", "id"]);
   const order = new Intl.Collator(undefined, { numeric: true });
   const tables = new Map();
@@ -38,6 +39,7 @@
     });
     const amounts = kinds.indexOf("amount");
     const currencies = kinds.indexOf("currency");
+    const total = Number(table.dataset.total);
     let group = null;
 
     heads.forEach((head, place) => {
@@ -67,6 +69,8 @@
       });
     });
 
+    // A table that is seen at once needs no filter.
+    if (rows.length <= FEW && document.querySelector(`a[data-table="${table.id}"]`) === null) return;
     const search = made("input", { type: "search", autocomplete: "off", spellcheck: false });
     const controls = made("div", { className: "controls" }, made("label", {}, "Find ", search));
     controls.setAttribute("role", "search");
@@ -105,7 +109,8 @@
       }
       const filtered = count < rows.length || group !== null;
       const parts = [...sums].sort().map(([name, { units, decimals }]) => `${name} ${amount(units, decimals)}`);
-      const told = `${count.toLocaleString("en")} of ${rows.length.toLocaleString("en")} rows`;
+      const part = total > rows.length ? ` on this page (of ${total.toLocaleString("en")} in all)` : "";
+      const told = `${count.toLocaleString("en")} of ${rows.length.toLocaleString("en")} rows${part}`;
       const of = group === null ? "" : `${group.label}: `;
       status.textContent = of + [told, ...parts].join(" · ");
       status.classList.toggle("filtered", filtered);
@@ -140,6 +145,5 @@
     const link = event.target.closest("a[data-group]");
     if (link === null) return;
     tables.get(link.dataset.table)?.(link.dataset.group, link.dataset.label);
-    document.querySelector(link.hash).querySelector("h2").focus({ preventScroll: true });
   });
 })();
