@@ -202,11 +202,13 @@ def _say_persons(close: Close, *, is_named: bool) -> None:
 
 
 def _plan(plan: ExportPlan) -> str:
+    from bktools.frames.currencies import shown
+
     before = int((plan.not_ready["reason"] == "exported").sum())
     if before and not len(plan.entries):
         return f"nothing new: {counted(before, 'entry', 'entries')} exported before, {len(plan.not_ready) - before} not ready"
     ready = f"{counted(len(plan.entries), 'entry', 'entries')} ready in {counted(len(plan.batches), 'job')}"
-    amounts = (_line("", f"{currency} {amount:,}") for currency, amount in plan.amounts.items())
+    amounts = (_line("", f"{currency} {shown(amount, currency)}") for currency, amount in plan.amounts.items())
     return "\n".join([f"{ready}, {len(plan.not_ready)} not ready", *amounts])
 
 

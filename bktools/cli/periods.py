@@ -31,8 +31,8 @@ def show(
     import pandas as pd
 
     from bktools.cli.tables import show as print_table
+    from bktools.frames.currencies import shown
     from bktools.journal.periods import load_periods
-    from bktools.reports.record import shown
 
     with options.conversation(environment, sandbox=sandbox, company=company) as service:
         found = load_periods(company, service=service)

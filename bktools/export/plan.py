@@ -23,6 +23,7 @@ from bktools.contract.rules import INT64_MAX
 from bktools.errors import InputError, PlanError
 from bktools.export import findings
 from bktools.export.tables import amounts_of
+from bktools.frames.currencies import shown
 from bktools.frames.delimited import tables_to_csv
 from bktools.frames.names import FIRST, in_reading_order
 from bktools.frames.schema import COUNT, DATE, FACTS, TEXT, texts_of, to_arrow, to_pandas
@@ -258,7 +259,7 @@ class ExportPlan:
 
     def __repr__(self) -> str:
         lines = [f"ExportPlan {self.plan_id}: {self._headline()}"]
-        lines += [f"  ready: {currency} {amount:,}" for currency, amount in self.amounts.items()]
+        lines += [f"  ready: {currency} {shown(amount, currency)}" for currency, amount in self.amounts.items()]
         told = self.told
         lines += [
             f"  {row.severity:<8}{row.entries:>7,} {row.check}: {views.short(row.about)}: {row.message}: {row.to_do}"
@@ -274,10 +275,11 @@ class ExportPlan:
         marked = told.assign(severity=[f"{views.MARKS[severity]} {severity}" for severity in told["severity"]])
         held = self.not_ready[[name for name in (*FIRST, "reason") if name in self.not_ready.columns]]
         batches = self.batches[in_reading_order(self.batches.columns)]
+        ready = [(currency, shown(amount, currency)) for currency, amount in self.amounts.items()]
         return "".join(
             [
                 views.heading(f"Export plan: {self._headline()}"),
-                views.table(["currency", "ready"], self.amounts.items(), total=len(self.amounts)),
+                views.table(["currency", "ready"], ready, total=len(ready)),
                 _html(marked, ".findings"),
                 _html(held, ".not_ready"),
                 _html(batches, ".batches"),

@@ -1,4 +1,4 @@
-"""General ledgers of any accounting system → one row a posting, held to what the file says of itself."""
+"""General ledgers of any accounting system → one row per posting, verified against the totals of the file."""
 
 from __future__ import annotations
 
@@ -286,13 +286,13 @@ def _sum(column: pa.ChunkedArray) -> Decimal:
 
 
 def _held(ledger: Ledger, problems: Iterator[str], verify: str) -> list[str]:
-    """Return what does not agree, as notes; the first of it is an error where it must agree."""
+    """Return failed checks as notes; with "strict" the first one is an error."""
     found = list(problems)
     if not found:
         return []
     more = f" ({len(found)} such findings)" if len(found) > 1 else ""
     if verify == "strict":
-        all_the_same = f", or read it all the same with {setting('verify', 'warn')}" if can_set("verify") else ""
+        all_the_same = f", or read it anyway with {setting('verify', 'warn')}" if can_set("verify") else ""
         raise InputError(
             f"{found[0]}{more}: correct it in the accounting system and export again{all_the_same}",
             source=ledger.table.source,

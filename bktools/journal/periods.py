@@ -36,8 +36,9 @@ from bktools.service import Service
 
 OPEN, CLOSED, APPLIED = "OPEN", "CLOSED", "APPLIED"
 
-# Entries that are not ready for these reasons wait for nothing: they are exported, in a batch, repeated, or not ours.
-NOT_WAITING = frozenset({"exported", "in_doubt", "duplicate", "other_company"})
+# Entries that are not ready for these reasons do not wait for this close: they are exported, in a batch, repeated, of another company
+# or of a later month.
+NOT_WAITING = frozenset({"exported", "in_doubt", "duplicate", "other_company", "later_period"})
 
 IN_DOUBT = ("SENDING", "UNKNOWN")
 
@@ -202,7 +203,15 @@ def close_period(
 
     Notes
     -----
-    The service knows no periods: this is a rule of the journal.
+    The service knows no periods (interface, section 4.2): this is a rule of the journal.
+
+    Examples
+    --------
+    >>> import bktools
+    >>> with bktools.Sandbox() as service:
+    ...     bktools.close_period("2026-10", by="Grace", service=service)
+    ...     bktools.load_periods(service=service)["state"].to_list()
+    ['CLOSED']
     """
     _change(CLOSED, month, by, company, reason, service)
 
@@ -210,7 +219,41 @@ def close_period(
 def reopen_period(
     month: str, *, by: str, reason: str, company: str | None = None, service: Service | None = None
 ) -> None:
-    """Open a closed month again, for a named reason; as `close_period`."""
+    """Open a closed month again.
+
+    Parameters
+    ----------
+    month : str
+        As 2026-10.
+    by : str
+        Name of the person who opens it; kept permanently.
+    reason : str
+        Why; kept permanently.
+    company : str, optional
+        UUID of the company; the configured one by default.
+    service : Service, optional
+        Default: the configured one. Only its journal is written; nothing is sent.
+
+    Raises
+    ------
+    ArgumentError
+        When the month is no month, or the person or the reason is missing.
+    JournalError
+        When it is not closed.
+
+    Notes
+    -----
+    The service knows no periods (interface, section 4.2): this is a rule of the journal.
+
+    Examples
+    --------
+    >>> import bktools
+    >>> with bktools.Sandbox() as service:
+    ...     bktools.close_period("2026-10", by="Grace", service=service)
+    ...     bktools.reopen_period("2026-10", by="Grace", reason="a late invoice", service=service)
+    ...     bktools.load_periods(service=service)["reason"].to_list()
+    ['a late invoice']
+    """
     if not rules.text("reason", reason).strip():
         raise ArgumentError("reason", "must say why the period is opened again")
     _change(OPEN, month, by, company, reason, service)

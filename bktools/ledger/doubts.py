@@ -95,6 +95,7 @@ def _vouchers(rows: pd.DataFrame) -> str:
         ("booked_line", "lines"),
     ):
         if name in rows.columns and rows[name].notna().any():
+            rows = rows.sort_values("booked_line") if "booked_line" in rows.columns else rows
             there = [" ".join(str(value).split()) for value in rows[name].dropna().unique()]
             more = f" and {len(there) - SHOWN} more" if len(there) > SHOWN else ""
             return f"{noun} {', '.join(there[:SHOWN])}{more}"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from bktools.frames.engine import engine, scannable
+from bktools.frames.engine import Scannable, engine, scannable
 from bktools.frames.schema import FACTS, to_pandas
 
 
@@ -23,8 +23,9 @@ def with_facts(exported: pd.DataFrame, entries: Any) -> pd.DataFrame:
     ours, theirs = scannable(exported, "exported"), scannable(entries, "entries")
     there = [name for name in FACTS if name in theirs.schema.names]
     facts = [
-        f"coalesce(ours.{name}, theirs.{name}) AS {name}" if name in ours.schema.names else f"theirs.{name}"
+        f"coalesce({', '.join(_cast(side, name, ours, theirs) for side in sides)}) AS {name}"
         for name in there
+        for sides in [("ours", "theirs") if name in ours.schema.names else ("theirs",)]
     ]
     kept = [f"ours.{name}" for name in ours.schema.names if name not in there]
     more = ["theirs.document_number"] * ("document_number" in theirs.schema.names)
@@ -40,3 +41,11 @@ def with_facts(exported: pd.DataFrame, entries: Any) -> pd.DataFrame:
             """
         )
         return to_pandas(connection.table("filled").to_arrow_table())
+
+
+def _cast(side: str, name: str, ours: Scannable, theirs: Scannable) -> str:
+    """Return a column; an amount with the decimals of the finest one: the engine would round it to those of the coarsest."""
+    if name != "amount":
+        return f"{side}.{name}"
+    kinds = [table.schema.field(name).type for table in (ours, theirs) if name in table.schema.names]
+    return f"CAST({side}.{name} AS DECIMAL(38, {max(getattr(kind, 'scale', 0) for kind in kinds)}))"

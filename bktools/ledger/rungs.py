@@ -77,6 +77,8 @@ RUNGS = (
     Rung("account and amount", (*EXACT, "date"), of="vouchers", nearby=True, text="agrees"),
     Rung("document number and account", ("document", "account", "currency", "date"), nearby=True),
     Rung("document number and amount", ("document", "amount", "currency", "date"), nearby=True),
+    # A refund booked as a cost, or a cost as a refund.
+    Rung("account and date", ("account", "abs(amount)", "currency", "date"), text="agrees"),
 )
 BY_TEXT = (
     Rung("amount and date", ("amount", "currency", "date"), of="uncommon", text="decides"),

@@ -26,6 +26,7 @@ from bktools.journal.file import this_user
 from bktools.journal.journal import Journal
 from bktools.journal.periods import approve, named, record_close
 from bktools.reconcile import reconcile_accounts
+from bktools.reports.changes import changes_since_last_close
 from bktools.reports.month_end import Close, check_target, earlier_close, planned_beside, write_month_end
 from bktools.reports.record import record_of
 from bktools.service import Service
@@ -170,6 +171,8 @@ def close_month(
             employees=employees,
             history=history,
             company=company,
+            period=period,
+            currency=service.settings.currency,
             max_entries=max_entries,
         ),
     )
@@ -219,6 +222,7 @@ def close_month(
         stays_open=stays_open,
         record=record,
         known=accounts,
+        changes=changes_since_last_close(period, company, service=service),
     )
     kept = earlier_close(target)
     return replace(close, folder=write_month_end(close, target, profile), kept=kept)

@@ -85,6 +85,8 @@ class Close:
         What all closes of the period exported and held back, from the journal.
     known : DataFrame, optional
         The accounts that the journal knows, with where they come from.
+    changes : DataFrame, optional
+        What changed since the last close of an earlier month, as `compare` returns it; None where there is none.
     """
 
     period: str
@@ -111,6 +113,7 @@ class Close:
     stays_open: str = ""
     record: PeriodRecord | None = None
     known: pd.DataFrame | None = None
+    changes: pd.DataFrame | None = None
 
     def __repr__(self) -> str:
         lines = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
 
 import pandas as pd
 import pyarrow as pa
@@ -12,17 +11,13 @@ from bktools import views
 from bktools.contract import rules
 from bktools.conversation import conversation
 from bktools.errors import ArgumentError
+from bktools.frames.currencies import shown
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import to_pandas
 from bktools.journal.journal import Journal
 from bktools.journal.periods import CLOSES, closes_of, events_of, held_back, not_kept, sent_entries, state_of, totals_of
 from bktools.service import Service
 from bktools.visible import visible
-
-# Currencies without minor units.
-NO_DECIMALS = frozenset(
-    {"BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "VND", "VUV", "XAF", "XOF", "XPF"}
-)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -117,13 +112,6 @@ class PeriodRecord:
                 views.table([""], [[line] for line in self.lines], total=len(self.lines)),
             ]
         )
-
-
-def shown(amount: Decimal, currency: object) -> str:
-    """Return an exact amount with separators, without the zeros that other currencies of its column need."""
-    whole, _, fraction = f"{amount:,}".partition(".")
-    fraction = fraction.rstrip("0")
-    return f"{whole}.{fraction:0<2}" if fraction or currency not in NO_DECIMALS else whole
 
 
 def _entries(count: int) -> str:

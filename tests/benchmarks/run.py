@@ -5,11 +5,18 @@ from __future__ import annotations
 import argparse
 
 import compose
+import ledger
 import loading
 import reconcile
 import sandbox
 
-BENCHMARKS = {"loading": loading.run, "reconcile": reconcile.run, "compose": compose.run, "sandbox": sandbox.run}
+BENCHMARKS = {
+    "loading": loading.run,
+    "reconcile": reconcile.run,
+    "compose": compose.run,
+    "ledger": ledger.run,
+    "sandbox": sandbox.run,
+}
 
 
 def main() -> None:

@@ -46,7 +46,7 @@ def test_a_file_that_does_not_agree(tmp_path):
     assert isinstance(done.exception, InputError)
     assert exit_of(done.exception) == 4
     assert "'A 1' (line 15) does not balance: debit 848.00, credit 840.00, difference 8.00" in str(done.exception)
-    assert str(done.exception).endswith("or read it all the same with --verify warn")
+    assert str(done.exception).endswith("or read it anyway with --verify warn")
     assert run(path, "--verify", "warn").exit_code == 0
 
 

@@ -73,6 +73,7 @@ class Reference:
         self.step("account and amount", [*EXACT, "date"], nearby=True, text="agrees", sums=True)
         self.step("document number and account", ["document", "account", "currency", "date"], nearby=True)
         self.step("document number and amount", ["document", "amount", "currency", "date"], nearby=True)
+        self.step("account and date", ["account", "size", "currency", "date"], text="agrees")
         doubles = self.doubles()
         self.step("amount and date", ["amount", "currency", "date"], text="decides", uncommon=True)
         self.step("account and date", ["account", "currency", "date"], text="decides")
@@ -104,6 +105,7 @@ class Reference:
                     self.found[entry] = Found("", posting, total, by, score, 1)
 
     def offsets(self, nearby):
+        """Return the days that a posting may be later than its entry, the nearest first."""
         return sorted(range(-self.days, self.days + 1), key=lambda day: (abs(day), -day)) if nearby else [0]
 
     def told_apart(self, ours, left, theirs, right, text, *, ties=True):
@@ -192,7 +194,7 @@ class Reference:
                     self.answers |= more
         return doubles
 
-    def judge(self, doubles) -> None:
+    def judge(self, doubles) -> None:  # noqa: C901 - a line for each status
         """Give each entry its status."""
         currencies = {row["currency"] for row in self.theirs}
         equal = defaultdict(list)
@@ -234,6 +236,7 @@ def _plain(row, both, unknown):
         "document": (row["document_number"] or "").strip().lower() or None,
         "account": ((row["account_code"] or "").strip() or None) if both["account_code"] else "",
         "amount": row["amount"],
+        "size": None if row["amount"] is None else abs(row["amount"]),
         "side": None if row["amount"] is None else row["amount"] < 0,
         "currency": (row["currency"] or unknown) if both["currency"] else "",
         "date": row["date"] if both["date"] else timedelta(0),

@@ -38,6 +38,9 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         ledger: pd.DataFrame = bktools.read_general_ledger(folder / "ledger.se", verify="warn")
         print(ledger["amount"].sum())
         history: pd.DataFrame = bktools.load_export_jobs(company, entries=True, service=service)
+        match: bktools.LedgerMatch = bktools.match_ledger(history, ledger, days=3)
+        proof: list[Path] = match.to_csv(folder / "proof")
+        print(match.has_arrived, match.counts.get("missing"), proof)
         picker = bktools.pick_entries(entries, categories=categories, selection=entries["amount"] > 0)
         code: str = picker.code
         plan: bktools.ExportPlan = bktools.compose_export_jobs(
@@ -53,6 +56,13 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         close = bktools.close_month(chart, entries, month="2026-10", folder=folder / "october", service=service)
         print(close.folder, close.plan.plan_id)
 
+        bktools.close_period("2026-10", by="Ada", company=company, service=service)
+        bktools.reopen_period("2026-10", by="Ada", reason="an invoice came late", company=company, service=service)
+        periods: pd.DataFrame = bktools.load_periods(company, service=service)
+        record: bktools.PeriodRecord = bktools.record_of("2026-10", company, service=service)
+        arrived: bktools.LedgerMatch = bktools.match_ledger(record.exported, ledger)
+        print(periods, record.lines, arrived.entries["status"])
+
         axes = bktools.plot_reconciliation(found)
         bktools.plot_coverage(found, ax=axes)
         bktools.plot_changes(changes)
@@ -67,6 +77,17 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         outcomes: list[str] = bktools.Outcomes(jobs).next_steps
         print(code, table, workbook, outcomes)
         return jobs
+
+
+def months() -> bktools.PeriodRecord:
+    """Close a month, open it again, and show what it exported."""
+    bktools.close_period("2026-10", by="Grace")
+    bktools.reopen_period("2026-10", by="Grace", reason="a late invoice")
+    periods: pd.DataFrame = bktools.load_periods()
+    record = bktools.record_of("2026-10")
+    lines: list[str] = record.lines
+    print(periods, lines)
+    return record
 
 
 def own_sandbox(folder: Path) -> int:

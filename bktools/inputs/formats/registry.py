@@ -1,4 +1,4 @@
-"""The table of formats, each one line: how it is recognised, and what reads its chart and its general ledger."""
+"""The table of formats, each one line: how it is recognised, and the readers of its chart and its general ledger."""
 
 from __future__ import annotations
 
@@ -81,5 +81,5 @@ def refuse_arguments(of: Format, arguments: Mapping[str, object]) -> None:
     for argument, value in arguments.items():
         if value is not None:
             raise ArgumentError(
-                name_of(argument), f"does not apply to a file of the format {of.name}, which states it", value
+                name_of(argument), f"does not apply to a file of the format {of.name}, which states it itself", value
             )

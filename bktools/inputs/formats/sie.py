@@ -59,7 +59,7 @@ def chart(file: File) -> Table:
 
 
 def ledger(file: File) -> Ledger:
-    """Return the postings of all vouchers, and by account what the balances of the year say of them."""
+    """Return the postings of all vouchers, and the movement of each account by its balances of the year."""
     reader = _Reader(file)
     encoding = _encoding(file)
     found: set[str] = set()
@@ -151,7 +151,7 @@ class _Reader:
         )
 
     def movements(self) -> dict[str, Decimal]:
-        """Return what the postings of each account must add up to: closing less opening balance, or the result."""
+        """Return the sum that the postings of each account must have: closing less opening balance, or the result."""
         opening, closing = self._balances["IB"], self._balances["UB"]
         return {
             account: amount - opening.get(account, Decimal()) for account, amount in closing.items()

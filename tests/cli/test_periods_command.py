@@ -1,0 +1,94 @@
+"""Months on the command line: closed by a person, refused, shown again, opened again; what makes a close fail."""
+
+from __future__ import annotations
+
+import csv
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import bktools
+from bktools.cli.app import app
+from bktools.cli.exits import Exit
+from bktools.errors import ArgumentError, JournalError
+
+
+@pytest.fixture
+def command(sandbox, service, monkeypatch, tmp_path):
+    """A function that runs a command against the test's sandbox, in an empty folder, and gives exit code and output."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BKTOOLS_BASE_URL", sandbox.server.base_url)
+    monkeypatch.setenv("BKTOOLS_TOKEN", sandbox.server.token)
+    monkeypatch.setenv("BKTOOLS_COMPANY", sandbox.server.company_id)
+
+    def run(line: str) -> tuple[int, str]:
+        result = CliRunner().invoke(app, shlex.split(line))
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result.exit_code, result.output
+
+    return run
+
+
+def amounts(output: str) -> list[str]:
+    """Return the lines of the exported amounts under the step `record`."""
+    return [line.strip() for line in output.partition("  record ")[2].splitlines()[1:6]]
+
+
+def test_a_closed_month_is_shown_and_not_sent_again(command, samples, sandbox):
+    """Approved means closed: the month is refused with the way out; a dry run with another file shows the same figures."""
+    chart, entries = samples
+    close = f"month-end --chart {chart} --month 2026-10"
+    code, applied = command(f"{close} --entries {entries} --apply --by Ada --approved-by Ada --fail-on error")
+    assert code == Exit.FINDINGS, "everything was done, and there are findings"
+    assert "approved by Ada, the person who prepared it; the period 2026-10 is closed" in applied
+    exported = amounts(applied)
+    assert [line[:3] for line in exported] == ["CHF", "EUR", "JPY", "SEK", "USD"]
+
+    with pytest.raises(JournalError, match=r"the period 2026-10 of company .* was closed by Ada on ") as refused:
+        command(f"{close} --entries {entries} --apply --by Ada")
+    assert "open it again: bktools periods reopen 2026-10 --environment " in str(refused.value)
+    assert len(sandbox.server.export_jobs()) == 1
+
+    sent = set(bktools.load_export_jobs(entries=True)["entry_id"])
+    with entries.open(encoding="utf-8", newline="") as file:
+        head, *lines = csv.reader(file)
+    with Path("other.csv").open("w", encoding="utf-8", newline="") as file:
+        # Another amount now; nothing else waits.
+        csv.writer(file).writerows([head, *([*line[:3], "1.00", *line[4:]] for line in lines if line[0] in sent)])
+    code, shown = command(f"{close} --entries other.csv --fail-on held")
+    assert code == Exit.DONE, "what was exported is not held back"
+    assert amounts(shown) == exported
+    assert "nothing new: " in shown
+    assert "0 entries ready" not in shown
+    assert "Written to month-end-2026-10.planned/" in shown
+    assert "(the system's user; --by names a person)" in shown
+    assert "bktools periods reopen 2026-10 comes first" in shown
+
+    listed = [line.split("\t") for line in command("periods")[1].splitlines()[1:]]
+    assert [f"{line[2]} {line[3]}" for line in listed] == exported
+    assert {(line[0], line[1]) for line in listed} == {("2026-10", "CLOSED")}
+    assert command('periods reopen 2026-10 --by Grace --reason "a late invoice"') == (
+        Exit.DONE,
+        "The period 2026-10 was opened again by Grace\n",
+    )
+    assert "a late invoice" in command("periods")[1]
+    assert command("periods close 2026-10 --by Grace") == (Exit.DONE, "The period 2026-10 was closed by Grace\n")
+
+
+def test_what_fails_a_close_is_chosen(command, samples):
+    """Held-back entries end with 11 where that is asked for; the codes are in the help."""
+    code, said = command(f"month-end --chart {samples[0]} --entries {samples[1]} --fail-on held")
+    assert (code, "Written to month-end-2026-10/" in said) == (Exit.FINDINGS, True)
+    with pytest.raises(ArgumentError, match="--fail-on must be one of held, error, warning"):
+        command("month-end --fail-on hold")
+    told = " ".join(command("month-end --help")[1].split())
+    for line in ("0 done", "4 wrong input", "9 the journal refused", "10 with --apply", "11 see --fail-on"):
+        assert line in told
+
+
+def test_without_months_the_list_says_so(command):
+    """An empty journal has none."""
+    assert command("periods") == (Exit.DONE, "none\n")
