@@ -36,6 +36,8 @@ SHOWN_ROWS = 2000
 PRINTED_ROWS = 30
 SHOWN_CURRENCIES = 6
 DPI = 110
+# Inches between two charts, for a title and an axis.
+CHART_MARGIN = 0.95
 
 BY_WHOM = dict(zip(WHO, ("In the ERP", "In the service", "By the employee", "Here, in bktools"), strict=True))
 HEADINGS = {"account_code": "Account code", "category_name": "Category", "employee_name": "Employee"}
@@ -267,7 +269,12 @@ def _pictures(close: Close, pictures: Mapping[str, bytes]) -> Html:
     drawn = {_words(PurePath(name).stem): (content, "") for name, content in pictures.items()}
     if {"amount", "currency"} <= set(close.plan.rows.column_names):
         figure = bars.figure_of_its_own((bars.WIDTH, bars.WIDTH))
+        # To search for the least margins would take as long as to draw; those here have room for the names of reasons.
+        figure.set_layout_engine(None)
         plot_money(close.plan, jobs=close.jobs, figure=figure)
+        height, charts = figure.get_figheight(), len(figure.axes)
+        between = CHART_MARGIN / (height / charts - CHART_MARGIN)
+        figure.subplots_adjust(0.2, 0.6 / height, 0.95, 1 - 0.35 / height, hspace=between)
         content = io.BytesIO()
         figure.savefig(content, format="png", dpi=DPI)
         drawn = {"Exported and held back, by currency and reason": (content.getvalue(), "tall"), **drawn}
