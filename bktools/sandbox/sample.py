@@ -12,7 +12,7 @@ from pathlib import Path
 from bktools import disk
 from bktools.sandbox.chart import chart_of_accounts
 from bktools.sandbox.names import NAMES
-from bktools.sandbox.world import World
+from bktools.sandbox.world import World, department_of, expense_of
 
 CHART_FILE = "chart_of_accounts.csv"
 ENTRIES_FILE = "accounting_entries.csv"
@@ -23,7 +23,8 @@ _ACCOUNT_HEADINGS = ("id", "external_id", "name", "code", "archived", "tax_code_
 _account_columns = attrgetter(*_ACCOUNT_HEADINGS)
 
 _ENTRIES = 320
-_CURRENCIES = ("EUR", "EUR", "EUR", "EUR", "USD", "SEK", "JPY", "CHF")
+# Of one euro, about; JPY has no decimals.
+_RATES = {"EUR": Decimal(1), "USD": Decimal("1.1"), "CHF": Decimal("0.95"), "SEK": Decimal(11), "JPY": Decimal(165)}
 
 _IN_REVIEW = range(10, 310, 20)  # 15 of the entries: draft and in_review in turn
 _COPIED = 99  # repeated as the last line
@@ -105,8 +106,6 @@ def _entries(world: World) -> list[dict[str, str]]:
     if not categories or not employees:
         raise ValueError("sample entries need at least one category and one employee")
     special = {
-        40: {"description": "=1+1 Rechnung"},
-        80: {"description": 'Zeile eins,\nZeile zwei, "zitiert"'},
         120: {"category_id": ""},
         160: {"category_id": world.id("no category", 160)},
         200: {"employee_id": world.id("nobody", 200)},
@@ -116,20 +115,25 @@ def _entries(world: World) -> list[dict[str, str]]:
     }
     rows: list[dict[str, str]] = []
     for number in range(_ENTRIES - 1):
-        currency = _CURRENCIES[world.number(len(_CURRENCIES), "entry", number, "currency")]
-        cents = 100 + world.number(250_000, "entry", number, "amount")
-        amount = -cents if number % 13 == 5 else cents  # noqa: PLR2004 - now and then a credit
+        # Seven is coprime to 240, so every kind of category gets its entries.
+        category = number * 7 % len(categories)
+        expense = expense_of(category)
+        bought = expense.bought[world.number(len(expense.bought), "entry", number, "bought")]
+        cents = 100 * expense.least + world.number(100 * (expense.most - expense.least), "entry", number, "amount")
+        is_credit = number % 13 == 5  # noqa: PLR2004 - now and then
+        amount = _RATES[bought.currency] * cents / (-100 if is_credit else 100)
         usual = {
             "entry_id": world.id("entry", number),
             "company_id": world.all_companies[0].id,
             "date": f"2026-10-{1 + world.number(31, 'entry', number, 'day'):02}",
-            "amount": str(amount) if currency == "JPY" else f"{Decimal(amount) / 100:.2f}",
-            "currency": currency,
-            # Seven is coprime to 240, so every kind of category gets its entries.
-            "category_id": categories[number * 7 % len(categories)],
+            "amount": f"{amount:.0f}" if bought.currency == "JPY" else f"{amount:.2f}",
+            "currency": bought.currency,
+            "category_id": categories[category],
             "employee_id": employees[number % len(employees)],
             "status": "approved",
-            "description": f"{NAMES.descriptions[number % len(NAMES.descriptions)]} #{number + 1}",
+            "supplier": bought.supplier,
+            "description": f"{'Gutschrift ' if is_credit else ''}{bought.text}, Beleg {1001 + number}",
+            "cost_centre": NAMES.cost_centres[department_of(category)],
         }
         rows.append(usual | special.get(number, {}))
     return [*rows, rows[_COPIED]]
