@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from bktools.conversation import Sandbox, connect
     from bktools.export import ExportPlan, compose_export_jobs
     from bktools.frames.delimited import to_csv
+    from bktools.frames.display import show
     from bktools.inputs.chart_of_accounts import read_chart_of_accounts
     from bktools.inputs.entries import read_entries
     from bktools.inputs.general_ledger import read_general_ledger
     from bktools.journal.accounts import import_accounts, load_accounts
     from bktools.journal.export_jobs import load_export_jobs, resolve_export_job
+    from bktools.journal.periods import close_period, load_periods, reopen_period
     from bktools.ledger import LedgerMatch, match_ledger
     from bktools.reconcile import Reconciliation, reconcile_accounts
     from bktools.reports.changes import compare
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
         plot_export_value,
         plot_reconciliation,
     )
+    from bktools.reports.record import PeriodRecord, record_of
     from bktools.service import Service
     from bktools.spending import spend
     from bktools.submit import create_accounts, submit_export_jobs
@@ -48,12 +51,14 @@ _HOMES = {
     "ExportPlan": "bktools.export",
     "LedgerMatch": "bktools.ledger",
     "Outcomes": "bktools.reports.outcomes",
+    "PeriodRecord": "bktools.reports.record",
     "Reconciliation": "bktools.reconcile",
     "Sandbox": "bktools.conversation",
     "Service": "bktools.service",
     "categories_to_parquet": "bktools.tables.files",
     "close_month": "bktools.reports.closing",
     "compare": "bktools.reports.changes",
+    "close_period": "bktools.journal.periods",
     "compare_categories": "bktools.tables.compare",
     "compose_export_jobs": "bktools.export",
     "connect": "bktools.conversation",
@@ -67,6 +72,7 @@ _HOMES = {
     "load_employees": "bktools.tables.load",
     "load_export_jobs": "bktools.journal.export_jobs",
     "match_ledger": "bktools.ledger",
+    "load_periods": "bktools.journal.periods",
     "pick_entries": "bktools.widgets.entries",
     "plot_ageing": "bktools.reports.plots",
     "plot_changes": "bktools.reports.plots",
@@ -79,7 +85,10 @@ _HOMES = {
     "read_entries": "bktools.inputs.entries",
     "read_general_ledger": "bktools.inputs.general_ledger",
     "reconcile_accounts": "bktools.reconcile",
+    "record_of": "bktools.reports.record",
+    "reopen_period": "bktools.journal.periods",
     "resolve_export_job": "bktools.journal.export_jobs",
+    "show": "bktools.frames.display",
     "spend": "bktools.spending",
     "submit_export_jobs": "bktools.submit",
     "to_csv": "bktools.frames.delimited",
@@ -90,11 +99,13 @@ __all__ = [
     "ExportPlan",
     "LedgerMatch",
     "Outcomes",
+    "PeriodRecord",
     "Reconciliation",
     "Sandbox",
     "Service",
     "categories_to_parquet",
     "close_month",
+    "close_period",
     "compare",
     "compare_categories",
     "compose_export_jobs",
@@ -108,6 +119,7 @@ __all__ = [
     "load_categories",
     "load_employees",
     "load_export_jobs",
+    "load_periods",
     "match_ledger",
     "pick_entries",
     "plot_ageing",
@@ -121,7 +133,10 @@ __all__ = [
     "read_entries",
     "read_general_ledger",
     "reconcile_accounts",
+    "record_of",
+    "reopen_period",
     "resolve_export_job",
+    "show",
     "spend",
     "submit_export_jobs",
     "to_csv",

@@ -75,6 +75,13 @@ def _text(name: str, value: object) -> str:
     return value.strip()
 
 
+def _currency(name: str, value: object) -> str:
+    text = _text(name, value).upper()
+    if not re.fullmatch("[A-Z]{3}", text):
+        raise ConfigurationError(f"{name} must be a currency code of three letters, such as EUR, is {text!r}")
+    return text
+
+
 def _secret(name: str, value: object) -> Secret:
     if isinstance(value, Secret):
         return value
@@ -174,6 +181,8 @@ class Settings:
         Owner of the credential, so that its snapshots stay readable after the token is renewed.
     company : str, optional
         The default company.
+    currency : str, optional
+        The company's own currency, such as "EUR".
     cache_dir, data_dir : Path
         The cache folder holds snapshots and may be deleted; the data folder holds the journal and must be kept.
     marks_dir : Path
@@ -197,6 +206,7 @@ class Settings:
     balance_url: str | None = _setting(_url, connection=True)
     balance_token: Secret | None = _setting(_secret, connection=True)
     company: str | None = _setting(_text, connection=True)
+    currency: str | None = _setting(_currency, connection=True)
     requests_per_minute: int = _setting(_rate, default=500)
     proxy: Secret | None = _setting(_proxy)
     ca_bundle: Path | None = _setting(_path)
@@ -254,6 +264,7 @@ class Overrides(TypedDict, total=False):
     balance_url: str | None
     balance_token: str | Secret | None
     company: str | None
+    currency: str | None
     requests_per_minute: int | None
     proxy: str | Secret | None
     ca_bundle: str | os.PathLike[str] | None

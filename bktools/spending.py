@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import duckdb
@@ -118,7 +118,7 @@ def spend(
     >>> bktools.spend(entries, by="supplier")[["supplier", "currency", "amount", "share"]].values.tolist()
     [['Hotel', 'EUR', Decimal('30.00'), 0.6], ['Bahn', 'EUR', Decimal('20.00'), 0.4], ['no supplier', 'JPY', Decimal('500.00'), 1.0]]
     """
-    keys = [by] if isinstance(by, str) else list(by)
+    keys = [by] if isinstance(by, str) or not isinstance(by, Iterable) else list(by)
     if not all(isinstance(key, str) for key in keys) or len({*keys, *TAKEN}) < len(keys) + len(TAKEN):
         raise ArgumentError("by", f"must be different names of columns or of {', '.join(KEYS)}", by)
     rows = _rows(entries, keys)

@@ -20,6 +20,8 @@ LONGEST_CELL = 200
 MARKS = {"error": "✖", "warning": "▲", "info": "●"}
 
 _CELL = "padding:2px 10px 2px 0;text-align:left;vertical-align:top;border-bottom:1px solid rgba(128,128,128,.35)"
+TO_THE_RIGHT = ";text-align:right"
+ON_ONE_LINE = ";white-space:nowrap"
 _NEXT = "border-left:3px solid #56B4E9;padding:2px 0 2px 8px;margin:6px 0"
 
 
@@ -34,7 +36,15 @@ def heading(text: str) -> str:
     return f"<p><b>{html.escape(short(text))}</b></p>"
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[Any]], *, total: int, where: str = "") -> str:
+def table(
+    headings: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    total: int,
+    where: str = "",
+    shown: int = SHOWN_ROWS,
+    looks: Sequence[str] = (),
+) -> str:
     """Return rows as a table, the first 20 of them.
 
     Parameters
@@ -47,15 +57,25 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[Any]], *, total: int,
         Number of all rows.
     where : str
         Place of the other rows, such as ".batches".
+    shown : int
+        Largest number of rows.
+    looks : sequence of str
+        The style of each column, such as `TO_THE_RIGHT`, for values that are text already.
     """
-    head = "".join(f'<th style="{_CELL}">{html.escape(name)}</th>' for name in headings) if any(headings) else ""
-    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in islice(rows, SHOWN_ROWS))
+    looks = looks or [""] * len(headings)
+    named = zip(headings, looks, strict=True)
+    head = (
+        "".join(f'<th style="{_CELL}{look}">{html.escape(short(name))}</th>' for name, look in named)
+        if any(headings)
+        else ""
+    )
+    body = "".join(f"<tr>{''.join(map(_cell, row, looks))}</tr>" for row in islice(rows, shown))
     if not body:
         return ""
-    more = f"<p>… and {total - SHOWN_ROWS:,} more{f' in {html.escape(where)}' if where else ''}</p>"
+    more = f"<p>… and {total - shown:,} more{f' in {html.escape(where)}' if where else ''}</p>"
     return (
         f'<table style="border-collapse:collapse">{f"<thead><tr>{head}</tr></thead>" if head else ""}'
-        f"<tbody>{body}</tbody></table>{more if total > SHOWN_ROWS else ''}"
+        f"<tbody>{body}</tbody></table>{more if total > shown else ''}"
     )
 
 
@@ -64,7 +84,7 @@ def next_steps(steps: Iterable[str]) -> str:
     return "".join(f'<div style="{_NEXT}">Next: {html.escape(short(step))}</div>' for step in steps)
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, look: str = "") -> str:
     if isinstance(value, int | Decimal) and not isinstance(value, bool):
-        return f'<td style="{_CELL};text-align:right">{value:,}</td>'
-    return f'<td style="{_CELL}">{html.escape(short(value))}</td>'
+        return f'<td style="{_CELL}{TO_THE_RIGHT}">{value:,}</td>'
+    return f'<td style="{_CELL}{look}">{html.escape(short(value))}</td>'

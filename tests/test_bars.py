@@ -51,7 +51,7 @@ def test_pictures_are_transparent():
     assert axes.xaxis.label.get_color() == axes._left_title.get_color() == axes.get_yticklabels()[0].get_color() == INK
     assert [to_hex(text.get_color()).upper() for text in axes.get_legend().get_texts()] == [INK] * 2
     # The figure in a part of a bar is black or white, whatever reads better on the part.
-    assert [text.get_text() for text in axes.texts if text.get_color() != INK] == ["10"]
+    assert [text.get_text() for text in axes.texts if text.get_color() != INK] == ["10", "1"]
 
 
 def test_a_meaning_has_one_colour():

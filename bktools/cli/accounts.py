@@ -14,6 +14,7 @@ from bktools.cli.exits import Exit
 from bktools.cli.mappings import remembered
 from bktools.cli.output import tell
 from bktools.errors import ArgumentError
+from bktools.visible import visible_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +32,9 @@ NEXT = {
     "EXISTS": "in the service with different data: export the account list there (of the sandbox: bktools sandbox "
     "sample-data FOLDER), then import it: bktools accounts import FILE{environment}",
 }
+
+# Accounts that a complete list lacks, of which the command prints so many.
+SHOWN_RETIRED = 10
 
 # Outcomes after which an account may be missing in the service.
 OPEN = ("REJECTED", "UNKNOWN")
@@ -132,6 +136,9 @@ def import_list(
     encoding: options.FileEncoding = None,
     sheet: options.Sheet = None,
     save_mapping: options.SaveMapping = None,
+    complete: Annotated[
+        bool, typer.Option("--complete", help="The list has all accounts of its companies: forget those that it lacks.")
+    ] = False,
 ) -> None:
     """Import the list of accounts that were created elsewhere.
 
@@ -146,6 +153,11 @@ def import_list(
         command(options.READS_FILE),
         remembered("accounts", file, given, save_mapping) as read_as,
     ):
-        known = import_accounts(file, company=company, service=service, **read_as)
+        known = import_accounts(file, company=company, complete=complete, service=service, **read_as)
     typer.echo(recognised(known.attrs["bktools"]["imported"]))
+    retired = known.attrs["bktools"]["retired"]
+    for external_id in retired[:SHOWN_RETIRED]:
+        typer.echo(visible_line(f"no longer known, because the list lacks it: {external_id}"))
+    if len(retired) > SHOWN_RETIRED:
+        typer.echo(f"… and {len(retired) - SHOWN_RETIRED:,} more")
     typer.echo(f"{len(known)} accounts are known now")

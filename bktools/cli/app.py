@@ -18,9 +18,11 @@ from bktools.cli import (
     ledger,
     mappings,
     month_end,
+    periods,
     reconcile,
     sandbox,
     snapshots,
+    verify,
 )
 
 app = typer.Typer(
@@ -34,6 +36,7 @@ app = typer.Typer(
 app.command("month-end")(month_end.month_end)
 app.command("reconcile")(reconcile.reconcile)
 app.command("ledger")(ledger.ledger)
+app.command("verify")(verify.verify)
 app.command("categories")(categories.categories)
 app.command("employees")(employees.employees)
 app.command("compare")(compare.compare)
@@ -42,6 +45,7 @@ app.add_typer(accounts.app, name="accounts")
 app.add_typer(export.app, name="export")
 app.add_typer(journal.app, name="journal")
 app.add_typer(mappings.app, name="mappings")
+app.add_typer(periods.app, name="periods")
 app.add_typer(sandbox.app, name="sandbox")
 app.add_typer(snapshots.app, name="snapshots")
 

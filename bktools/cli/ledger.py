@@ -25,6 +25,7 @@ def ledger(
     column: options.FileColumn = None,
     delimiter: options.FileDelimiter = None,
     encoding: options.FileEncoding = None,
+    sheet: options.Sheet = None,
     decimal: options.Decimal = None,
     date_format: options.DateFormat = None,
     verify: Annotated[
@@ -50,6 +51,7 @@ def ledger(
         "columns": options.columns(column),
         "delimiter": delimiter,
         "encoding": encoding,
+        "sheet": sheet,
         "decimal": decimal,
         "date_format": date_format,
     }

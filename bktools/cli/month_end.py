@@ -14,12 +14,14 @@ from bktools.cli.exits import Exit
 from bktools.cli.mappings import remembered
 from bktools.cli.tables import counted, counts
 from bktools.contract import rules
+from bktools.errors import ArgumentError
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from bktools.export import ExportPlan
     from bktools.reports.month_end import Close
+    from bktools.reports.record import PeriodRecord
 
 
 def month_end(
@@ -52,14 +54,35 @@ def month_end(
     wait: options.Wait = 300.0,
     others_export: options.OthersExport = False,
     profile: options.Profile = "excel",
+    by: Annotated[
+        str | None,
+        typer.Option("--by", help="Who prepares the close; kept permanently. Default: the system's user."),
+    ] = None,
+    approved_by: Annotated[
+        str | None,
+        typer.Option("--approved-by", help="Who approves it; with --apply this closes the period."),
+    ] = None,
+    fail_on: Annotated[
+        str | None,
+        typer.Option(
+            "--fail-on",
+            help="Exit 11 when entries are held back (held), or on findings of severity error, or warning and worse.",
+            autocompletion=options.one_of(lambda: FAIL_ON),
+        ),
+    ] = None,
 ) -> None:
     """Close a month: load, reconcile, create accounts, export the entries that are ready, write the folder.
 
     Without --apply everything is planned and nothing is written to the service. Safe to re-run with --apply: completed
     steps are skipped.
 
+    Exit codes: 0 done, also with entries held back, which wait for the next close (--fail-on held makes it 11); 4 wrong
+    input; 9 the journal refused, as in a closed period; 10 with --apply, a part was not done; 11 see --fail-on.
+
     Example: bktools month-end --sandbox --apply
     """
+    if fail_on is not None and fail_on not in FAIL_ON:
+        raise ArgumentError("--fail-on", f"must be one of {', '.join(FAIL_ON)}", fail_on)
     from bktools.cli.reconcile import recognised, sample_files
     from bktools.inputs.chart_of_accounts import read_chart_of_accounts
     from bktools.inputs.entries import read_entries
@@ -108,7 +131,7 @@ def month_end(
                 **read_as,
             )
         typer.echo(_line("entries", recognised(read.attrs["bktools"])))
-        with command({"month": "--month"}):
+        with command({"month": "--month", "by": "--by", "approved_by": "--approved-by"}):
             close = close_month(
                 read_chart,
                 read,
@@ -121,24 +144,75 @@ def month_end(
                 max_entries=max_entries,
                 wait=wait,
                 others_export=others_export,
+                by=by,
+                approved_by=approved_by,
                 profile=profile,
                 seen=_say_step,
                 service=service,
             )
     _say_not_done(close)
+    _say_persons(close, is_named=by is not None)
     typer.echo(f"\nWritten to {close.folder}/")
     if close.kept is not None:
         typer.echo(f"The earlier close is kept as {close.kept}/")
     if not apply:
-        typer.echo("Nothing was written to the service: run again with --apply to do it.")
+        is_closed = close.record is not None and close.record.state == "CLOSED"
+        again = (
+            f"bktools periods reopen {close.period} comes first, because the period is closed"
+            if is_closed
+            else "run again with --apply to do it"
+        )
+        typer.echo(f"Nothing was written to the service: {again}.")
     elif _is_incomplete(close):
         raise typer.Exit(Exit.INCOMPLETE)
+    if fail_on is not None and FAIL_ON[fail_on](close):
+        raise typer.Exit(Exit.FINDINGS)
+
+
+def _held(close: Close) -> bool:
+    from bktools.journal.periods import NOT_WAITING
+
+    return not close.plan.not_ready["reason"].isin(NOT_WAITING).all()
+
+
+def _found(*severities: str) -> Callable[[Close], bool]:
+    def has(close: Close) -> bool:
+        # A plan that has findings of its own tells severity too.
+        frames = (close.after.findings, getattr(close.plan, "findings", None))
+        return any(frame["severity"].isin(severities).any() for frame in frames if frame is not None)
+
+    return has
+
+
+FAIL_ON: dict[str, Callable[[Close], bool]] = {
+    "held": _held,
+    "error": _found("error"),
+    "warning": _found("error", "warning"),
+}
+
+
+def _say_persons(close: Close, *, is_named: bool) -> None:
+    prepared = f"Prepared by {close.prepared_by}" + ("" if is_named else " (the system's user; --by names a person)")
+    same = ", the person who prepared it" if close.approved_by == close.prepared_by else ""
+    approved = f", approved by {close.approved_by}{same}" if close.approved_by else ""
+    state = ""
+    if close.applied and close.approved_by:
+        state = f"; {close.stays_open}" if close.stays_open else f"; the period {close.period} is closed"
+    typer.echo(f"\n{prepared}{approved}{state}")
 
 
 def _plan(plan: ExportPlan) -> str:
+    before = int((plan.not_ready["reason"] == "exported").sum())
+    if before and not len(plan.entries):
+        return f"nothing new: {counted(before, 'entry', 'entries')} exported before, {len(plan.not_ready) - before} not ready"
     ready = f"{counted(len(plan.entries), 'entry', 'entries')} ready in {counted(len(plan.batches), 'job')}"
     amounts = (_line("", f"{currency} {amount:,}") for currency, amount in plan.amounts.items())
     return "\n".join([f"{ready}, {len(plan.not_ready)} not ready", *amounts])
+
+
+def _record(record: PeriodRecord) -> str:
+    first, *others = record.lines or ["nothing was sent or held back"]
+    return "\n".join([f"{record.period} {record.state.lower()}: {first}", *(_line("", line) for line in others)])
 
 
 # By step of a close: its name, and a function that formats its result.
@@ -151,6 +225,7 @@ STEPS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "remaining": ("findings", lambda found: counts(found.findings["severity"]) or "none"),
     "plan": ("export plan", _plan),
     "jobs": ("export jobs", lambda frame: counts(frame["outcome"]) or "none"),
+    "record": ("record", _record),
 }
 
 
@@ -198,7 +273,9 @@ def _say_not_done(close: Close) -> None:
         f"       account {row['external_id']} {row['outcome']}: {row['message']}"
         for row in refused.head(5).to_dict("records")
     ]
-    reasons = close.plan.not_ready["message"].value_counts()
+    held = close.plan.not_ready
+    # The record tells what was exported before.
+    reasons = held.loc[held["reason"] != "exported", "message"].value_counts()
     lines += [f"{count:>6} {'entry' if count == 1 else 'entries'}: {message}" for message, count in reasons.items()]
     if close.left_out:
         lines.append(f"{close.left_out:>6} entries are dated after {close.period}")
@@ -209,5 +286,7 @@ def _say_not_done(close: Close) -> None:
 
 def _is_incomplete(close: Close) -> bool:
     return bool(
-        (close.jobs["outcome"] != "ACCEPTED").any() or close.accounts["outcome"].isin(["REJECTED", "UNKNOWN"]).any()
+        close.stays_open
+        or (close.jobs["outcome"] != "ACCEPTED").any()
+        or close.accounts["outcome"].isin(["REJECTED", "UNKNOWN"]).any()
     )

@@ -10,12 +10,12 @@ from decimal import Decimal
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from unicodedata import category, east_asian_width
 
 import typer
 
 from bktools.disk import is_standard_output
-from bktools.visible import visible
+from bktools.visible import visible, width_of
+from bktools.visible import width as _width
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +31,6 @@ LEAST_WIDTH = 20
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 # Line ends and tabs would split a row or a cell.
 _BREAKS = re.compile(r"[\t\n\v\f\r\x85\u2028\u2029]+")
-_WITHOUT_WIDTH = {"Mn", "Me", "Cf"}
 
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:
@@ -146,19 +145,10 @@ def _short(text: str) -> str:
     return text[:SHOWN_OF_A_UUID] + CUT if _UUID.fullmatch(text) else text
 
 
-def _width(text: str) -> int:
-    """Return the width of a text on a terminal, in cells."""
-    return len(text) if text.isascii() else sum(map(_width_of, text))
-
-
-def _width_of(character: str) -> int:
-    return 0 if category(character) in _WITHOUT_WIDTH else 2 if east_asian_width(character) in "WF" else 1
-
-
 def _cut(text: str, width: int) -> str:
     if _width(text) <= width:
         return text
-    ends = accumulate(map(_width_of, text))
+    ends = accumulate(map(width_of, text))
     return text[: sum(end < width for end in ends)] + CUT
 
 

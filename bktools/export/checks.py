@@ -421,7 +421,7 @@ REASONS = """REPEATS, judged AS (
     SELECT entry.row, entry.company_id, entry.day, entry.id, SHOWN CASE CONDITIONS END AS reason
     FROM entries AS entry JOINS
 )
-SELECT row, reason, CASE reason MESSAGES END AS message FROM judged ORDER BY company_id, day, id
+SELECT row, reason, CASE WHEN reason IS NULL THEN NULL MESSAGES END AS message FROM judged ORDER BY company_id, day, id
 """
 
 # All findings. `sized` has the entries that amounts are compared with: each once, and none of 0.
@@ -485,7 +485,9 @@ def reasons_query(given: set[str]) -> str:
     """
     checks = [check for check in applied(given) if check.severity == "error"]
     conditions = " ".join(f"WHEN {check.condition} THEN {quoted(check.name)}" for check in checks)
-    messages = " ".join(f"WHEN {quoted(check.name)} THEN {sql(f'{check.fact}: {check.to_do}')}" for check in checks)
+    messages = " ".join(
+        f"WHEN reason = {quoted(check.name)} THEN {sql(f'{check.fact}: {check.to_do}')}" for check in checks
+    )
     return _filled(REASONS, checks, (), CONDITIONS=conditions, MESSAGES=messages)
 
 

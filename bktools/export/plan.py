@@ -22,10 +22,10 @@ from bktools.contract import export_jobs
 from bktools.contract.rules import INT64_MAX
 from bktools.errors import InputError, PlanError
 from bktools.export import findings
-from bktools.export.tables import amounts_of, days_of
+from bktools.export.tables import amounts_of
 from bktools.frames.delimited import tables_to_csv
 from bktools.frames.names import FIRST, in_reading_order
-from bktools.frames.schema import COUNT, DATE, FACTS, TEXT, to_arrow, to_pandas
+from bktools.frames.schema import COUNT, DATE, FACTS, TEXT, texts_of, to_arrow, to_pandas
 from bktools.visible import visible
 
 # Most digits of a decimal.
@@ -62,7 +62,7 @@ class BatchRequest:
     def facts(self) -> list[tuple[str | None, ...]]:
         """What the journal keeps of each entry: the columns `FACTS` as text, null where unknown; the amount is exact."""
         rows = self.rows
-        return [] if rows is None else list(zip(*(_texts(rows, name) for name in FACTS), strict=True))
+        return [] if rows is None else list(zip(*(texts_of(rows, name) for name in FACTS), strict=True))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -314,18 +314,6 @@ class ExportPlan:
             if len(self.not_ready)
             else []
         )
-
-
-def _texts(rows: pa.Table, name: str) -> list[str | None]:
-    if name not in rows.column_names:
-        return [None] * len(rows)
-    column = days_of(rows) if name == "date" else rows.column(name)
-    values: list[Any] = column.to_pylist()
-    if column.type == TEXT:
-        return values
-    # Arrow would write a small decimal with an exponent.
-    text = "{:f}".format if pa.types.is_decimal(column.type) else str
-    return [None if value is None else text(value) for value in values]
 
 
 def _html(frame: pd.DataFrame, where: str) -> str:

@@ -154,6 +154,28 @@ EXPORTED_ENTRIES = _schema(
     {"job_id": TEXT, "sent_at": INSTANT, **FACTS, "period": TEXT},
 )
 
+# The months of a company: one row per month and currency. The columns of the last close are null without one.
+PERIODS = _schema(
+    {"company_id": TEXT, "period": TEXT, "state": TEXT},
+    {
+        "currency": TEXT,
+        "exported": COUNT,
+        "exported_amount": MONEY,
+        "in_doubt": COUNT,
+        "in_doubt_amount": MONEY,
+        "held_back": COUNT,
+        "held_back_amount": MONEY,
+        "open": COUNT,
+        "open_amount": MONEY,
+        "prepared_by": TEXT,
+        "approved_by": TEXT,
+        "applied_at": INSTANT,
+        "changed_by": TEXT,
+        "changed_at": INSTANT,
+        "reason": TEXT,
+    },
+)
+
 # Changes of the states of batches. `before` is null for a new batch.
 EXPORT_EVENTS = _schema(
     {"at": INSTANT, "batch_id": TEXT, "company_id": TEXT, "after": TEXT, "done_by": TEXT},
@@ -279,6 +301,19 @@ _PLAINER: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType], pa.
 
 def _storage(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
+
+
+def texts_of(table: pa.Table, name: str) -> list[str | None]:
+    """Return a column as exact text; dates without a time, null for a missing column."""
+    if name not in table.column_names:
+        return [None] * len(table)
+    column = table.column(name)
+    values: list[Any] = (column.cast(DATE, safe=False) if pa.types.is_timestamp(column.type) else column).to_pylist()
+    if column.type == TEXT:
+        return values
+    # Arrow would write a small decimal with an exponent.
+    text = "{:f}".format if pa.types.is_decimal(column.type) else str
+    return [None if value is None else text(value) for value in values]
 
 
 def are_days(times: pa.ChunkedArray) -> bool:

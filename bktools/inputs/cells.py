@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from bktools.contract import rules
 from bktools.errors import InputError
 from bktools.frames import schema
+from bktools.inputs.problems import kept
 from bktools.inputs.table import Table
 
 Mask = npt.NDArray[np.bool_]
@@ -127,6 +128,14 @@ def refuse_broken(table: Table, places: Collection[int]) -> None:
     if broken:
         many = f" ({len(broken)} such cells)" if len(broken) > 1 else ""
         raise InputError(f"{broken[0].why}{many}", source=table.source, line=broken[0].line)
+
+
+def without_broken(table: Table, places: Collection[int], problems: list[InputError]) -> Table:
+    """Return the rows without a broken cell, so that their values are no second problem; add the first to the problems."""
+    with kept(problems):
+        refuse_broken(table, places)
+    whole = ~np.isin(table.lines, [cell.line for cell in table.broken if cell.place in places])
+    return table.rows(whole) if whole.any() else table
 
 
 def without_blank_rows(table: Table, places: Collection[int], *, others: Collection[int] = ()) -> Table:

@@ -98,8 +98,7 @@ def read_chart_of_accounts(
         problems=problems,
         notes=notes,
     )
-    with kept(problems):
-        cells.refuse_broken(table, places.values())
+    table = cells.without_broken(table, places.values(), problems)
     if {"code", "name"} <= places.keys():
         with kept(problems):
             table = _accounts_only(table, places, notes)
@@ -170,7 +169,7 @@ def _titles_in_code_column(table: Table, places: Mapping[str, int], no_code: cel
 def _checked(
     table: Table, places: Mapping[str, int], company: str | None, problems: list[InputError]
 ) -> dict[str, pa.ChunkedArray]:
-    """Return the columns of the chart; what is wrong with their values is added to the problems."""
+    """Return the columns of the chart; add problems of their values to the list."""
     columns: dict[str, pa.ChunkedArray] = {}
     with kept(problems):
         columns["company_id"] = account_fields.company_ids(table, places, company)
@@ -201,7 +200,7 @@ def _checked(
 
 
 def _doubts(table: Table, places: Mapping[str, int]) -> list[str]:
-    """Return what looks wrong in the file but is kept to the letter."""
+    """Return notes of values that look wrong and are kept to the letter."""
     code, name, own = (table.columns[places[field]] for field in ("code", "name", "external_id"))
     notes = cells.counted(
         table,

@@ -192,12 +192,12 @@ class Vocabulary:
 
 
 def option(field: str, heading: str = "HEADING") -> str:
-    """Return the words that map a field to a heading, for who calls."""
+    """Return the argument or option that maps a field to a heading."""
     return setting("columns", {field: heading})
 
 
 def leave_out(field: str) -> str:
-    """Return the words that leave a field out, for who calls."""
+    """Return the argument or option that leaves a field out."""
     return option(field, "")
 
 

@@ -19,7 +19,7 @@ from pyarrow import csv as arrow_csv
 from bktools.caller import setting
 from bktools.errors import InputError
 from bktools.inputs.encoding import to_utf8
-from bktools.inputs.heading_row import Head, read_head, without_headings
+from bktools.inputs.heading_row import Head, has_figure, read_head, without_headings
 from bktools.inputs.spreadsheet import as_shown
 from bktools.inputs.table import Score, Table
 
@@ -51,6 +51,7 @@ def read_delimited(
     if text[:64].lstrip().lower().startswith(_MARKUP):
         raise InputError("is HTML or XML, not a table: save it as CSV (UTF-8), XLSX or Parquet", source=source)
     head = read_head(text, score, delimiter=delimiter, prefer=prefer, source=source)
+    _refuse_cut_off(text, head, source)
     body = read_body(text, head, source)
     table = Table(
         source=source,
@@ -64,6 +65,22 @@ def read_delimited(
         title=b" ".join(text[:_LONGEST_TITLE].split(b"\n")[: head.line - 1]).decode(errors="replace"),
     )
     return as_shown(table, text)
+
+
+def _refuse_cut_off(text: bytes, head: Head, source: str) -> None:
+    """Raise an error where the last line has no end and is shorter than the line before, with a figure in front like it."""
+    end = text.rfind(b"\n")
+    if end < 0:
+        return
+    lines = (text[text.rfind(b"\n", 0, end) + 1 : end], text[end + 1 :])
+    whole, cut = (line.decode().split(head.delimiter) for line in lines)
+    if len(whole) == len(head.cells) > len(cut) > 1 and has_figure(whole[:1]) and has_figure(cut[:1]):
+        raise InputError(
+            f"the last line has {len(cut)} of {len(whole)} cells and no end: the file seems to be cut off; export it again,"
+            " or delete the line",
+            source=source,
+            line=text.count(b"\n") + 1,
+        )
 
 
 def read_body(text: bytes, head: Head, source: str) -> Body:

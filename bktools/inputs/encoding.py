@@ -135,6 +135,7 @@ def to_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str]
         if of_mark.startswith(found.removesuffix("-sig")):
             found = of_mark
         else:
+            _refuse_other_mark(found, of_mark, source)
             mark = b""
     body = data[len(mark) :]
     found = found or _unmarked_utf16(body) or "utf-8"
@@ -155,6 +156,14 @@ def to_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str]
             line=line,
         )
     return text, "utf-8-sig" if mark == codecs.BOM_UTF8 else found
+
+
+def _refuse_other_mark(encoding: str, of_mark: str, source: str) -> None:
+    """Raise an error where the file's mark says Unicode of another form than the one that was chosen."""
+    if of_mark and encoding.startswith("utf-"):
+        raise InputError(
+            f"begins with the mark of {of_mark}, not of {encoding}: leave {setting('encoding')} out", source=source
+        )
 
 
 def _unmarked_utf16(body: bytes) -> str | None:

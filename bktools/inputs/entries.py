@@ -11,11 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.contract import rules
-from bktools.errors import InputError
+from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
 from bktools.inputs import cells, dates, flags, headings, looks, names, sides, signs
 from bktools.inputs.columns import Columns, Looks, Vocabulary, normal, option
 from bktools.inputs.file import read_table
+from bktools.inputs.formats.registry import refuse_ledgers
 from bktools.inputs.problems import kept, raise_all
 from bktools.inputs.table import Table
 
@@ -36,6 +37,7 @@ def read_entries(
     decimal: str | None = None,
     date_format: str | None = None,
     required: Sequence[str] = (),
+    money: str = "exact",
 ) -> pd.DataFrame:
     r"""Read accounting entries from a CSV, TSV, Excel or Parquet file.
 
@@ -65,6 +67,9 @@ def read_entries(
         Format of the dates such as `"%d/%m/%Y"`, where the column alone does not say it.
     required : sequence of str
         Fields that the file must have a column for.
+    money : str
+        "exact": amounts as decimals, which can be added, grouped, compared and exported. "float": amounts as floats, for
+        `describe`, `nlargest`, `cumsum` and `plot`; they are near the amounts, not equal, so they cannot be exported.
 
     Returns
     -------
@@ -99,7 +104,9 @@ def read_entries(
     [Decimal('12.50')]
     """
     company = None if company is None else rules.uuid_text("company", company)
+    money = _known_money(money)
     vocabulary = Vocabulary(headings.ENTRIES, columns)
+    refuse_ledgers(path, encoding)
     table = read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
     frames = {"category_id": categories, "employee_id": employees}
     problems: list[InputError] = []
@@ -119,8 +126,7 @@ def read_entries(
     others = {
         place: heading for place, heading in enumerate(table.headings) if place not in places.values() and heading
     }
-    with kept(problems):
-        cells.refuse_broken(table, places.values())
+    table = cells.without_broken(table, places.values(), problems)
     table = cells.without_blank_rows(table, places.values(), others=others)
     if "amount" in places or "debit" in places:
         table = _without_totals(table, places, notes)
@@ -167,7 +173,17 @@ def read_entries(
     ordered = {field.name: result[field.name] for field in schema.ENTRIES if field.name in result}
     ordered |= _passed_through(table, others)
     about = table.provenance(len(table.lines), places, notes, others="columns kept as text")
-    return schema.to_pandas(pa.table(ordered), about)
+    return _with_money(schema.to_pandas(pa.table(ordered), about), money)
+
+
+def _known_money(money: str) -> str:
+    if money not in {"exact", "float"}:
+        raise ArgumentError("money", "must be 'exact' or 'float'", money)
+    return money
+
+
+def _with_money(entries: pd.DataFrame, money: str) -> pd.DataFrame:
+    return entries.astype({"amount": "float64"}) if money == "float" and "amount" in entries else entries
 
 
 def _looks(table: Table, frames: Mapping[str, pd.DataFrame | None], company: str | None) -> Looks:

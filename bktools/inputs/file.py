@@ -1,4 +1,4 @@
-"""A file → a table; what the file is made of is seen in its bytes, not in its name."""
+"""A file → a table; its kind is recognised by its bytes, not by its name."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def read_table(
     sheet: str | int | None = None,
     longest_line: int = LONGEST_LINE,
 ) -> Table:
-    """Return the cells of a CSV, TSV, Excel or Parquet file as text; what the file is made of is seen in its bytes.
+    """Return the cells of a CSV, TSV, Excel or Parquet file as text; the kind is recognised by the bytes.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def read_table(
         )
     if not len(table.lines):
         raise InputError("the file has headings but no rows below them", source=source)
-    notes = [f"read as a {kind} file by its content, not as its suffix {suffix} says"] * (kind != _SUFFIXES[suffix])
+    notes = [f"read as a {kind} file by its content, despite its suffix {suffix}"] * (kind != _SUFFIXES[suffix])
     return replace(table, sha256=hashlib.sha256(data).hexdigest(), notes=(*notes, *table.notes))
 
 
@@ -113,7 +113,7 @@ def read_headings(
 
 
 def kind_of(path: str | PathLike[str]) -> str:
-    """Return what a file is made of, such as text, workbook or Parquet."""
+    """Return the kind of a file, such as text, workbook or Parquet."""
     with Path(path).open("rb") as file:
         return _kind(file.read(8))
 

@@ -1,4 +1,4 @@
-"""General ledgers of any accounting system → one row a posting, held to what the file says of itself."""
+"""General ledgers of any accounting system → one row per posting, verified against the totals of the file."""
 
 from __future__ import annotations
 
@@ -126,7 +126,8 @@ def read_general_ledger(
         ledger = replace(ledger, decimal=ledger.decimal or decimal, date_format=ledger.date_format or date_format)
     table, sums = _postings(ledger, problems, notes)
     doubts = _held(ledger, _problems(ledger, table, sums), verify)
-    provenance = ledger.table.provenance(table.num_rows, ledger.places, [*notes, *_part(ledger, table), *doubts])
+    notes += doubts or _verified(ledger)
+    provenance = ledger.table.provenance(table.num_rows, ledger.places, [*notes, *_part(ledger, table)])
     # As text: pandas keeps what JSON can hold when a frame is copied or written.
     provenance |= {"format": found[1].name if found else None, **{side: str(total) for side, total in sums.items()}}
     return schema.to_pandas(table, provenance)
@@ -160,8 +161,7 @@ def _of_table(
         places = {name: place for name, place in places.items() if name not in ("debit", "credit")}
     elif not {"amount", "debit", "credit"} & {error.field for error in problems}:
         problems.append(_no_amount(table))
-    with kept(problems):
-        cells.refuse_broken(table, places.values())
+    table = cells.without_broken(table, places.values(), problems)
     if places:
         table = cells.without_blank_rows(table, places.values())
     return Ledger(table, places, decimal=decimal, date_format=date_format, is_whole=False)
@@ -286,13 +286,13 @@ def _sum(column: pa.ChunkedArray) -> Decimal:
 
 
 def _held(ledger: Ledger, problems: Iterator[str], verify: str) -> list[str]:
-    """Return what does not agree, as notes; the first of it is an error where it must agree."""
+    """Return failed checks as notes; with "strict" the first one is an error."""
     found = list(problems)
     if not found:
         return []
     more = f" ({len(found)} such findings)" if len(found) > 1 else ""
     if verify == "strict":
-        all_the_same = f", or read it all the same with {setting('verify', 'warn')}" if can_set("verify") else ""
+        all_the_same = f", or read it anyway with {setting('verify', 'warn')}" if can_set("verify") else ""
         raise InputError(
             f"{found[0]}{more}: correct it in the accounting system and export again{all_the_same}",
             source=ledger.table.source,
@@ -324,6 +324,14 @@ def _problems(ledger: Ledger, table: pa.Table, sums: Mapping[str, Decimal]) -> I
                     f"the account {cells.quoted(account)} moves by {stated} by its balances in the file, but by {found} by"
                     " its postings"
                 )
+
+
+def _verified(ledger: Ledger) -> list[str]:
+    """Return a note of the file's own figures that are those of its postings."""
+    figures = [total.name for total in ledger.totals]
+    if ledger.movements:
+        figures.append(f"the balances of {len(ledger.movements)} account{'s' * (len(ledger.movements) != 1)}")
+    return [f"the file's own figures agree with its postings: {', '.join(figures)}"] * bool(figures)
 
 
 def _unbalanced(table: pa.Table) -> list[tuple[str, int, Decimal, Decimal]]:

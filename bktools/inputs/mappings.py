@@ -1,4 +1,4 @@
-"""Mappings: what was settled once, remembered for files with the same headings as one TOML file each."""
+"""Mappings: options that read a file, remembered as a TOML file for files with the same headings."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def key(text: str) -> str:
 
 
 def identifiers(table: Table, place: int, field: str, frame: pd.DataFrame, company: str | None) -> pa.ChunkedArray:
-    """Return the identifier of what each cell names; empty cells are null.
+    """Return the identifier of the row that each cell names; empty cells are null.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def identifiers(table: Table, place: int, field: str, frame: pd.DataFrame, compa
         more = f"; and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
         first = cells.mask(pc.is_in(column, value_set=pa.array(list(wrong), schema.TEXT)))
         error = InputError(
-            f"{table.headings[place]!r} names what is not known: {listed}{more}; correct the file, or leave the column"
+            f"{table.headings[place]!r} holds unknown or ambiguous names: {listed}{more}; correct the file, or leave the column"
             f" out: {leave_out(field)}",
             source=table.source,
             line=int(table.lines[first][0]),

@@ -1,4 +1,4 @@
-"""A file of an ERP as a table of text with headings, whatever the file was made of."""
+"""A file of an ERP as a table of text with headings, whatever its format."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Score = Callable[[Sequence[str]], int]
 
 
 class Broken(NamedTuple):
-    """A cell without a value: its column, the line it is on, and what is wrong, with the way out."""
+    """A cell without a value: its column, its line, and the problem with the way out."""
 
     place: int
     line: int
@@ -79,7 +79,7 @@ class Table:
     def provenance(
         self, rows: int, places: Mapping[str, int], notes: Sequence[str], *, others: str = "columns not read"
     ) -> dict[str, Any]:
-        """Return what a frame says of where it came from; `others` is what became of columns that are no field."""
+        """Return the provenance of a frame; `others` describes the columns that are no field."""
         unread = [heading for place, heading in enumerate(self.headings) if place not in places.values() and heading]
         left = [f"{others}: {', '.join(map(repr, unread))}"] if unread else []
         return {

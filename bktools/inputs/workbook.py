@@ -114,7 +114,7 @@ def _not_taken(name: str, others: Sequence[str], heads: Mapping[str, tuple[int, 
 
 
 def _parsed(data: bytes, sheet: str | int | None, source: str) -> dict[str, Any]:
-    """Return what the other process read: cells that lie far apart, and worse, end that process and not this one."""
+    """Parse the workbook in another process, which a hostile file ends instead of this one."""
     size = archive_size(data, kind="workbook", source=source) if data.startswith(_ZIP) else len(data)
     request = json.dumps({"sheet": sheet, "memory": MEMORY + MEMORY_PER_BYTE * size}).encode()
     try:

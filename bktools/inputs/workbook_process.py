@@ -129,7 +129,7 @@ def _own(element: Element) -> dict[str, str]:
 
 
 def _in_sheet(xml: bytes) -> Broken:
-    """Return row, column (from 0) and what is wrong of the broken cells of an XLSX sheet."""
+    """Return the broken cells of an XLSX sheet: row and column (from 0), and the problem."""
     broken: Broken = []
     if not _SUSPECT.search(xml):
         return broken
@@ -170,7 +170,7 @@ def _error(shown: str) -> str:
 
 
 def _in_open_document(xml: bytes) -> dict[str, Broken]:
-    """Return row, column (from 0) and what is wrong of the broken cells of each sheet of an ODS workbook."""
+    """Return the broken cells of each sheet of an ODS workbook: row and column (from 0), and the problem."""
     found: dict[str, Broken] = {}
     broken: Broken = []
     row = column = 0

@@ -14,7 +14,7 @@ from bktools.contract import rules
 from bktools.contract.accounts import LONGEST_TEXT
 from bktools.conversation import conversation
 from bktools.errors import ArgumentError, InputError
-from bktools.frames.schema import ACCOUNTS, to_arrow, to_pandas
+from bktools.frames.schema import ACCOUNTS, KNOWN_STATES, to_arrow, to_pandas
 from bktools.inputs.accounts import read_accounts
 from bktools.inputs.columns import Columns
 from bktools.journal.file import now, record_event
@@ -34,7 +34,13 @@ OPTIONAL: Mapping[str, Callable[[str, object], object]] = {
 }
 
 
-def record_accounts(journal: Journal, rows: Iterable[Mapping[str, Any]]) -> None:
+# The event of an account that a complete list lacks; it is no longer among the accounts.
+RETIRED = "RETIRED"
+
+
+def record_accounts(
+    journal: Journal, rows: Iterable[Mapping[str, Any]], *, complete: str | None = None
+) -> list[tuple[str, str]]:
     """Write accounts to the journal, all of them or none. A field that is missing in a row keeps its value.
 
     Parameters
@@ -44,11 +50,20 @@ def record_accounts(journal: Journal, rows: Iterable[Mapping[str, Any]]) -> None
     rows : iterable of mapping
         `company_id`, `external_id`, `state`, and any of `account_id`, `name`, `code`, `tax_code_external_id`,
         `archived`, `metadata` (JSON text), `message`; None clears the field.
+    complete : str, optional
+        Name of the list, if it has all accounts of its companies: the others that were known are retired.
+
+    Returns
+    -------
+    list of tuple
+        Company and external ID of each retired account.
     """
+    listed: dict[str, set[str]] = {}
     stamp = now().isoformat()
     with journal.transaction() as connection:
         for row in rows:
             key = tuple(row[name] for name in KEY)
+            listed.setdefault(row["company_id"], set()).add(row["external_id"])
             found = journal.rows("SELECT state FROM accounts WHERE company_id = ? AND external_id = ?", *key)
             given = [name for name in KNOWN if name in row]
             names = (*KEY, *given, "updated_at")
@@ -60,6 +75,22 @@ def record_accounts(journal: Journal, rows: Iterable[Mapping[str, Any]]) -> None
             )
             before = found[0]["state"] if found else None
             record_event(connection, "account", json.dumps(key), before, row["state"], row.get("message"))
+        retired = list(_missing(journal, listed)) if complete else []
+        for company_id, external_id, state in retired:
+            connection.execute(
+                "DELETE FROM accounts WHERE company_id = ? AND external_id = ?", (company_id, external_id)
+            )
+            message = f"not in {complete}, which has all accounts"
+            record_event(connection, "account", json.dumps((company_id, external_id)), state, RETIRED, message)
+    return [(company_id, external_id) for company_id, external_id, _ in retired]
+
+
+def _missing(journal: Journal, listed: Mapping[str, set[str]]) -> Iterator[tuple[str, str, str]]:
+    """Yield company, external ID and state of the accounts that exist as far as the journal knows, and are not listed."""
+    for company_id, external_ids in listed.items():
+        for row in journal.rows("SELECT external_id, state FROM accounts WHERE company_id = ?", company_id):
+            if row["state"] in KNOWN_STATES and row["external_id"] not in external_ids:
+                yield company_id, row["external_id"], row["state"]
 
 
 def load_accounts(company: str | None = None, *, service: Service | None = None) -> pd.DataFrame:
@@ -119,6 +150,7 @@ def import_accounts(
     delimiter: str | None = None,
     encoding: str | None = None,
     sheet: str | int | None = None,
+    complete: bool = False,
     service: Service | None = None,
 ) -> pd.DataFrame:
     """Import accounts that were created elsewhere, from the list that the service's user interface exports.
@@ -136,6 +168,9 @@ def import_accounts(
         For a text file.
     sheet : str or int, optional
         For a workbook: name of the sheet, or its position from 0.
+    complete : bool
+        True if the list has all accounts of its companies: accounts of these companies that it lacks are known no longer.
+        The journal's events keep them.
     service : Service, optional
         Default: the configured one. Only its journal is written; nothing is sent.
 
@@ -143,7 +178,8 @@ def import_accounts(
     -------
     DataFrame
         All accounts in the journal afterwards, as `load_accounts` returns them. For a file,
-        `attrs["bktools"]["imported"]` describes how it was read.
+        `attrs["bktools"]["imported"]` describes how it was read; `attrs["bktools"]["retired"]` lists the external IDs
+        that a complete list lacks.
 
     Raises
     ------
@@ -179,9 +215,12 @@ def import_accounts(
         # The reader adds empty columns for missing fields; they must not clear known values.
         frame = frame[list(about["columns"])]
     rows = list(_imported(frame, name, company or service.settings.company))
+    if rules.flag("complete", complete) and not rows:
+        raise InputError("has no account, so it cannot be complete: nothing was changed", source=name)
     with Journal(service.settings) as journal:
-        record_accounts(journal, rows)
+        retired = record_accounts(journal, rows, complete=Path(name).name if complete else None)
     known = load_accounts(service=service)
+    known.attrs["bktools"]["retired"] = [external_id for _, external_id in retired]
     known.attrs["bktools"]["imported"] = about
     return known
 

@@ -193,7 +193,12 @@ class File:
                 *(
                     f"batch {row['subject_id']}: the facts of its entries were changed after it was claimed"
                     for row in self.rows(facts.CLAIMS)
-                    if self._facts_digest(row) != row["message"]
+                    if self._digest(facts.OF_CLAIM, row["subject_id"], row["event_id"]) != row["message"]
+                ),
+                *(
+                    f"close {row['subject_id']}: the entries that it held back were changed after it was written"
+                    for row in self.rows(facts.CLOSES)
+                    if self._digest(facts.OF_CLOSE, row["event_id"]) != row["digest"]
                 ),
             ]
 
@@ -222,9 +227,8 @@ class File:
             digest = _link(digest, event)
             self._connection.execute("INSERT INTO chain VALUES (?, ?)", (event["event_id"], digest))
 
-    def _facts_digest(self, claim: Row) -> str:
-        found = self.rows(facts.OF_CLAIM, claim["subject_id"], claim["event_id"])
-        return facts.digest_of([tuple(row.values()) for row in found])
+    def _digest(self, sql: str, *parameters: Any) -> str:
+        return facts.digest_of([tuple(row.values()) for row in self.rows(sql, *parameters)])
 
     def _broken_chain(self) -> list[str]:
         digest = ""
@@ -379,13 +383,18 @@ def now() -> dt.datetime:
     return dt.datetime.now(dt.UTC)
 
 
-def this_process() -> str:
-    """Return this process as user, machine and process number."""
+def this_user() -> str:
+    """Return the system's user and the machine."""
     try:
         user = getpass.getuser()
     except (OSError, KeyError, ImportError):
         user = "unknown user"
-    return f"{user}@{platform.node()} process {os.getpid()}"
+    return f"{user}@{platform.node()}"
+
+
+def this_process() -> str:
+    """Return this process as user, machine and process number."""
+    return f"{this_user()} process {os.getpid()}"
 
 
 def record_event(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import logging
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ _HISTORY = {
         WHERE {_WANTED} ORDER BY planned_at, batch_id, entry_id
     """,
     "facts": f"""
-        SELECT entry_id, batch_id, company_id, state, job_id, sent_at, {", ".join(facts.COLUMNS)}
+        SELECT entry_id, batch_id, company_id, state, job_id, sent_at, sender, plan_id, {", ".join(facts.COLUMNS)}
         FROM batches JOIN batch_entries USING (batch_id) LEFT JOIN ({facts.NEWEST_CLAIMS}) USING (batch_id)
         LEFT JOIN facts USING (batch_id, claim, entry_id)
         WHERE {_WANTED} ORDER BY planned_at, batch_id, entry_id
@@ -187,7 +188,7 @@ class Journal(File):
         Raises
         ------
         JournalError
-            When an entry is in a batch that was sent or may have been sent; nothing was written.
+            When an entry is in a batch that was sent or may have been sent, or its period is closed; nothing was written.
         """
         with self.transaction() as connection:
             for batch in batches:
@@ -379,9 +380,55 @@ class Journal(File):
         self.wanted(batch.entry_ids)
         return self.rows(_CLAIMS, batch.batch_id)
 
+    def require_open(self, company_id: str, periods: Iterable[str | None]) -> None:
+        """Refuse to send into a closed period.
+
+        Raises
+        ------
+        JournalError
+            With the person who closed it, and the command that opens it again.
+        """
+        closed = self.rows(
+            "SELECT * FROM periods WHERE company_id = ? AND state = 'CLOSED' ORDER BY period", company_id
+        )
+        for row in closed:
+            if row["period"] in set(periods):
+                reopen = self.command(f"periods reopen {row['period']}")
+                raise JournalError(
+                    f"the period {row['period']} of company {company_id} was closed by {row['done_by']} on "
+                    f"{row['at'][:10]}: nothing was sent; send its entries with the close of a later month, or open it "
+                    f'again: {reopen} --by NAME --reason "..."'
+                )
+
+    def record(self, write: Callable[[apsw.Connection], None], company_id: str) -> None:
+        """Write something about a company in one transaction, so that a copy from before it is an old copy.
+
+        Raises
+        ------
+        JournalError
+            When this is an old copy of the journal, or the database refuses the change.
+        JournalBusyError
+            When another process is sending for the company.
+        """
+        self.require_current()
+        with self.sending(company_id):
+            with self.transaction() as connection:
+                write(connection)
+            marks = self.marks.of_all().get(company_id)
+            # Nothing was sent without marks, so an old copy cannot book anything twice.
+            if marks:
+                last = self.last_event()
+                mark = replace(marks[-1], event=last["event_id"], digest=last["digest"], body="")
+                try:
+                    self.marks.write(mark, self.about_me)
+                except StorageError as error:
+                    # It is in the journal. Without this mark a backup from before it is not noticed.
+                    log.warning("%s", error)
+
     def _keep_facts(self, connection: apsw.Connection, batch: Batch, period: str | None) -> None:
         """Write the facts of a batch as a new claim, unless they are those of its newest claim."""
         rows = facts.facts_of(batch, period)
+        self.require_open(batch.company_id, {row[-1] for row in rows})
         digest = facts.digest_of(rows)
         newest = self.rows(facts.NEWEST_DIGEST, batch.batch_id)
         if rows and [row["message"] for row in newest] != [digest]:

@@ -272,4 +272,66 @@ CREATE TRIGGER facts_stay BEFORE DELETE ON facts
 BEGIN SELECT RAISE(ABORT, 'facts are only ever added'); END;
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _IDENTITY, _FACTS)
+# Adds periods: each close with the entries that it held back, and months that a person closes and opens again.
+_PERIODS = """
+-- The subject of an event of subject 'close' or 'period' is the company, a space and the month.
+CREATE TABLE held_back (
+    close INTEGER NOT NULL REFERENCES events (event_id),
+    place INTEGER NOT NULL,
+    entry_id TEXT,
+    reason TEXT NOT NULL,
+    message TEXT,
+    date TEXT,
+    amount TEXT,
+    currency TEXT,
+    category_id TEXT,
+    category_name TEXT,
+    account_code TEXT,
+    account_name TEXT,
+    employee_id TEXT,
+    employee_name TEXT,
+    supplier TEXT,
+    description TEXT,
+    PRIMARY KEY (close, place)
+) WITHOUT ROWID;
+
+CREATE TRIGGER held_back_is_written_with_its_close BEFORE INSERT ON held_back
+WHEN EXISTS (SELECT 1 FROM chain WHERE event_id >= NEW.close)
+    OR EXISTS (SELECT 1 FROM held_back WHERE close = NEW.close AND place = NEW.place)
+    OR NOT EXISTS (SELECT 1 FROM events WHERE event_id = NEW.close AND subject = 'close')
+BEGIN SELECT RAISE(ABORT, 'the entries held back are written with their close'); END;
+
+CREATE TRIGGER held_back_stays_as_it_is BEFORE UPDATE ON held_back
+BEGIN SELECT RAISE(ABORT, 'the entries held back are only ever added'); END;
+
+CREATE TRIGGER held_back_stays BEFORE DELETE ON held_back
+BEGIN SELECT RAISE(ABORT, 'the entries held back are only ever added'); END;
+
+CREATE TRIGGER closes_have_a_name BEFORE INSERT ON events
+WHEN NEW.subject = 'close' AND (trim(NEW.done_by) = '' OR NOT coalesce(json_valid(NEW.message), 0))
+BEGIN SELECT RAISE(ABORT, 'a close names the person who prepared it'); END;
+
+CREATE VIEW periods AS
+SELECT substr(subject_id, 1, 36) AS company_id, substr(subject_id, 38) AS period, after AS state, at, done_by, message,
+    max(event_id) AS event_id
+FROM events WHERE subject = 'period' GROUP BY subject_id;
+
+CREATE TRIGGER periods_change_by_a_person BEFORE INSERT ON events
+WHEN NEW.subject = 'period' AND (
+    NEW.after NOT IN ('CLOSED', 'OPEN')
+    OR trim(NEW.done_by) = ''
+    OR (NEW.after = 'OPEN' AND trim(coalesce(NEW.message, '')) = '')
+    OR NEW.after = coalesce((
+        SELECT after FROM events WHERE subject = 'period' AND subject_id = NEW.subject_id
+        ORDER BY event_id DESC LIMIT 1), 'OPEN'))
+BEGIN SELECT RAISE(ABORT, 'a person closes an open period, or opens a closed one with a reason'); END;
+
+CREATE TRIGGER closed_periods_receive_nothing BEFORE UPDATE OF state ON batches
+WHEN NEW.state = 'SENDING' AND EXISTS (
+    SELECT 1 FROM facts JOIN periods ON periods.period = facts.period AND periods.company_id = NEW.company_id
+    WHERE periods.state = 'CLOSED' AND batch_id = NEW.batch_id AND claim = (
+        SELECT max(event_id) FROM events WHERE subject = 'facts' AND subject_id = NEW.batch_id))
+BEGIN SELECT RAISE(ABORT, 'the period of an entry is closed'); END;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _IDENTITY, _FACTS, _PERIODS)

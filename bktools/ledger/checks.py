@@ -46,7 +46,7 @@ class Check:
     message: str
     to_do: str
     who: str
-    where: Callable[[Facts], bool] = lambda facts: True
+    where: Callable[[Facts], bool] = lambda _: True
 
 
 CHECKS: tuple[Check, ...] = (
@@ -54,7 +54,7 @@ CHECKS: tuple[Check, ...] = (
         "missing",
         "error",
         "{money} on {account} is not in the ledger, which ends on {ledger_until}",
-        "export the ledger again when the entry must be in it, up to {covers} or later",
+        "export the ledger again up to {date} or later, then verify again",
         "in the ERP",
         where=lambda facts: facts["is_early"],
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,6 +37,7 @@ TEXTS_OF = {"exported": ("supplier", "description"), "ledger": ("text",)}
 # An entry ID in a document number or a text.
 ENTRY_ID = "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 LENGTH_OF_AN_ID = 36
+LONGEST_AMOUNT = 38
 
 
 @dataclass(frozen=True)
@@ -64,10 +65,9 @@ class Inputs:
     rows: dict[str, pa.Table] = field(default_factory=dict)
 
     @property
-    def scale(self) -> int:
-        """The decimals of the amounts on both sides."""
-        kinds = [table.schema.field("amount").type for table in (self.exported, self.ledger) if _has(table, "amount")]
-        return max((getattr(kind, "scale", 0) for kind in kinds), default=0)
+    def money(self) -> pa.DataType:
+        """The type of the amounts on both sides."""
+        return self.ledger.schema.field("amount").type
 
     def texts(self, side: str, places: Iterable[int]) -> dict[int, str | None]:
         """Return the text of rows of one side, "exported" or "ledger", by their places."""
@@ -96,7 +96,7 @@ def read(exported: Any, ledger: Any) -> Inputs:
                 f"needs the column{'s' if len(missing) > 1 else ''} {', '.join(missing)}: give it as {source} returns it",
                 source=name,
             )
-    entries, postings = _typed(entries, "exported"), _typed(postings, "ledger")
+    entries, postings = _in_one_scale(_typed(entries, "exported"), _typed(postings, "ledger"))
     for name, table, column in (
         ("exported", entries, "entry_id"),
         *(("ledger", postings, column) for column in ("account_code", "date", "amount")),
@@ -106,7 +106,7 @@ def read(exported: Any, ledger: Any) -> Inputs:
             raise InputError(f"column {column} is empty in {gaps:,} row{'s' if gaps > 1 else ''}: fill it", source=name)
     entries, left_out = _sent(entries)
     _refuse_companies(entries)
-    compared = frozenset(entries.column_names) & frozenset(postings.column_names)
+    compared = frozenset(name for name in postings.column_names if _has(entries, name) and _has(postings, name))
     return Inputs(entries, postings, (*_not_compared(entries, postings), *left_out), compared)
 
 
@@ -135,6 +135,24 @@ def _typed(table: pa.Table, name: str) -> pa.Table:
         elif wanted == "text":
             table = table.set_column(place, column, pc.cast(table.column(place), schema.TEXT))
     return table
+
+
+def _in_one_scale(*tables: pa.Table) -> Iterator[pa.Table]:
+    """Yield the tables with the decimals of the finest amount: Arrow compares no others exactly."""
+    kinds = [table.schema.field("amount").type for table in tables if "amount" in table.column_names]
+    scale = max((getattr(kind, "scale", 0) for kind in kinds), default=0)
+    for name, table in zip(USED, tables, strict=True):
+        if "amount" not in table.column_names:
+            yield table
+            continue
+        place = table.column_names.index("amount")
+        try:
+            amounts = pc.cast(table.column(place), pa.decimal128(LONGEST_AMOUNT, scale))
+        except pa.ArrowInvalid:
+            raise InputError(
+                f"column amount has more than {LONGEST_AMOUNT - scale} digits before the decimal mark", source=name
+            ) from None
+        yield table.set_column(place, "amount", amounts)
 
 
 def _sent(entries: pa.Table) -> tuple[pa.Table, list[str]]:
@@ -231,10 +249,9 @@ def columns_of(inputs: Inputs, side: str, prefix: str = "") -> str:
         "currency": ("currency", f"coalesce(upper({text('currency')}), '{unknown}')", "''"),
         "date": ("date", f"{prefix}date", "DATE '1970-01-01'"),
     }
-    amount = f"{prefix}amount" if _has(table, "amount") else "NULL"
     columns = {
         "no": f"{prefix}no",
-        "amount": f"CAST({amount} AS DECIMAL(38, {inputs.scale}))",
+        "amount": f"{prefix}amount" if _has(table, "amount") else f"NULL::DECIMAL(38, {inputs.money.scale})",
         **{name: value if source in inputs.compared else same for name, (source, value, same) in compared.items()},
         "id": f"lower(trim({prefix}entry_id))" if is_entries else f"{prefix}named",
         "document": f"lower({text('document_number')})",
@@ -304,4 +321,5 @@ def _in_texts(inputs: Inputs) -> str:
 
 
 def _has(table: pa.Table, name: str) -> bool:
-    return name in table.column_names
+    """Whether a table has a column with a value; the journal has all columns, empty where nothing was kept."""
+    return name in table.column_names and (not len(table) or table.column(name).null_count < len(table))

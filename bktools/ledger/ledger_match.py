@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from bktools import views
+from bktools.frames.currencies import shown
 from bktools.frames.delimited import tables_to_csv
 from bktools.ledger.checks import SEVERITIES, STATUSES
 from bktools.visible import visible
@@ -137,7 +138,7 @@ class LedgerMatch:
         )
 
     def __repr__(self) -> str:
-        lines = [self._headline(), *(f"  {line}" for line in self._sums())]
+        lines = [self.headline, *(f"  {line}" for line in self.sums)]
         lines += [
             f"  {severity:<8}{count:>7,} {check}: {message}" for severity, check, count, message in self._by_check()
         ]
@@ -153,7 +154,7 @@ class LedgerMatch:
         ]
         return "".join(
             [
-                views.heading(self._headline()),
+                views.heading(self.headline),
                 views.table(
                     ["currency", "exported", "booked once", "missing"], self._money(), total=len(self._money())
                 ),
@@ -166,7 +167,9 @@ class LedgerMatch:
             ]
         )
 
-    def _headline(self) -> str:
+    @property
+    def headline(self) -> str:
+        """One line: the days of the ledger, and how many entries have each status."""
         counts = self.counts
         found = ", ".join(f"{counts[status]:,} {WORDS[status]}" for status in WORDS if status in counts)
         lacking = f" ({self.lacking:,} of them missing)" if self.lacking else ""
@@ -176,22 +179,25 @@ class LedgerMatch:
         entries = f"{len(self.entries):,} exported entr{'y' if len(self.entries) == 1 else 'ies'}"
         return f"Ledger{period}: {entries}: {found.replace('ambiguous', f'ambiguous{lacking}') or 'none'}{others}"
 
-    def _money(self) -> list[tuple[str, Any, Any, Any]]:
+    def _money(self) -> list[tuple[str, ...]]:
         """Return by currency the amounts that were exported, booked once, and missing."""
         if not {"amount", "currency"} <= set(self.entries.columns):
             return []
-        rows = []
+        rows: list[tuple[str, ...]] = []
         for currency, entries in self.entries.groupby("currency", dropna=False):
             sums = [
                 entries.loc[mask, "amount"].sum()
                 for mask in (entries["amount"].notna(), entries["status"] == "booked", entries["status"] == "missing")
             ]
-            rows.append(("no currency" if pd.isna(currency) else str(currency), *sums))
+            code = None if pd.isna(currency) else str(currency)
+            rows.append((code or "no currency", *(shown(amount, code) for amount in sums)))
         return rows
 
-    def _sums(self) -> list[str]:
+    @property
+    def sums(self) -> list[str]:
+        """A line for each currency: the amounts exported, booked once, and missing."""
         return [
-            f"{currency}: {exported:,} exported, {booked:,} booked once, {missing:,} missing"
+            f"{currency}: {exported} exported, {booked} booked once, {missing} missing"
             for currency, exported, booked, missing in self._money()
         ]
 

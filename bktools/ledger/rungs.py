@@ -269,7 +269,7 @@ def _keys(
     columns = connection.execute(
         f"SELECT no, hash({', '.join(keys)}) AS digest FROM {rows} WHERE {where} AND {filled}"
     ).fetchnumpy()
-    return columns["no"], columns["digest"]
+    return np.asarray(columns["no"]), np.asarray(columns["digest"])
 
 
 def _groups(

@@ -15,6 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.frames.currencies import shown
 from bktools.frames.engine import engine
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, TEXT, to_pandas
@@ -124,7 +125,7 @@ def result(connection: duckdb.DuckDBPyConnection, inputs: Inputs, found: Answers
     """Return the match; `connection` has the tables of `rungs.answers`."""
     alike = _take_back(connection, found)
     connection.execute(FOREIGN)
-    others = connection.execute(OTHERS).fetchnumpy()["no"]
+    others = np.asarray(connection.execute(OTHERS).fetchnumpy()["no"])
     entries, judged, places = _judged(connection, inputs, found, _with_evidence(inputs, found), alike)
     facts = _Facts(inputs, found, alike, days)
     entries, findings = _with_findings(entries, judged, places, facts)
@@ -187,7 +188,7 @@ def _judged(
     is_plain[list(found.amount)] = False
     places = np.flatnonzero(~is_plain)
     given = {
-        "total": pa.array([found.amount.get(place) for place in places.tolist()], pa.decimal128(38, inputs.scale)),
+        "total": pa.array([found.amount.get(place) for place in places.tolist()], inputs.money),
         "bookings": pa.array(bookings[places]),
         "is_ambiguous": pa.array(np.isin(places, list(alike))),
     }
@@ -207,7 +208,7 @@ def _judged(
         elif found.amount:
             sums = pa.concat_arrays([pa.nulls(1, found_ones.type), found_ones]).take(pa.array(spread))
             place = entries.column_names.index(name)
-            entries = entries.set_column(place, name, pc.coalesce(sums, pc.cast(entries.column(name), sums.type)))
+            entries = entries.set_column(place, name, pc.coalesce(sums, entries.column(name)))
     return entries.append_column("bookings", pa.array(bookings)), judged, places
 
 
@@ -255,14 +256,14 @@ def _with_findings(entries: pa.Table, judged: pa.Table, places: Numbers, facts: 
     spread[places] = np.arange(len(places))
     for name, values in texts.items():
         entries = entries.append_column(name, pa.array(values, TEXT).take(_or_null(spread)))
-    kept = [place for place, check in enumerate(checks) if check is not None]
-    order = sorted(kept, key=lambda place: (SEVERITIES.index(checks[place].severity), checks[place].status, place))
-    findings = entries.take(places[order]) if order else entries.slice(0, 0)
+    kept = [(SEVERITIES.index(check.severity), check.status, place) for place, check in enumerate(checks) if check]
+    chosen = [(place, check_of(told[place])) for *_, place in sorted(kept)]
+    findings = entries.take(places[[place for place, _ in chosen]])
     columns = {
-        "check": [checks[place].status for place in order],
-        "severity": [checks[place].severity for place in order],
-        "about": [told[place]["about"] for place in order],
-        "message": [checks[place].message.format_map(told[place]) for place in order],
+        "check": [check.status for _, check in chosen],
+        "severity": [check.severity for _, check in chosen],
+        "about": [told[place]["about"] for place, _ in chosen],
+        "message": [check.message.format_map(told[place]) for place, check in chosen],
     }
     for name, values in columns.items():
         findings = findings.append_column(name, pa.array(values, TEXT))
@@ -296,8 +297,6 @@ class _Facts:
         """Return the facts of an entry."""
         equal, _, lacking = self._alike.get(place, ([], [], 0))
         postings = self._postings(place)
-        sent = row.get("sent_at")
-        covers = max((day for day in (row.get("date"), sent and sent.date()) if day), default=None)
         facts = {
             "status": row["status"],
             "money": _money(row.get("amount"), row.get("currency")),
@@ -314,8 +313,7 @@ class _Facts:
             "found": len(postings),
             "lacking": f"{lacking} of them {'is' if lacking == 1 else 'are'}",
             "ledger_until": str(self.last or "no day"),
-            "covers": str(covers),
-            "is_early": covers is not None and (self.last is None or self.last < covers),
+            "is_early": self.last is None or (row.get("date") is not None and self.last < row["date"]),
             "why": self._why(row),
         }
         what = _line(row.get("supplier") or row.get("description"))
@@ -377,7 +375,7 @@ def _line(value: object) -> str:
 
 
 def _money(amount: Decimal | int | None, currency: str | None) -> str:
-    return "an unknown amount" if amount is None else f"{_line(currency)} {amount:,}".strip()
+    return "an unknown amount" if amount is None else f"{_line(currency)} {shown(amount, currency)}".strip()
 
 
 def _account(row: Mapping[str, Any], prefix: str) -> str:

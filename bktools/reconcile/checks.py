@@ -9,9 +9,15 @@ import duckdb
 
 from bktools.contract.accounts import LONGEST_TEXT
 from bktools.frames.templates import quoted, sql
+from bktools.reconcile.verbs import CODE_DIFFERS, CODE_LOST_ZEROS
 
 # error: an export will fail, or money may be booked wrongly. warning: a person should act. info: no action is needed.
 SEVERITIES = ("error", "warning", "info")
+
+HERE, IN_SERVICE, IN_ERP = "here", "in the service", "in the ERP"
+
+# bktools cannot read the accounts of the service: it knows those that it created, met or was told.
+KNOWN = "not among the accounts bktools knows"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,7 +31,7 @@ class Check:
     severity : str
         One of SEVERITIES.
     message : str
-        One line for an analyst: the fact and the next step.
+        One line for an analyst: the fact, a colon, and the next step, whose only SQL may be {action} at its beginning.
     where : str
         SQL condition of the rows that fail the check.
     table : str
@@ -35,7 +41,10 @@ class Check:
     field, erp_value, service_value : str, optional
         The field that differs, and the value on each side.
 
-    All texts except `name`, `table` and `where` may hold SQL in braces: `"{erp_account} has no name in the chart"`.
+    who : str
+        Who does it: HERE, IN_SERVICE or IN_ERP.
+
+    All texts except `name`, `table`, `where` and `who` may hold SQL in braces: `"{erp_account} has no name in the chart"`.
     """
 
     name: str
@@ -47,20 +56,24 @@ class Check:
     field: str | None = None
     erp_value: str | None = None
     service_value: str | None = None
+    who: str = HERE
 
 
-def _differs(name: str, words: str, field: str, erp: str, service: str, severity: str = "warning") -> Check:
+def _differs(
+    name: str, words: str, field: str, erp: str, service: str, severity: str = "warning", where: str = ""
+) -> Check:
     """Return the check for different values of a field in chart and service."""
     return Check(
         name,
         severity,
         f"{{erp_account}} has the {words} {{shown({erp})}} in the chart and {{shown({service})}} in the "
         "service: update it in the service",
-        where=name,
+        where=where or name,
         action="update",
         field=field,
         erp_value=f"{{{erp}}}",
         service_value=f"{{{service}}}",
+        who=IN_SERVICE,
     )
 
 
@@ -74,6 +87,7 @@ def _too_long(name: str, words: str, field: str, column: str) -> Check:
         where=f"in_chart AND is_long({column})",
         field=field,
         erp_value=f"{{{column}}}",
+        who=IN_ERP,
     )
 
 
@@ -81,10 +95,10 @@ def _too_long(name: str, words: str, field: str, column: str) -> Check:
 ERROR, WARNING = "{if(archived, 'info', 'error')}", "{if(archived, 'info', 'warning')}"
 
 
-def _uncovered(name: str, state: str, message: str, action: str = "none") -> Check:
+def _uncovered(name: str, state: str, message: str, action: str = "none", who: str = IN_SERVICE) -> Check:
     """Return the check for categories in a state in which their entries cannot be exported."""
     where = f"state = '{state}'"
-    return Check(name, ERROR, message, where, "coverage", action, field="account_id", service_value="{account_id}")
+    return Check(name, ERROR, message, where, "coverage", action, "account_id", None, "{account_id}", who)
 
 
 READ_AS_TEXT = "which differ only in leading zeros: read the chart's file as text before anything is created"
@@ -96,7 +110,7 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "missing_in_service",
         "warning",
-        "{erp_account} is in the chart and not in the service: create it (bktools accounts create)",
+        f"{{erp_account}} is in the chart and {KNOWN}: create it (bktools accounts create)",
         where="action = 'create'",
         action="create",
     ),
@@ -114,6 +128,7 @@ CHECKS: tuple[Check, ...] = (
         "in the ERP",
         where="is_gone AND archived IS NOT true AND twin IS NULL",
         action="{action}",
+        who=IN_SERVICE,
     ),
     Check(
         "missing_in_erp",
@@ -124,20 +139,20 @@ CHECKS: tuple[Check, ...] = (
         action="{action}",
     ),
     _differs("name_differs", "name", "name", "erp_name", "name"),
-    _differs("code_differs", "code", "code", "erp_code", "code"),
+    _differs("code_differs", "code", "code", "erp_code", "code", where=CODE_DIFFERS),
     # An error, because tax would be booked wrongly.
     _differs("tax_code_differs", "tax code", "tax_code_external_id", "erp_tax", "tax", "error"),
     Check(
         "archived_differs",
         "warning",
         "{erp_account} is {if(erp_archived, 'archived', 'active')} in the chart and "
-        "{if(archived, 'archived', 'active')} in the service: {if(erp_archived, 'archive', 'unarchive')} it in the "
-        "service",
+        "{if(archived, 'archived', 'active')} in the service: {action} it in the service",
         where="archived_differs",
         action="{action}",
         field="archived",
         erp_value="{erp_archived::VARCHAR}",
         service_value="{archived::VARCHAR}",
+        who=IN_SERVICE,
     ),
     Check(
         "external_id_duplicate",
@@ -145,6 +160,7 @@ CHECKS: tuple[Check, ...] = (
         "{chart_rows} rows of the chart have the external ID {shown(external_id)}: leave one of them in the chart",
         where="chart_rows > 1",
         field="external_id",
+        who=IN_ERP,
     ),
     Check(
         "external_id_duplicate",
@@ -159,6 +175,7 @@ CHECKS: tuple[Check, ...] = (
         "{account} of the chart has no external ID and cannot be matched: give it one in the ERP",
         table="unidentified_chart",
         field="external_id",
+        who=IN_ERP,
     ),
     Check(
         "external_id_empty",
@@ -176,6 +193,7 @@ CHECKS: tuple[Check, ...] = (
         field="external_id",
         erp_value="{external_id}",
         service_value="{looks_like}",
+        who=IN_ERP,
     ),
     Check(
         "name_missing",
@@ -183,6 +201,7 @@ CHECKS: tuple[Check, ...] = (
         "{erp_account} has no name in the chart: give it one in the ERP",
         where="is_single AND in_chart AND erp_name IS NULL",
         field="name",
+        who=IN_ERP,
     ),
     _too_long("name_too_long", "name", "name", "erp_name"),
     _too_long("code_too_long", "code", "code", "erp_code"),
@@ -199,7 +218,7 @@ CHECKS: tuple[Check, ...] = (
         "leading_zeros_lost",
         "error",
         "the chart has the code {shown(erp_code)} and the service {shown(code)}, " + READ_AS_TEXT,
-        where="code_differs AND without_zeros(erp_code) = without_zeros(code)",
+        where=CODE_LOST_ZEROS,
         field="code",
         erp_value="{erp_code}",
         service_value="{code}",
@@ -240,6 +259,7 @@ CHECKS: tuple[Check, ...] = (
         "unknown_account",
         "{category} is on account {account_id}, which is not known here: create the chart's accounts first, import it "
         "(bktools accounts import FILE), or give the category another account",
+        who=HERE,
     ),
     _uncovered(
         "category_on_archived_account",
@@ -269,6 +289,7 @@ CHECKS: tuple[Check, ...] = (
         table="coverage",
         field="name",
         service_value="{name}",
+        who=IN_SERVICE,
     ),
     Check(
         "category_without_tax_code",
@@ -280,6 +301,7 @@ CHECKS: tuple[Check, ...] = (
         table="coverage",
         field="tax_code_id",
         erp_value="{erp_tax}",
+        who=IN_SERVICE,
     ),
     Check(
         "category_tax_code_ambiguous",
@@ -291,6 +313,7 @@ CHECKS: tuple[Check, ...] = (
         field="tax_code_id",
         erp_value="{erp_tax}",
         service_value="{tax_code_id}",
+        who=IN_SERVICE,
     ),
 )
 

@@ -11,6 +11,7 @@ import pandas as pd
 from bktools.frames.engine import Scannable
 from bktools.frames.schema import to_pandas
 from bktools.reconcile import cluster, inputs, tables
+from bktools.reconcile.described import described, last_import
 from bktools.reconcile.reconciliation import Reconciliation
 
 
@@ -61,13 +62,14 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
     >>> categories = pd.DataFrame({"id": ["c1"], "company_id": [company], "name": ["Fees"], "archived": [False]})
     >>> result = reconcile_accounts(chart, accounts, categories)
     >>> result.findings["message"].tolist()[1]
-    '1200 Bank is in the chart and not in the service: create it (bktools accounts create)'
+    '1200 Bank is in the chart and not among the accounts bktools knows: create it (bktools accounts create)'
     """
     given = {"chart": chart, "accounts": accounts, "categories": categories}
     if any(cluster.is_spark(frame) for frame in given.values()):
         return cluster.reconcile(given)
     frames = inputs.read(given)
     findings, coverage = tables.results(frames, "findings", "coverage")
+    findings = described(findings, frames, last_import(accounts))
     return Reconciliation(to_pandas(findings), to_pandas(coverage), functools.partial(_listed, frames))
 
 

@@ -31,7 +31,8 @@ class Reconciliation:
     ----------
     findings : DataFrame
         One row per finding, most severe first: check, severity (error, warning, info), action, company_id, external_id,
-        account_id, category_id, field, erp_value, service_value, message.
+        account_id, category_id, field, erp_value, service_value, message (the fact, then what is to be done), about (the
+        name of the account or category), to_do, who.
     coverage : DataFrame
         One row per category: category_id, company_id, name, archived, account_id, external_id, account_name,
         tax_code_id, state (covered, no_account, unknown_account, archived_account, to_be_archived_account).

@@ -7,6 +7,10 @@ from bktools.frames.templates import sql
 
 THE_SAME = "the same in the chart and in the service"
 
+# A code that lost its zeros is repaired in the chart's file: the service has the right one.
+CODE_LOST_ZEROS = "code_differs AND without_zeros(erp_code) = without_zeros(code)"
+CODE_DIFFERS = "code_differs AND without_zeros(erp_code) IS DISTINCT FROM without_zeros(code)"
+
 # (condition on a row of `accounts`, action, reason): the first true condition decides.
 RULES: tuple[tuple[str, str, str], ...] = (
     ("NOT is_charted", "none", "no chart of accounts was given for this company"),
@@ -28,8 +32,8 @@ RULES: tuple[tuple[str, str, str], ...] = (
         "looks like {zeros_like}, which the service has: read the chart's file as text",
     ),
     # Archived accounts of the chart are created too, because categories may still use them.
-    ("is_new AND erp_archived", "create", "in the chart, archived, and not in the service"),
-    ("is_new", "create", "in the chart and not in the service"),
+    ("is_new AND erp_archived", "create", "in the chart, archived, and not among the accounts known here"),
+    ("is_new", "create", "in the chart and not among the accounts known here"),
     (
         "is_gone AND NOT archived AND looks_like IS NOT NULL",
         "none",
@@ -45,13 +49,14 @@ RULES: tuple[tuple[str, str, str], ...] = (
     ("is_gone", "none", "not in the chart; whether it is archived in the service is unknown"),
     ("archived_differs AND erp_archived", "archive", "archived in the chart and active in the service"),
     ("archived_differs", "unarchive", "active in the chart and archived in the service"),
-    ("name_differs AND code_differs AND tax_code_differs", "update", "name, code and tax code differ"),
-    ("name_differs AND code_differs", "update", "name and code differ"),
+    (f"name_differs AND tax_code_differs AND {CODE_DIFFERS}", "update", "name, code and tax code differ"),
+    (f"name_differs AND {CODE_DIFFERS}", "update", "name and code differ"),
     ("name_differs AND tax_code_differs", "update", "name and tax code differ"),
-    ("code_differs AND tax_code_differs", "update", "code and tax code differ"),
+    (f"tax_code_differs AND {CODE_DIFFERS}", "update", "code and tax code differ"),
     ("name_differs", "update", "the name differs"),
-    ("code_differs", "update", "the code differs"),
+    (CODE_DIFFERS, "update", "the code differs"),
     ("tax_code_differs", "update", "the tax code differs"),
+    ("code_differs", "none", "the code lost its leading zeros: read the chart's file as text"),
     ("true", "none", THE_SAME),
 )
 

@@ -20,7 +20,8 @@ from bktools.frames.engine import engine, in_pandas, scannable
 from bktools.frames.names import with_names
 from bktools.frames.schema import TEXT, to_arrow, to_pandas
 from bktools.journal.accounts import load_accounts
-from bktools.journal.export_jobs import load_export_jobs
+from bktools.journal.periods import load_periods
+from bktools.reports.record import PeriodRecord, record_of
 from bktools.service import Service
 from bktools.tables.compare import CHANGES, differences
 from bktools.tables.load import load_categories, load_employees
@@ -49,8 +50,6 @@ SUMS: Mapping[str, tuple[str, ...]] = {
 # By table: the names of its rows, first match wins; nothing else names a row.
 NAMES = ("name", "supplier", "description", "about")
 
-EXPORTED = ("ACCEPTED",)
-
 
 def compare(
     before: Any, after: Any = None, *, company: str | None = None, service: Service | None = None
@@ -60,8 +59,8 @@ def compare(
     Parameters
     ----------
     before, after : str, date, datetime or DataFrame
-        Two months such as "2026-10": the entries exported in them, their amounts, and the categories, accounts and
-        employees as they were. Two moments: categories, accounts and employees, `after` by default as they are now. Two
+        Two months such as "2026-10": the entries exported and held back in them, their amounts, and the categories,
+        accounts and employees as they were. Two moments: categories, accounts and employees, `after` by default as they are now. Two
         frames with a column `id`, of any supported tool: their rows.
     company : str, optional
         UUID of the company; the configured one by default. Not used for frames.
@@ -123,23 +122,62 @@ def _handed(parts: list[pa.Table], about: Mapping[str, Any], not_compared: list[
     return to_pandas(table, {**about, "rows": len(table), "not_compared": not_compared})
 
 
+def changes_since_last_close(month: str, company: str, *, service: Service) -> pd.DataFrame | None:
+    """Return what changed in a month since the last one before it that was closed; None where there is none."""
+    periods = load_periods(company, service=service)
+    closed = periods[periods["applied_at"].notna() & (periods["period"] < month)]["period"]
+    if closed.empty or not (periods["period"] == month).any():
+        return None
+    return compare(str(closed.max()), month, company=company, service=service)
+
+
 def _of_months(before: str, after: str, company: str | None, service: Service) -> pd.DataFrame:
-    entries = load_export_jobs(company, entries=True, service=service)
-    entries = entries[entries["state"].isin(EXPORTED)]
-    months = [entries[entries["period"] == month] for month in (before, after)]
+    records = [record_of(month, company, service=service) for month in (before, after)]
+    sent = [record.exported[record.exported["state"] == "ACCEPTED"] for record in records]
     not_compared = [
-        f"nothing was exported in {month}, according to the journal"
-        for month, rows in zip((before, after), months, strict=True)
+        f"nothing was exported in {record.period}, according to the journal"
+        for record, rows in zip(records, sent, strict=True)
         if rows.empty
     ]
-    parts = [_sums(table, keys, *months) for table, keys in SUMS.items()]
-    moments = [rows["sent_at"].max() for rows in months]
+    parts = [*(_sums(table, keys, *sent) for table, keys in SUMS.items()), _held_back(*records)]
+    moments = [rows["sent_at"].max() for rows in sent]
     if not any(pd.isna(moment) for moment in moments):
         try:
             parts += _of_tables(moments[0].to_pydatetime(), moments[1].to_pydatetime(), company, service)
         except SnapshotNotFoundError as error:
             not_compared.append(f"categories and employees: {error}")
     return _handed(parts, {"before": before, "after": after}, not_compared)
+
+
+def _held_back(before: PeriodRecord, after: PeriodRecord) -> pa.Table:
+    """Return the entries held back in the first month with what became of them, and those new in the second."""
+    rows = []
+    known = set(before.held_back["entry_id"].dropna())
+    for held, is_earlier in ((before.held_back, True), (after.held_back, False)):
+        for row in held.astype("object").where(held.notna(), None).to_dict("records"):
+            if not is_earlier and row["entry_id"] in known:
+                continue
+            is_resolved = row["outcome"] == "resolved"
+            change = ("resolved" if is_resolved else "still open") if is_earlier else "new"
+            rows.append(
+                {
+                    "table": "held back",
+                    "change": change,
+                    "about": _about(row),
+                    "field": row["reason"],
+                    "before": row["message"] if is_earlier else None,
+                    "after": f"exported in job {row['resolved_job_id']}" if is_resolved else row["message"],
+                    "id": row["entry_id"],
+                }
+            )
+    return pa.Table.from_pylist(rows, schema=COLUMNS)
+
+
+def _about(row: Mapping[Any, Any]) -> str:
+    """Return an entry by date, supplier or text, and amount."""
+    day = row["date"] and f"{row['date']:%Y-%m-%d}"
+    money = row["amount"] is not None and f"{shown(row['amount'], row['currency'])} {row['currency'] or ''}".strip()
+    return " ".join(filter(None, (day, row["supplier"] or row["description"], money or None))) or "an entry"
 
 
 def _sums(table: str, keys: tuple[str, ...], before: pd.DataFrame, after: pd.DataFrame) -> pa.Table:

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from bktools.caller import name_of, setting
 from bktools.contract import rules
@@ -17,10 +19,16 @@ from bktools.conversation import conversation
 from bktools.errors import ArgumentError, InputError
 from bktools.export import compose_export_jobs
 from bktools.frames.delimited import profile_named
+from bktools.frames.schema import TEXT
 from bktools.journal.accounts import load_accounts
 from bktools.journal.export_jobs import load_export_jobs
+from bktools.journal.file import this_user
+from bktools.journal.journal import Journal
+from bktools.journal.periods import approve, named, record_close
 from bktools.reconcile import reconcile_accounts
-from bktools.reports.month_end import Close, check_target, earlier_close, write_month_end
+from bktools.reports.changes import changes_since_last_close
+from bktools.reports.month_end import Close, check_target, earlier_close, planned_beside, write_month_end
+from bktools.reports.record import record_of
 from bktools.service import Service
 from bktools.submit import create_accounts, submit_export_jobs
 from bktools.tables.load import load_categories, load_employees
@@ -45,6 +53,8 @@ def close_month(
     max_entries: int = 500,
     wait: float | dt.timedelta = 300.0,
     others_export: bool = False,
+    by: str | None = None,
+    approved_by: str | None = None,
     profile: str = "excel",
     seen: Callable[[str, Any], None] | None = None,
     service: Service | None = None,
@@ -65,8 +75,9 @@ def close_month(
     categories, employees : DataFrame, optional
         As `load_categories` and `load_employees` return them for the company with `refresh=True`; loaded so by default.
     folder : str or Path, optional
-        Folder for the tables, the workbook, the pictures and the manifest; `month-end-2026-10` by default. An earlier
-        close in this folder is kept beside it.
+        Folder for the tables, the workbook, the pictures, the files that were read and the manifest; `month-end-2026-10`
+        by default. An earlier close in this folder is kept beside it. A dry run is written beside a close that was
+        applied, in `month-end-2026-10.planned`.
     apply : bool
         True to create accounts and send export jobs; by default everything is planned and nothing is written to the
         service. Safe to re-run: completed steps are skipped.
@@ -76,25 +87,31 @@ def close_month(
         Seconds to wait, for each batch, while an export job of the company is in progress.
     others_export : bool
         True where people also export by hand, as in `submit_export_jobs`.
+    by : str, optional
+        Name of the person who prepares the close; kept permanently with an applied close. The system's user by default.
+    approved_by : str, optional
+        Name of the person who approves it. With `apply` the period is closed, unless a batch of it is not sent or has an
+        unknown outcome: then nothing can be sent into it any more, until it is reopened.
     profile : str
         Of the CSV files, see `to_csv`.
     seen : callable, optional
         Called with the name and the result of each step as it ends: month (a sentence, where it was chosen by
-        default), categories, employees, reconciled, created, remaining, plan, jobs.
+        default), categories, employees, reconciled, created, remaining, plan, jobs, record.
     service : Service, optional
         By default the one the configuration describes.
 
     Returns
     -------
     Close
-        The results of all steps, and the `folder` with the files.
+        The results of all steps, the `record` of the month from the journal, and the `folder` with the files.
 
     Raises
     ------
     ArgumentError, InputError
         When an argument breaks a rule, or the folder holds other files than a close; nothing is sent.
     ServiceError, JournalError, StorageError
-        When a step fails. The journal has the completed steps, and a second run resumes after them.
+        When a step fails. The journal has the completed steps, and a second run resumes after them. With `apply`, also
+        when the period is closed; then nothing is sent.
 
     Notes
     -----
@@ -115,11 +132,17 @@ def close_month(
     service = conversation(service)
     company = _company(company, service)
     profile_named(profile)
+    prepared_by = this_user() if by is None else named("by", by)
+    approved_by = None if approved_by is None else named("approved_by", approved_by)
     period = _month_of(entries, begun_at) if month is None else rules.month("month", month)
     in_period = _up_to(entries, period)
     # Arguments and folders are checked before anything is sent.
     target = Path(folder or f"month-end-{period}")
+    target = target if apply else planned_beside(target)
     check_target(target)
+    if apply:
+        with Journal(service.settings) as journal:
+            journal.require_open(company, [period])
 
     steps = _Steps(seen)
     if month is None and seen is not None:
@@ -148,12 +171,34 @@ def close_month(
             employees=employees,
             history=history,
             company=company,
+            period=period,
+            currency=service.settings.currency,
             max_entries=max_entries,
         ),
     )
     jobs = steps.run(
-        "jobs", lambda: submit_export_jobs(plan, apply=apply, wait=wait, others_export=others_export, service=service)
+        "jobs",
+        lambda: submit_export_jobs(
+            plan, apply=apply, wait=wait, others_export=others_export, period=period, service=service
+        ),
     )
+    stays_open = ""
+    if apply:
+        with Journal(service.settings) as journal:
+            accepted = jobs.loc[jobs["outcome"] == "ACCEPTED", "batch_id"]
+            record_close(
+                journal,
+                company,
+                period,
+                plan_id=plan.plan_id,
+                prepared_by=prepared_by,
+                approved_by=approved_by,
+                not_ready=plan.not_ready,
+                exported=plan.rows.filter(pc.is_in(plan.rows.column("batch_id"), pa.array(accepted, TEXT))),
+            )
+            if approved_by is not None:
+                stays_open = approve(journal, company, period, plan_id=plan.plan_id, by=approved_by)
+    record = steps.run("record", lambda: record_of(period, company, service=service))
     close = Close(
         period=period,
         environment=service.settings.environment,
@@ -172,6 +217,12 @@ def close_month(
         history=load_export_jobs(company, service=service),
         left_out=int((~in_period).sum()),
         times=steps.seconds,
+        prepared_by=prepared_by,
+        approved_by=approved_by,
+        stays_open=stays_open,
+        record=record,
+        known=accounts,
+        changes=changes_since_last_close(period, company, service=service),
     )
     kept = earlier_close(target)
     return replace(close, folder=write_month_end(close, target, profile), kept=kept)

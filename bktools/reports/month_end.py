@@ -14,6 +14,7 @@ import secrets
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +24,13 @@ from bktools import bars, disk
 from bktools.errors import InputError, StorageError
 from bktools.export import ExportPlan
 from bktools.frames.delimited import to_csv
+from bktools.frames.schema import to_pandas
 from bktools.journal.file import this_process
+from bktools.journal.periods import EVENTS
 from bktools.reconcile import Reconciliation
 from bktools.reports.excel import too_large, write_workbook
 from bktools.reports.plots import plot_ageing, plot_coverage
+from bktools.reports.record import PeriodRecord
 from bktools.visible import visible
 
 if TYPE_CHECKING:
@@ -71,6 +75,16 @@ class Close:
         Folder of the files.
     kept : Path, optional
         Folder to which an earlier close was moved.
+    prepared_by, approved_by : str
+        The persons; `prepared_by` is the system's user where nobody was named.
+    stays_open : str
+        Why an approved close did not close its period; "" otherwise.
+    record : PeriodRecord, optional
+        What all closes of the period exported and held back, from the journal.
+    known : DataFrame, optional
+        The accounts that the journal knows, with where they come from.
+    changes : DataFrame, optional
+        What changed since the last close of an earlier month, as `compare` returns it; None where there is none.
     """
 
     period: str
@@ -92,6 +106,12 @@ class Close:
     times: Mapping[str, float] = field(default_factory=dict)
     folder: Path | None = None
     kept: Path | None = None
+    prepared_by: str = ""
+    approved_by: str | None = None
+    stays_open: str = ""
+    record: PeriodRecord | None = None
+    known: pd.DataFrame | None = None
+    changes: pd.DataFrame | None = None
 
     def __repr__(self) -> str:
         lines = [
@@ -99,6 +119,7 @@ class Close:
             f"  accounts: {_listed(_outcomes(self.accounts))}",
             f"  entries: {len(self.plan.entries):,} ready, {len(self.plan.not_ready):,} not ready",
             f"  export jobs: {_listed(_outcomes(self.jobs))}",
+            *(f"  {line}" for line in (self.record.lines if self.record else ())),
         ]
         if not self.applied:
             lines.append("  nothing was written to the service: use apply=True to do it")
@@ -106,6 +127,8 @@ class Close:
             lines.append(f"  written to {self.folder}")
         return visible("\n".join(lines))
 
+
+NO_EVENTS = to_pandas(EVENTS.empty_table())
 
 REPORTS: dict[str, Callable[[Close], pd.DataFrame]] = {
     "categories.csv": lambda close: close.categories,
@@ -116,6 +139,7 @@ REPORTS: dict[str, Callable[[Close], pd.DataFrame]] = {
     "export_plan.csv": lambda close: close.plan.entries,
     "export_jobs.csv": lambda close: close.jobs,
     "export_history.csv": lambda close: close.history,
+    "journal_events.csv": lambda close: NO_EVENTS if close.record is None else close.record.events,
 }
 
 WORKBOOK = "month-end.xlsx"
@@ -182,9 +206,11 @@ def write_month_end(close: Close, folder: Path, profile: str = "excel") -> Path:
                 path = to_csv(frame, staging / name, profile)
                 files[name] = _described(path) | {"rows": len(frame), "columns": list(map(str, frame.columns))}
             files[WORKBOOK] = _described(write_workbook(_sheets(close), staging / WORKBOOK, made_at=close.begun_at))
+            inputs, copies = _inputs(close, staging)
+            files |= copies
             for name, plot in PICTURES.items():
                 files[name] = _described(_picture(close, plot, staging / name))
-            text = json.dumps(_manifest(close, files, profile), indent=2, ensure_ascii=False, default=str)
+            text = json.dumps(_manifest(close, files, inputs, profile), indent=2, ensure_ascii=False, default=str)
             disk.write_whole(staging / MANIFEST, lambda file: file.write(f"{text}\n".encode()))
             _keep_earlier(folder)
             staging.replace(folder)
@@ -204,10 +230,24 @@ def earlier_close(folder: Path) -> Path | None:
     if not folder.exists() or not any(folder.iterdir()):
         return None
     try:
-        begun = dt.datetime.fromisoformat(json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["begun_at"])
-    except (OSError, ValueError, KeyError) as error:
+        begun = dt.datetime.fromisoformat(_read_manifest(folder)["begun_at"])
+    except (ValueError, KeyError, TypeError) as error:
         raise StorageError(f"the manifest in {folder} cannot be read, so the folder is not moved: {error}") from error
     return folder.with_name(f"{folder.name}.{begun:%Y-%m-%dT%H%M%S.%fZ}")
+
+
+def planned_beside(folder: Path) -> Path:
+    """Return the folder for a dry run: beside a close that was applied, never in its place."""
+    manifest = folder / MANIFEST
+    is_applied = manifest.is_file() and _read_manifest(folder).get("applied")
+    return folder.with_name(f"{folder.name}.planned") if is_applied else folder
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise StorageError(f"the manifest in {folder} cannot be read, so the folder is not moved: {error}") from error
 
 
 def _keep_earlier(folder: Path) -> None:
@@ -258,7 +298,7 @@ def _described(path: Path) -> dict[str, Any]:
     return {"sha256": digest, "bytes": path.stat().st_size}
 
 
-def _manifest(close: Close, files: Mapping[str, Any], profile: str) -> dict[str, Any]:
+def _manifest(close: Close, files: Mapping[str, Any], inputs: Mapping[str, Any], profile: str) -> dict[str, Any]:
     return {
         "manifest_version": MANIFEST_VERSION,
         "period": close.period,
@@ -268,6 +308,9 @@ def _manifest(close: Close, files: Mapping[str, Any], profile: str) -> dict[str,
         "begun_at": close.begun_at.isoformat(),
         "written_at": dt.datetime.now(dt.UTC).isoformat(),
         "done_by": this_process(),
+        "prepared_by": close.prepared_by,
+        "approved_by": close.approved_by,
+        "period_state": None if close.record is None else close.record.state,
         "counts": {
             "categories": len(close.categories),
             "employees": len(close.employees),
@@ -294,6 +337,8 @@ def _manifest(close: Close, files: Mapping[str, Any], profile: str) -> dict[str,
                 ("entries", close.entries),
             )
         },
+        "inputs": inputs,
+        "accounts_known": _accounts_known(close),
         "csv_profile": profile,
         "files": files,
         "seconds": {name: round(seconds, 3) for name, seconds in close.times.items()},
@@ -301,6 +346,43 @@ def _manifest(close: Close, files: Mapping[str, Any], profile: str) -> dict[str,
         | {name: importlib.metadata.version(name) for name in LIBRARIES},
         "platform": f"{platform.system()} {platform.machine()}",
     }
+
+
+def _inputs(close: Close, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Copy the files that were read; return the source of each, and the copies as the manifest lists files.
+
+    A file that is gone, or was changed after it was read, is not copied: the manifest says so.
+    """
+    inputs, copies = {}, {}
+    for name, frame in (("chart", close.chart), ("entries", close.entries)):
+        about = frame.attrs.get("bktools", {})
+        source = Path(about.get("source") or "")
+        copy = folder / f"input_{name}{source.suffix}"
+        found: dict[str, Any] = {"source": about.get("source"), "sha256": about.get("sha256"), "file": None}
+        if source.is_file():
+            with source.open("rb") as read:
+                disk.write_whole(copy, partial(shutil.copyfileobj, read))
+            described = _described(copy)
+            if described["sha256"] == found["sha256"]:
+                copies[copy.name], found["file"] = described, copy.name
+            else:
+                copy.unlink()
+        if found["file"] is None:
+            found["note"] = "not copied: the file was changed or removed since it was read, or it was no file"
+        inputs[name] = found
+    return inputs, copies
+
+
+def _accounts_known(close: Close) -> list[dict[str, Any]]:
+    """Return where the known accounts come from: how many of each state and imported list, and when the last one came."""
+    if close.known is None:
+        return []
+    known = close.known.assign(source=close.known["message"].where(close.known["state"] == "IMPORTED"))
+    groups = known.groupby(["state", "source"], dropna=False)["updated_at"].agg(["count", "max"]).reset_index()
+    return [
+        {"state": state, "from": None if pd.isna(source) else source, "accounts": int(count), "last": last.isoformat()}
+        for state, source, count, last in groups.itertuples(index=False)
+    ]
 
 
 def _where(close: Close) -> str:

@@ -81,3 +81,18 @@ def test_a_table_may_be_standard_output(run):
     assert made.stdout.startswith("id,company_id,")
     assert made.stdout.count("\n") == 241
     assert "240 rows written to table.csv" in made.stderr
+
+
+def test_a_complete_list_says_what_it_lacks(run):
+    """Accounts that a complete list lacks are named, as text whatever they contain, and are known no longer."""
+    head, bank, fees = (
+        "id,external_id,name",
+        "123e4567-e89b-42d3-a456-426614174000",
+        "223e4567-e89b-42d3-a456-426614174000",
+    )
+    Path("all.csv").write_text(f"{head}\n{bank},\x1b[31m0400,Bank\n{fees},0500,Fees\n", encoding="utf-8")
+    Path("fewer.csv").write_text(f"{head}\n{fees},0500,Fees\n", encoding="utf-8")
+    assert "2 accounts are known now" in run("accounts", "import", "all.csv", "--sandbox").stdout
+    assert "2 accounts are known now" in run("accounts", "import", "fewer.csv", "--sandbox").stdout
+    told = run("accounts", "import", "fewer.csv", "--complete", "--sandbox").stdout
+    assert "no longer known, because the list lacks it: \\x1b[31m0400\n1 accounts are known now" in told

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import xlsxwriter
 from typer.testing import CliRunner
 
 from bktools.cli.app import app
@@ -45,8 +46,20 @@ def test_a_file_that_does_not_agree(tmp_path):
     assert isinstance(done.exception, InputError)
     assert exit_of(done.exception) == 4
     assert "'A 1' (line 15) does not balance: debit 848.00, credit 840.00, difference 8.00" in str(done.exception)
-    assert str(done.exception).endswith("or read it all the same with --verify warn")
+    assert str(done.exception).endswith("or read it anyway with --verify warn")
     assert run(path, "--verify", "warn").exit_code == 0
+
+
+def test_a_sheet_is_chosen(tmp_path):
+    """A workbook's ledger is read from the sheet that --sheet names."""
+    with xlsxwriter.Workbook(tmp_path / "ledger.xlsx") as book:
+        for title, amount in (("2025", 1), ("2026", 2)):
+            sheet = book.add_worksheet(title)
+            for line, row in enumerate([["Account", "Date", "Amount"], ["5800", "2026-10-31", amount]]):
+                sheet.write_row(line, 0, row)
+    done = run(tmp_path / "ledger.xlsx", "--sheet", "2026")
+    assert done.exit_code == 0, done.output
+    assert "debit 2, credit 0" in done.output
 
 
 @pytest.mark.parametrize(("option", "value"), [("--decimal", ","), ("--column", "amount=Belopp"), ("--delimiter", ";")])

@@ -250,7 +250,7 @@ def test_what_a_finding_is_about_is_named(entries):
         "2026-10-03, SJ AB, -1,234,567.50 EUR", "2026-10-03, Lunch, 1,200 JPY", "\u202eevil", "2026-10-03, 12.345 KWD", "line 5",
     ]  # fmt: skip
     assert list(found.columns[:6]) == ["check", "severity", "about", "message", "to_do", "who"]
-    assert list(found.columns[-3:]) == ["line", "id", "company_id"]
+    assert list(found.columns[-4:]) == ["line", "id", "batch_id", "company_id"]
 
 
 @pytest.mark.parametrize("period", ["2026-13", "2026-1", "October", "0000-10", "2026-10-01"])

@@ -265,3 +265,22 @@ def test_chart_in_utf16(write):
     chart = read_chart_of_accounts(write("Konto\tBezeichnung\r\n0400\tBüro\r\n", "konten.txt", "utf-16"))
     assert chart[["code", "name"]].values.tolist() == [["0400", "Büro"]]
     assert chart.attrs["bktools"]["encoding"] == "utf-16-le"
+
+
+@pytest.mark.parametrize(
+    ("mark", "chosen", "of_mark"),
+    [
+        (codecs.BOM_UTF16_BE, "utf-16-le", "utf-16-be"),
+        (codecs.BOM_UTF16_LE, "utf-16-be", "utf-16-le"),
+        (codecs.BOM_UTF16_LE, "utf-8", "utf-16-le"),
+        (codecs.BOM_UTF8, "utf-16-le", "utf-8"),
+    ],
+)
+def test_a_mark_that_says_otherwise_is_named(mark, chosen, of_mark):
+    """Unicode of another form than the file's mark says would be read as other letters: refused in one line."""
+    data = mark + "Code;Name\n0400;Bank\n".encode(of_mark)
+    with pytest.raises(
+        InputError, match=rf"^f: begins with the mark of {of_mark}, not of {chosen}: leave encoding= out$"
+    ):
+        to_utf8(data, chosen, "f")
+    assert to_utf8(data, of_mark, "f")[0].startswith(b"Code;Name")

@@ -130,7 +130,7 @@ def test_unknown_and_ambiguous_names_are_listed(write):
     assert "'Travl' (did you mean 'Travel'" in str(caught.value)
     assert "'Meals & drinks' could be 2 of them" in str(caught.value)
     assert "2 problems" in str(caught.value)
-    assert "'Employee' names what is not known: 'Bo'" in str(caught.value)
+    assert "'Employee' holds unknown or ambiguous names: 'Bo'" in str(caught.value)
 
 
 def test_other_columns_pass_through(write):
@@ -271,7 +271,7 @@ def test_two_columns_that_look_alike_are_no_guess(write, field, heading):
 def test_an_unknown_email_is_named_under_an_unknown_heading(write):
     """A column of e-mails of which one is unknown is found and refused, not silently left out."""
     path = write("Ile;Kto\n1,50;anna@example.com\n2,50;anne@example.com\n")
-    with pytest.raises(InputError, match=r"'Kto' names .*'anne@example.com' \(did you mean 'anna@example.com'"):
+    with pytest.raises(InputError, match=r"'Kto' holds .*'anne@example.com' \(did you mean 'anna@example.com'"):
         read_entries(path, company=COMPANY, employees=EMPLOYEES)
 
 

@@ -24,6 +24,7 @@ from bktools.errors import InputError
 from bktools.export import plan_file
 from bktools.frames.unpacking import archive_size
 from bktools.inputs.chart_of_accounts import read_chart_of_accounts
+from bktools.inputs.entries import read_entries
 from bktools.inputs.file import read_table
 
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -284,3 +285,71 @@ def test_an_ordinary_workbook_pays_little(tmp_path):
     for _ in range(3):
         assert read_chart_of_accounts(path)["code"].tolist() == ["0400"]
     print(f"a small workbook: {(time.perf_counter() - begin) / 3:.3f} s")
+
+
+def _amounts(*cells):
+    return "Date;Amount;Text\n" + "".join(f"2026-10-31;{cell};x\n" for cell in cells)
+
+
+BAD = {
+    "nul.csv": (_amounts("1\0"), "line 2: the text has a NUL byte: the file is damaged"),
+    "digits.csv": (_amounts("9" * 100_000), "line 2: 'Amount' must have at most 38 digits"),
+    "exponent.csv": (_amounts("1e999999999"), "line 2: 'Amount' must hold amounts, got '1e999999999'"),
+    "nan.csv": (_amounts("1,50", "NaN"), "line 3: 'Amount' must hold amounts, got 'NaN'"),
+    "infinity.csv": (_amounts("-Infinity"), "line 2: 'Amount' must hold amounts, got '-Infinity'"),
+    "error.csv": (_amounts("#DIV/0!", "1,50"), "line 2: 'Amount' must hold amounts, got '#DIV/0!'"),
+    "years.csv": ("Date;Amount\n99999-01-01;1\n", "line 2: 'Date' must hold dates"),
+    "quote.csv": (_amounts('"1,50'), "line 2: a quoted cell that starts here is not closed"),
+    "cut.csv": (_amounts("1,50") + "2026-10-3;1", "line 3: the last line has 2 of 3 cells and no end"),
+    "half.csv": (_amounts("1,50").encode("utf-16")[:-1], "is not valid utf-16-le"),
+    "escape.csv": (_amounts("1\x1b[31m"), r"line 2: 'Amount' must hold amounts, got '1\x1b[31m'"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_cells_are_one_line(tmp_path, name):
+    """Numbers that are none, bytes that are no text and files that are cut off are named with their line, at once."""
+    content, said = BAD[name]
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    begin = time.perf_counter()
+    with pytest.raises(InputError) as caught:
+        read_entries(path)
+    assert time.perf_counter() - begin < 5
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 500 + len(str(path))
+
+
+@pytest.mark.parametrize("name", ["whole.csv", "total.csv"])
+def test_a_last_line_without_an_end_is_read(tmp_path, name):
+    """A last line that has all its cells, or is a sum with fewer, needs no end."""
+    last = {"whole.csv": "2026-10-31;2,50;x", "total.csv": "Total;4,00"}[name]
+    (tmp_path / name).write_text(_amounts("1,50", "2,50").rpartition("2026")[0] + last, encoding="utf-8")
+    assert len(read_entries(tmp_path / name)) == {"whole.csv": 2, "total.csv": 1}[name]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_number_that_is_none_is_one_problem(tmp_path, value):
+    """NaN and infinity in Parquet are told once, beside what is wrong with other rows."""
+    pq.write_table(pa.table({"Date": ["2026-10-31", "x"], "Amount": [value, 1.5]}), tmp_path / "entries.parquet")
+    with pytest.raises(InputError, match=rf"2 problems: \(1\) line 2: 'Amount' holds {value}: .*\(2\) line 3: 'Date'"):
+        read_entries(tmp_path / "entries.parquet")
+
+
+def test_entities_in_a_workbook_do_not_grow(tmp_path):
+    """A workbook whose sheet defines entities that grow is refused in one line."""
+    _xlsx(tmp_path / "plain.xlsx", HEAD)
+    entities = "".join(f'<!ENTITY l{at} "{f"&l{at - 1};" * 10}">' for at in range(1, 12))
+    bomb = f'?><!DOCTYPE x [<!ENTITY l0 "lol">{entities}]>'
+    with zipfile.ZipFile(tmp_path / "plain.xlsx") as parts, zipfile.ZipFile(tmp_path / "bomb.xlsx", "w") as archive:
+        for name in parts.namelist():
+            content = parts.read(name).decode()
+            if name.endswith("sheet1.xml"):
+                content = content.replace("?>", bomb, 1).replace(
+                    "</sheetData>", _row(2, _text("A2", "&l11;")) + "</sheetData>"
+                )
+            archive.writestr(name, content)
+    with pytest.raises(InputError, match="is not a readable workbook") as caught:
+        read_chart_of_accounts(tmp_path / "bomb.xlsx")
+    assert "\n" not in str(caught.value)

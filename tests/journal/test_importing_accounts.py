@@ -7,6 +7,7 @@ import pytest
 
 import bktools
 from bktools.errors import ArgumentError, InputError
+from bktools.journal.accounts import record_accounts
 from bktools.journal.journal import Journal
 
 BANK = "123e4567-e89b-42d3-a456-426614174000"
@@ -99,3 +100,26 @@ def test_the_sheet_of_a_list_can_be_said(service, tmp_path):
         pd.DataFrame({"id": [FEES], "external_id": ["0500"]}).to_excel(book, sheet_name="first", index=False)
         pd.DataFrame({"id": [BANK], "external_id": ["0400"]}).to_excel(book, sheet_name="second", index=False)
     assert bktools.import_accounts(path, sheet="second", service=service)["external_id"].to_list() == ["0400"]
+
+
+def test_a_complete_list_retires_what_it_lacks(known, service):
+    """Only what the service may have, and only of the companies in the list; events keep it. Otherwise nothing is retired."""
+    other = "423e4567-e89b-42d3-a456-426614174000"
+    fees = pd.DataFrame({"id": [FEES], "external_id": ["0500"]})
+    elsewhere = fees.assign(company_id=other, external_id="0600")
+    assert bktools.import_accounts(elsewhere, service=service).attrs["bktools"]["retired"] == []
+    with Journal(service.settings) as journal:
+        company = known["company_id"][0]
+        record_accounts(journal, [{"company_id": company, "external_id": "0700", "state": "UNKNOWN"}])
+    assert set(bktools.import_accounts(fees, service=service)["external_id"]) == {"0400", "0500", "0600", "0700"}
+    left = bktools.import_accounts(fees, complete=True, service=service)
+    assert left.attrs["bktools"]["retired"] == ["0400"]
+    assert set(left["external_id"]) == {"0500", "0600", "0700"}
+    with Journal(service.settings) as journal:
+        events = journal.rows("SELECT subject_id, before, message FROM events WHERE after = 'RETIRED'")
+    assert [(event["subject_id"], event["before"], event["message"]) for event in events] == [
+        (f'["{company}", "0400"]', "IMPORTED", "not in the frame, which has all accounts")
+    ]
+    with pytest.raises(InputError, match="has no account, so it cannot be complete: nothing was changed"):
+        bktools.import_accounts(fees[:0], complete=True, service=service)
+    assert len(bktools.load_accounts(service=service)) == 3

@@ -13,7 +13,7 @@ _LATIN = str.maketrans("авекмнорстухіѕјαβεζηικμνορτυ
 
 
 def reconcile(chart, accounts, categories):
-    """Return findings (without message), actions and coverage as lists of tuples."""
+    """Return findings (without texts), actions and coverage as lists of tuples."""
     known = [row for row in accounts if row["state"] in KNOWN]
     charted = {row["company_id"] for row in chart}
     chart_by, known_by = _by_key(chart), _by_key(known)
@@ -171,7 +171,7 @@ def _verb(erp, service):
             return "none", "the name has more than 255 characters"
         if _long(erp["code"]):
             return "none", "the code has more than 255 characters"
-        return "create", f"in the chart{', archived,' if erp['archived'] else ''} and not in the service"
+        return "create", f"in the chart{', archived,' if erp['archived'] else ''} and not among the accounts known here"
     if erp is None:
         return {
             False: ("archive", "in the service and not in the chart"),
@@ -183,12 +183,20 @@ def _verb(erp, service):
         if erp["archived"]:
             return "archive", "archived in the chart and active in the service"
         return "unarchive", "active in the chart and archived in the service"
+    is_repaired = "code" in fields and _lost_zeros(erp["code"], service["code"])
+    fields = [field for field in fields if not (is_repaired and field == "code")]
     words = [{"tax_code_external_id": "tax code"}.get(field, field) for field in fields]
     if len(words) == 1:
         return "update", f"the {words[0]} differs"
     if words:
         return "update", f"{', '.join(words[:-1])} and {words[-1]} differ"
+    if is_repaired:
+        return "none", "the code lost its leading zeros: read the chart's file as text"
     return "none", "the same in the chart and in the service"
+
+
+def _lost_zeros(ours, theirs):
+    return ours is not None and theirs is not None and ours.lstrip("0") == theirs.lstrip("0")
 
 
 def _compare(find, erp, service, verb, charted):
@@ -213,11 +221,11 @@ def _compare(find, erp, service, verb, charted):
             values = {name: str(value).lower() for name, value in values.items()}
             find("archived_differs", "warning", verb, row, **of, field=field, **values)
             continue
+        if field == "code" and _lost_zeros(*values.values()):
+            find("leading_zeros_lost", "error", "none", row, **of, field=field, **values)
+            continue
         check = "tax_code_differs" if field.startswith("tax") else f"{field}_differs"
         find(check, "error" if field.startswith("tax") else "warning", "update", row, **of, field=field, **values)
-        texts = [value for value in values.values() if value is not None]
-        if field == "code" and len(texts) == 2 and texts[0].lstrip("0") == texts[1].lstrip("0"):
-            find("leading_zeros_lost", "error", "none", row, **of, field=field, **values)
 
 
 def _cover(find, chart_by, known, categories, verbs, goners):

@@ -46,9 +46,10 @@ def test_equal_sides_need_nothing():
 def test_account_of_the_chart_alone_is_created():
     """An account that the service does not have is to be created, as the chart has it."""
     result = reconcile_accounts(**frames(accounts=without_first))
-    assert action(result, "0400") == ("create", "in the chart and not in the service")
-    assert "0400 Machines is in the chart and not in the service: create it (bktools accounts create)" in messages(
-        result
+    assert action(result, "0400") == ("create", "in the chart and not among the accounts known here")
+    assert (
+        "0400 Machines is in the chart and not among the accounts bktools knows: create it (bktools accounts create)"
+        in messages(result)
     )
     row = result.actions.set_index("external_id").loc["0400"]
     assert row[["name", "code", "tax_code_external_id"]].tolist() == ["Machines", "0400", "V19"]
@@ -105,7 +106,7 @@ def test_account_that_left_the_chart_is_archived(archived, verb):
 def test_archived_account_of_the_chart_alone_is_created_archived():
     """The chart is mirrored whole: what is archived in the ERP is created as archived."""
     result = reconcile_accounts(**frames(chart=first(archived=True), accounts=without_first, categories=without_first))
-    assert action(result, "0400") == ("create", "in the chart, archived, and not in the service")
+    assert action(result, "0400") == ("create", "in the chart, archived, and not among the accounts known here")
     assert bool(result.actions.set_index("external_id").loc["0400", "archived"])
 
 

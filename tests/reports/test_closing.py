@@ -26,7 +26,7 @@ def test_a_month_is_closed_once(sandbox, service, given, tmp_path):
     )
     assert steps[0] == "month"
     assert steps[1:] == list(planned.times) == [
-        "categories", "employees", "reconciled", "created", "remaining", "plan", "jobs",
+        "categories", "employees", "reconciled", "created", "remaining", "plan", "jobs", "record",
     ]  # fmt: skip
     assert sandbox.server.export_jobs() == []
     assert "nothing was written to the service" in repr(planned)

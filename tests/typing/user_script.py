@@ -34,7 +34,7 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         changes: pd.DataFrame = bktools.compare_categories(dt.date(2026, 9, 30), service=service)
         changes = bktools.compare("2026-09", "2026-10", service=service)
 
-        entries: pd.DataFrame = bktools.read_entries(folder / "entries.xlsx", sheet=0)
+        entries: pd.DataFrame = bktools.read_entries(folder / "entries.xlsx", sheet=0, money="exact")
         ledger: pd.DataFrame = bktools.read_general_ledger(folder / "ledger.se", verify="warn")
         print(ledger["amount"].sum())
         history: pd.DataFrame = bktools.load_export_jobs(company, entries=True, service=service)
@@ -58,6 +58,10 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         bktools.plot_changes(changes)
         bktools.plot_export_value(plan, currency="EUR", categories=categories)
         bktools.plot_ageing(plan, as_of=dt.date(2026, 10, 31))
+        spent: pd.DataFrame = bktools.spend(entries, ["month", "category"], categories=categories)
+        charts = bktools.plot_spend(spent, "months") | bktools.plot_money(plan, "age", jobs=jobs)
+        charts["EUR"].set_title("October")
+        print(bktools.show(spent, rows=5))
         table: Path = bktools.to_csv(jobs, folder / "jobs.csv", profile="excel-eu")
         workbook: Path = bktools.to_excel({"created": created, "jobs": jobs}, folder / "close.xlsx")
         outcomes: list[str] = bktools.Outcomes(jobs).next_steps

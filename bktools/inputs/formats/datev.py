@@ -231,7 +231,7 @@ def _date(text: str, header: _Header) -> dt.date | None:
 
 
 def _remarks(table: Table) -> list[str]:
-    """Return what DATEV books itself when it imports the rows, and what is therefore not among the postings."""
+    """Return notes of the postings that DATEV adds when it imports the rows, which are missing here."""
     has_key = pc.match_substring_regex(cells.trimmed(table.columns[_KEY]), "[1-9]")
     has_discount = pc.match_substring_regex(cells.trimmed(table.columns[_DISCOUNT]), "[1-9]")
     remarks = {
@@ -249,6 +249,6 @@ def _reversals(table: Table) -> list[str]:
     if place is not None:
         is_reversal |= cells.mask(pc.match_substring_regex(cells.trimmed(table.columns[place]), "^[1G]$"))
     remark = (
-        "rows marked as general reversals (Generalumkehr), whose Soll/Haben is read as it stands though it may be meant"
+        "rows marked as general reversals (Generalumkehr), whose Soll/Haben is read as written though it may be meant"
     )
     return cells.counted(table, {f"{remark} the other way round": is_reversal})

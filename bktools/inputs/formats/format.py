@@ -156,7 +156,7 @@ class Total(NamedTuple):
 
 @dataclass(frozen=True)
 class Ledger:
-    """Postings as cells, and what the file says of them.
+    """Postings as cells, and the totals that the file states.
 
     Parameters
     ----------

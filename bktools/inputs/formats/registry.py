@@ -1,4 +1,4 @@
-"""The table of formats, each one line: how it is recognised, and what reads its chart and its general ledger."""
+"""The table of formats, each one line: how it is recognised, and the readers of its chart and its general ledger."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 
-from bktools.caller import name_of
+from bktools.caller import is_command, name_of
 from bktools.errors import ArgumentError, InputError
 from bktools.inputs.formats import datev, fec, gnucash, jpk, saft, sie, xbrl_gl
 from bktools.inputs.formats.format import File, Format
@@ -64,10 +64,22 @@ def chart_table(path: str | PathLike[str], encoding: str | None = None, **of_tab
     return format_found.chart(file)
 
 
+def refuse_ledgers(path: str | PathLike[str], encoding: str | None = None) -> None:
+    """Raise an error for a file of one of the formats where entries are read."""
+    found = recognised(path, encoding)
+    if found is not None:
+        file, form = found
+        read = "bktools ledger" if is_command() else "read_general_ledger"
+        raise InputError(
+            f"is a general ledger or chart of the format {form.name}, not a file of entries: read it with {read}",
+            source=file.source,
+        )
+
+
 def refuse_arguments(of: Format, arguments: Mapping[str, object]) -> None:
     """Raise an error for an argument that is for tables and is given for a file of a format, which states it itself."""
     for argument, value in arguments.items():
         if value is not None:
             raise ArgumentError(
-                name_of(argument), f"does not apply to a file of the format {of.name}, which states it", value
+                name_of(argument), f"does not apply to a file of the format {of.name}, which states it itself", value
             )

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+import pyarrow.compute as pc
+
 from bktools.errors import InputError
 from bktools.inputs.formats.format import POSTING, File, Ledger, Rows, Total
 from bktools.inputs.formats.numbers import stated
@@ -17,6 +19,13 @@ from bktools.inputs.table import Table
 _ACCOUNTS = ("Account", "GeneralLedger")
 _LINES = ("Line", "DebitLine", "CreditLine", "TransactionLine")
 _ACCOUNT = frozenset({"AccountID", "AccountDescription", "AccountType", "GroupingCategory"})
+# Of an account: debit is positive, and what the file states moves by closing less opening.
+_BALANCES = {
+    "OpeningDebitBalance": -1,
+    "OpeningCreditBalance": 1,
+    "ClosingDebitBalance": 1,
+    "ClosingCreditBalance": -1,
+}
 _LINE = frozenset(
     {
         "AccountID", "Description", "SourceDocumentID", "ReferenceNumber",
@@ -26,7 +35,7 @@ _LINE = frozenset(
 )  # fmt: skip
 _WANTED = {
     "Header": frozenset({"DefaultCurrencyCode", "CurrencyCode", "AuditFileCountry", "AuditFileVersion"}),
-    **dict.fromkeys(_ACCOUNTS, _ACCOUNT),
+    **dict.fromkeys(_ACCOUNTS, _ACCOUNT | _BALANCES.keys()),
     "GeneralLedgerEntries": frozenset({"NumberOfEntries", "TotalDebit", "TotalCredit"}),
     "Journal": frozenset({"JournalID"}),
     "Transaction": frozenset(
@@ -69,6 +78,7 @@ def chart(file: File) -> Table:
 def ledger(file: File) -> Ledger:
     """Return the lines of all transactions, and the totals that the file states of them."""
     names: dict[str, str] = {}
+    movements: dict[str, Decimal] = {}
     rows = Rows(*POSTING, "debit", "credit")
     transactions = 0
     currency, note = "", "read as SAF-T"
@@ -84,11 +94,22 @@ def ledger(file: File) -> Ledger:
             totals = _totals(record, transactions, rows.count, file)
         elif _is_account(record):
             names[record.text("AccountID")] = record.text("AccountDescription")
+            if any(record.text(name) for name in _BALANCES):
+                movements[record.text("AccountID")] = _movement(record, file)
     table = rows.table(
         file, "is a SAF-T file without postings (GeneralLedgerEntries): export it with the general ledger", note
     )
     places = {name: place for place, name in enumerate(rows.headings)}
-    return Ledger(table, places, currency=currency or None, totals=totals)
+    posted = set(pc.unique(table.columns[places["account_code"]]).to_pylist())
+    # An account that sums up others, as Portugal has them, has no postings of its own.
+    sums = {code for code in movements.keys() - posted if any(one != code and one.startswith(code) for one in names)}
+    movements = {code: moved for code, moved in movements.items() if code not in sums}
+    return Ledger(table, places, currency=currency or None, totals=totals, movements=movements)
+
+
+def _movement(account: Record, file: File) -> Decimal:
+    stated_ones = (sign * stated(account, name, file) for name, sign in _BALANCES.items() if account.text(name))
+    return sum(stated_ones, Decimal())
 
 
 def _note(header: Record) -> str:

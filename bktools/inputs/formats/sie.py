@@ -21,6 +21,8 @@ from bktools.inputs.table import Table
 _FIRST = re.compile(r"\s*#(?:FLAGGA|PROGRAM|FORMAT|GEN|SIETYP)\s", re.IGNORECASE)
 _FIELD = re.compile(r'\s*(?:"((?:\\"|[^"])*)"|\{([^{}]*)\}|([^\s"{}]+))')
 _THIS_YEAR = "0"
+# The file's checksum, and balances of objects such as cost centres.
+_UNVERIFIED = ("KSUMMA", "OIB", "OUB")
 # What programs write for å, ä, ö, é in Windows' encoding, and in the one of the format, PC8.
 _IN_WINDOWS = frozenset(b"\xe5\xe4\xf6\xe9\xc5\xc4\xd6\xc9")
 _IN_PC8 = frozenset(b"\x86\x84\x94\x82\x8f\x8e\x99\x90")
@@ -57,17 +59,21 @@ def chart(file: File) -> Table:
 
 
 def ledger(file: File) -> Ledger:
-    """Return the postings of all vouchers, and by account what the balances of the year say of them."""
+    """Return the postings of all vouchers, and the movement of each account by its balances of the year."""
     reader = _Reader(file)
     encoding = _encoding(file)
+    found: set[str] = set()
     for record in _records(file, encoding):
         reader.take(record)
+        found.add(record.label)
     reader.refuse_open_voucher()
     nothing = (
         f"is a SIE file of type {reader.type or 'unknown'} without vouchers (#VER): export it as SIE type 4, with"
         " transactions"
     )
-    table = reader.rows.table(file, nothing, f"read as SIE type {reader.type or '4'}", encoding=encoding)
+    unverified = ", ".join(f"#{label}" for label in _UNVERIFIED if label in found)
+    notes = [f"not verified: {unverified} of the file"] * bool(unverified)
+    table = reader.rows.table(file, nothing, f"read as SIE type {reader.type or '4'}", *notes, encoding=encoding)
     places = {name: place for place, name in enumerate(reader.rows.headings)}
     return Ledger(
         table, places, date_format="%Y%m%d", currency=reader.currency, movements=reader.movements(), is_whole=True
@@ -145,7 +151,7 @@ class _Reader:
         )
 
     def movements(self) -> dict[str, Decimal]:
-        """Return what the postings of each account must add up to: closing less opening balance, or the result."""
+        """Return the sum that the postings of each account must have: closing less opening balance, or the result."""
         opening, closing = self._balances["IB"], self._balances["UB"]
         return {
             account: amount - opening.get(account, Decimal()) for account, amount in closing.items()

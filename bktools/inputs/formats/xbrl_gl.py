@@ -84,7 +84,7 @@ def _read(file: File) -> Table:
 
 
 def _postings(table: Table) -> Table:
-    """Return the rows with an account; what a row above them says of the whole entry stands on each of them."""
+    """Return the rows with an account, each with the fields that a row above gives for the whole entry."""
     is_posting = ~cells.blank(table.columns[required(table, _ACCOUNT)])
     if not is_posting.all() and not is_posting[0]:
         of_entry = {name for names in (*_OF_ENTRY.values(), ("entryComment",)) for name in names}

@@ -92,6 +92,9 @@ def records(
             why = f"is not well-formed XML ({expat.ErrorString(error.code)}): export it again"
         raise InputError(why, source=file.source, line=error.lineno) from None
     except (LookupError, ValueError) as error:
+        # What the reader refuses is a ValueError, too.
+        if isinstance(error, InputError):
+            raise
         # An encoding that expat asks Python for, which Python does not know or cannot give it.
         raise InputError(
             f"its XML declaration names an encoding that cannot be read ({error})", source=file.source

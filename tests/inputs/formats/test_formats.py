@@ -15,6 +15,7 @@ from random import Random
 import pytest
 
 import bktools
+from bktools.caller import command
 from bktools.errors import ArgumentError, InputError
 from bktools.inputs.formats import format as format_module
 from bktools.inputs.formats.not_read import refuse_not_read
@@ -164,17 +165,17 @@ BOMB = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 12))
 HOSTILE_XML = {
     "entity bomb": (
         f'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY l0 "lol">{BOMB}]><AuditFile>&l11;</AuditFile>',
-        "<!DOCTYPE",
+        "xml, line 1: has a document type (<!DOCTYPE",
     ),
     "quadratic entity": (
         f'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "{"a" * 50_000}">]><AuditFile>{"&a;" * 10_000}</AuditFile>',
-        "<!DOCTYPE",
+        "xml, line 1: has a document type (<!DOCTYPE",
     ),
     "entity of another file": (
         '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/hostname">]><AuditFile>&a;</AuditFile>',
-        "<!DOCTYPE",
+        "xml, line 1: has a document type (<!DOCTYPE",
     ),
-    "too deep": ("<AuditFile>" + "<a>" * 100_000, "nested more than 64 deep"),
+    "too deep": ("<AuditFile>" + "<a>" * 100_000, "xml, line 1: elements are nested more than 64 deep"),
     "a text of 20 MB": ("<AuditFile><Header><CurrencyCode>" + "x" * (20 << 20), "a text has more than 1 MB"),
     "a tag of 20 MB": ('<AuditFile a="' + "x" * (20 << 20), "a tag has more than 8 MB"),
     "kinds of elements": (
@@ -299,3 +300,14 @@ def test_memory_of_a_large_saft_file(tmp_path):
     print(f"{path.stat().st_size >> 20} MB of SAF-T: {rows:,} postings in {megabytes} MB")
     assert rows == 2 * transactions
     assert megabytes < 50
+
+
+@pytest.mark.parametrize("name", ["accounts.se", "000000000FEC20261231.txt", "datev_postings.csv", "saft.xml"])
+def test_a_general_ledger_is_no_file_of_entries(name):
+    """Reading entries from a general ledger's format is refused in one line that names the format and its reader."""
+    with pytest.raises(
+        InputError, match=r"is a general ledger.*format (SIE|FEC|DATEV|SAF-T), .* with read_general_ledger$"
+    ):
+        bktools.read_entries(FILES / name)
+    with command({}), pytest.raises(InputError, match=r"read it with bktools ledger$"):
+        bktools.read_entries(FILES / name)

@@ -40,8 +40,11 @@ def family(
 
 
 def account(code, name, kind="AccountType", value="GL"):
+    closing = "<ClosingCreditBalance>979.00</ClosingCreditBalance>"
+    if code == "7140":
+        closing = "<ClosingDebitBalance>981.00</ClosingDebitBalance>"
     return f"""<Account><AccountID>{code}</AccountID><AccountDescription>{name}</AccountDescription><{kind}>{value}</{kind}>
-<OpeningDebitBalance>1.00</OpeningDebitBalance><ClosingCreditBalance>979.00</ClosingCreditBalance></Account>"""
+<OpeningDebitBalance>1.00</OpeningDebitBalance>{closing}</Account>"""
 
 
 ACCOUNTS = f"<GeneralLedgerAccounts>{account('7140', 'Travel')}{account('1920', 'Bank')}</GeneralLedgerAccounts>"
@@ -221,3 +224,24 @@ def test_jpk_that_does_not_agree(write, old, new, why):
     """Counts, sums and vouchers of a JPK are held to its postings."""
     with pytest.raises(InputError, match=why):
         bktools.read_general_ledger(write(JPK.replace(old, new), "jpk.xml"))
+
+
+def test_balances_of_accounts_are_verified(write):
+    """Closing less opening balance is what the postings of an account add up to; sums of accounts have no postings."""
+    grouped = GROUPED.replace(
+        "</GeneralLedgerAccounts>",
+        "<Account><AccountID>71</AccountID><AccountDescription>All travel</AccountDescription>"
+        "<GroupingCategory>GA</GroupingCategory><ClosingDebitBalance>980.00</ClosingDebitBalance></Account>"
+        "</GeneralLedgerAccounts>",
+    )
+    text = family("urn:OECD:StandardAuditFile-Tax:PT_1.04_01", grouped, PORTUGAL, currency="CurrencyCode")
+    found = bktools.read_general_ledger(write(text, "saft.xml"))
+    assert (
+        "the file's own figures agree with its postings: TotalDebit, TotalCredit, NumberOfEntries, the balances of 2"
+        " accounts" in found.attrs["bktools"]["notes"]
+    )
+    wrong = write(text.replace(">981.00<", ">982.00<"), "saft.xml")
+    with pytest.raises(InputError, match=r"the account '7140' moves by 981\.00 by its balances .* but by 980\.00 by"):
+        bktools.read_general_ledger(wrong)
+    with pytest.warns(UnverifiedTableWarning, match="7140"):
+        bktools.read_general_ledger(wrong, verify="warn")

@@ -118,7 +118,7 @@ def test_what_does_not_agree(write, old, new, why):
     text = (HEAD + VOUCHERS).replace(old, new)
     with pytest.raises(InputError, match=why) as caught:
         ledger(write, text)
-    assert "or read it all the same with verify='warn'" in str(caught.value)
+    assert "or read it anyway with verify='warn'" in str(caught.value)
     with pytest.warns(UnverifiedTableWarning, match=why):
         found = ledger(write, text, verify="warn")
     assert len(found) == 5
@@ -161,3 +161,11 @@ def test_an_encoding_that_is_said_is_used(write, encoding):
     """Bytes that do not fit the encoding that was asked for are refused with their line."""
     with pytest.raises(InputError, match="line 2: byte 0x94 is no"):
         bktools.read_general_ledger(write(HEAD + VOUCHERS, "bok.se", "cp437"), encoding=encoding)
+
+
+def test_what_is_verified_and_what_is_not_is_told(write):
+    """Balances of accounts are verified; the checksum and the balances of objects are told as not verified."""
+    found = ledger(write, HEAD.replace("#GEN", "#KSUMMA\n#GEN", 1) + VOUCHERS + "#KSUMMA 123456\n")
+    notes = found.attrs["bktools"]["notes"]
+    assert "not verified: #KSUMMA, #OIB, #OUB of the file" in notes
+    assert "the file's own figures agree with its postings: the balances of 3 accounts" in notes

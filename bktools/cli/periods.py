@@ -1,0 +1,95 @@
+"""`bktools periods`: the months of a company, what each close exported and held back, and whether it is closed."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from bktools.caller import command
+from bktools.cli import options
+
+app = typer.Typer(help="Months: what was exported and held back, open or closed.", invoke_without_command=True)
+
+Month = Annotated[str, typer.Argument(help="The month, as 2026-10.")]
+By = Annotated[str, typer.Option("--by", help="Your name; kept permanently.")]
+
+
+@app.callback()
+def show(
+    context: typer.Context,
+    company: options.Company = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+) -> None:
+    """List the months: state, prepared and approved by whom and when, exported by currency, held back, still open.
+
+    Example: bktools periods
+    """
+    if context.invoked_subcommand is not None:
+        return
+    import pandas as pd
+
+    from bktools.cli.tables import show as print_table
+    from bktools.frames.currencies import shown
+    from bktools.journal.periods import load_periods
+
+    with options.conversation(environment, sandbox=sandbox, company=company) as service:
+        found = load_periods(company, service=service)
+    if found.empty:
+        typer.echo("none")
+        return
+    amounts = zip(found["exported_amount"], found["currency"], strict=True)
+    found["exported_amount"] = [
+        None if amount is None or amount is pd.NA else shown(amount, of) for amount, of in amounts
+    ]
+    print_table(found[list(COLUMNS)])
+
+
+COLUMNS = (
+    "period", "state", "currency", "exported_amount", "exported", "held_back", "open", "in_doubt", "prepared_by",
+    "approved_by", "applied_at", "changed_by", "changed_at", "reason", "company_id",
+)  # fmt: skip
+
+
+@app.command("close")
+def close(
+    month: Month,
+    by: By,
+    reason: Annotated[str | None, typer.Option("--reason", help="Why; kept permanently.")] = None,
+    company: options.Company = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+) -> None:
+    """Close a month: nothing can be sent into it any more, until it is opened again.
+
+    Example: bktools periods close 2026-10 --by Grace
+    """
+    from bktools.journal.periods import close_period
+
+    with (
+        options.conversation(environment, sandbox=sandbox, company=company) as service,
+        command({"month": "MONTH", "by": "--by"}),
+    ):
+        close_period(month, by=by, reason=reason, company=options.the_company(service), service=service)
+    typer.echo(f"The period {month} was closed by {by.strip()}")
+
+
+@app.command("reopen")
+def reopen(
+    month: Month,
+    by: By,
+    reason: Annotated[str, typer.Option("--reason", help="Why; kept permanently.")],
+    company: options.Company = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+) -> None:
+    """Open a closed month again, with the reason.
+
+    Example: bktools periods reopen 2026-10 --by Grace --reason "invoice 4711 was late"
+    """
+    from bktools.journal.periods import reopen_period
+
+    with options.conversation(environment, sandbox=sandbox, company=company) as service:
+        reopen_period(month, by=by, reason=reason, company=options.the_company(service), service=service)
+    typer.echo(f"The period {month} was opened again by {by.strip()}")

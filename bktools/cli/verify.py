@@ -1,0 +1,182 @@
+"""`bktools verify`: did the exported entries arrive in the accounting system? Nothing is sent."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bktools.caller import command
+from bktools.cli import options
+from bktools.cli.exits import Exit
+from bktools.cli.mappings import remembered
+from bktools.cli.output import tell
+from bktools.contract import rules
+from bktools.errors import ArgumentError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bktools.service import Service
+
+# Columns of a finding that are printed.
+COLUMNS = ["severity", "check", "about", "message", "to_do", "who"]
+# What was sent, or may have been.
+SENT = ["ACCEPTED", "SENDING", "UNKNOWN"]
+
+
+def verify(
+    ledger: Annotated[
+        Path, typer.Option("--ledger", help="The general ledger: SIE, DATEV, FEC, SAF-T, CSV and others.")
+    ],
+    month: Annotated[str | None, typer.Option("--month", help="Only the entries of this month, as 2026-10.")] = None,
+    entries: Annotated[
+        Path | None,
+        typer.Option("--entries", help="The file of the entries, for those of which the journal kept no amount."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Write everything as CSV to this folder.")] = None,
+    days: Annotated[
+        int, typer.Option("--days", min=0, max=366, help="Days between an entry and its posting at most.")
+    ] = 7,
+    company: options.Company = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    column: options.FileColumn = None,
+    delimiter: options.FileDelimiter = None,
+    encoding: options.FileEncoding = None,
+    sheet: options.Sheet = None,
+    decimal: options.Decimal = None,
+    date_format: options.DateFormat = None,
+    verify: Annotated[
+        str, typer.Option("--verify", help="strict: the ledger must agree with its own totals. warn: a warning.")
+    ] = "strict",
+    save_mapping: options.SaveMapping = None,
+    entry_column: options.EntryColumn = None,
+    entry_delimiter: options.EntryDelimiter = None,
+    entry_encoding: options.EntryEncoding = None,
+    entry_sheet: options.EntrySheet = None,
+    entry_decimal: options.EntryDecimal = None,
+    entry_date_format: options.EntryDateFormat = None,
+    save_entry_mapping: options.SaveEntryMapping = None,
+    profile: options.Profile = "excel",
+) -> None:
+    """Hold every exported entry against the general ledger: booked once, missing, booked twice, or different.
+
+    For a batch whose outcome is unknown, the command that settles it with this evidence is printed.
+
+    Example: bktools verify --ledger bookkeeping.se --month 2026-10
+    """
+    from bktools.cli.reconcile import recognised
+    from bktools.cli.tables import show
+    from bktools.inputs.general_ledger import read_general_ledger
+    from bktools.journal.export_jobs import load_export_jobs
+    from bktools.ledger import match_ledger
+    from bktools.ledger.doubts import settlements
+
+    if month is not None:
+        rules.month("--month", month)
+    ledger_as = _given(column, delimiter, encoding, sheet, decimal, date_format, "--column")
+    entries_as = _given(
+        entry_column, entry_delimiter, entry_encoding, entry_sheet, entry_decimal, entry_date_format, "--entry-column"
+    )
+    with options.conversation(environment, sandbox=sandbox, company=company) as service:
+        known = options.the_company(service)
+        reads = options.READS_ENTRIES | {"verify": "--verify"}
+        with command(reads), remembered("ledger", ledger, ledger_as, save_mapping) as read_as:
+            postings = read_general_ledger(ledger, verify=verify, **read_as)
+        tell(recognised(postings.attrs["bktools"]))
+        exported = load_export_jobs(known, entries=True, service=service)
+        exported = exported[exported["state"].isin(SENT)]
+        sizes = {str(batch): int(count) for batch, count in exported["batch_id"].value_counts().items()}
+        if entries is not None:
+            exported = _filled(exported, entries, entries_as, save_entry_mapping, known, service)
+        elif len(exported) and exported["amount"].isna().all():
+            raise ArgumentError(
+                "--entries", "must name the file of the entries: the journal kept no amounts when they were sent"
+            )
+        exported = _of_month(exported, month)
+        with command({"days": "--days"}):
+            match = match_ledger(exported, postings, days=days)
+    typer.echo("\n".join([match.headline, *(f"  {line}" for line in match.sums)]))
+    for phrase in match.unchecked:
+        typer.echo(f"  not compared: {phrase}")
+    if len(match.findings):
+        typer.echo("")
+        show(match.findings[COLUMNS], whole="--out FOLDER")
+    for found in settlements(match, sizes):
+        typer.echo(f"\nbatch {found.batch_id}, outcome unknown: {found.text}")
+        if found.outcome is not None:
+            same = options.same(environment, sandbox=sandbox)
+            typer.echo(
+                f"  Check it, then record it: bktools export resolve {found.batch_id} --outcome {found.outcome}"
+                f" --evidence {shlex.quote(found.text)} --by NAME{same}"
+            )
+    if out is not None:
+        match.to_csv(out, profile)
+        typer.echo(f"\nWritten to {out}/")
+    if not match.has_arrived:
+        raise typer.Exit(Exit.INCOMPLETE)
+
+
+def _given(
+    column: list[str] | None,
+    delimiter: str | None,
+    encoding: str | None,
+    sheet: str | None,
+    decimal: str | None,
+    date_format: str | None,
+    option: str,
+) -> dict[str, Any]:
+    return {
+        "columns": options.columns(column, option),
+        "delimiter": delimiter,
+        "encoding": encoding,
+        "sheet": sheet,
+        "decimal": decimal,
+        "date_format": date_format,
+    }
+
+
+def _filled(
+    exported: pd.DataFrame,
+    path: Path,
+    given: dict[str, Any],
+    save: str | None,
+    company: str,
+    service: Service,
+) -> pd.DataFrame:
+    """Return the exported entries with the facts of the file, where the journal has none."""
+    from bktools.frames.names import with_names
+    from bktools.frames.schema import to_arrow
+    from bktools.inputs.entries import read_entries
+    from bktools.journal.accounts import load_accounts
+    from bktools.ledger.facts import with_facts
+    from bktools.tables.load import load_categories, load_employees
+
+    categories = load_categories(company, max_age=0, service=service)
+    employees = load_employees(company, max_age=0, service=service)
+    with (
+        command(options.READS_ENTRIES_BESIDE_CHART),
+        remembered("entries", path, given, save, "--save-entry-mapping") as read_as,
+    ):
+        read = read_entries(path, company=company, categories=categories, employees=employees, **read_as)
+    named = with_names(
+        to_arrow(read), categories=categories, accounts=load_accounts(company, service=service), employees=employees
+    )
+    return with_facts(exported, named)
+
+
+def _of_month(exported: pd.DataFrame, month: str | None) -> pd.DataFrame:
+    """Return the entries of a month: of its close, or where none is kept, by their dates."""
+    if month is None:
+        return exported
+    months = exported["period"].fillna(exported["date"].dt.strftime("%Y-%m"))
+    unknown = int(months.isna().sum())
+    if unknown:
+        tell(
+            f"bktools: {unknown} entries have no month in the journal and are left out: give their file with --entries"
+        )
+    found: pd.DataFrame = exported[months == month]
+    return found

@@ -1,0 +1,432 @@
+"""Periods: what each month's close exported and held back, and whether a person closed the month.
+
+Everything here is events of the journal and rows that are written with them, so it is only ever added.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import apsw
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.contract import rules
+from bktools.conversation import conversation
+from bktools.errors import ArgumentError, JournalError
+from bktools.frames.schema import (
+    COUNT,
+    EXPORT_EVENTS,
+    EXPORTED_ENTRIES,
+    FACTS,
+    INSTANT,
+    PERIODS,
+    TEXT,
+    texts_of,
+    to_arrow,
+    to_pandas,
+)
+from bktools.journal.export_jobs import ROWS_AT_ONCE, typed
+from bktools.journal.facts import HELD_BACK, INSERT_HELD_BACK, digest_of
+from bktools.journal.file import Row, record_event
+from bktools.journal.journal import Journal
+from bktools.service import Service
+
+OPEN, CLOSED, APPLIED = "OPEN", "CLOSED", "APPLIED"
+
+# Entries that are not ready for these reasons wait for nothing: they are exported, in a batch, repeated, or not ours.
+NOT_WAITING = frozenset({"exported", "in_doubt", "duplicate", "other_company"})
+
+IN_DOUBT = ("SENDING", "UNKNOWN")
+
+SENT = pa.schema([*EXPORTED_ENTRIES, pa.field("sent_by", TEXT)])
+HELD = pa.schema(
+    [
+        *(pa.field(name, FACTS.get(name, TEXT)) for name in ("period", *HELD_BACK[2:])),
+        pa.field("held_at", INSTANT),
+        pa.field("outcome", TEXT),
+        pa.field("resolved_period", TEXT),
+        pa.field("resolved_at", INSTANT),
+        pa.field("resolved_job_id", TEXT),
+    ]
+)
+CLOSES = pa.schema({"at": INSTANT, "prepared_by": TEXT, "approved_by": TEXT, "plan_id": TEXT})
+EVENTS = pa.schema(
+    [
+        pa.field("subject", TEXT),
+        pa.field("subject_id", TEXT),
+        *(EXPORT_EVENTS.field(name) for name in ("at", "before", "after", "message", "done_by")),
+    ]
+)
+
+_NEWEST = "SELECT max(event_id) FROM events WHERE subject = 'facts' AND subject_id = batches.batch_id"
+# Batches that can still become an export of their period.
+_UNFINISHED = f"""
+    SELECT batch_id, state FROM batches WHERE company_id = ?1 AND state IN ('PLANNED', 'SENDING', 'UNKNOWN') AND EXISTS (
+        SELECT 1 FROM facts WHERE facts.batch_id = batches.batch_id AND period = ?2 AND claim = ({_NEWEST}))
+"""
+_SENT_SINCE = f"""
+    SELECT wanted.id AS entry_id, job_id, sent_at, period FROM temp.wanted
+    CROSS JOIN batch_entries ON batch_entries.entry_id = wanted.id AND live = 1 JOIN batches USING (batch_id)
+    LEFT JOIN facts ON facts.batch_id = batches.batch_id AND facts.entry_id = wanted.id AND claim = ({_NEWEST})
+    WHERE company_id = ? AND state = 'ACCEPTED'
+"""
+_HELD = f"""
+    SELECT substr(subject_id, 38) AS period, event_id AS close, at AS held_at,
+        {", ".join(f"held_back.{name}" for name in HELD_BACK[2:])}
+    FROM events JOIN held_back ON close = event_id
+    WHERE subject = 'close' AND substr(subject_id, 1, 36) = ?1 AND (?2 IS NULL OR substr(subject_id, 38) = ?2)
+    ORDER BY event_id DESC, place
+"""
+_CLOSES = """
+    SELECT substr(subject_id, 38) AS period, at, done_by AS prepared_by, message FROM events
+    WHERE subject = 'close' AND substr(subject_id, 1, 36) = ?1 AND (?2 IS NULL OR substr(subject_id, 38) = ?2)
+    ORDER BY event_id
+"""
+_EVENTS = """
+    SELECT subject, subject_id, at, before, after, message, done_by FROM events
+    WHERE (subject IN ('close', 'period') AND subject_id = ?1 || ' ' || ?2)
+        OR (subject IN ('batch', 'facts') AND subject_id IN (
+            SELECT DISTINCT batch_id FROM facts JOIN batches USING (batch_id) WHERE company_id = ?1 AND period = ?2))
+    ORDER BY event_id
+"""
+
+
+def load_periods(company: str | None = None, *, service: Service | None = None) -> pd.DataFrame:
+    """Return the months of a company, with their state and what was exported and held back, from the journal.
+
+    Parameters
+    ----------
+    company : str, optional
+        UUID of a company. Default: all companies in the journal.
+    service : Service, optional
+        Default: the configured one. Only its journal is read; nothing is sent.
+
+    Returns
+    -------
+    DataFrame
+        One row per month and currency, oldest first: company_id, period, state (OPEN, CLOSED), currency; the number and
+        the exact amount of entries exported, in doubt (their batch's outcome is unknown), held_back by the closes of the
+        month, and of those still open today; prepared_by, approved_by and applied_at (UTC) of the last close; changed_by,
+        changed_at (UTC) and reason of the last change of the state. Amounts of currencies are never added.
+
+    Raises
+    ------
+    JournalError, StorageError
+        When the journal cannot be read.
+
+    Notes
+    -----
+    An entry belongs to the month of the close that sent it; one sent outside of a close, to the month of its date. Entries
+    sent by a version that kept no dates are in no month. Export jobs: interface, section 4.2.
+
+    Examples
+    --------
+    >>> import bktools
+    >>> with bktools.Sandbox() as service:
+    ...     len(bktools.load_periods(service=service))
+    0
+    """
+    settings = conversation(service).settings
+    company_id = None if company is None else rules.uuid_text("company", company)
+    with Journal(settings) as journal:
+        journal.recover()
+        sql = """SELECT company_id FROM batches UNION SELECT substr(subject_id, 1, 36) FROM events
+            WHERE subject IN ('close', 'period')"""
+        companies = [row["company_id"] for row in journal.rows(sql)]
+        pieces = [_of_company(journal, found) for found in companies if company_id in {None, found}]
+    table = pa.concat_tables([*pieces, PERIODS.empty_table()], promote_options="permissive")
+    about = {"environment": settings.environment, "table": "periods", "rows": len(table), "complete": True}
+    return to_pandas(table, about)
+
+
+def _of_company(journal: Journal, company_id: str) -> pa.Table:
+    sent, held = sent_entries(journal, company_id), held_back(journal, company_id)
+    state = {row["period"]: row for row in journal.rows("SELECT * FROM periods WHERE company_id = ?", company_id)}
+    closes = {row["period"]: row for row in closes_of(journal, company_id)}
+    months = {*state, *closes, *pc.unique(sent.column("period")).drop_null().to_pylist()}
+    rows: list[dict[str, Any]] = []
+    for month in sorted(months):
+        last, change = closes.get(month, {}), state.get(month)
+        totals = totals_of(*(table.filter(pc.equal(table.column("period"), month)) for table in (sent, held)))
+        about = {
+            "company_id": company_id,
+            "period": month,
+            "state": OPEN if change is None else change["state"],
+            "prepared_by": last.get("prepared_by"),
+            "approved_by": last.get("approved_by"),
+            "applied_at": last.get("at") and rules.timestamp(last["at"]),
+            "changed_by": change and change["done_by"],
+            "changed_at": change and rules.timestamp(change["at"]),
+            "reason": change and change["message"],
+        }
+        rows += [about | found for found in totals.to_pylist() or [{}]]
+    return pa.Table.from_pylist(rows, schema=_scaled(PERIODS, rows))
+
+
+def _scaled(schema: pa.Schema, rows: list[dict[str, Any]]) -> pa.Schema:
+    """Return a schema whose amounts have the scale of the finest one."""
+    for place, field in enumerate(schema):
+        if pa.types.is_decimal(field.type):
+            exponents = [-row[field.name].as_tuple().exponent for row in rows if row.get(field.name) is not None]
+            schema = schema.set(place, field.with_type(pa.decimal128(38, max(exponents, default=field.type.scale))))
+    return schema
+
+
+def close_period(
+    month: str, *, by: str, company: str | None = None, reason: str | None = None, service: Service | None = None
+) -> None:
+    """Close a month: nothing can be sent into it any more.
+
+    Parameters
+    ----------
+    month : str
+        As 2026-10.
+    by : str
+        Name of the person who closes it; kept permanently.
+    company : str, optional
+        UUID of the company; the configured one by default.
+    reason : str, optional
+        Why; kept permanently.
+    service : Service, optional
+        Default: the configured one. Only its journal is written; nothing is sent.
+
+    Raises
+    ------
+    ArgumentError
+        When the month is no month, or nobody is named.
+    JournalError
+        When it is closed already, or a batch of it is not sent or has an unknown outcome.
+
+    Notes
+    -----
+    The service knows no periods: this is a rule of the journal.
+    """
+    _change(CLOSED, month, by, company, reason, service)
+
+
+def reopen_period(
+    month: str, *, by: str, reason: str, company: str | None = None, service: Service | None = None
+) -> None:
+    """Open a closed month again, for a named reason; as `close_period`."""
+    if not rules.text("reason", reason).strip():
+        raise ArgumentError("reason", "must say why the period is opened again")
+    _change(OPEN, month, by, company, reason, service)
+
+
+def _change(state: str, month: str, by: str, company: str | None, reason: str | None, service: Service | None) -> None:
+    month, by = rules.month("month", month), named("by", by)
+    settings = conversation(service).settings
+    company_id = company or settings.company
+    if company_id is None:
+        raise ArgumentError("company", "must name the company of the period (or set BKTOOLS_COMPANY)")
+    company_id = rules.uuid_text("company", company_id)
+    with Journal(settings) as journal:
+        journal.recover()
+        if state_of(journal, company_id, month) == state:
+            raise JournalError(f"the period {month} of company {company_id} is {state} already: nothing was recorded")
+        if state == CLOSED:
+            refuse_unfinished(journal, company_id, month)
+        _set_state(journal, company_id, month, state, reason, by)
+
+
+def named(argument: str, name: object) -> str:
+    """Return the name of a person; refuse a blank one."""
+    found = rules.text(argument, name).strip()
+    if not found:
+        raise ArgumentError(argument, "must be the name of the person")
+    return found
+
+
+def state_of(journal: Journal, company_id: str, month: str) -> str:
+    """Return OPEN or CLOSED."""
+    found = journal.rows("SELECT state FROM periods WHERE company_id = ? AND period = ?", company_id, month)
+    return str(found[0]["state"]) if found else OPEN
+
+
+def refuse_unfinished(journal: Journal, company_id: str, month: str) -> None:
+    """Refuse to close a period while an export of it may still change."""
+    found = journal.rows(_UNFINISHED, company_id, month)
+    if found:
+        first = found[0]
+        resolve = journal.command(f"export resolve {first['batch_id']}")
+        raise JournalError(
+            f"the period {month} of company {company_id} stays open: batch {first['batch_id']} of it is {first['state']}"
+            f"{f' and {len(found) - 1} more' if len(found) > 1 else ''}; send it or settle it first ({resolve})"
+        )
+
+
+def record_close(
+    journal: Journal,
+    company_id: str,
+    month: str,
+    *,
+    plan_id: str,
+    prepared_by: str,
+    approved_by: str | None,
+    not_ready: pd.DataFrame,
+    exported: pa.Table,
+) -> None:
+    """Write a close with its totals and the entries that it held back.
+
+    Parameters
+    ----------
+    journal : Journal
+        The journal the close was sent with.
+    company_id, month : str
+        Company and month.
+    plan_id : str
+        Identity of the plan that was sent.
+    prepared_by, approved_by : str
+        The persons.
+    not_ready : DataFrame
+        The plan's entries that are not ready.
+    exported : pyarrow.Table
+        The entries of the plan whose batch was accepted, with amount and currency.
+    """
+    waiting = to_arrow(not_ready[~not_ready["reason"].isin(NOT_WAITING)])
+    names = ("id", *HELD_BACK[3:])
+    rows = list(zip(*(texts_of(waiting, name) for name in names), strict=True))
+    message = {
+        "plan_id": plan_id,
+        "prepared_by": prepared_by,
+        "approved_by": approved_by,
+        "exported": _sums(exported),
+        "held_back": _sums(waiting),
+        "held_back_sha256": digest_of(rows),
+    }
+    subject = f"{company_id} {month}"
+
+    def write(connection: apsw.Connection) -> None:
+        record_event(connection, "close", subject, None, APPLIED, json.dumps(message, ensure_ascii=False), prepared_by)
+        close = connection.last_insert_rowid()
+        connection.executemany(INSERT_HELD_BACK, ((close, place, *row) for place, row in enumerate(rows)))
+
+    journal.record(write, company_id)
+
+
+def approve(journal: Journal, company_id: str, month: str, *, plan_id: str, by: str) -> str:
+    """Close the period of a close that was just recorded; return the reason when it stays open, otherwise ""."""
+    try:
+        refuse_unfinished(journal, company_id, month)
+        _set_state(journal, company_id, month, CLOSED, f"approved the close of plan {plan_id}", by)
+    except JournalError as error:
+        return str(error)
+    return ""
+
+
+def _set_state(journal: Journal, company_id: str, month: str, state: str, reason: str | None, by: str) -> None:
+    before, subject = CLOSED if state == OPEN else OPEN, f"{company_id} {month}"
+    journal.record(lambda on: record_event(on, "period", subject, before, state, reason, by), company_id)
+
+
+def _sums(entries: pa.Table) -> dict[str, dict[str, str]]:
+    """Return count and exact amount by currency, as text."""
+    there = {name: texts_of(entries, name) for name in ("amount", "currency")}
+    table = typed(pa.table(there, schema=pa.schema({"amount": TEXT, "currency": TEXT})), _AMOUNTS)
+    return {
+        row["currency"] or "no currency": {"entries": str(row["entries"]), "amount": f"{row['amount'] or 0:f}"}
+        for row in _by_currency(table, "entries", "amount")
+    }
+
+
+_AMOUNTS = pa.schema({"amount": FACTS["amount"], "currency": TEXT})
+
+
+def _by_currency(table: pa.Table, count: str, amount: str) -> list[dict[str, Any]]:
+    grouped = table.select(["currency", "amount"]).group_by("currency", use_threads=False)
+    sums = grouped.aggregate([([], "count_all"), ("amount", "sum")])
+    return list(sums.rename_columns({"count_all": count, "amount_sum": amount}).to_pylist())
+
+
+def totals_of(sent: pa.Table, held: pa.Table) -> pa.Table:
+    """Return one row per currency: number and exact amount of the entries exported, in doubt, held back, resolved, open."""
+    is_open = pc.equal(held.column("outcome"), "open")
+    parts = {
+        "exported": sent.filter(pc.equal(sent.column("state"), "ACCEPTED")),
+        "in_doubt": sent.filter(pc.is_in(sent.column("state"), pa.array(IN_DOUBT, TEXT))),
+        "held_back": held,
+        "resolved": held.filter(pc.invert(is_open)),
+        "open": held.filter(is_open),
+    }
+    found: dict[str | None, dict[str, Any]] = {}
+    for name, table in parts.items():
+        for row in _by_currency(table, name, f"{name}_amount"):
+            found.setdefault(row["currency"], {}).update(row)
+    rows = [found[currency] for currency in sorted(found, key=lambda text: (text is None, text or ""))]
+    rows = [dict.fromkeys(parts, 0) | row for row in rows]
+    fields = [(name, kind) for part in parts for name, kind in ((part, COUNT), (f"{part}_amount", FACTS["amount"]))]
+    schema = pa.schema([("currency", TEXT), *fields])
+    return pa.Table.from_pylist(rows, schema=_scaled(schema, rows))
+
+
+def sent_entries(journal: Journal, company_id: str, month: str | None = None) -> pa.Table:
+    """Return the entries of a company that were sent or may have been, of one period or of all.
+
+    `sent_by` is the person who prepared the close, or the process that sent outside of a close.
+    """
+    persons = {row["plan_id"]: row["prepared_by"] for row in closes_of(journal, company_id)}
+    texts = pa.schema([field.with_type(TEXT) for field in SENT])
+    pieces = [
+        pa.Table.from_pylist(
+            [
+                dict(row) | {"sent_by": persons.get(row["plan_id"], row["sender"])}
+                for row in piece
+                if row["state"] in {"ACCEPTED", *IN_DOUBT} and month in {None, row["period"]}
+            ],
+            schema=texts,
+        )
+        for piece in journal.history("facts", company_id, size=ROWS_AT_ONCE)
+    ]
+    return typed(pa.concat_tables([*pieces, texts.empty_table()]), SENT)
+
+
+def not_kept(journal: Journal, company_id: str) -> int:
+    """Return the number of sent entries of a company without facts."""
+    sql = f"""
+        SELECT count(*) AS entries FROM batches JOIN batch_entries USING (batch_id)
+        WHERE company_id = ? AND state IN ('ACCEPTED', 'SENDING', 'UNKNOWN') AND NOT EXISTS (
+            SELECT 1 FROM facts WHERE facts.batch_id = batches.batch_id AND claim = ({_NEWEST}))
+    """
+    return int(journal.rows(sql, company_id)[0]["entries"])
+
+
+def held_back(journal: Journal, company_id: str, month: str | None = None) -> pa.Table:
+    """Return the entries that the closes of a period held back, as the last of its closes saw them, and their outcome.
+
+    An entry without an ID cannot be followed: it is told by the last close, and stays open.
+    """
+    rows: dict[tuple[str, str], Row] = {}
+    newest: dict[str, int] = {}
+    for number, row in enumerate(journal.rows(_HELD, company_id, month)):
+        last = newest.setdefault(row["period"], row["close"])
+        if row["entry_id"] or row["close"] == last:
+            rows.setdefault((row["period"], row["entry_id"] or str(number)), row)
+    journal.wanted({row["entry_id"] for row in rows.values() if row["entry_id"]})
+    sent = {row["entry_id"]: row for row in journal.rows(_SENT_SINCE, company_id)}
+    found = [dict(row) | _outcome(sent.get(row["entry_id"])) for row in rows.values()]
+    return typed(pa.Table.from_pylist(found, schema=pa.schema([field.with_type(TEXT) for field in HELD])), HELD)
+
+
+def _outcome(sent: Row | None) -> dict[str, str | None]:
+    if sent is None:
+        return {"outcome": "open"}
+    return {
+        "outcome": "resolved",
+        "resolved_period": sent["period"],
+        "resolved_at": sent["sent_at"],
+        "resolved_job_id": sent["job_id"],
+    }
+
+
+def closes_of(journal: Journal, company_id: str, month: str | None = None) -> list[dict[str, Any]]:
+    """Return the closes of a period, oldest first, with plan, persons and totals."""
+    return [dict(row) | json.loads(row["message"]) for row in journal.rows(_CLOSES, company_id, month)]
+
+
+def events_of(journal: Journal, company_id: str, month: str) -> pa.Table:
+    """Return every event of a period and of the batches that hold entries of it, oldest first."""
+    rows = journal.rows(_EVENTS, company_id, month)
+    return typed(pa.Table.from_pylist(rows, schema=pa.schema([field.with_type(TEXT) for field in EVENTS])), EVENTS)

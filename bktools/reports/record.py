@@ -1,0 +1,182 @@
+"""`record_of`: what a month's close exported and held back, from the journal, whatever the files hold by now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+import pyarrow as pa
+
+from bktools import views
+from bktools.contract import rules
+from bktools.conversation import conversation
+from bktools.errors import ArgumentError
+from bktools.frames.currencies import shown
+from bktools.frames.names import in_reading_order
+from bktools.frames.schema import to_pandas
+from bktools.journal.journal import Journal
+from bktools.journal.periods import CLOSES, closes_of, events_of, held_back, not_kept, sent_entries, state_of, totals_of
+from bktools.service import Service
+from bktools.visible import visible
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PeriodRecord:
+    """What a month's closes exported and held back, and what became of it, as the journal knows it now.
+
+    Attributes
+    ----------
+    period, environment, company : str
+        The month, as 2026-10; name of the environment; UUID of the company.
+    state : str
+        OPEN or CLOSED.
+    closes : DataFrame
+        One row per close that was applied, oldest first: at (UTC), prepared_by, approved_by, plan_id.
+    exported : DataFrame
+        One row per entry of the month that was sent, names and amount first: the facts at sending, state (ACCEPTED;
+        UNKNOWN and SENDING are in doubt), sent_at (UTC), sent_by, job_id.
+    held_back : DataFrame
+        One row per entry that the closes of the month held back: its facts then, reason, message, held_at (UTC), and its
+        outcome: "open", or "resolved" with resolved_period, resolved_at and resolved_job_id.
+    totals : DataFrame
+        One row per currency: number and exact amount of the entries exported, in_doubt, held_back, resolved, open.
+    events : DataFrame
+        Every event of the month and of its batches in the journal, oldest first.
+    not_kept : int
+        Entries of the company that a version sent which kept no facts; they are in no month.
+
+    Examples
+    --------
+    >>> import bktools
+    >>> with bktools.Sandbox() as service:
+    ...     record = bktools.record_of("2026-10", service=service)
+    >>> record.state, len(record.exported)
+    ('OPEN', 0)
+    """
+
+    period: str
+    environment: str
+    company: str
+    state: str
+    closes: pd.DataFrame
+    exported: pd.DataFrame
+    held_back: pd.DataFrame
+    totals: pd.DataFrame
+    events: pd.DataFrame
+    not_kept: int = 0
+
+    @property
+    def lines(self) -> list[str]:
+        """The record in sentences, with the exact amounts by currency."""
+        sent = self.exported[self.exported["state"] == "ACCEPTED"]
+        lines = []
+        if len(sent):
+            jobs, days = sent["job_id"].nunique(), sent["sent_at"].dropna().dt.strftime("%Y-%m-%d")
+            when = days.min() if days.min() == days.max() else f"{days.min()} to {days.max()}"
+            by = ", ".join(map(str, sorted(sent["sent_by"].dropna().unique())))
+            lines.append(f"exported {_entries(len(sent))} in {jobs:,} job{'' if jobs == 1 else 's'}, {when}, by {by}")
+            lines += self._amounts("exported")
+        doubt = int(self.totals["in_doubt"].sum())
+        if doubt:
+            lines += [f"in doubt {_entries(doubt)}", *self._amounts("in_doubt")]
+        if len(self.held_back):
+            still = int((self.held_back["outcome"] == "open").sum())
+            lines.append(
+                f"held back {_entries(len(self.held_back))}: {len(self.held_back) - still:,} resolved since, {still:,} still open"
+            )
+            lines += self._amounts("held_back")
+        if self.not_kept:
+            lines.append(
+                f"not included: {_entries(self.not_kept)}, whose data was not kept by the version that sent it"
+            )
+        return lines
+
+    def _amounts(self, name: str) -> list[str]:
+        rows = self.totals[self.totals[name] > 0]
+        found = zip(rows["currency"], rows[f"{name}_amount"], strict=True)
+        return [
+            f"  {'no currency' if pd.isna(currency) else currency} {'no amount' if pd.isna(amount) else shown(amount, currency)}"
+            for currency, amount in found
+        ]
+
+    def __repr__(self) -> str:
+        head = f"Record of {self.period}, {self.state.lower()}, company {self.company}, {self.environment}"
+        return visible("\n".join([head, *(f"  {line}" for line in self.lines or ["nothing was sent or held back"])]))
+
+    def _repr_html_(self) -> str:
+        shown_totals = self.totals.astype("object").where(self.totals.notna(), None)
+        return "".join(
+            [
+                views.heading(f"Record of {self.period}, {self.state.lower()}"),
+                views.table(list(shown_totals.columns), shown_totals.itertuples(index=False), total=len(shown_totals)),
+                views.table([""], [[line] for line in self.lines], total=len(self.lines)),
+            ]
+        )
+
+
+def _entries(count: int) -> str:
+    return f"{count:,} entr{'y' if count == 1 else 'ies'}"
+
+
+def record_of(month: str, company: str | None = None, *, service: Service | None = None) -> PeriodRecord:
+    """Return what a month's close exported and held back, from the journal: the same figures at any later time.
+
+    Parameters
+    ----------
+    month : str
+        As 2026-10.
+    company : str, optional
+        UUID of the company; the configured one by default.
+    service : Service, optional
+        Default: the configured one. Only its journal is read; nothing is sent.
+
+    Returns
+    -------
+    PeriodRecord
+        Closes, exported entries, held-back entries and what became of them, totals by currency, and events. An entry
+        belongs to the month of the close that sent it; one sent outside of a close, to the month of its date.
+
+    Raises
+    ------
+    ArgumentError
+        When the month is no month, or no company is known.
+    JournalError, StorageError
+        When the journal cannot be read.
+
+    Notes
+    -----
+    Export jobs: interface, section 4.2.
+
+    Examples
+    --------
+    >>> import bktools
+    >>> with bktools.Sandbox() as service:
+    ...     bktools.record_of("2026-10", service=service).lines
+    []
+    """
+    month = rules.month("month", month)
+    settings = conversation(service).settings
+    company = company or settings.company
+    if company is None:
+        raise ArgumentError("company", "must name the company of the period (or set BKTOOLS_COMPANY)")
+    company = rules.uuid_text("company", company)
+    with Journal(settings) as journal:
+        journal.recover()
+        sent, held = sent_entries(journal, company, month), held_back(journal, company, month)
+        closes = [row | {"at": rules.timestamp(row["at"])} for row in closes_of(journal, company, month)]
+        return PeriodRecord(
+            period=month,
+            environment=settings.environment,
+            company=company,
+            state=state_of(journal, company, month),
+            closes=to_pandas(pa.Table.from_pylist(closes, schema=CLOSES)),
+            exported=_readable(sent),
+            held_back=_readable(held),
+            totals=to_pandas(totals_of(sent, held)),
+            events=to_pandas(events_of(journal, company, month)),
+            not_kept=not_kept(journal, company),
+        )
+
+
+def _readable(table: pa.Table) -> pd.DataFrame:
+    return to_pandas(table.select(in_reading_order(table.column_names)))

@@ -1,0 +1,122 @@
+"""`show`: frames as a person reads them, in a notebook and on a terminal."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from decimal import Decimal
+from html.parser import HTMLParser
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from bktools import show
+from bktools.errors import ArgumentError
+from bktools.visible import width
+
+EVIL = "<script>alert('x')</script> & \x1b[31m\u202ered"
+ID = "c01e13ec-a01a-4e84-a1e0-d06c7ae97acb"
+FRAME = pa.table(
+    {
+        "id": [ID] * 3,
+        "category_id": [ID, None, ID],
+        "Project": [EVIL, "two\nlines", None],
+        "approved": [True, False, None],
+        "line": [1234, 2, 3],
+        "currency": ["EUR", "JPY", None],
+        "amount": pa.array([Decimal("1234567.500"), Decimal(1200), None], pa.decimal128(38, 3)),
+        "date": [dt.date(2026, 10, 31), None, dt.date(2026, 11, 1)],
+        "sent_at": pa.array([dt.datetime(2026, 10, 31, 12, 30, tzinfo=dt.UTC), None, None], pa.timestamp("us", "UTC")),
+        "share": [0.25, None, 1.0],
+    }
+)
+
+
+class _Cells(HTMLParser):
+    """The rows of the tables of a page: of each cell its text and its style."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.rows: list[list[tuple[str, str]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in {"td", "th"}:
+            self.rows[-1].append(("", dict(attrs)["style"] or ""))
+
+    def handle_data(self, data: str) -> None:
+        if self.rows and self.rows[-1] and "more of" not in data:
+            text, style = self.rows[-1][-1]
+            self.rows[-1][-1] = (text + data, style)
+
+
+def test_a_notebook_shows_names_and_money_first():
+    """Money has the decimals of its currency, dates are ISO, missing values are empty, identifiers are last and whole."""
+    head, *rows = _Cells(show(FRAME)._repr_html_()).rows
+    columns = ["date", "amount", "currency", "Project", "approved", "sent_at", "share", "line", "id", "category_id"]
+    assert [text for text, _ in head] == columns
+    assert [text for text, _ in rows[0]] == [
+        "2026-10-31", "1,234,567.50", "EUR", r"<script>alert('x')</script> & \x1b[31m\u202ered", "yes",
+        "2026-10-31 12:30:00+00:00", "0.25", "1,234", ID, ID,
+    ]  # fmt: skip
+    assert [text for text, _ in rows[1]] == ["", "1,200", "JPY", "two lines", "no", "", "", "2", ID, ""]
+    assert [text for text, _ in rows[2]] == ["2026-11-01", "", "", "", "", "", "1", "3", ID, ID]
+    styles = dict(zip(columns, (style for _, style in rows[0]), strict=True))
+    assert {name for name, style in styles.items() if "nowrap" in style} == {
+        "date", "amount", "currency", "share", "line", "id", "category_id",
+    }  # fmt: skip
+    assert {name for name, style in styles.items() if "text-align:right" in style} == {"amount", "share", "line"}
+
+
+def test_nothing_runs_and_every_page_suits():
+    """Text of a frame is text, and neither text nor page has a colour of its own."""
+    html = show(FRAME.rename_columns([EVIL, *FRAME.column_names[1:]]))._repr_html_()
+    assert _Cells(html).tags == {"div", "table", "thead", "tbody", "tr", "th", "td"}
+    assert not re.search(r"[;\"](color|background)", html)
+    assert "\x1b" not in html + repr(show(FRAME))
+
+
+def test_a_terminal_shows_columns():
+    """Every cell stands below its heading, however wide its letters are; long text is cut."""
+    frame = pd.DataFrame({"name": ["会議費", "a" * 99, None], "amount": [Decimal(1), Decimal("2.5"), None]})
+    first, *rows = repr(show(frame)).split("\n")
+    assert first == "amount  name"
+    assert rows == ["  1.00  会議費", f"  2.50  {'a' * 59}…", ""]
+    assert width("会議費") == 6
+    assert "\u202e" not in repr(show(FRAME))
+
+
+def test_rows_are_bounded():
+    """Only the first rows are shown, with how many there are; a frame without rows says so."""
+    frame = pd.DataFrame({"number": range(1000)})
+    shown = show(frame, rows=3)
+    assert repr(shown).splitlines() == ["number", "     0", "     1", "     2", "… and 997 more of 1,000 rows"]
+    assert shown._repr_html_().count("<tr>") == 4
+    assert "… and 997 more of 1,000 rows" in shown._repr_html_()
+    assert show(frame)._repr_html_().count("<tr>") == 21
+    assert repr(show(frame[:0])).splitlines() == ["number", "no rows"]
+    assert "no rows" in show(frame[:0])._repr_html_()
+
+
+def test_frames_of_other_tools_and_of_the_sandbox(tmp_path):
+    """Polars and Parquet look as Arrow does; what is of the sandbox says so."""
+    expected = repr(show(FRAME))
+    assert repr(show(pl.from_arrow(FRAME))) == expected
+    pl.from_arrow(FRAME).write_parquet(tmp_path / "frame.parquet")
+    assert repr(show(tmp_path / "frame.parquet")) == expected
+    frame = pd.DataFrame({"a": [1]})
+    frame.attrs["bktools"] = {"environment": "sandbox"}
+    assert "sandbox (not real books)" in show(frame)._repr_html_()
+
+
+@pytest.mark.parametrize(("wrong", "rows"), [([1], 20), (FRAME, 0), (FRAME, 1.5), (FRAME, True)])
+def test_wrong_arguments(wrong, rows):
+    """No frame, and no number of rows, is one line."""
+    with pytest.raises(ArgumentError, match=r"must be (a|at)"):
+        show(wrong, rows)

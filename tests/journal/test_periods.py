@@ -1,0 +1,246 @@
+"""Periods: events and rows that are only added; a closed month receives nothing; a copy from before a close is noticed."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from decimal import Decimal
+
+import apsw
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import bktools
+from bktools.errors import ArgumentError, JournalError
+from bktools.export.plan import BatchRequest
+from bktools.journal.file import connect
+from bktools.journal.journal import Journal
+from bktools.journal.periods import approve, record_close
+from bktools.journal.restore import restore
+
+COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
+ENTRIES = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(8)]
+
+
+@pytest.fixture
+def journal(service):
+    with Journal(service.settings) as opened:
+        yield opened
+
+
+def batch(name: str, amounts: list[str], *, first: int = 0, currency: str = "EUR") -> BatchRequest:
+    ids = ENTRIES[first : first + len(amounts)]
+    rows = pa.table({"amount": pa.array(map(Decimal, amounts)), "currency": [currency] * len(ids)})
+    body = f'{{"accountingEntryIds": {ids}, "companyId": "{COMPANY}"}}'.replace("'", '"')
+    return BatchRequest(name, COMPANY, ids, body.encode(), rows)
+
+
+def send(journal, sent: BatchRequest, period: str, state: str = "ACCEPTED", plan: str = "plan") -> None:
+    with journal.sending(COMPANY):
+        journal.claim([sent], plan, period)
+        journal.begin(sent.batch_id)
+        journal.settle(sent.batch_id, state, "said", job_id=sent.entry_ids[0] if state == "ACCEPTED" else None)
+
+
+def held(*entries: tuple[str | None, str, str, str | None]) -> pd.DataFrame:
+    """Return entries that are not ready: id, reason, amount, currency."""
+    columns = pd.DataFrame(entries, columns=["id", "reason", "amount", "currency"]).to_dict("list")
+    amounts = pd.array(list(map(Decimal, columns["amount"])), dtype=pd.ArrowDtype(pa.decimal128(9, 3)))
+    return pd.DataFrame(columns | {"amount": amounts}).assign(message="choose another category")
+
+
+def close(journal, month: str, not_ready: pd.DataFrame, sent: BatchRequest | None = None, plan: str = "plan") -> None:
+    record_close(
+        journal,
+        COMPANY,
+        month,
+        plan_id=plan,
+        prepared_by="Ada",
+        approved_by="Grace",
+        not_ready=not_ready,
+        exported=pa.table({}) if sent is None else sent.rows,
+    )
+
+
+def test_a_closed_period_receives_nothing(journal, service):
+    """Neither a claim nor SQL typed by hand sends into it; the message names who closed it and how to open it."""
+    journal.claim([batch("waiting", ["1.00"])], "plan", "2026-11")
+    bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)
+    with pytest.raises(JournalError) as refused:
+        journal.claim([batch("a", ["1.00"], first=1)], "plan", "2026-10")
+    said = str(refused.value)
+    assert f"the period 2026-10 of company {COMPANY} was closed by Grace on 20" in said
+    assert said.endswith('open it again: bktools periods reopen 2026-10 --sandbox --by NAME --reason "..."')
+    assert journal.state_of("a") is None
+    journal.claim([batch("b", ["1.00"], first=2)], "plan", "2026-09")
+    journal.claim([batch("waiting", ["1.00"])], "plan", "2026-11")
+    with closing(connect(journal.path)) as by_hand:
+        closed = f"INSERT INTO events (at, subject, subject_id, after, done_by) VALUES ('t', 'period', '{COMPANY} 2026-11', 'CLOSED', 'Eve')"
+        by_hand.execute(closed)
+        with pytest.raises(apsw.ConstraintError, match="the period of an entry is closed"):
+            by_hand.execute("UPDATE batches SET state = 'SENDING' WHERE batch_id = 'waiting'")
+    with pytest.raises(JournalError, match="the period of an entry is closed"):
+        journal.begin("waiting")
+    bktools.reopen_period("2026-11", by="Grace", reason="late invoice", company=COMPANY, service=service)
+    journal.begin("waiting")
+    assert journal.state_of("waiting")["state"] == "SENDING"
+
+
+def test_a_period_is_closed_once_and_reopened_with_a_reason(journal, service):
+    """A second close, a reopening without a reason, and nobody's name are refused; what happened is kept."""
+    change = {"company": COMPANY, "service": service}
+    with pytest.raises(JournalError, match=r"2026-10 of company .* is OPEN already"):
+        bktools.reopen_period("2026-10", by="Ada", reason="late", **change)
+    bktools.close_period("2026-10", by=" Ada ", **change)
+    with pytest.raises(JournalError, match="is CLOSED already: nothing was recorded"):
+        bktools.close_period("2026-10", by="Ada", **change)
+    for options, said in (
+        ({"by": " ", "reason": "late"}, "by must be the name"),
+        ({"by": "Ada", "reason": " "}, "reason must say why"),
+    ):
+        with pytest.raises(ArgumentError, match=said):
+            bktools.reopen_period("2026-10", **options, **change)
+    with pytest.raises(ArgumentError, match="month must be a month such as 2026-10"):
+        bktools.close_period("October", by="Ada", **change)
+    bktools.reopen_period("2026-10", by="Grace", reason="late invoice", **change)
+    events = journal.rows(
+        "SELECT before, after, message, done_by FROM events WHERE subject = 'period' ORDER BY event_id"
+    )
+    assert [tuple(event.values()) for event in events] == [
+        ("OPEN", "CLOSED", None, "Ada"),
+        ("CLOSED", "OPEN", "late invoice", "Grace"),
+    ]
+
+
+@pytest.mark.parametrize("state", ["PLANNED", "UNKNOWN"])
+def test_a_period_with_an_unfinished_batch_stays_open(journal, service, state):
+    """The message names the batch, its state and the command that settles it; an approval does not close it either."""
+    if state == "UNKNOWN":
+        send(journal, batch("a", ["1.00"]), "2026-10", state)
+    else:
+        journal.claim([batch("a", ["1.00"])], "plan", "2026-10")
+    said = f"stays open: batch a of it is {state}; .*bktools export resolve a --sandbox"
+    with pytest.raises(JournalError, match=said):
+        bktools.close_period("2026-10", by="Ada", company=COMPANY, service=service)
+    assert f"batch a of it is {state}" in approve(journal, COMPANY, "2026-10", plan_id="plan", by="Grace")
+    bktools.close_period("2026-09", by="Ada", company=COMPANY, service=service)
+    journal.resolve("a", "RELEASED", evidence="not in the ERP", by="Ada")
+    assert approve(journal, COMPANY, "2026-10", plan_id="plan", by="Grace") == ""
+    assert bktools.load_periods(COMPANY, service=service)["state"].to_list() == ["CLOSED", "CLOSED"]
+
+
+def test_each_month_shows_its_figures_by_currency(journal, service):
+    """Numbers and exact amounts of what was exported, in doubt, held back and still open, never added over currencies."""
+    first = batch("a", ["10.10", "0.005"])
+    send(journal, first, "2026-10")
+    send(journal, batch("b", ["1500"], first=2, currency="JPY"), "2026-10")
+    close(
+        journal,
+        "2026-10",
+        held(
+            (ENTRIES[3], "no_account", "7.25", "EUR"),
+            (ENTRIES[4], "not_approved", "1.00", "EUR"),
+            (None, "no_service_id", "2.00", None),
+            (ENTRIES[0], "exported", "10.10", "EUR"),
+            (ENTRIES[1], "duplicate", "0.005", "EUR"),
+        ),
+        first,
+    )
+    # The entry was corrected to another amount, and was sent in November: it was held back with the first one.
+    send(journal, batch("c", ["7.30"], first=3), "2026-11")
+    send(journal, batch("d", ["4.00"], first=5), "2026-11", "UNKNOWN")
+    found = bktools.load_periods(COMPANY, service=service)
+    rows = [
+        tuple(None if pd.isna(value) else value for value in row)
+        for row in found[["period", "currency", "exported", "exported_amount", "in_doubt", "held_back", "held_back_amount", "open", "open_amount"]].itertuples(index=False)
+    ]  # fmt: skip
+    assert rows == [
+        ("2026-10", "EUR", 2, Decimal("10.105"), 0, 2, Decimal("8.25"), 1, Decimal("1.00")),
+        ("2026-10", "JPY", 1, Decimal(1500), 0, 0, None, 0, None),
+        ("2026-10", None, 0, None, 0, 1, Decimal("2.00"), 1, Decimal("2.00")),
+        ("2026-11", "EUR", 1, Decimal("7.30"), 1, 0, None, 0, None),
+    ]
+    assert set(found.loc[found["period"] == "2026-10", "prepared_by"]) == {"Ada"}
+    assert set(found.loc[found["period"] == "2026-10", "approved_by"]) == {"Grace"}
+    record = bktools.record_of("2026-10", COMPANY, service=service)
+    fixed = record.held_back.set_index("entry_id").loc[ENTRIES[3]]
+    assert (fixed["outcome"], fixed["resolved_period"], fixed["resolved_job_id"]) == ("resolved", "2026-11", ENTRIES[3])
+    assert fixed["amount"] == Decimal("7.25")
+    other = bktools.load_periods(ENTRIES[0], service=service)
+    assert (len(other), list(other.columns)) == (0, list(found.columns))
+
+
+def test_two_closes_of_a_month_hold_back_each_entry_once(journal, service):
+    """An entry that both held back counts once, with its newest reason; one that the second did not see any more counts too."""
+    close(
+        journal,
+        "2026-10",
+        held(
+            (ENTRIES[0], "no_account", "1.00", "EUR"),
+            (ENTRIES[1], "no_account", "2.00", "EUR"),
+            (None, "no_service_id", "9.00", "EUR"),
+        ),
+    )
+    close(journal, "2026-10", held((ENTRIES[0], "not_approved", "1.50", "EUR"), (None, "no_service_id", "9.00", "EUR")))
+    record = bktools.record_of("2026-10", COMPANY, service=service)
+    found = record.held_back.sort_values("amount")[["entry_id", "reason", "amount"]]
+    assert [tuple(row) for row in found.astype("object").where(found.notna(), None).itertuples(index=False)] == [
+        (ENTRIES[0], "not_approved", Decimal("1.50")),
+        (ENTRIES[1], "no_account", Decimal("2.00")),
+        (None, "no_service_id", Decimal("9.00")),
+    ]
+    assert len(record.closes) == 2
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DELETE FROM held_back",
+        "UPDATE held_back SET amount = '9.99'",
+        "UPDATE OR REPLACE held_back SET amount = '9.99'",
+        "INSERT OR REPLACE INTO held_back SELECT * FROM held_back",
+        "INSERT INTO held_back (close, place, reason) SELECT close, 7, 'x' FROM held_back",
+        "INSERT INTO held_back (close, place, reason) SELECT max(event_id) + 1, 0, 'x' FROM events",
+        "INSERT INTO events (at, subject, subject_id, after, done_by) VALUES ('t', 'close', 'x', 'APPLIED', 'Eve')",
+        "INSERT INTO events (at, subject, subject_id, after, done_by) VALUES ('t', 'period', 'x', 'OPEN', 'Eve')",
+        "INSERT INTO events (at, subject, subject_id, after, done_by) VALUES ('t', 'period', 'x', 'CLOSED', ' ')",
+        "INSERT INTO events (at, subject, subject_id, after, done_by) VALUES ('t', 'period', 'x', 'SHUT', 'Eve')",
+    ],
+)
+def test_what_a_close_wrote_stays(journal, sql):
+    """SQL typed by hand changes neither the entries held back nor a period, except as a person does."""
+    close(journal, "2026-10", held((ENTRIES[0], "no_account", "1.00", "EUR")))
+    with closing(connect(journal.path)) as by_hand, pytest.raises((apsw.ConstraintError, apsw.SQLError)):
+        by_hand.execute(sql)
+
+
+def test_held_back_entries_that_somebody_changed_are_told(journal):
+    """With triggers removed the digest in the close's event still differs."""
+    close(journal, "2026-10", held((ENTRIES[0], "no_account", "1.00", "EUR")))
+    assert journal.problems() == []
+    with closing(connect(journal.path)) as by_hand:
+        by_hand.execute("DROP TRIGGER held_back_stays_as_it_is; UPDATE held_back SET amount = '100.00'")
+    assert journal.problems() == [
+        f"close {COMPANY} 2026-10: the entries that it held back were changed after it was written"
+    ]
+
+
+@pytest.mark.parametrize("forgotten", ["close", "period"])
+def test_a_copy_from_before_a_close_is_an_old_copy(journal, service, tmp_path, forgotten):
+    """It would open the month again: it is refused, and restoring it puts no batch in doubt, because none is missing."""
+    send(journal, batch("a", ["1.00"]), "2026-10")
+    journal.backup(tmp_path / "kept.sqlite")
+    if forgotten == "close":
+        close(journal, "2026-10", held())
+    else:
+        bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)
+    path = journal.path
+    journal.close()
+    for suffix in ("-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    path.write_bytes((tmp_path / "kept.sqlite").read_bytes())
+    with pytest.raises(JournalError, match="is an old copy"):
+        bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)
+    assert restore(service.settings, None, by="Ada").in_doubt == ()
+    bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)
+    assert bktools.load_periods(COMPANY, service=service)["state"].to_list() == ["CLOSED"]

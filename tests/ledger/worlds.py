@@ -1,0 +1,194 @@
+"""A month that was exported, and the ledger that an accounting system would have of it, in each format."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+import pandas as pd
+import pyarrow as pa
+
+MONEY = pd.ArrowDtype(pa.decimal128(38, 2))
+ACCOUNTS = {"5800": "Travel", "5810": "Hotels", "4930": "Office", "1576": "Input tax", "1600": "Creditors"}
+TAX, CREDITORS = "1576", "1600"
+TEXTS = [
+    "Bahn Köln", "Hotel Berlin", "Papier A4", "Taxi Hamburg", "Flug Wien", "Drucker Toner", "Parken Bonn", "Messe Essen",
+    "Bücher", "Kaffee Filter", "Mietwagen Ulm", "Software Lizenz",
+]  # fmt: skip
+
+
+def number_id(number):
+    return f"{number:08x}-0000-4000-8000-000000000000"
+
+
+def exported(count=12):
+    """Return entries with an amount of their own each, the last a refund, in two batches."""
+    rows = [
+        {
+            "entry_id": number_id(number),
+            "batch_id": f"batch{number * 2 // count}",
+            "state": "ACCEPTED",
+            "sent_at": pd.Timestamp("2026-10-31T18:00:00Z"),
+            "date": pd.Timestamp(2026, 10, 3 + number),
+            "amount": Decimal(100 + 7 * number) * (-1 if number == count - 1 else 1),
+            "currency": "EUR",
+            "account_code": ("5800", "5810", "4930")[number % 3],
+            "description": TEXTS[number % len(TEXTS)],
+        }
+        for number in range(count)
+    ]
+    frame = pd.DataFrame(rows)
+    frame["account_name"] = frame["account_code"].map(ACCOUNTS)
+    frame["amount"] = pd.array([row["amount"] for row in rows], dtype=MONEY)
+    return frame
+
+
+def booking(number, row, *, amount=None, account=None, date=None, tax=None):
+    """Return the postings of a voucher: the cost, its tax if there is any, and the creditor."""
+    amount = row["amount"] if amount is None else Decimal(amount)
+    shared = {
+        "voucher_id": f"A {number}", "date": pd.Timestamp(date or row["date"]), "text": row["description"],
+        "document_number": f"D{number}",
+    }  # fmt: skip
+    lines = [(account or row["account_code"], amount - Decimal(tax or 0)), (CREDITORS, -amount)]
+    lines += [(TAX, Decimal(tax))] if tax else []
+    return [shared | {"account_code": code, "amount": value} for code, value in lines]
+
+
+def ledger(postings):
+    """Return postings as `read_general_ledger` does."""
+    frame = pd.DataFrame(postings)
+    frame["amount"] = pd.array([Decimal(row["amount"]) for row in postings], dtype=MONEY)
+    frame["line"] = range(2, len(frame) + 2)
+    return frame.assign(currency="EUR", account_name=frame["account_code"].map(ACCOUNTS))
+
+
+def plainly_booked(entries):
+    """Return the postings of a ledger in which every entry is booked once."""
+    return [posting for number, row in enumerate(entries.to_dict("records"), 1) for posting in booking(number, row)]
+
+
+def as_sie(postings):
+    vouchers = {}
+    for row in postings:
+        vouchers.setdefault((row["voucher_id"], row["date"]), []).append(row)
+    lines = ["#FLAGGA 0", "#FORMAT PC8", "#SIETYP 4", "#VALUTA EUR"]
+    lines += [f'#KONTO {code} "{name}"' for code, name in ACCOUNTS.items()]
+    for (voucher, day), rows in vouchers.items():
+        series, number = voucher.split()
+        lines += [f'#VER {series} {number} {day:%Y%m%d} "{rows[0]["text"]}"', "{"]
+        lines += [f"#TRANS {row['account_code']} {{}} {row['amount']:.2f}" for row in rows] + ["}"]
+    return "\n".join(lines).encode("cp437")
+
+
+def as_datev(postings):
+    columns = (
+        "Umsatz (ohne Soll/Haben-Kz);Soll/Haben-Kennzeichen;WKZ Umsatz;Kurs;Basis-Umsatz;WKZ Basis-Umsatz;Konto;"
+        "Gegenkonto (ohne BU-Schlüssel);BU-Schlüssel;Belegdatum;Belegfeld 1;Belegfeld 2;Skonto;Buchungstext"
+    )
+    header = (
+        '"EXTF";700;21;"Buchungsstapel";13;20261101120000000;;"RE";"";"";1001;1;20260101;4;20261001;20261130;"Oktober"'
+        ';"";1;0;0;"EUR";;"";;;"";;;"";""'
+    )
+    # A row of DATEV is gross, with a key of the tax.
+    taxes = {row["voucher_id"]: row["amount"] for row in postings if row["account_code"] == TAX}
+    rows = [
+        f'{abs(row["amount"] + taxes.get(row["voucher_id"], 0)):.2f};"{"S" if row["amount"] > 0 else "H"}";"EUR";;;"";{row["account_code"]};{CREDITORS};"{"9" if row["voucher_id"] in taxes else ""}";'
+        f'{row["date"]:%d%m};"{row["document_number"]}";"";;"{row["text"]}"'.replace(".", ",", 1)
+        for row in postings
+        if row["account_code"] not in (CREDITORS, TAX)
+    ]
+    return "\r\n".join([header, columns, *rows, ""]).encode("cp1252")
+
+
+def as_fec(postings):
+    heading = (
+        "JournalCode|JournalLib|EcritureNum|EcritureDate|CompteNum|CompteLib|CompAuxNum|CompAuxLib|PieceRef|PieceDate|"
+        "EcritureLib|Debit|Credit|EcritureLet|DateLet|ValidDate|Montantdevise|Idevise"
+    )
+    lines = [heading]
+    for row in postings:
+        series, number = row["voucher_id"].split()
+        debit, credit = (max(row["amount"], 0), max(-row["amount"], 0))
+        day, code = f"{row['date']:%Y%m%d}", row["account_code"]
+        cells = [series, "Achats", number, day, code, ACCOUNTS.get(code, code), "", "", row["document_number"], day,
+                 row["text"], f"{debit:.2f}".replace(".", ","), f"{credit:.2f}".replace(".", ","), "", "", day, "", ""]  # fmt: skip
+        lines.append("|".join(cells))
+    return "\r\n".join([*lines, ""]).encode()
+
+
+def as_saft(postings):
+    accounts = "".join(
+        f"<Account><AccountID>{code}</AccountID><AccountDescription>{name}</AccountDescription></Account>"
+        for code, name in ACCOUNTS.items()
+    )
+    vouchers = {}
+    for row in postings:
+        vouchers.setdefault((row["voucher_id"], row["date"]), []).append(row)
+    transactions = "".join(
+        f"<Transaction><TransactionID>{voucher.split()[1]}</TransactionID><TransactionDate>{day:%Y-%m-%d}</TransactionDate>"
+        f"<Description>{rows[0]['text']}</Description><GLPostingDate>{day:%Y-%m-%d}</GLPostingDate>"
+        + "".join(_saft_line(number, row) for number, row in enumerate(rows, 1))
+        + "</Transaction>"
+        for (voucher, day), rows in vouchers.items()
+    )
+    debit = sum(max(row["amount"], Decimal()) for row in postings)
+    xml = (
+        '<?xml version="1.0" encoding="UTF-8"?><AuditFile xmlns="urn:StandardAuditFile-Taxation-Financial:NO"><Header>'
+        "<AuditFileVersion>1.0</AuditFileVersion><DefaultCurrencyCode>EUR</DefaultCurrencyCode></Header><MasterFiles>"
+        f"<GeneralLedgerAccounts>{accounts}</GeneralLedgerAccounts></MasterFiles><GeneralLedgerEntries><NumberOfEntries>"
+        f"{len(vouchers)}</NumberOfEntries><TotalDebit>{debit:.2f}</TotalDebit><TotalCredit>{debit:.2f}</TotalCredit><Journal>"
+        f"<JournalID>A</JournalID><Description>A</Description>{transactions}</Journal></GeneralLedgerEntries></AuditFile>"
+    )
+    return xml.encode()
+
+
+def _saft_line(number, row):
+    side = "Debit" if row["amount"] > 0 else "Credit"
+    return (
+        f"<Line><RecordID>{number}</RecordID><AccountID>{row['account_code']}</AccountID><SourceDocumentID>"
+        f"{row['document_number']}</SourceDocumentID><Description>{row['text']}</Description><{side}Amount><Amount>"
+        f"{abs(row['amount']):.2f}</Amount></{side}Amount></Line>"
+    )
+
+
+def as_csv(postings):
+    lines = ["Konto;Datum;Betrag;Text;Belegnummer;Buchungsnummer"]
+    lines += [
+        f"{row['account_code']};{row['date']:%Y-%m-%d};{row['amount']:.2f};{row['text']};{row['document_number']};{row['voucher_id']}"
+        for row in postings
+    ]
+    return "\n".join(lines).encode()
+
+
+FORMATS = {
+    "ledger.se": as_sie, "EXTF_ledger.csv": as_datev, "FEC.txt": as_fec, "saft.xml": as_saft, "ledger.csv": as_csv,
+}  # fmt: skip
+LAST = dt.date(2026, 11, 5)
+
+
+def october(entries):
+    """Return a ledger with each kind of difference, and what it does to each entry, by its number from 0."""
+    rows = entries.to_dict("records")
+    postings = []
+    for number, row in enumerate(rows):
+        if number == 1:
+            continue
+        changed = {
+            3: {"amount": row["amount"] + 10},
+            4: {"account": "4930" if row["account_code"] != "4930" else "5800"},
+            5: {"date": row["date"] + pd.Timedelta(days=2)},
+            6: {"tax": "12.00"},
+        }.get(number, {})
+        postings += booking(number + 1, row, **changed)
+        if number == 2:
+            postings += booking(90, row)
+    # By hand, and so late that the ledger covers what was sent.
+    postings += booking(
+        91, {"amount": Decimal(5), "account_code": "5800", "date": pd.Timestamp(2026, 10, 29), "description": "Porto"}
+    )
+    postings += booking(
+        92, {"amount": Decimal(6), "account_code": "1200", "date": pd.Timestamp(LAST), "description": "Bank"}
+    )
+    planted = {1: "missing", 2: "booked_twice", 3: "another_amount", 4: "another_account", 5: "another_date"}
+    return postings, planted

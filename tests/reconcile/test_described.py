@@ -1,0 +1,118 @@
+"""What a finding is about by name, what is to be done, and who does it."""
+
+from __future__ import annotations
+
+import pandas as pd
+import polars as pl
+import pytest
+import reconcile_world as world
+
+from bktools.frames import schema
+from bktools.reconcile import CHECKS, reconcile_accounts
+from bktools.reconcile.checks import HERE, IN_ERP, IN_SERVICE
+
+
+def reconciled(rows, **accounts):
+    frames = {noun: schema.to_pandas(table) for noun, table in world.tables(rows).items()}
+    frames["accounts"] = frames["accounts"].assign(**accounts)
+    return reconcile_accounts(**frames)
+
+
+def told(rows, check, **accounts):
+    """Return about, what is to be done and who does it, of the findings of a check."""
+    found = reconciled(rows, **accounts).findings
+    return found.loc[found["check"] == check, ["about", "to_do", "who"]].to_numpy().tolist()
+
+
+def changed(noun, **values):
+    rows = world.plain()
+    rows[noun][0].update(values)
+    return rows
+
+
+def without(noun):
+    rows = world.plain()
+    del rows[noun][0]
+    return rows
+
+
+MACHINES = "0400 Machines"
+CASES = {
+    "missing_in_service": (without("accounts"), [MACHINES, "create it (bktools accounts create)", HERE]),
+    "missing_in_erp": (
+        without("chart"), [MACHINES, "archive it in the service, or bring it back in the ERP", IN_SERVICE],
+    ),
+    "name_differs": (changed("chart", name="Other"), ["0400 Other", "update it in the service", IN_SERVICE]),
+    "archived_differs": (changed("chart", archived=True), [MACHINES, "archive it in the service", IN_SERVICE]),
+    "name_missing": (changed("chart", name=None), ["0400", "give it one in the ERP", IN_ERP]),
+    "leading_zeros_lost": (
+        changed("chart", code="400"),
+        ["400 Machines", "read the chart's file as text before anything is created", HERE],
+    ),
+    "account_id_unknown": (
+        changed("accounts", id=None, state="EXISTS"), [MACHINES, "import it (bktools accounts import FILE)", HERE],
+    ),
+    "category_without_account": (
+        changed("categories", account_id=None), ["Machines", "give it one in the service", IN_SERVICE],
+    ),
+    "archived_category_on_active_account": (
+        changed("categories", archived=True, name="One\r\ntwo"), ["One two", "nothing to do", HERE],
+    ),
+    "external_id_empty": (
+        changed("chart", external_id=None), ["company company-z", "give it one in the ERP", IN_ERP],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("check", CASES)
+def test_a_finding_says_about_what_and_who_does_what(check):
+    """Code and name of the account, or the name of the category; the next step of the message, and who takes it."""
+    rows, expected = CASES[check]
+    assert told(world.plain(), check) == []
+    assert told(rows, check) == [expected]
+
+
+def test_every_message_ends_with_what_is_to_be_done():
+    """Every check's message is the fact, a colon, and the next step, and verb and next step are of one mind."""
+    for seed in range(6):
+        found = reconciled(world.seeded(seed, 40)).findings
+        assert found[["about", "to_do", "who"]].notna().all().all()
+        for row in found.itertuples():
+            assert row.message.endswith(f": {row.to_do}") or row.to_do == "nothing to do"
+            verb = row.to_do.split(" ")[0]
+            assert row.action == verb or verb not in {"update", "unarchive"}, row.message
+    assert {check.who for check in CHECKS} == {HERE, IN_SERVICE, IN_ERP}
+
+
+def test_lost_zeros_are_repaired_not_updated():
+    """A code that lost its zeros in the chart's file is no reason to change the account, which has the right one."""
+    result = reconciled(changed("chart", code="400"))
+    assert "code_differs" not in set(result.findings["check"])
+    account = result.actions[result.actions["external_id"] == "0400"]
+    why = "the code lost its leading zeros: read the chart's file as text"
+    assert account[["action", "why"]].to_numpy().tolist() == [["none", why]]
+    both = reconciled(changed("chart", code="400", name="Other")).actions.set_index("external_id").loc["0400"]
+    assert (both["action"], both["why"]) == ("update", "the name differs")
+
+
+@pytest.mark.parametrize(
+    ("state", "known"),
+    [("IMPORTED", " (last list imported 2026-10-31)"), ("CREATED", " (no list was imported)")],
+)
+def test_what_is_not_known_ages_with_the_list(state, known):
+    """A missing account is not among those that bktools knows, as of the last list; a frame without dates says no date."""
+    moment = pd.Timestamp("2026-10-31T08:00Z")
+    for dated, expected in ({"updated_at": moment, "state": state}, known), ({}, ""):
+        found = reconciled(without("accounts"), **dated).findings
+        message = f"0400 Machines is in the chart and not among the accounts bktools knows{expected}: create it"
+        messages = found.loc[found["check"] == "missing_in_service", "message"].to_list()
+        assert messages == [f"{message} (bktools accounts create)"]
+
+
+def test_lazy_accounts_run_once():
+    """A lazy frame is not run again for its dates."""
+    frames = {noun: schema.to_pandas(table) for noun, table in world.tables(without("accounts")).items()}
+    runs = []
+    lazy = pl.from_pandas(frames["accounts"]).lazy().map_batches(lambda rows: runs.append(1) or rows)
+    assert len(reconcile_accounts(frames["chart"], lazy, frames["categories"]).findings) > 0
+    assert len(runs) == 1

@@ -1,0 +1,197 @@
+"""A month is shown again at any time from the journal, to the cent, whatever the files hold by then."""
+
+from __future__ import annotations
+
+import csv
+import json
+import stat
+from collections import defaultdict
+from decimal import Decimal
+from hashlib import sha256
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import bktools
+from bktools.errors import ArgumentError, JournalError
+
+
+def lines_of(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def write(path: Path, rows: list[dict[str, str]]) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def sums(rows: list[dict[str, str]], ids: set[str]) -> dict[str, Decimal]:
+    """Return the exact sum by currency of the lines with these IDs, once each."""
+    found: dict[str, Decimal] = defaultdict(Decimal)
+    for row in {row["entry_id"]: row for row in rows}.values():
+        if row["entry_id"] in ids:
+            found[row["currency"]] += Decimal(row["amount"])
+    return dict(found)
+
+
+def amounts(record, name: str) -> dict[str, Decimal]:
+    rows = record.totals[record.totals[name] > 0]
+    return dict(zip(rows["currency"], rows[f"{name}_amount"], strict=True))
+
+
+def test_october_is_the_same_in_december(samples, tmp_path):
+    """October is applied and closed, one fix is made, November is applied: in December October's figures are the same."""
+    october = lines_of(samples[1])
+    with bktools.Sandbox(tmp_path / "sandbox", job_seconds=0.05) as service:
+        chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
+
+        def closed(rows: list[dict[str, str]], month: str, **options):
+            entries = bktools.read_entries(write(tmp_path / f"{month}.csv", rows))
+            folder = tmp_path / "closes" / month
+            return bktools.close_month(chart, entries, month=month, folder=folder, service=service, **options)
+
+        first = closed(october, "2026-10", apply=True, by="Ada", approved_by="Grace")
+        sent = set(first.plan.entries["id"])
+        waiting = first.plan.not_ready
+        fixed = set(waiting.loc[waiting["reason"] == "not_approved", "id"])
+        assert len(sent) > 200
+        assert len(fixed) == 15
+
+        # The fix: what was not approved is approved. Of what was exported, the file now has other amounts.
+        later = [dict(row, status="approved") if row["entry_id"] in fixed else row for row in october]
+        november = [dict(row, amount="1.00") if row["entry_id"] in sent else row for row in later] + [
+            dict(october[0], entry_id="00000000-0000-4000-8000-00000000000a", date="2026-11-05", amount="10.01")
+        ]
+        second = closed(november, "2026-11", apply=True, by="Ada")
+        third = closed(november[:1], "2026-10")
+        record, again = third.record, bktools.record_of("2026-10", service=service)
+
+        assert amounts(record, "exported") == sums(october, sent)
+        assert set(record.exported["entry_id"]) == sent
+        assert set(record.exported["job_id"]) == set(first.jobs["job_id"])
+        assert set(record.exported["sent_by"]) == {"Ada"}
+        held = set(waiting.loc[~waiting["reason"].isin(["duplicate", "other_company"]), "id"])
+        assert amounts(record, "held_back") == sums(october, held)
+        assert amounts(record, "resolved") == sums(october, fixed)
+        assert amounts(record, "open") == sums(october, held - fixed)
+        resolved = record.held_back[record.held_back["outcome"] == "resolved"]
+        assert set(resolved["entry_id"]) == fixed
+        assert set(resolved["resolved_period"]) == {"2026-11"}
+        assert set(resolved["resolved_job_id"]) == set(second.jobs["job_id"])
+        assert set(resolved["reason"]) == {"not_approved"}
+        assert record.state == "CLOSED"
+        assert record.closes[["prepared_by", "approved_by", "plan_id"]].to_numpy().tolist() == [
+            ["Ada", "Grace", first.plan.plan_id]
+        ]
+        assert repr(again) == repr(record)
+        assert f"exported {len(sent)} entries in 1 job" in repr(third)
+        assert list(record.exported.columns)[:3] == ["date", "supplier", "description"]
+        assert amounts(bktools.record_of("2026-11", service=service), "exported") == sums(
+            november, fixed | {"00000000-0000-4000-8000-00000000000a"}
+        )
+        # Figures of October when it was closed, but for what was resolved since.
+        assert first.record.totals["exported_amount"].equals(record.totals["exported_amount"])
+        assert first.record.totals["held_back_amount"].equals(record.totals["held_back_amount"])
+
+        # Beside the applied close, never over it.
+        assert (first.folder.name, third.folder.name, third.kept) == ("2026-10", "2026-10.planned", None)
+        assert json.loads((first.folder / "manifest.json").read_text())["applied"] is True
+        with pytest.raises(JournalError, match=r"2026-10 of company .* was closed by Grace on 20"):
+            closed(november, "2026-10", apply=True)
+        assert len(bktools.load_export_jobs(service=service)) == 2
+
+
+@pytest.fixture(scope="module")
+def applied(samples, tmp_path_factory):
+    """An applied close that Ada prepared and Grace approved."""
+    folder = tmp_path_factory.mktemp("applied")
+    with bktools.Sandbox(folder / "sandbox", job_seconds=0.05) as service:
+        chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
+        entries = bktools.read_entries(samples[1])
+        yield bktools.close_month(
+            chart, entries, apply=True, folder=folder / "october", by="Ada", approved_by="Grace", service=service
+        )
+
+
+def test_the_manifest_names_persons_plan_inputs_and_accounts(applied, samples):
+    """Who prepared and approved, which files were read, and where the known accounts come from."""
+    manifest = json.loads((applied.folder / "manifest.json").read_text(encoding="utf-8"))
+    assert (manifest["prepared_by"], manifest["approved_by"], manifest["period_state"]) == ("Ada", "Grace", "CLOSED")
+    assert manifest["plan_id"] == applied.plan.plan_id
+    for name, source in zip(("chart", "entries"), samples, strict=True):
+        about = manifest["inputs"][name]
+        copy = applied.folder / about["file"]
+        assert copy.read_bytes() == source.read_bytes()
+        assert about["sha256"] == manifest["files"][copy.name]["sha256"] == sha256(source.read_bytes()).hexdigest()
+        assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+    known = {row["state"]: row["accounts"] for row in manifest["accounts_known"]}
+    assert known == applied.known["state"].value_counts().to_dict()
+    assert {row["last"][:2] for row in manifest["accounts_known"]} == {"20"}
+
+
+def test_the_events_of_the_close_are_a_file(applied):
+    """Each change of its batches, the close and the closing of the period, with who did it."""
+    with (applied.folder / "journal_events.csv").open(encoding="utf-8-sig", newline="") as file:
+        events = list(csv.DictReader(file))
+    assert [(event["subject"], event["after"]) for event in events] == [
+        ("batch", "PLANNED"),
+        ("facts", "KEPT"),
+        ("batch", "SENDING"),
+        ("batch", "ACCEPTED"),
+        ("close", "APPLIED"),
+        ("period", "CLOSED"),
+    ]
+    assert [event["done_by"] for event in events][-2:] == ["Ada", "Grace"]
+
+
+def test_a_file_that_changed_since_it_was_read_is_not_copied(samples, service, tmp_path):
+    """The folder holds what was read or nothing, and the manifest says so."""
+    chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
+    path = write(tmp_path / "entries.csv", lines_of(samples[1]))
+    entries = bktools.read_entries(path)
+    path.write_text("something else")
+    planned = bktools.close_month(chart, entries, folder=tmp_path / "october", service=service)
+    about = json.loads((planned.folder / "manifest.json").read_text(encoding="utf-8"))["inputs"]["entries"]
+    assert (about["file"], about["note"][:10]) == (None, "not copied")
+    assert not (planned.folder / "input_entries.csv").exists()
+    assert (planned.folder / "input_chart.csv").exists()
+
+
+def test_what_was_sent_outside_of_a_close_is_in_the_month_of_its_date(sandbox, service):
+    """September's entry is in September, one without a date in no month; a name is shown as text."""
+    company = sandbox.server.company_id
+    entries = pd.DataFrame(
+        {
+            "id": [f"00000000-0000-4000-8000-00000000000{number}" for number in range(2)],
+            "company_id": company,
+            "date": pd.to_datetime(["2026-09-30", None]),
+            "supplier": "\x1b[31m<script>",
+            "currency": "EUR\x1b[0m",
+        }
+    )
+    bktools.submit_export_jobs(bktools.compose_export_jobs(entries), apply=True, service=service)
+    record = bktools.record_of("2026-09", company, service=service)
+    assert record.exported["entry_id"].to_list() == entries["id"].to_list()[:1]
+    assert "no amount" in repr(record)
+    assert "\x1b" not in repr(record) + record._repr_html_()
+    assert len(bktools.record_of("2026-10", company, service=service).exported) == 0
+    assert bktools.load_periods(company, service=service)["period"].to_list() == ["2026-09"]
+    with pytest.raises(ArgumentError, match="month must be a month such as 2026-10"):
+        bktools.record_of("2026", company, service=service)
+
+
+@pytest.mark.parametrize(
+    ("argument", "said"), [("by", "by must be the name"), ("approved_by", "approved_by must be the")]
+)
+def test_a_blank_name_is_refused_before_anything_is_sent(sandbox, service, samples, tmp_path, argument, said):
+    """Nobody's name is no name."""
+    chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
+    entries = bktools.read_entries(samples[1])
+    with pytest.raises(ArgumentError, match=said):
+        bktools.close_month(chart, entries, apply=True, folder=tmp_path / "october", service=service, **{argument: " "})
+    assert sandbox.server.export_jobs() == []

@@ -1,0 +1,223 @@
+"""`spend`: sums are exact, of one currency each, and nothing is lost."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import duckdb
+import narwhals as nw
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bktools import read_entries, spend
+from bktools.errors import ArgumentError, InputError
+
+MONEY = pa.decimal128(38, 3)
+SUPPLIERS = ["Bahn", "bahn", "<b>Hôtel</b>", "=1+1", "会議費", "no supplier", "", " ", None]
+DAYS = ["2026-09-30", "2026-10-01", "2026-10-31", None]
+
+ENTRIES = st.lists(
+    st.tuples(
+        st.sampled_from(SUPPLIERS),
+        st.sampled_from(DAYS),
+        st.sampled_from(["EUR", "JPY", None]),
+        st.none() | st.decimals(-1_000_000, 1_000_000, places=3),
+    ),
+    max_size=30,
+)
+
+
+def _frame(rows) -> pa.Table:
+    suppliers, days, currencies, amounts = map(list, zip(*rows, strict=True)) if rows else ([], [], [], [])
+    return pa.table(
+        {
+            "supplier": pa.array(suppliers, pa.string()),
+            "date": pa.array([day and pd.Timestamp(day).date() for day in days], pa.date32()),
+            "currency": pa.array(currencies, pa.string()),
+            "amount": pa.array(amounts, MONEY),
+        }
+    )
+
+
+def _plainly(rows) -> dict[tuple, tuple[int, Decimal | None]]:
+    """Return count and sum of each supplier, month and currency, in the plainest way."""
+    groups = defaultdict(list)
+    for supplier, day, currency, amount in rows:
+        groups[((supplier or "").strip() and supplier) or None, day and day[:7], currency].append(amount)
+    sums = {}
+    for key, amounts in groups.items():
+        known = [amount for amount in amounts if amount is not None]
+        sums[key] = (len(amounts), sum(known) if known else None)
+    return sums
+
+
+def _plain_share(amount: Decimal | None, amounts: list[Decimal]) -> Fraction | None:
+    """Return the share of a row among those of its currency that have the sign of the total."""
+    whole = sum(amounts)
+    same = [other for other in amounts if other * whole > 0]
+    return Fraction(amount) / Fraction(sum(same)) if amount is not None and amount * whole > 0 else None
+
+
+@given(ENTRIES)
+def test_sums_are_those_of_a_plain_loop(rows):
+    """Each group of each currency has its count and exact sum, once; a missing value is a group of its own."""
+    found = spend(_frame(rows), ["supplier", "month"])
+    expected = sorted(
+        (supplier or "no supplier", month or "no month", currency or "no currency", count, amount is None, amount or 0)
+        for (supplier, month, currency), (count, amount) in _plainly(rows).items()
+    )
+    got = sorted(
+        (*row[:4], pd.isna(row.amount), 0 if pd.isna(row.amount) else row.amount)
+        for row in found[["supplier", "month", "currency", "entries", "amount"]].itertuples(index=False)
+    )
+    assert got == expected
+
+
+@given(ENTRIES)
+def test_shares_and_order(rows):
+    """Shares follow the documented rule to four digits; the largest amount of the total's sign comes first."""
+    found = spend(_frame(rows), "supplier")
+    sizes = found.groupby("currency", sort=False)["entries"].sum()
+    assert list(sizes) == sorted(sizes, reverse=True)
+    for _, group in found.groupby("currency", sort=False):
+        amounts = [amount for amount in group["amount"] if not pd.isna(amount)]
+        for amount, share in zip(group["amount"], group["share"], strict=True):
+            expected = _plain_share(None if pd.isna(amount) else amount, amounts)
+            assert pd.isna(share) if expected is None else abs(share - float(expected)) <= 0.5001e-4
+        sign = -1 if sum(amounts) < 0 else 1
+        assert amounts == sorted(amounts, key=lambda amount: -sign * amount)
+        assert not any(pd.isna(group["amount"].iloc[: len(amounts)]))
+
+
+@pytest.mark.parametrize("tool", ["pandas", "polars", "lazy", "duckdb", "narwhals", "parquet"])
+def test_frames_of_every_tool(tool: str, tmp_path: Path):
+    """A frame of any tool gives the same rows."""
+    table = _frame([("Bahn", "2026-10-01", "EUR", Decimal("1.250")), (None, "2026-10-02", "EUR", Decimal("2.000"))])
+    pq.write_table(table, tmp_path / "entries.parquet")
+    frame = {
+        "pandas": table.to_pandas,
+        "polars": lambda: pl.from_arrow(table),
+        "lazy": lambda: pl.from_arrow(table).lazy(),
+        "duckdb": lambda: duckdb.connect().from_arrow(table),
+        "narwhals": lambda: nw.from_native(table),
+        "parquet": lambda: tmp_path / "entries.parquet",
+    }[tool]()
+    assert spend(frame, ["supplier", "month"]).equals(spend(table, ["supplier", "month"]))
+    assert spend(frame, "supplier")["amount"].tolist() == [Decimal("2.000"), Decimal("1.250")]
+
+
+CATEGORIES = pd.DataFrame(
+    {"id": ["c1", "c2", "c3"], "name": ["Travel", "Travel", "Meals"], "account_id": ["a1", "a1", None]}, dtype="str"
+)
+ACCOUNTS = pd.DataFrame({"id": ["a1"], "code": ["0400"], "external_id": ["0400"], "name": ["Bank"]}, dtype="str")
+EMPLOYEES = pd.DataFrame(
+    {"id": ["e1", "e2"], "first_name": ["Ada"] * 2, "last_name": ["Lovelace"] * 2, "email": ["a@b.c", "d@e.f"]},
+    dtype="str",
+)
+NAMED = pa.table(
+    {
+        "category_id": ["c1", "C1", "c2", "c3", "c9", None],
+        "employee_id": ["e1", "E1", "e2", "e9", None, None],
+        "currency": ["EUR"] * 6,
+        "amount": pa.array([1, 2, 4, 8, 16, 32], pa.decimal128(38, 2)),
+    }
+)
+
+
+def _amounts(frame: pd.DataFrame, *columns: str) -> dict[tuple[str, ...], int]:
+    return {tuple(row[:-1]): int(row[-1]) for row in frame[[*columns, "amount"]].to_numpy()}
+
+
+def test_names_are_shown_and_namesakes_stay_apart():
+    """Groups are those of the IDs, in any spelling, with their names; what is unknown is shown by ID."""
+    by_category = spend(NAMED, categories=CATEGORIES)
+    assert list(by_category.columns) == ["category_name", "currency", "entries", "amount", "share", "category_id"]
+    assert _amounts(by_category.fillna({"category_id": ""}), "category_name", "category_id") == {
+        ("no category", ""): 32, ("c9", "c9"): 16, ("Meals", "c3"): 8, ("Travel", "c2"): 4, ("Travel", "c1"): 3,
+    }  # fmt: skip
+    by_account = spend(NAMED, "account", categories=CATEGORIES, accounts=ACCOUNTS)
+    assert _amounts(by_account, "account_code", "account_name") == {("no account", ""): 56, ("0400", "Bank"): 7}
+    by_employee = spend(NAMED, "employee", employees=EMPLOYEES)
+    assert _amounts(by_employee.fillna(""), "employee_name", "employee_id") == {
+        ("no employee", ""): 48, ("e9", "e9"): 8, ("Ada Lovelace", "e2"): 4, ("Ada Lovelace", "e1"): 3,
+    }  # fmt: skip
+    assert spend(NAMED)["category_name"].tolist() == ["no category", "c9", "c3", "c2", "c1"]
+
+
+def test_any_column_and_no_column():
+    """Any column is a key, as text: dates are ISO, flags are words; without keys there is one row a currency."""
+    frame = pd.DataFrame(
+        {
+            "Amount": ["x", "y", "y"],
+            "select": [True, False, None],
+            "paid": pd.to_datetime(["2026-10-01", None, "2026-10-02"]),
+            "company_id": ["k"] * 3,
+            "cost_centre": ["7", "7", " "],
+            "amount": [3, 2, 1],
+            "currency": ["JPY"] * 3,
+        }
+    )
+    assert _amounts(spend(frame, ["Amount", "paid"]), "Amount", "paid") == {
+        ("x", "2026-10-01"): 3, ("y", "no paid"): 2, ("y", "2026-10-02"): 1,
+    }  # fmt: skip
+    assert _amounts(spend(frame, "cost_centre"), "cost_centre") == {("7",): 5, ("no cost centre",): 1}
+    assert _amounts(spend(frame, "company"), "company_id") == {("k",): 6}
+    assert spend(frame, "select")["select"].tolist() == ["true", "false", "no select"]
+    total = spend(frame, [])
+    assert total.to_dict("records") == [{"currency": "JPY", "entries": 3, "amount": Decimal(6), "share": 1.0}]
+
+
+def test_entries_are_not_changed_and_keep_their_source(samples: tuple[Path, Path]):
+    """The sums of a file are those of pandas, its source is remembered, and its frame stays as it is."""
+    entries = read_entries(samples[1])
+    before = entries.copy(deep=True)
+    entries.attrs["bktools"] = {"environment": "sandbox"}
+    found = spend(entries, "month")
+    assert found.attrs["bktools"] == {"environment": "sandbox"}
+    exact = entries.groupby("currency")["amount"].sum()
+    assert found.set_index("currency")["amount"].to_dict() == exact.to_dict()
+    pd.testing.assert_frame_equal(entries, before)
+
+
+@pytest.mark.parametrize(
+    ("frame", "by", "message"),
+    [
+        ({"currency": ["EUR"]}, "supplier", "have no column amount, without which nothing can be added up"),
+        ({"amount": [1]}, "supplier", r'no column currency.*entries.assign\(currency="EUR"\)'),
+        (
+            {"amount": [1.5], "currency": ["EUR"], "supplier": ["x"]},
+            "supplier",
+            "holds double, whose sums are not exact",
+        ),
+        ({"amount": [1], "currency": ["EUR"]}, "supplier", "have no supplier, no column supplier: read_entries"),
+        ({"amount": [1], "currency": ["EUR"]}, "account", "no column account_code: give categories and accounts"),
+        ({"amount": [1], "currency": ["EUR"]}, "month", "no column month: they need a date"),
+        ({"amount": [1], "currency": ["EUR"], "date": ["1.2."]}, "month", "the column date of the entries holds"),
+        ({"amount": [10**37] * 99, "currency": ["EUR"] * 99}, [], "too large to be added exactly"),
+        (
+            {"amount": [1], "currency": ["EUR"], "tags": [["a"]]},
+            "tags",
+            "by which nothing can be grouped: make it text",
+        ),
+    ],
+)
+def test_bad_input_is_one_line(frame: dict, by, message: str):
+    """What is missing or not exact is named, with the way out."""
+    amounts = [Decimal(value) if isinstance(value, int) else value for value in frame.get("amount", [])]
+    with pytest.raises(InputError, match=message):
+        spend(pd.DataFrame(frame | ({"amount": amounts} if amounts else {})), by)
+
+
+@pytest.mark.parametrize("by", [7, ["supplier", None], ["supplier", "supplier"], "amount", ["currency"], ["share"]])
+def test_keys_are_names(by):
+    """A key is the name of a column, once, and not of a column of the result."""
+    with pytest.raises(ArgumentError, match="by must be different names of columns or of category, account"):
+        spend(NAMED, by)
