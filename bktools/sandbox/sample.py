@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import csv
+import datetime as dt
 import io
 from collections.abc import Iterable
 from decimal import Decimal
 from operator import attrgetter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bktools import disk
 from bktools.sandbox.chart import chart_of_accounts
 from bktools.sandbox.names import NAMES
 from bktools.sandbox.world import World, department_of, expense_of
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 CHART_FILE = "chart_of_accounts.csv"
 ENTRIES_FILE = "accounting_entries.csv"
 ACCOUNTS_FILE = "accounts.csv"
+LEDGER_FILE = "general_ledger.se"
 
 _CHART_HEADINGS = ("Konto", "Bezeichnung", "Art", "Steuerschlüssel", "Aktiv")
 _ACCOUNT_HEADINGS = ("id", "external_id", "name", "code", "archived", "tax_code_external_id", "company_id")
@@ -28,6 +34,13 @@ _RATES = {"EUR": Decimal(1), "USD": Decimal("1.1"), "CHF": Decimal("0.95"), "SEK
 
 _IN_REVIEW = range(10, 310, 20)  # 15 of the entries: draft and in_review in turn
 _COPIED = 99  # repeated as the last line
+
+# Of the sample ledger: the account that entries are booked against, and the entry in euros that each difference is planted
+# at, by its place in the order of dates.
+_PAYABLES = "160000"
+_PLANTED = {"missing": 5, "booked_twice": 15, "another_amount": 25, "another_account": 35, "another_date": 45}
+_OTHER_ACCOUNT = "490000"
+_DAYS_LATER = 3
 
 
 def write_sample_data(
@@ -99,6 +112,57 @@ def write_account_list(folder: Path | str, *, seed: int = 1, companies: int = 3)
     return _write(folder, ACCOUNTS_FILE, [_ACCOUNT_HEADINGS, *rows])
 
 
+def write_sample_ledger(exported: pd.DataFrame, folder: Path | str) -> Path:
+    """Write `general_ledger.se`, what an ERP booked of exported entries, with five differences; return its path.
+
+    Of the entries in euros one is missing, one is booked twice, one has another amount, one another account and one another
+    date. Other currencies are booked in euros, at a rate of the ERP's own.
+
+    Parameters
+    ----------
+    exported : DataFrame
+        As `load_export_jobs(entries=True)` returns it; at least 46 entries in euros.
+    folder : Path
+        Created when it is missing.
+
+    Returns
+    -------
+    Path
+        SIE of type 4, in euros, one voucher an entry.
+    """
+    entries = exported.sort_values(["date", "entry_id"]).to_dict("records")
+    euros = [entry["entry_id"] for entry in entries if entry["currency"] == "EUR"]
+    planted = {euros[place]: difference for difference, place in _PLANTED.items()}
+    vouchers = []
+    for entry in entries:
+        account, day = entry["account_code"], entry["date"]
+        amount = round(entry["amount"] / _RATES[entry["currency"]], 2)
+        match planted.get(entry["entry_id"]):
+            case "missing":
+                continue
+            case "another_amount":
+                amount += 9
+            case "another_account":
+                account = _OTHER_ACCOUNT
+            case "another_date":
+                day += dt.timedelta(days=_DAYS_LATER)
+            case "booked_twice":
+                vouchers.append((account, amount, day, entry))
+        vouchers.append((account, amount, day, entry))
+    names = {entry["account_code"]: entry["account_name"] for entry in entries}
+    lines = [["#FLAGGA", "0"], ["#SIETYP", "4"], ["#VALUTA", "EUR"]]
+    lines += [["#KONTO", code, _quoted(name)] for code, name in sorted(names.items())]
+    for number, (account, amount, day, entry) in enumerate(vouchers, 1):
+        text = _quoted(f"{entry['supplier']} {entry['description']}")
+        lines += [["#VER", "ER", str(number), f"{day:%Y%m%d}", text], ["{"]]
+        lines += [["#TRANS", account, "{}", f"{amount:.2f}"], ["#TRANS", _PAYABLES, "{}", f"{-amount:.2f}"], ["}"]]
+    return _write_text(folder, LEDGER_FILE, "".join(" ".join(line) + "\r\n" for line in lines))
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', "'") + '"'
+
+
 def _entries(world: World) -> list[dict[str, str]]:
     """Return the accounting entries of a world's first company, most of them approved and coded."""
     categories = [category.id for category in world.categories_of(0)]
@@ -151,6 +215,10 @@ def _write(
     text = io.StringIO()
     text.write(mark)
     csv.writer(text, delimiter=delimiter, lineterminator=line_end).writerows(rows)
+    return _write_text(folder, name, text.getvalue())
+
+
+def _write_text(folder: Path | str, name: str, text: str) -> Path:
     Path(folder).mkdir(parents=True, exist_ok=True)
     # Sample data may be read by anybody.
-    return disk.write_whole(Path(folder) / name, lambda file: file.write(text.getvalue().encode()), private=False)
+    return disk.write_whole(Path(folder) / name, lambda file: file.write(text.encode()), private=False)

@@ -260,7 +260,7 @@ def _is(number: int, kind: tuple[int, int]) -> bool:
 
 def _category_name(company: int, country: str, number: int) -> str:
     if company == 0:
-        things, places = [expense.name for expense in NAMES.expenses], NAMES.departments
+        things, places = tuple(expense.name for expense in NAMES.expenses), NAMES.departments
         number = _named_as(number)
     else:
         things, places = NAMES.things.get(country, NAMES.things["other"]), NAMES.places
