@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -103,6 +103,7 @@ def _grouped(findings: pd.DataFrame) -> Iterable[tuple[tuple[str, str, str], pd.
 
 
 def _of_check(group: pd.DataFrame, money: Money, section: str) -> ToDo:
+    group = group.assign(message=[fact_of(row) for row in group.to_dict("records")])
     first = group.iloc[0]
     is_same = bool((group["message"] == first["message"]).all())
     told = tuple(
@@ -112,6 +113,11 @@ def _of_check(group: pd.DataFrame, money: Money, section: str) -> ToDo:
     step = step if (group["to_do"] == first["to_do"]).all() else f"{step} (or another step: see each of them)"
     who, severity, check = (str(first[name]) for name in BY)
     return ToDo(who, severity, check, len(group), money, fact, told, step, section)
+
+
+def fact_of(finding: Mapping[Any, Any]) -> str:
+    """Return the message of a finding without what is to be done: accounts and categories have both in it."""
+    return str(finding["message"]).removesuffix(f": {finding['to_do']}")
 
 
 def _around(row: dict[Any, Any]) -> tuple[str, str, str]:

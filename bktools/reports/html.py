@@ -22,7 +22,7 @@ from bktools.frames.engine import in_pandas
 from bktools.frames.names import IDENTIFIERS, in_reading_order
 from bktools.frames.schema import TEXT, to_arrow
 from bktools.reports import page
-from bktools.reports.checklist import WHO, ToDo, to_do_of
+from bktools.reports.checklist import WHO, ToDo, fact_of, to_do_of
 from bktools.reports.figures import HELD, NO_CURRENCY, STATES, Money, entries_of, number, sums_of
 from bktools.reports.money import plot_money
 from bktools.reports.outcomes import MEANINGS, OF_ACCOUNTS
@@ -442,7 +442,7 @@ def _checks(close: Close) -> Html:
     columns: Columns = [
         (Column("Severity", choice=True), lambda row: _mark(row["severity"])),
         (Column("Check", choice=True), lambda row: _words(row["check"])),
-        (Column("What was found, and what to do", "heading"), lambda row: _sentence(_joined(row["message"], row.get("to_do"), ": "))),
+        (Column("What was found, and what to do", "heading"), lambda row: _sentence(_joined(fact_of(row), row["to_do"], ": "))),
     ]  # fmt: skip
     infos = len(findings) - len(rows)
     note = f"Findings that need no action (info), all in reconciliation.csv: {infos:,}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import hashlib
 import re
 import sys
@@ -12,7 +13,6 @@ from dataclasses import replace
 from decimal import Decimal
 from html.parser import HTMLParser
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -303,7 +303,7 @@ def test_sums_are_exact_beyond_38_digits():
 def test_changes_have_room(close: Close, tmp_path: Path):
     """A frame of changes is shown names first, where the close has one."""
     changes = pd.DataFrame({"id": ["abc"], "what": ["account"], "amount": [Decimal("12.50")], "currency": ["EUR"]})
-    told = SimpleNamespace(**{name: getattr(close, name) for name in close.__dataclass_fields__}, changes=changes)
+    told = dataclasses.replace(close, changes=changes)
     page = Page(write_report(told, tmp_path / "changes.html"))
     assert page.tables["changes-table"] == [
         ["Amount", "Currency", "What", "IDs"],
