@@ -110,6 +110,19 @@ def test_the_first_sheet_has_numbers_by_currency(book: Path, close: Close):
     assert total["amount 2"] == ""
 
 
+def test_a_second_run_has_the_same_figures(samples: tuple[Path, Path], tmp_path: Path):
+    """What the first run exported is exported on the second run's sheet too: figures come from the journal."""
+    found = []
+    with bktools.Sandbox(tmp_path / "state", job_seconds=0.05) as service:
+        chart, entries = bktools.read_chart_of_accounts(samples[0]), bktools.read_entries(samples[1])
+        for name in ("first", "second"):
+            done = bktools.close_month(chart, entries, folder=tmp_path / name, apply=True, service=service)
+            found.append(_table(_rows(done.folder / "month-end.xlsx", "close"), "Entries and amounts by currency"))
+    assert len(done.plan.entries) == 0
+    assert found[0] == found[1]
+    assert found[0][-1]["exported: entries 1"] > 0
+
+
 def test_held_back_by_reason_and_currency(book: Path, close: Close):
     """One row a reason, one column a currency; the last row adds each currency and nothing over currencies."""
     held = close.plan.not_ready[~close.plan.not_ready["reason"].isin(["duplicate", "other_company"])]
