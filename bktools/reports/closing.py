@@ -75,9 +75,9 @@ def close_month(
     categories, employees : DataFrame, optional
         As `load_categories` and `load_employees` return them for the company with `refresh=True`; loaded so by default.
     folder : str or Path, optional
-        Folder for the tables, the workbook, the pictures, the files that were read and the manifest; `month-end-2026-10`
-        by default. An earlier close in this folder is kept beside it. A dry run is written beside a close that was
-        applied, in `month-end-2026-10.planned`.
+        Folder for the report, the tables, the workbook, the pictures, the files that were read and the manifest;
+        `month-end-2026-10` by default. An earlier close in this folder is kept beside it. A dry run is written beside a
+        close that was applied, in `month-end-2026-10.planned`.
     apply : bool
         True to create accounts and send export jobs; by default everything is planned and nothing is written to the
         service. Safe to re-run: completed steps are skipped.

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from bktools import bars, disk
+from bktools.colours import INK
 from bktools.errors import InputError, StorageError
 from bktools.export import ExportPlan
 from bktools.frames.delimited import to_csv
@@ -29,6 +30,7 @@ from bktools.frames.schema import to_arrow, to_pandas
 from bktools.journal.file import this_process
 from bktools.journal.periods import EVENTS
 from bktools.reconcile import Reconciliation
+from bktools.reports.html import write_report
 from bktools.reports.plots import plot_ageing, plot_coverage
 from bktools.reports.record import PeriodRecord
 from bktools.reports.to_do import actions_of, as_frame
@@ -159,6 +161,7 @@ REPORTS: dict[str, Callable[[Close], pd.DataFrame]] = {
 }
 
 WORKBOOK = "month-end.xlsx"
+REPORT = "report.html"
 
 # Folder of the same tables with plain values, for programs.
 MACHINE = "machine"
@@ -231,6 +234,8 @@ def write_month_end(close: Close, folder: Path, profile: str = "excel") -> Path:
             files |= copies
             for name, plot in PICTURES.items():
                 files[name] = _described(_picture(close, plot, staging / name))
+            pictures = {name: (staging / name).read_bytes() for name in PICTURES}
+            files[REPORT] = _described(write_report(close, staging / REPORT, pictures))
             text = json.dumps(_manifest(close, files, inputs, profile), indent=2, ensure_ascii=False, default=str)
             disk.write_whole(staging / MANIFEST, lambda file: file.write(f"{text}\n".encode()))
             _keep_earlier(folder)
@@ -283,7 +288,7 @@ def _picture(close: Close, plot: Callable[[Close, Axes], Axes], path: Path) -> P
     figure = bars.figure_of_its_own((bars.WIDTH, bars.height(0, 0)))
     ax = plot(close, figure.add_subplot())
     figure.set_figheight(HEADING + bars.height(len(ax.get_yticks()), len(ax.get_legend_handles_labels()[0])))
-    figure.suptitle(f"Month-end {close.period} · {_where(close)}", fontsize=11, x=0.01, ha="left")
+    figure.suptitle(f"Month-end {close.period} · {_where(close)}", fontsize=11, x=0.01, ha="left", color=INK)
     return disk.write_whole(path, lambda file: figure.savefig(file, format="png", dpi=140))
 
 
