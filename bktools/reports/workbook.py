@@ -106,7 +106,10 @@ class _Writer:
     def write(self) -> None:
         actions = actions_of(self.close)
         details = _details(self.close)
-        refused = {name: why for name, frame in details.items() if (why := too_large(frame))}
+        refused = {
+            name: f"only in its CSV file: it {why}" for name, frame in details.items() if (why := too_large(frame))
+        }
+        refused |= {name: "none" for name, frame in details.items() if frame.empty}
         self._first(actions, refused)
         labels = self._labels()
         self._to_do(actions, bool(labels) and CHART not in refused)
@@ -154,7 +157,7 @@ class _Writer:
             *([] if close.changes is None else [("changes since the last close (see the sheet)", len(close.changes))]),
             ("infos about accounts and categories (reconciliation.csv)", infos),
             *(("not checked", phrase) for phrase in close.plan.unchecked),
-            *((name, f"only in its CSV file: it {why}") for name, why in refused.items()),
+            *refused.items(),
         ]
         for name, value in facts:
             sheet.write_string(row, 0, name, self._format(font_color="#555555"))
@@ -312,7 +315,7 @@ class _Writer:
     def _to_do(self, actions: Sequence[Action], has_list: bool) -> None:  # noqa: FBT001 - one caller
         close, sheet = self.close, self._sheet(TO_DO, 1)
         titles = ["severity", "who", "to do", "about", "why", "entries", "amount", "currency", NEW_ACCOUNT, NOTE]
-        widths = [9, 13, 30, 40, 34, 8, 15, 9, 34, 26]
+        widths = [9, 13, 28, 44, 36, 8, 15, 9, 32, 24]
         self._titles(
             sheet, 0, [*titles, "check", *(name.replace("_", " ") for name in IDS), LINE_ID], ("entries", "amount")
         )
@@ -364,10 +367,11 @@ class _Writer:
         table = to_arrow(frame, f"the table {name!r}")
         named = [title for title in table.column_names if not _is_identifier(title)]
         currencies = table.column("currency").to_pylist() if {"amount", "currency"} <= {*table.column_names} else []
+        follows_number = is_number = False
         for place, title in enumerate(table.column_names):
             column, heading = _in_words(table.column(place), title), _title(title)
-            is_number = title == "amount" or pa.types.is_integer(column.type)
-            side = RIGHT if is_number else {"indent": int(title == "currency")}
+            follows_number, is_number = is_number, title == "amount" or pa.types.is_integer(column.type)
+            side = RIGHT if is_number else {"indent": int(follows_number)}
             if title == "amount" and currencies:
                 longest = 14
                 for row, (value, currency) in enumerate(zip(column.to_pylist(), currencies, strict=True), 1):
@@ -572,6 +576,11 @@ def _details(close: Close) -> dict[str, pd.DataFrame]:
 def _findings(close: Close) -> pd.DataFrame:
     """Return errors and warnings, without those that are the reason why an entry is held back: these are on their sheet."""
     of_accounts = in_pandas(close.after.findings)
+    facts = [
+        message.removesuffix(f": {to_do}")
+        for message, to_do in zip(of_accounts["message"], of_accounts["to_do"], strict=True)
+    ]
+    of_accounts = of_accounts.assign(message=pd.Series(facts, of_accounts.index, dtype="str"))
     entries = close.plan.findings
     held = set(zip(close.plan.not_ready["id"], close.plan.not_ready["reason"], strict=True))
     known = [key not in held for key in zip(entries["id"], entries["check"], strict=True)] if len(entries) else []

@@ -110,6 +110,19 @@ def test_the_first_sheet_has_numbers_by_currency(book: Path, close: Close):
     assert total["amount 2"] == ""
 
 
+def test_a_second_run_has_the_same_figures(samples: tuple[Path, Path], tmp_path: Path):
+    """What the first run exported is exported on the second run's sheet too: figures come from the journal."""
+    found = []
+    with bktools.Sandbox(tmp_path / "state", job_seconds=0.05) as service:
+        chart, entries = bktools.read_chart_of_accounts(samples[0]), bktools.read_entries(samples[1])
+        for name in ("first", "second"):
+            done = bktools.close_month(chart, entries, folder=tmp_path / name, apply=True, service=service)
+            found.append(_table(_rows(done.folder / "month-end.xlsx", "close"), "Entries and amounts by currency"))
+    assert len(done.plan.entries) == 0
+    assert found[0] == found[1]
+    assert found[0][-1]["exported: entries 1"] > 0
+
+
 def test_held_back_by_reason_and_currency(book: Path, close: Close):
     """One row a reason, one column a currency; the last row adds each currency and nothing over currencies."""
     held = close.plan.not_ready[~close.plan.not_ready["reason"].isin(["duplicate", "other_company"])]
@@ -250,11 +263,28 @@ def test_amounts_that_excel_would_round_are_text(close: Close, tmp_path: Path):
     assert any(f"{total:,}" in row for row in _rows(path, "entries held back"))
 
 
+def _pages(path: Path, folder: Path) -> int:
+    return len(re.findall(rb"/Type\s*/Page\b(?!s)", _converted(path, "pdf", folder).read_bytes()))
+
+
 @needs_office
 def test_the_sample_prints_on_few_pages(book: Path, tmp_path: Path):
-    """A spreadsheet program prints the close of the sample on at most fifteen pages."""
-    pages = re.findall(rb"/Type\s*/Page\b(?!s)", _converted(book, "pdf", tmp_path).read_bytes())
-    assert len(SHEETS) - 1 <= len(pages) <= MOST_PAGES
+    """A spreadsheet program prints the close of the sample on at most fifteen pages, at least one a sheet."""
+    assert len(SHEETS) - 1 <= _pages(book, tmp_path) <= MOST_PAGES
+
+
+@needs_office
+def test_a_dry_run_prints_on_few_pages(samples: tuple[Path, Path], tmp_path: Path):
+    """So does a dry run without a list of accounts; a table without rows is a word on the first sheet."""
+    with bktools.Sandbox(tmp_path / "state") as service:
+        chart = bktools.read_chart_of_accounts(samples[0])
+        planned = bktools.close_month(
+            chart, bktools.read_entries(samples[1]), folder=tmp_path / "planned", service=service
+        )
+    path = planned.folder / "month-end.xlsx"
+    assert "entries ready" not in CalamineWorkbook.from_path(path).sheet_names
+    assert ["entries ready", "none"] in [row[:2] for row in _rows(path, "close")]
+    assert _pages(path, tmp_path) <= MOST_PAGES
 
 
 @needs_office
