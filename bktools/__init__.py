@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bktools.reports.changes import compare
     from bktools.reports.closing import close_month
     from bktools.reports.excel import to_excel
+    from bktools.reports.fixes import check_fixes, read_fixes
     from bktools.reports.money import plot_money, plot_spend
     from bktools.reports.outcomes import Outcomes
     from bktools.reports.plots import (
@@ -56,6 +57,7 @@ _HOMES = {
     "Sandbox": "bktools.conversation",
     "Service": "bktools.service",
     "categories_to_parquet": "bktools.tables.files",
+    "check_fixes": "bktools.reports.fixes",
     "close_month": "bktools.reports.closing",
     "compare": "bktools.reports.changes",
     "close_period": "bktools.journal.periods",
@@ -83,6 +85,7 @@ _HOMES = {
     "plot_spend": "bktools.reports.money",
     "read_chart_of_accounts": "bktools.inputs.chart_of_accounts",
     "read_entries": "bktools.inputs.entries",
+    "read_fixes": "bktools.reports.fixes",
     "read_general_ledger": "bktools.inputs.general_ledger",
     "reconcile_accounts": "bktools.reconcile",
     "record_of": "bktools.reports.record",
@@ -104,6 +107,7 @@ __all__ = [
     "Sandbox",
     "Service",
     "categories_to_parquet",
+    "check_fixes",
     "close_month",
     "close_period",
     "compare",
@@ -131,6 +135,7 @@ __all__ = [
     "plot_spend",
     "read_chart_of_accounts",
     "read_entries",
+    "read_fixes",
     "read_general_ledger",
     "reconcile_accounts",
     "record_of",

@@ -14,6 +14,7 @@ from bktools.cli import (
     config,
     employees,
     export,
+    fixes,
     journal,
     ledger,
     mappings,
@@ -36,6 +37,7 @@ app = typer.Typer(
 app.command("month-end")(month_end.month_end)
 app.command("reconcile")(reconcile.reconcile)
 app.command("ledger")(ledger.ledger)
+app.command("fixes")(fixes.fixes)
 app.command("verify")(verify.verify)
 app.command("categories")(categories.categories)
 app.command("employees")(employees.employees)

@@ -91,8 +91,8 @@ def show(frame: Any, rows: int = SHOWN_ROWS) -> Shown:
     >>> entries = bktools.read_entries("data/accounting_entries.csv")
     >>> print(bktools.show(entries[["id", "amount", "currency", "date"]], rows=2))
     date        amount  currency  id
-    2026-10-24  685.33  EUR       c01e13ec-a01a-4e84-a1e0-d06c7ae97acb
-    2026-10-31  944.43  EUR       b192d9f1-b568-44d3-bc24-8b8f8476dacd
+    2026-10-24  108.33  EUR       c01e13ec-a01a-4e84-a1e0-d06c7ae97acb
+    2026-10-31  109.43  EUR       b192d9f1-b568-44d3-bc24-8b8f8476dacd
     … and 318 more of 320 rows
     """
     count = whole_number("rows", rows, smallest=1)

@@ -222,6 +222,7 @@ def close_month(
         stays_open=stays_open,
         record=record,
         known=accounts,
+        sent=history,
         changes=changes_since_last_close(period, company, service=service),
     )
     kept = earlier_close(target)

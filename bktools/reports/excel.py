@@ -168,20 +168,42 @@ _LOOKS: dict[str, dict[str, Any]] = {
 
 def _write_sheet(sheet: Any, table: pa.Table, book: Any, looks: Mapping[str, Any], bar: Bar) -> None:
     for place, name in enumerate(table.column_names):
-        values = table.column(place).to_pylist()
+        column = table.column(place)
         sheet.write_string(0, place, str(name), looks["heading"])
-        write, look = _writer(table.column(place))
-        form = looks[look] if look in looks else book.add_format({"num_format": look, "valign": "top"})
-        for row, value in enumerate(values, start=1):
-            if value is None:
-                continue
-            if not write(sheet, row, place, value, form):
-                sheet.write_string(row, place, _text(value), looks["text"])
-        sheet.set_column(place, place, _width(str(name), values), form)
-        bar.update(len(values))
+        form = book.add_format(look_of(column))
+        longest = write_column(sheet, place, column, form, looks["text"])
+        # The arrow of the filter covers three characters of the heading.
+        sheet.set_column(place, place, min(max(longest + 1, len(str(name)) + 3, NARROWEST), WIDEST), form)
+        bar.update(len(column))
     sheet.freeze_panes(1, 0)
     if table.num_columns:
         sheet.autofilter(0, 0, table.num_rows, table.num_columns - 1)
+
+
+def look_of(column: pa.ChunkedArray) -> dict[str, Any]:
+    """Return the properties of the format of a column's values."""
+    _, look = _writer(column)
+    return _LOOKS.get(look, {"num_format": look, "valign": "top"})
+
+
+def write_column(sheet: Any, place: int, column: pa.ChunkedArray, form: Any, text: Any) -> int:
+    """Write a column's values below its heading; return the length of the longest.
+
+    Parameters
+    ----------
+    sheet, place
+        The worksheet, and the position of the column.
+    column : pyarrow.ChunkedArray
+        The values; null is an empty cell.
+    form, text
+        Format of the values, and of a value that Excel cannot hold in its own type.
+    """
+    write, _ = _writer(column)
+    values = column.to_pylist()
+    for row, value in enumerate(values, start=1):
+        if value is not None and not write(sheet, row, place, value, form):
+            sheet.write_string(row, place, _text(value), text)
+    return max((len(line) for value in values[:WIDTH_SAMPLE] for line in str(value).split("\n")), default=0)
 
 
 def _writer(column: pa.ChunkedArray) -> tuple[Writer, str]:
@@ -229,12 +251,6 @@ def _is_exact(value: Decimal | float) -> bool:
     if isinstance(value, float):
         return math.isfinite(value)
     return len(Decimal(value).normalize().as_tuple().digits) <= EXACT_DIGITS
-
-
-def _width(name: str, values: list[Any]) -> int:
-    longest = max((len(line) for value in values[:WIDTH_SAMPLE] for line in str(value).split("\n")), default=0)
-    # The arrow of the filter covers three characters of the heading.
-    return min(max(longest + 1, len(name) + 3, NARROWEST), WIDEST)
 
 
 def _about(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

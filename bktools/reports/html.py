@@ -22,11 +22,11 @@ from bktools.frames.engine import in_pandas
 from bktools.frames.names import IDENTIFIERS, in_reading_order
 from bktools.frames.schema import TEXT, to_arrow
 from bktools.reports import page
+from bktools.reports.checklist import WHO, ToDo, to_do_of
 from bktools.reports.figures import HELD, NO_CURRENCY, STATES, Money, entries_of, number, sums_of
 from bktools.reports.money import plot_money
 from bktools.reports.outcomes import MEANINGS, OF_ACCOUNTS
 from bktools.reports.page import Column, Html, Row, join, lines, tag
-from bktools.reports.to_do import WHO, ToDo, to_do_of
 
 if TYPE_CHECKING:
     from bktools.reports.month_end import Close

@@ -133,7 +133,7 @@ def plot_money(
     --------
     >>> import bktools
     >>> plan = bktools.compose_export_jobs(bktools.read_entries("data/accounting_entries.csv"))
-    >>> [label.get_text() for label in bktools.plot_money(plan)["SEK"].get_yticklabels()]
+    >>> [label.get_text() for label in bktools.plot_money(plan)["CHF"].get_yticklabels()]
     ['ready', 'not approved']
     """
     rows, waiting = bars.checked(plan, "plan", ExportPlan, "compose_export_jobs").rows, plan.not_ready

@@ -25,14 +25,16 @@ from bktools.colours import INK
 from bktools.errors import InputError, StorageError
 from bktools.export import ExportPlan
 from bktools.frames.delimited import to_csv
-from bktools.frames.schema import to_pandas
+from bktools.frames.names import in_reading_order, with_names
+from bktools.frames.schema import to_arrow, to_pandas
 from bktools.journal.file import this_process
 from bktools.journal.periods import EVENTS
 from bktools.reconcile import Reconciliation
-from bktools.reports.excel import too_large, write_workbook
 from bktools.reports.html import write_report
 from bktools.reports.plots import plot_ageing, plot_coverage
 from bktools.reports.record import PeriodRecord
+from bktools.reports.to_do import actions_of, as_frame
+from bktools.reports.workbook import write_close
 from bktools.visible import visible
 
 if TYPE_CHECKING:
@@ -85,6 +87,8 @@ class Close:
         What all closes of the period exported and held back, from the journal.
     known : DataFrame, optional
         The accounts that the journal knows, with where they come from.
+    sent : DataFrame, optional
+        Every entry that the journal had before this close, as `load_export_jobs(entries=True)` returns it.
     changes : DataFrame, optional
         What changed since the last close of an earlier month, as `compare` returns it; None where there is none.
     """
@@ -113,6 +117,7 @@ class Close:
     stays_open: str = ""
     record: PeriodRecord | None = None
     known: pd.DataFrame | None = None
+    sent: pd.DataFrame | None = None
     changes: pd.DataFrame | None = None
 
     def __repr__(self) -> str:
@@ -132,13 +137,24 @@ class Close:
 
 NO_EVENTS = to_pandas(EVENTS.empty_table())
 
+
+def _named_totals(close: Close) -> pd.DataFrame:
+    """Return the totals of the ready entries with the names of their categories."""
+    named = to_pandas(with_names(to_arrow(close.plan.totals), categories=close.categories))
+    return named[in_reading_order(named.columns)]
+
+
 REPORTS: dict[str, Callable[[Close], pd.DataFrame]] = {
     "categories.csv": lambda close: close.categories,
     "employees.csv": lambda close: close.employees,
     "reconciliation.csv": lambda close: close.after.findings,
+    "actions.csv": lambda close: close.after.actions,
+    "coverage.csv": lambda close: close.after.coverage,
+    "to_do.csv": lambda close: as_frame(actions_of(close)),
     "accounts_created.csv": lambda close: close.accounts,
     "entries_not_ready.csv": lambda close: close.plan.not_ready,
     "export_plan.csv": lambda close: close.plan.entries,
+    "totals.csv": _named_totals,
     "export_jobs.csv": lambda close: close.jobs,
     "export_history.csv": lambda close: close.history,
     "journal_events.csv": lambda close: NO_EVENTS if close.record is None else close.record.events,
@@ -146,6 +162,9 @@ REPORTS: dict[str, Callable[[Close], pd.DataFrame]] = {
 
 WORKBOOK = "month-end.xlsx"
 REPORT = "report.html"
+
+# Folder of the same tables with plain values, for programs.
+MACHINE = "machine"
 
 # Inches above a picture for its heading.
 HEADING = 0.3
@@ -203,12 +222,14 @@ def write_month_end(close: Close, folder: Path, profile: str = "excel") -> Path:
     with disk.storage_errors(folder):
         try:
             staging.mkdir(mode=0o700)
+            (staging / MACHINE).mkdir(mode=0o700)
             files = {}
             for name, table in REPORTS.items():
                 frame = table(close)
                 path = to_csv(frame, staging / name, profile)
                 files[name] = _described(path) | {"rows": len(frame), "columns": list(map(str, frame.columns))}
-            files[WORKBOOK] = _described(write_workbook(_sheets(close), staging / WORKBOOK, made_at=close.begun_at))
+                files[f"{MACHINE}/{name}"] = _described(to_csv(frame, staging / MACHINE / name, "machine"))
+            files[WORKBOOK] = _described(write_close(close, staging / WORKBOOK))
             inputs, copies = _inputs(close, staging)
             files |= copies
             for name, plot in PICTURES.items():
@@ -261,28 +282,6 @@ def _keep_earlier(folder: Path) -> None:
         folder.replace(kept)
     elif folder.exists():
         folder.rmdir()
-
-
-def _sheets(close: Close) -> dict[str, pd.DataFrame]:
-    """Return the sheets of the workbook: an overview, and each table that a sheet can hold."""
-    tables = {name.removesuffix(".csv").replace("_", " "): table(close) for name, table in REPORTS.items()}
-    refused = {name: too_large(frame) for name, frame in tables.items()}
-    facts = [
-        ("period", close.period),
-        ("environment", _where(close)),
-        ("company", close.company),
-        ("written to the service", "yes" if close.applied else "no, planned only"),
-        ("begun at", close.begun_at.isoformat()),
-        *((f"accounts {outcome}", f"{count}") for outcome, count in _outcomes(close.accounts).items()),
-        *((f"export jobs {outcome}", f"{count}") for outcome, count in _outcomes(close.jobs).items()),
-        ("entries ready", f"{len(close.plan.entries)}"),
-        ("entries not ready", f"{len(close.plan.not_ready)}"),
-        *((f"ready in {currency}", str(amount)) for currency, amount in close.plan.amounts.items()),
-        *(("not checked", phrase) for phrase in close.plan.unchecked),
-        *((name, f"only in its CSV file: it {why}") for name, why in refused.items() if why),
-    ]
-    overview = pd.DataFrame(facts, columns=["fact", "value"])
-    return {"close": overview} | {name: frame for name, frame in tables.items() if not refused[name]}
 
 
 def _picture(close: Close, plot: Callable[[Close, Axes], Axes], path: Path) -> Path:

@@ -1,144 +1,228 @@
-"""What is to be done after a close, and who does it: one row a check, from entries, accounts, categories and jobs."""
+"""What people have to do after a close: one action for each thing that a person does, with the money that waits for it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from bktools import views
 from bktools.frames.engine import in_pandas
-from bktools.frames.schema import to_arrow
-from bktools.reports.figures import Money, sums_of
-from bktools.reports.outcomes import MEANINGS, OF_ACCOUNTS
+from bktools.frames.schema import COUNT, MONEY, TEXT, to_arrow, to_pandas
+from bktools.visible import visible_line
 
 if TYPE_CHECKING:
     from bktools.reports.month_end import Close
 
-WHO = ("in the ERP", "in the service", "the employee", "here")
-SHOWN_EXAMPLES = 3
-BY = ("who", "severity", "check")
+SERVICE, HERE = "in the service", "here"
+
+# The states of a category whose account a person has to choose: what to do, and why.
+MAPPINGS = {
+    "no_account": ("give the category an account", "it has no account"),
+    "archived_account": ("give the category another account", "its account {account} is archived"),
+    "to_be_archived_account": ("give the category another account", "its account {account} is not in the active chart"),
+}
+# The checks of entries that such an action solves.
+OF_CATEGORIES = ("no_account", "archived_account")
+
+BY_HAND = ("update", "archive", "unarchive")
+UNSENT = ("REJECTED", "UNKNOWN", "EXISTS")
+SEVERITIES = ("error", "warning")
+
+Amounts = Mapping[str, Decimal]
 
 
 @dataclass(frozen=True)
-class ToDo:
-    """One thing to do.
+class Action:
+    """One action.
 
     Parameters
     ----------
-    who, severity, check : str
-        One of WHO; error, warning or info; the check, or the outcome that asks for it.
-    count : int
-        How many entries, accounts, categories or jobs it is about.
-    money : Money
-        Their value; empty where they have none.
-    fact : str
-        The message of the check, "" where it differs.
-    examples : tuple of (before, text, after, fact)
-        The first ones by name, where `text` is a person's own words, and `fact` is "" where it is the same for all.
-    to_do : str
-        The step.
-    section : str
-        What it is about: entries, checks, batches or accounts.
+    severity : str
+        error: entries wait for it, or will; warning: somebody should look.
+    who, to_do, about, why : str
+        Who does it, what, about which thing by name, and why.
+    check : str
+        Name of the check or state that asks for it.
+    entries : int
+        Entries that wait for it.
+    amounts : mapping of str to Decimal
+        Their exact amounts by currency.
+    ids : mapping of str to str
+        Identifiers of the thing: category_id, account_id (its account at present), external_id, entry_id, batch_id.
     """
 
-    who: str
     severity: str
-    check: str
-    count: int
-    money: Money
-    fact: str
-    examples: tuple[tuple[str, str, str, str], ...]
+    who: str
     to_do: str
-    section: str
+    about: str
+    why: str
+    check: str
+    entries: int = 0
+    amounts: Amounts = field(default_factory=dict)
+    ids: Mapping[str, str | None] = field(default_factory=dict)
+
+    @property
+    def wants_account(self) -> bool:
+        """Whether a person answers it with an account."""
+        return self.check in MAPPINGS
+
+    def key(self, company: str, period: str) -> str:
+        """Return the identity of the action in the close of a month."""
+        return key_of(company, period, self.check, self.to_do, self.about, self.ids)
 
 
-def to_do_of(close: Close) -> list[ToDo]:
-    """Return what is to be done, the most severe and most frequent first; infos included."""
-    found = [*_of_entries(close), *_of_chart(close), *_of_jobs(close), *_of_accounts(close)]
-    rank = {severity: place for place, severity in enumerate(views.MARKS)}
-    return sorted(found, key=lambda one: (rank[one.severity], -one.count))
+IDS = ("category_id", "account_id", "external_id", "entry_id", "batch_id")
 
 
-def _of_entries(close: Close) -> Iterable[ToDo]:
-    findings = close.plan.findings
-    money = sums_of(to_arrow(findings, "the findings"), *BY)
-    return [_of_check(group, money[key], "entries") for key, group in _grouped(findings)]
+def key_of(company: str, period: str, check: str, to_do: str, about: str, ids: Mapping[str, str | None]) -> str:
+    """Return the identity of an action: other words, another thing or another month give another one."""
+    # Spreadsheet programs keep the letters of a text, and not always its spaces.
+    words = [" ".join(text.split()) for text in (check, to_do, about)]
+    said = [company, period, *words, *sorted((name, value) for name, value in ids.items() if value)]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:12]
 
 
-def _of_chart(close: Close) -> Iterable[ToDo]:
-    findings = in_pandas(close.after.findings)
-    # Findings that say neither whom nor what they are about are told in their own table.
-    return [_of_check(group, {}, "checks") for _, group in _grouped(findings)] if "who" in findings.columns else []
+def actions_of(close: Close) -> list[Action]:
+    """Return the actions of a close: errors first, then those with the most entries."""
+    found = in_pandas_records(close.plan.findings)
+    made = [*_jobs(close), *_categories(close, found), *_entries(found), *_accounts(close)]
+    # No name breaks a line or turns the direction of a text.
+    made = [replace(one, about=visible_line(one.about), why=visible_line(one.why)) for one in made]
+    return sorted(made, key=lambda one: (SEVERITIES.index(one.severity), -one.entries))
 
 
-def _of_jobs(close: Close) -> Iterable[ToDo]:
-    sums = sums_of(close.plan.rows, "batch_id")
-    for outcome, group in close.jobs.groupby("outcome", sort=False):
-        meaning, step = MEANINGS[str(outcome)]
-        if step is not None and close.applied:
-            told = tuple((str(message), "", "", "") for message in group["message"].head(SHOWN_EXAMPLES))
-            money = _added(sums.get((batch,), {}) for batch in group["batch_id"])
-            check = f"export_job_{outcome}".lower()
-            yield ToDo("here", "error", check, len(group), money, meaning, told, step, "batches")
+def as_frame(actions: Iterable[Action]) -> pd.DataFrame:
+    """Return actions as a table: one row per action and currency, because amounts are never added over currencies."""
+    rows = [
+        {
+            "severity": one.severity,
+            "who": one.who,
+            "to_do": one.to_do,
+            "about": one.about,
+            "why": one.why,
+            "entries": one.entries,
+            "amount": amount,
+            "currency": currency,
+            "check": one.check,
+        }
+        | {name: one.ids.get(name) for name in IDS}
+        for one in actions
+        for currency, amount in one.amounts.items() or [(None, None)]
+    ]
+    amounts = pa.array([row["amount"] for row in rows])
+    amounts = amounts.cast(MONEY) if pa.types.is_null(amounts.type) else amounts
+    texts = ("severity", "who", "to_do", "about", "why", "currency", "check", *IDS)
+    columns = {name: pa.array([row[name] for row in rows], TEXT) for name in texts}
+    columns |= {"entries": pa.array([row["entries"] for row in rows], COUNT), "amount": amounts}
+    order = ("severity", "who", "to_do", "about", "why", "entries", "amount", "currency", "check", *IDS)
+    return to_pandas(pa.table({name: columns[name] for name in order}))
 
 
-def _of_accounts(close: Close) -> Iterable[ToDo]:
-    for outcome, group in close.accounts.groupby("outcome", sort=False):
-        meaning, step = OF_ACCOUNTS[str(outcome)]
-        if step is not None and close.applied:
-            first = group.head(SHOWN_EXAMPLES)
-            codes = first["code"].fillna(first["external_id"])
-            told = tuple((f"{code} ", str(name), "", "") for code, name in zip(codes, first["name"], strict=True))
-            yield ToDo("here", "warning", f"account_{outcome}".lower(), len(group), {}, meaning, told, step, "accounts")
+def in_pandas_records(frame: Any) -> list[dict[str, Any]]:
+    """Return the rows of a frame; missing values are None, amounts exact."""
+    rows: list[dict[str, Any]] = to_arrow(in_pandas(frame)).to_pylist()
+    return rows
 
 
-def _grouped(findings: pd.DataFrame) -> Iterable[tuple[tuple[str, str, str], pd.DataFrame]]:
-    for (who, severity, check), group in findings.groupby([*BY], sort=False, observed=True):
-        yield (str(who), str(severity), str(check)), group
+def sums(rows: Iterable[Mapping[str, Any]]) -> dict[str, Decimal]:
+    """Return the exact amounts of entries by currency, the currencies in alphabetical order."""
+    found: dict[str, Decimal] = defaultdict(Decimal)
+    for row in rows:
+        if row.get("amount") is not None:
+            found[row.get("currency") or "no currency"] += Decimal(row["amount"])
+    return dict(sorted(found.items()))
 
 
-def _of_check(group: pd.DataFrame, money: Money, section: str) -> ToDo:
-    first = group.iloc[0]
-    named = list(zip(group["message"], group["to_do"], group["about"], strict=True))
-    # A fact that is the same for all, apart from the name, is told once.
-    facts = {_fact(message, step).replace(about, "…") for message, step, about in named}
-    told = tuple(
-        (*_around(row), "" if len(facts) == 1 else _fact(row["message"], row["to_do"]))
-        for row in group.head(SHOWN_EXAMPLES).to_dict("records")
-    )
-    step = str(first["to_do"])
-    step = step if (group["to_do"] == first["to_do"]).all() else f"{step} (or another step: see each of them)"
-    who, severity, check = (str(first[name]) for name in BY)
-    fact = facts.pop() if len(facts) == 1 else ""
-    return ToDo(who, severity, check, len(group), money, fact, told, step, section)
+def _jobs(close: Close) -> Iterator[Action]:
+    if not close.applied:
+        return
+    of_batch = defaultdict(list)
+    for row in to_arrow(close.plan.rows).to_pylist():
+        of_batch[row["batch_id"]].append(row)
+    for job in in_pandas_records(close.jobs):
+        if job["outcome"] != "ACCEPTED":
+            waiting = of_batch[job["batch_id"]]
+            in_doubt = job["outcome"] == "UNKNOWN"
+            yield Action(
+                "error",
+                HERE,
+                f"bktools export resolve {job['batch_id']}" if in_doubt else "run month-end again with --apply",
+                f"export job of {len(waiting):,} entries",
+                job["message"] or job["outcome"],
+                "export_job",
+                len(waiting),
+                sums(waiting),
+                {"batch_id": job["batch_id"]},
+            )
 
 
-def _fact(message: str, to_do: str) -> str:
-    """Return a message without the step that it ends with."""
-    return message.removesuffix(f": {to_do}")
+def _categories(close: Close, found: list[dict[str, Any]]) -> Iterator[Action]:
+    """Yield an action for each category whose account a person has to choose; entries of all its errors wait for it."""
+    waiting = defaultdict(list)
+    for row in found:
+        if row["check"] in OF_CATEGORIES:
+            waiting[row.get("category_id")].append(row)
+    for row in in_pandas_records(close.after.coverage):
+        entries = waiting.get(row["category_id"], [])
+        if row["state"] in MAPPINGS and (entries or not row["archived"]):
+            to_do, why = MAPPINGS[row["state"]]
+            account = " ".join(filter(None, (row["external_id"], row["account_name"])))
+            ids = {"category_id": row["category_id"], "account_id": row["account_id"]}
+            about = f"category {row['name']}"
+            yield Action(
+                "error", SERVICE, to_do, about, why.format(account=account or "at present"), row["state"],
+                len(entries), sums(entries), ids,
+            )  # fmt: skip
 
 
-def _around(row: dict[Any, Any]) -> tuple[str, str, str]:
-    """Return what a finding is about, as the text in it and what stands before and after the text."""
-    about = str(row["about"])
-    texts = (str(row[name]) for name in ("supplier", "description") if name in row and not pd.isna(row[name]))
-    text = next((text for text in texts if text and text in about), "")
-    before, _, after = about.partition(text) if text else (about, "", "")
-    return before, text, after
+def _entries(found: list[dict[str, Any]]) -> Iterator[Action]:
+    """Yield an action for each entry that somebody corrects, and one for all entries of a check that is solved here."""
+    here = defaultdict(list)
+    for row in found:
+        if row["severity"] not in SEVERITIES or row["check"] in OF_CATEGORIES or row["to_do"].startswith("nothing"):
+            continue
+        if row["who"] == HERE:
+            here[row["check"]].append(row)
+        else:
+            ids = {"entry_id": row.get("id"), "category_id": row.get("category_id")}
+            yield _of_entries([row], row["about"], ids)
+    for rows in here.values():
+        yield _of_entries(rows, rows[0]["about"] if len(rows) == 1 else f"{len(rows):,} entries", {})
 
 
-def _added(parts: Iterable[Money]) -> Money:
-    """Return the sums of several groups."""
-    rows = [(currency, count, amount) for part in parts for currency, (count, amount) in part.items()]
-    found: Money = {}
-    for currency in dict.fromkeys(currency for currency, _, _ in rows):
-        own = [(count, amount) for name, count, amount in rows if name == currency]
-        # Arrow's sum, because Python's decimals round to 28 digits.
-        amounts = pa.array([amount for _, amount in own if amount is not None])
-        found[currency] = (sum(count for count, _ in own), pc.sum(amounts).as_py() if len(amounts) else None)
-    return found
+def _of_entries(rows: list[dict[str, Any]], about: str, ids: Mapping[str, str | None]) -> Action:
+    first = rows[0]
+    return Action(
+        first["severity"], first["who"], first["to_do"], about, first["message"], first["check"], len(rows), sums(rows), ids
+    )  # fmt: skip
+
+
+def _accounts(close: Close) -> Iterator[Action]:
+    """Yield the actions for accounts: the service's interface can only create them."""
+    for row in in_pandas_records(close.after.actions):
+        if row["action"] in BY_HAND:
+            about = " ".join(filter(None, ("account", row["code"] or row["external_id"], row["name"])))
+            ids = {"account_id": row["account_id"], "external_id": row["external_id"]}
+            yield Action(
+                "warning", SERVICE, f"{row['action']} the account", about, row["why"], f"{row['action']}_account", ids=ids
+            )  # fmt: skip
+    for row in in_pandas_records(close.accounts):
+        if row["outcome"] in UNSENT:
+            about = f"account {row['code'] or row['external_id']} {row['name']}"
+            yield Action(
+                "error", HERE, "correct the chart, or import the account list", about, row["message"] or row["outcome"],
+                "account_not_created", ids={"external_id": row["external_id"]},
+            )  # fmt: skip
+    planned = int((close.accounts["outcome"] == "PLANNED").sum())
+    if planned:
+        yield Action(
+            "error", HERE, "run month-end again with --apply", f"{planned:,} accounts of the chart",
+            "they are not created yet", "accounts_planned",
+        )  # fmt: skip

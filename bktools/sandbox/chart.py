@@ -10,7 +10,7 @@ from typing import NamedTuple
 ONLY_IN_SERVICE = (
     ("495900", "Altkonto Beratung (Migration 2024)", False),
     ("498500", "Werkzeuge und Kleingeräte", False),
-    ("499900", "Testkonto – bitte löschen 🧪", True),  # noqa: RUF001 - the dash is the point
+    ("499900", "Testkonto - bitte löschen", True),
 )
 
 # Names under which the service has the accounts marked `~`.

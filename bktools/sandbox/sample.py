@@ -3,30 +3,44 @@
 from __future__ import annotations
 
 import csv
+import datetime as dt
 import io
 from collections.abc import Iterable
 from decimal import Decimal
 from operator import attrgetter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bktools import disk
 from bktools.sandbox.chart import chart_of_accounts
 from bktools.sandbox.names import NAMES
-from bktools.sandbox.world import World
+from bktools.sandbox.world import World, department_of, expense_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 CHART_FILE = "chart_of_accounts.csv"
 ENTRIES_FILE = "accounting_entries.csv"
 ACCOUNTS_FILE = "accounts.csv"
+LEDGER_FILE = "general_ledger.se"
 
 _CHART_HEADINGS = ("Konto", "Bezeichnung", "Art", "Steuerschlüssel", "Aktiv")
 _ACCOUNT_HEADINGS = ("id", "external_id", "name", "code", "archived", "tax_code_external_id", "company_id")
 _account_columns = attrgetter(*_ACCOUNT_HEADINGS)
 
 _ENTRIES = 320
-_CURRENCIES = ("EUR", "EUR", "EUR", "EUR", "USD", "SEK", "JPY", "CHF")
+# Of one euro, about; JPY has no decimals.
+_RATES = {"EUR": Decimal(1), "USD": Decimal("1.1"), "CHF": Decimal("0.95"), "SEK": Decimal(11), "JPY": Decimal(165)}
 
 _IN_REVIEW = range(10, 310, 20)  # 15 of the entries: draft and in_review in turn
 _COPIED = 99  # repeated as the last line
+
+# Of the sample ledger: the account that entries are booked against, and the entry in euros that each difference is planted
+# at, by its place in the order of dates.
+_PAYABLES = "160000"
+_PLANTED = {"missing": 5, "booked_twice": 15, "another_amount": 25, "another_account": 35, "another_date": 45}
+_OTHER_ACCOUNT = "490000"
+_DAYS_LATER = 3
 
 
 def write_sample_data(
@@ -98,6 +112,57 @@ def write_account_list(folder: Path | str, *, seed: int = 1, companies: int = 3)
     return _write(folder, ACCOUNTS_FILE, [_ACCOUNT_HEADINGS, *rows])
 
 
+def write_sample_ledger(exported: pd.DataFrame, folder: Path | str) -> Path:
+    """Write `general_ledger.se`, what an ERP booked of exported entries, with five differences; return its path.
+
+    Of the entries in euros one is missing, one is booked twice, one has another amount, one another account and one another
+    date. Other currencies are booked in euros, at a rate of the ERP's own.
+
+    Parameters
+    ----------
+    exported : DataFrame
+        As `load_export_jobs(entries=True)` returns it; at least 46 entries in euros.
+    folder : Path
+        Created when it is missing.
+
+    Returns
+    -------
+    Path
+        SIE of type 4, in euros, one voucher an entry.
+    """
+    entries = exported.sort_values(["date", "entry_id"]).to_dict("records")
+    euros = [entry["entry_id"] for entry in entries if entry["currency"] == "EUR"]
+    planted = {euros[place]: difference for difference, place in _PLANTED.items()}
+    vouchers = []
+    for entry in entries:
+        account, day = entry["account_code"], entry["date"]
+        amount = round(entry["amount"] / _RATES[entry["currency"]], 2)
+        match planted.get(entry["entry_id"]):
+            case "missing":
+                continue
+            case "another_amount":
+                amount += 9
+            case "another_account":
+                account = _OTHER_ACCOUNT
+            case "another_date":
+                day += dt.timedelta(days=_DAYS_LATER)
+            case "booked_twice":
+                vouchers.append((account, amount, day, entry))
+        vouchers.append((account, amount, day, entry))
+    names = {entry["account_code"]: entry["account_name"] for entry in entries}
+    lines = [["#FLAGGA", "0"], ["#SIETYP", "4"], ["#VALUTA", "EUR"]]
+    lines += [["#KONTO", code, _quoted(name)] for code, name in sorted(names.items())]
+    for number, (account, amount, day, entry) in enumerate(vouchers, 1):
+        text = _quoted(f"{entry['supplier']} {entry['description']}")
+        lines += [["#VER", "ER", str(number), f"{day:%Y%m%d}", text], ["{"]]
+        lines += [["#TRANS", account, "{}", f"{amount:.2f}"], ["#TRANS", _PAYABLES, "{}", f"{-amount:.2f}"], ["}"]]
+    return _write_text(folder, LEDGER_FILE, "".join(" ".join(line) + "\r\n" for line in lines))
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', "'") + '"'
+
+
 def _entries(world: World) -> list[dict[str, str]]:
     """Return the accounting entries of a world's first company, most of them approved and coded."""
     categories = [category.id for category in world.categories_of(0)]
@@ -105,8 +170,6 @@ def _entries(world: World) -> list[dict[str, str]]:
     if not categories or not employees:
         raise ValueError("sample entries need at least one category and one employee")
     special = {
-        40: {"description": "=1+1 Rechnung"},
-        80: {"description": 'Zeile eins,\nZeile zwei, "zitiert"'},
         120: {"category_id": ""},
         160: {"category_id": world.id("no category", 160)},
         200: {"employee_id": world.id("nobody", 200)},
@@ -116,20 +179,25 @@ def _entries(world: World) -> list[dict[str, str]]:
     }
     rows: list[dict[str, str]] = []
     for number in range(_ENTRIES - 1):
-        currency = _CURRENCIES[world.number(len(_CURRENCIES), "entry", number, "currency")]
-        cents = 100 + world.number(250_000, "entry", number, "amount")
-        amount = -cents if number % 13 == 5 else cents  # noqa: PLR2004 - now and then a credit
+        # Seven is coprime to 240, so every kind of category gets its entries.
+        category = number * 7 % len(categories)
+        expense = expense_of(category)
+        bought = expense.bought[world.number(len(expense.bought), "entry", number, "bought")]
+        cents = 100 * expense.least + world.number(100 * (expense.most - expense.least), "entry", number, "amount")
+        is_credit = number % 13 == 5  # noqa: PLR2004 - now and then
+        amount = _RATES[bought.currency] * cents / (-100 if is_credit else 100)
         usual = {
             "entry_id": world.id("entry", number),
             "company_id": world.all_companies[0].id,
             "date": f"2026-10-{1 + world.number(31, 'entry', number, 'day'):02}",
-            "amount": str(amount) if currency == "JPY" else f"{Decimal(amount) / 100:.2f}",
-            "currency": currency,
-            # Seven is coprime to 240, so every kind of category gets its entries.
-            "category_id": categories[number * 7 % len(categories)],
+            "amount": f"{amount:.0f}" if bought.currency == "JPY" else f"{amount:.2f}",
+            "currency": bought.currency,
+            "category_id": categories[category],
             "employee_id": employees[number % len(employees)],
             "status": "approved",
-            "description": f"{NAMES.descriptions[number % len(NAMES.descriptions)]} #{number + 1}",
+            "supplier": bought.supplier,
+            "description": f"{'Gutschrift ' if is_credit else ''}{bought.text}, Beleg {1001 + number}",
+            "cost_centre": NAMES.cost_centres[department_of(category)],
         }
         rows.append(usual | special.get(number, {}))
     return [*rows, rows[_COPIED]]
@@ -147,6 +215,10 @@ def _write(
     text = io.StringIO()
     text.write(mark)
     csv.writer(text, delimiter=delimiter, lineterminator=line_end).writerows(rows)
+    return _write_text(folder, name, text.getvalue())
+
+
+def _write_text(folder: Path | str, name: str, text: str) -> Path:
     Path(folder).mkdir(parents=True, exist_ok=True)
     # Sample data may be read by anybody.
-    return disk.write_whole(Path(folder) / name, lambda file: file.write(text.getvalue().encode()), private=False)
+    return disk.write_whole(Path(folder) / name, lambda file: file.write(text.encode()), private=False)

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from bktools.sandbox.chart import ONLY_IN_SERVICE, OTHER_NAMES, chart_of_accounts
-from bktools.sandbox.names import NAMES
+from bktools.sandbox.names import NAMES, Expense
 
 # Kinds of categories by their number: period and remainder, chosen so that no number is of two kinds.
 _UNMAPPED = (12, 5)
@@ -27,6 +27,9 @@ _WITH_METADATA = (16, 0)
 
 # One encoder: `json.dumps` creates one for each call.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, check_circular=False)
+
+_THIRD = 2
+_FORMER_VEHICLES = "450000"  # an archived account of the first company
 
 _SMALLER = 4  # the other companies have a quarter of the first one's categories
 
@@ -162,16 +165,21 @@ class World:
         accounts = self.accounts(company)
         codes = dict.fromkeys(a.tax_code_external_id for a in accounts if a.tax_code_external_id)
         taxes = [self.id("company", company, "tax", code) for code in codes]
+        ids = {account.external_id: account.id for account in accounts}
         foreign = {code for code, _, _ in ONLY_IN_SERVICE}
         uncharted = [a.id for a in accounts if a.external_id in foreign and not a.archived]
         archived = [a.id for a in accounts if a.archived and a.external_id not in foreign]
         usual = [a.id for a in accounts if not a.archived and a.external_id not in foreign]
         for number in range(self.categories if company == 0 else self.categories // _SMALLER):
-            account: str | None = usual[self.number(len(usual), "company", company, "mapping", number)]
+            account: str | None = (
+                ids[expense_of(number).account]
+                if company == 0
+                else usual[self.number(len(usual), "company", company, "mapping", number)]
+            )
             if _is(number, _UNMAPPED):
                 account = None
             elif archived and _is(number, _ON_ARCHIVED_ACCOUNT):
-                account = archived[number % len(archived)]
+                account = ids.get(_FORMER_VEHICLES, archived[number % len(archived)])
             elif uncharted and _is(number, _ON_UNCHARTED_ACCOUNT):
                 account = uncharted[number // _ON_UNCHARTED_ACCOUNT[0] % len(uncharted)]
             yield Category(
@@ -190,9 +198,10 @@ class World:
         owner = self.all_companies[company]
         domain = NAMES.companies[company % len(NAMES.companies)].domain
         count = self.employees if company == 0 else max(1, self.employees // _SMALLER) if self.employees else 0
+        people = NAMES.people.get(owner.country, NAMES.people["other"])
         for number in range(count):
-            first, last, address = NAMES.people[(number + 5 * company) % len(NAMES.people)]
-            again = number // len(NAMES.people)
+            first, last, address = people[(number + 5 * company) % len(people)]
+            again = number // len(people)
             yield Employee(
                 id=self.id("company", company, "employee", number),
                 company_id=owner.id,
@@ -230,18 +239,31 @@ CATEGORY_FIELDS = [camel(name) for name in Category._fields]
 EMPLOYEE_FIELDS = [camel(name.removesuffix("_url")) for name in Employee._fields]
 
 
+def expense_of(number: int) -> Expense:
+    """Return the kind of expense of the first company's category of a number."""
+    return NAMES.expenses[_named_as(number) % len(NAMES.expenses)]
+
+
+def department_of(number: int) -> int:
+    """Return the number of the department of the first company's category of a number."""
+    return _named_as(number) // len(NAMES.expenses) % len(NAMES.departments)
+
+
+def _named_as(number: int) -> int:
+    return _THIRD if _is(number, _NAMESAKE_OF_THIRD) else number
+
+
 def _is(number: int, kind: tuple[int, int]) -> bool:
     period, remainder = kind
     return number % period == remainder
 
 
 def _category_name(company: int, country: str, number: int) -> str:
-    if company == 0 and number < len(NAMES.first_categories):
-        return NAMES.first_categories[number]
-    if company == 0 and _is(number, _NAMESAKE_OF_THIRD):
-        return NAMES.first_categories[2]
-    things = NAMES.things.get(country, NAMES.things["other"])
-    thing = things[number % len(things)]
-    place = NAMES.places[number // len(things) % len(NAMES.places)]
-    again = number // (len(things) * len(NAMES.places))
-    return f"{thing} {place} {again + 1}" if again else f"{thing} {place}"
+    if company == 0:
+        things, places = tuple(expense.name for expense in NAMES.expenses), NAMES.departments
+        number = _named_as(number)
+    else:
+        things, places = NAMES.things.get(country, NAMES.things["other"]), NAMES.places
+    again = number // (len(things) * len(places))
+    parts = [things[number % len(things)], places[number // len(things) % len(places)], str(again + 1) if again else ""]
+    return " ".join(filter(None, parts))

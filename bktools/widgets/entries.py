@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
-import html
+import functools
+from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools import views
 from bktools.errors import ConfigurationError, InputError
+from bktools.export import ExportPlan
 from bktools.export.selection import as_ids, as_mask, refuse_missing
 from bktools.export.tables import days_of
-from bktools.frames.schema import to_arrow
+from bktools.frames.currencies import shown
+from bktools.frames.names import FIRST, in_reading_order, with_names
+from bktools.frames.schema import TEXT, to_arrow
+from bktools.visible import visible
 
 # More rows make the page slow; a filter in Python is quicker.
 MAX_ROWS = 20_000
 LONGEST_TEXT = 200
+# Rows of the static table.
+KEPT_ROWS = 200
 
-# Columns of the grid; hidden ones are still found by the search.
-SHOWN = ("date", "amount", "currency", "category", "description", "status")
+# Columns of the grid beside those that a person reads first; hidden ones are still found by the search.
+STATE = "state"
 HIDDEN = ("category_id", "company_id", "employee_id", "id")
+LABELS = {"category_name": "category", "employee_name": "employee", "account_code": "account"}
+KINDS = {"date": "date", "amount": "number"}
+# Columns that name an entry for a screen reader.
+NAMING = ("date", "supplier", "description", "amount", "currency")
 
-
-# The filters in the headings must not widen their columns.
-STYLE = """<style>
-.bktools-picker thead input { width: 100%; min-width: 4.5em; box-sizing: border-box; }
-.bktools-picker { max-width: 100%; overflow-x: auto; }
-.bktools-totals { font-weight: 600; }
+# The static table is for a notebook that is opened again: the widget's own style hides it while there is a widget, and
+# this one hides the message that there is none. An untrusted notebook shows both.
+_WITHOUT_WIDGET = """<style>
+.jp-OutputArea:has(.bktools-picked):not(:has(.bktools-picker)) .jupyter-widgets { display: none; }
 </style>"""
 
 
@@ -41,38 +52,34 @@ class EntryPicker:
 
     Notes
     -----
-    Show it by naming it at the end of a cell. Selections by mouse and by `select` are equal.
+    Show it by naming it at the end of a cell. Selections by mouse, by keyboard and by `select` are equal. A notebook that
+    is saved keeps a static table of what was selected.
     """
 
-    def __init__(self, entries: pd.DataFrame, shown: pd.DataFrame, selection: Any = None) -> None:
-        grid = _grid_class()
-        import ipywidgets
-
+    def __init__(self, entries: pd.DataFrame, grid: pa.Table, selection: Any = None) -> None:
         self.entries = entries
-        self._totals = ipywidgets.HTML()
-        self._grid = grid(
-            shown,
-            select={"style": "multi+shift"},
-            selected_rows=_places(entries, selection),
-            maxBytes=0,
-            maxColumns=0,
-            showIndex=False,
-            allow_html=False,
-            column_filters="header",
-            classes="display compact",
-            style="width:100%;table-layout:auto",
-            columnDefs=_column_looks(list(shown.columns)),
-            lengthMenu=[10, 25, 100],
+        self._grid_rows = grid
+        self._displays: list[Any] = []
+        self._grid = _grid_class()(
+            columns=[
+                {
+                    "label": LABELS.get(name, name.replace("_", " ")),
+                    "kind": KINDS.get(name, "text"),
+                    "hidden": name in HIDDEN,
+                    "naming": name in NAMING,
+                }
+                for name in grid.column_names
+            ],
+            rows=[list(row) for row in zip(*(column.to_pylist() for column in grid.columns), strict=True)],
+            selected=_places(entries, selection),
         )
-        self._grid.observe(self._tell_totals, names="selected_rows")
-        self._box = ipywidgets.VBox([ipywidgets.HTML(STYLE), self._grid, self._totals])
-        self._box.add_class("bktools-picker")
-        self._tell_totals()
+        self._grid.observe(self._tell, names="selected")
+        self._tell()
 
     @property
     def selection(self) -> pd.DataFrame:
         """The rows of `entries` that are selected, in their order: `compose_export_jobs(entries, selection=...)`."""
-        return self.entries.iloc[sorted(self._grid.selected_rows)]
+        return self.entries.iloc[sorted(self._grid.selected)]
 
     @property
     def totals(self) -> pd.DataFrame:
@@ -98,31 +105,59 @@ class EntryPicker:
         InputError
             When it names unknown entries.
         """
-        self._grid.selected_rows = _places(self.entries, selection)
+        self._grid.selected = _places(self.entries, selection)
 
-    def _tell_totals(self, _change: Any = None) -> None:
-        self._totals.value = (
-            f'<div class="bktools-totals" role="status">{html.escape(_said(self.totals, len(self.entries)))}</div>'
-        )
+    def _tell(self, _change: Any = None) -> None:
+        self._grid.told = _said(self.totals, len(self.entries))
+        for display in self._displays:
+            display.update(self._static())
+
+    def _static(self) -> Any:
+        from IPython.display import HTML
+
+        names = [name for name in self._grid_rows.column_names if name not in HIDDEN]
+        places = sorted(self._grid.selected)
+        picked = self._grid_rows.select(names).take(pa.array(places[:KEPT_ROWS], pa.int64()))
+        rows = zip(*(column.to_pylist() for column in picked.columns), strict=True)
+        looks = [views.TO_THE_RIGHT if name == "amount" else "" for name in names]
+        labels = [LABELS.get(name, name.replace("_", " ")) for name in names]
+        table = views.table(labels, rows, total=len(places), shown=KEPT_ROWS, where=".selection", looks=looks)
+        page = f'{_WITHOUT_WIDGET}<div class="bktools-picked">{views.heading(self._grid.told)}{table}</div>'
+        return HTML(page)  # type: ignore[no-untyped-call]
 
     def __repr__(self) -> str:
-        return f"EntryPicker: {_said(self.totals, len(self.entries))}"
+        return f"EntryPicker: {visible(self._grid.told)}"
 
-    def _repr_mimebundle_(self, **options: Any) -> Any:
-        return self._box._repr_mimebundle_(**options)
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        handle = display(self._static(), display_id=True)  # type: ignore[no-untyped-call]
+        # None outside of a notebook.
+        self._displays += [handle] if handle else []
+        display(self._grid if handle else repr(self))  # type: ignore[no-untyped-call]
 
 
 def pick_entries(
-    entries: pd.DataFrame, *, categories: pd.DataFrame | None = None, selection: Any = None
+    entries: pd.DataFrame | ExportPlan,
+    *,
+    categories: Any = None,
+    accounts: Any = None,
+    employees: Any = None,
+    selection: Any = None,
 ) -> EntryPicker:
     """Show accounting entries as a grid in JupyterLab, to sort, filter, search and select rows.
 
+    A column's filter takes any part of a text, and for numbers and dates also `>100`, `<=2026-10-15`, `100..200` or
+    `2026-10-01..2026-10-15`. With the keyboard: arrow keys move between rows, Space selects, Shift and arrow select a
+    range.
+
     Parameters
     ----------
-    entries : DataFrame
-        As `read_entries` returns it, 20,000 rows at most; it is not changed.
-    categories : DataFrame, optional
-        As `load_categories` returns it, to show the names of categories.
+    entries : DataFrame or ExportPlan
+        As `read_entries` returns it, 20,000 rows at most; it is not changed. A plan of all entries, as
+        `compose_export_jobs` returns it, shows for each entry whether it is ready or why not, and all names.
+    categories, accounts, employees : DataFrame, optional
+        As `load_categories`, `load_accounts` and `load_employees` return them, to show names for IDs.
     selection : DataFrame, Series or list, optional
         The first selection: a filtered frame of entries, a boolean mask with one value per row, or entry IDs.
 
@@ -154,6 +189,9 @@ def pick_entries(
     True
     >>> plan = bktools.compose_export_jobs(entries, selection=picker.selection)
     """
+    plan = entries if isinstance(entries, ExportPlan) else None
+    if isinstance(entries, ExportPlan):
+        entries = _entries_of(entries)
     if "id" not in entries.columns:
         raise InputError("the entries have no column id: read them with read_entries")
     if len(entries) > MAX_ROWS:
@@ -161,36 +199,65 @@ def pick_entries(
             f"{len(entries):,} entries are more than a page can show ({MAX_ROWS:,}): filter them first, for example "
             'pick_entries(entries[entries["amount"] > 1000])'
         )
-    return EntryPicker(entries, _shown(entries, categories), selection)
+    names = {"categories": categories, "accounts": accounts, "employees": employees}
+    return EntryPicker(entries, _shown(entries, names, plan), selection)
 
 
-def _shown(entries: pd.DataFrame, categories: pd.DataFrame | None) -> pd.DataFrame:
-    """Return the columns of the grid: dates as ISO text, amounts as numbers, texts shortened."""
-    frame = entries.reset_index(drop=True)
-    if categories is not None and "category_id" in frame.columns:
-        frame["category"] = frame["category_id"].map(categories.drop_duplicates("id").set_index("id")["name"])
-    shown = frame[[name for name in (*SHOWN, *HIDDEN) if name in frame.columns]].copy()
-    for name in shown.columns:
-        if name == "date":
-            days = days_of(to_arrow(frame[[name]], "the entries"))
-            shown[name] = pd.Series(pc.cast(days, pa.string()).to_pylist(), dtype="str")
-        elif name == "amount":
-            # Numbers for sorting in the page; totals are computed from the exact amounts.
-            shown[name] = shown[name].astype("float64")
-        else:
-            shown[name] = shown[name].astype("str").str.slice(0, LONGEST_TEXT)
-    return shown
+def _entries_of(plan: ExportPlan) -> pd.DataFrame:
+    """Return all entries of a plan, in the order of their file."""
+    entries = pd.concat([plan.entries, plan.not_ready], ignore_index=True)
+    entries = entries.sort_values("line", kind="stable") if "line" in entries.columns else entries
+    return entries.reset_index(drop=True)
 
 
-def _column_looks(names: list[str]) -> list[dict[str, Any]]:
-    looks: list[dict[str, Any]] = [
-        {"targets": [place for place, name in enumerate(names) if name in HIDDEN], "visible": False}
+def _shown(entries: pd.DataFrame, names: dict[str, Any], plan: ExportPlan | None) -> pa.Table:
+    """Return the columns of the grid as text: days as ISO dates, amounts with the decimals of their currency."""
+    used = [name for name in entries.columns if name in {*FIRST, *HIDDEN, "status", "reason", "message"}]
+    table = with_names(to_arrow(entries[used].reset_index(drop=True), "the entries"), **names)
+    columns = {name: table.column(name).to_pylist() for name in table.column_names if name in {*FIRST, *HIDDEN}}
+    if "date" in columns:
+        columns["date"] = pc.cast(days_of(table), TEXT).to_pylist()
+    if "amount" in columns:
+        currencies = columns.get("currency", [None] * len(table))
+        columns["amount"] = [
+            None if pd.isna(amount) else shown(amount, currency)
+            for amount, currency in zip(columns["amount"], currencies, strict=True)
+        ]
+    if "account_name" in columns:
+        accounts = zip(columns.pop("account_code"), columns.pop("account_name"), strict=True)
+        columns["account_code"] = [" ".join(filter(None, account)) for account in accounts]
+    state = table.column("status").to_pylist() if "status" in table.column_names else None
+    state = _states(table, plan) if plan is not None else state
+    ordered = ([STATE] if state else []) + [name for name in in_reading_order(columns) if name not in HIDDEN]
+    columns[STATE] = state or []
+    return pa.table(
+        {
+            name: pa.array(map(_text, columns[name]), TEXT)
+            for name in (*ordered, *(name for name in HIDDEN if name in columns))
+        }
+    )
+
+
+def _states(table: pa.Table, plan: ExportPlan) -> list[str]:
+    """Return ready with its warnings, or the reason and its message, of each entry."""
+    found = plan.findings[plan.findings["severity"] == "warning"]
+    warnings: dict[str, list[str]] = defaultdict(list)
+    for id_, check, message in zip(found["id"], found["check"], found["message"], strict=True):
+        warnings[id_].append(f"{check.replace('_', ' ')}: {message}")
+    reasons = table.column("reason").to_pylist() if "reason" in table.column_names else [None] * len(table)
+    messages = table.column("message").to_pylist() if "message" in table.column_names else [None] * len(table)
+    return [
+        f"{reason.replace('_', ' ')}\n{message}"
+        if reason
+        else "\n".join(filter(None, ["ready", "; ".join(warnings[id_])]))
+        for id_, reason, message in zip(table.column("id").to_pylist(), reasons, messages, strict=True)
     ]
-    if "date" in names:
-        looks.append({"targets": [names.index("date")], "className": "dt-left"})
-    if "amount" in names:
-        looks.append({"targets": [names.index("amount")], "className": "dt-right"})
-    return looks
+
+
+def _text(value: Any) -> str:
+    lines = "" if value is None else str(value)[:LONGEST_TEXT]
+    # Only what this file puts together has a second line.
+    return "\n".join(visible(" ".join(line.split())) for line in lines.split("\n", 1))
 
 
 def _places(entries: pd.DataFrame, selection: Any) -> list[int]:
@@ -216,21 +283,35 @@ def _totals(entries: pd.DataFrame) -> pd.DataFrame:
 def _said(totals: pd.DataFrame, of: int) -> str:
     count = int(totals["entries"].sum())
     if not count:
-        return f"none of {of:,} entries selected: click rows to select them"
+        return f"none of {of:,} entries selected: click rows, or press Space on one, to select"
     sums = [
-        f"{'without currency' if pd.isna(row['currency']) else row['currency']} {row['amount']:,} ({row['entries']:,})"
+        f"{'without currency' if pd.isna(row['currency']) else row['currency']} "
+        f"{shown(row['amount'], None if pd.isna(row['currency']) else row['currency'])} ({row['entries']:,})"
         for row in totals.to_dict("records")
         if not pd.isna(row["amount"])
     ]
     return f"{count:,} of {of:,} entries selected" + (": " if sums else "") + " · ".join(sums)
 
 
+@functools.cache
 def _grid_class() -> Any:
     try:
-        from itables.widget import ITable
+        import anywidget
+        import traitlets
     except ImportError as error:
         raise ConfigurationError(
             "the grid needs the extra notebook: pip install -e '.[notebook]' in the checkout (without it, give "
             f"compose_export_jobs a mask or IDs as selection): {error}"
         ) from error
-    return ITable
+
+    class Grid(anywidget.AnyWidget):
+        """The grid in the page; its rows are text, its selection the places of rows."""
+
+        _esm = Path(__file__).with_suffix(".js")
+        _css = Path(__file__).with_suffix(".css")
+        columns: Any = traitlets.List().tag(sync=True)
+        rows: Any = traitlets.List().tag(sync=True)
+        selected = traitlets.List(traitlets.Int()).tag(sync=True)
+        told = traitlets.Unicode().tag(sync=True)
+
+    return Grid

@@ -113,7 +113,8 @@ def test_the_manifest_is_true(run):
     assert manifest["versions"].keys() >= {"bktools", "python", "pandas"}
     assert all(seconds >= 0 for seconds in manifest["seconds"].values())
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.rglob("*") if path.is_file()} == {0o600}
+    assert stat.S_IMODE((folder / "machine").stat().st_mode) == 0o700
 
 
 @pytest.mark.parametrize(

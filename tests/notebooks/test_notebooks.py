@@ -18,7 +18,8 @@ NAMES = sorted(path.name for path in NOTEBOOKS.glob("*.ipynb"))
 def test_all_of_them_are_here():
     """The stories of the first hour."""
     assert [
-        f"0{number}.ipynb" for number in ("1_first_look", "2_reconcile_accounts", "3_export_jobs", "4_month_end")
+        f"0{number}.ipynb"
+        for number in ("1_first_look", "2_reconcile_accounts", "3_export_jobs", "4_month_end", "5_did_it_arrive")
     ] == NAMES
 
 

@@ -44,4 +44,5 @@ def close(samples: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) 
             plan=plan,
             jobs=jobs,
             history=bktools.load_export_jobs(company, service=service),
+            known=known,
         )

@@ -173,7 +173,8 @@ def test_ages_have_values_beside_counts(close: Close):
     for currency, axes in charts.items():
         chosen = held["currency"] == currency
         sums = held[chosen].groupby(ages[chosen])["amount"].sum()
-        assert _ends(axes) == {age: pytest.approx(float(amount)) for age, amount in sums.items()}
+        drawn = {age: amount for age, amount in _ends(axes).items() if amount}
+        assert drawn == {age: pytest.approx(float(amount)) for age, amount in sums.items()}
 
 
 def test_a_given_figure_is_drawn_on(close: Close):

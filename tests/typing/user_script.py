@@ -90,6 +90,13 @@ def months() -> bktools.PeriodRecord:
     return record
 
 
+def what_people_filled_in(book: Path, categories: pd.DataFrame, known: pd.DataFrame) -> int:
+    """Read a workbook back and check it."""
+    filled: pd.DataFrame = bktools.read_fixes(book, period="2026-10")
+    checked: pd.DataFrame = bktools.check_fixes(filled, categories, known)
+    return int((checked["outcome"] == "done").sum())
+
+
 def own_sandbox(folder: Path) -> int:
     """Run against a sandbox of its own."""
     with bktools.Sandbox(folder, seed=2, latency=0.01, requests_per_minute=None) as service:

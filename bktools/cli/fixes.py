@@ -1,0 +1,79 @@
+"""`bktools fixes`: what people filled in on the sheet "to do", checked and kept; which of it is done by now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bktools.caller import command
+from bktools.cli import options
+from bktools.cli.exits import Exit
+from bktools.cli.output import tell
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHOWN = ("outcome", "about", "account_now", "new_account", "note", "message", "period", "line")
+
+
+def fixes(
+    file: Annotated[
+        Path | None, typer.Argument(help="The workbook of a close (month-end.xlsx) with its sheet 'to do' filled in.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "--csv", help="Write the list to this file; see --profile.")
+    ] = None,
+    month: Annotated[
+        str | None, typer.Option("--month", help="Only of this month, as 2026-10; a file must be of it.")
+    ] = None,
+    company: options.Company = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    profile: options.Profile = "excel",
+) -> None:
+    """Check and keep what people filled in on the sheet "to do"; without FILE, say what of it is done by now.
+
+    The service cannot be updated by its interface: the list is for whoever changes the categories there.
+
+    Example: bktools fixes month-end.xlsx --output fixes.csv
+    """
+    from bktools.cli.tables import counts, hand_over
+    from bktools.errors import InputError
+    from bktools.journal.accounts import load_accounts
+    from bktools.reports.fixes import WRONG, check_fixes, keep_fixes, kept_fixes, read_fixes
+    from bktools.tables.load import load_categories
+
+    with options.conversation(environment, sandbox=sandbox, company=company) as service:
+        known = options.the_company(service)
+        with command({"period": "--month", "company": "--company"}):
+            lines = (
+                kept_fixes(service.settings, known, month)
+                if file is None
+                else read_fixes(file, company=known, period=month)
+            )
+        made_in = lines["environment"].iloc[0] if len(lines) else service.settings.environment
+        if file is not None and made_in != service.settings.environment:
+            raise InputError(f"is of the environment {made_in}: choose it with --environment", source=str(file))
+        categories = load_categories(known, refresh=True, service=service)
+        checked = check_fixes(lines, categories, load_accounts(known, service=service))
+        valid = checked["outcome"] != WRONG
+        kept = keep_fixes(lines[valid], service.settings) if file is not None and valid.any() else None
+    for row in checked[~valid].to_dict("records"):
+        tell(f"line {row['line']}, {row['about']}: {row['message']}")
+    if valid.any():
+        shown = _open_first(checked[valid])
+        hand_over(shown, list(SHOWN), output, profile)
+    typer.echo(counts(checked["outcome"]) or "nothing is filled in")
+    if kept is not None:
+        typer.echo(f"Kept in {kept}. Change the open ones in the service, then run: bktools fixes")
+    if not valid.all():
+        raise typer.Exit(Exit.INCOMPLETE)
+
+
+def _open_first(checked: pd.DataFrame) -> pd.DataFrame:
+    from bktools.reports.fixes import DIFFERENT, DONE, NOTED, OPEN
+
+    ranks = {outcome: rank for rank, outcome in enumerate((OPEN, DIFFERENT, NOTED, DONE))}
+    return checked.sort_values("outcome", key=lambda outcomes: outcomes.map(ranks), kind="stable", ignore_index=True)

@@ -1,0 +1,311 @@
+"""The sheet "to do" on its way back: what people filled in, checked, kept, and compared with the service later."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from bktools import disk
+from bktools.contract import rules
+from bktools.errors import ArgumentError, InputError, StorageError
+from bktools.frames.engine import in_pandas
+from bktools.frames.schema import COUNT, KNOWN_STATES, TEXT, to_arrow, to_pandas
+from bktools.inputs.columns import normal
+from bktools.inputs.file import read_table
+from bktools.inputs.table import Table
+from bktools.reports.to_do import IDS, MAPPINGS, key_of
+from bktools.reports.workbook import BETWEEN, FORMAT, LINE_ID, LINES, NEW_ACCOUNT, NOTE, TO_DO, label_of
+from bktools.settings import Settings
+
+# Headings of the sheet by the name of their column here.
+COLUMNS = {
+    "to_do": "to do",
+    "about": "about",
+    "new_account": NEW_ACCOUNT,
+    "note": NOTE,
+    "check": "check",
+    **{name: name.replace("_", " ") for name in IDS},
+    "line_id": LINE_ID,
+}
+FIXES = pa.schema({"line": COUNT} | dict.fromkeys((*COLUMNS, "company_id", "period", "environment", "problem"), TEXT))
+
+OPEN, DONE, DIFFERENT, NOTED, WRONG = "open", "done", "done differently", "note", "not valid"
+CHECKED = pa.schema(
+    dict.fromkeys(("outcome", "about", "to_do", "account_now", "new_account", "note", "message", "period"), TEXT)
+    | {"line": COUNT}
+    | dict.fromkeys(("category_id", "account_id", "line_id"), TEXT)
+)
+
+FOLDER = "fixes"
+VERSION = 1
+
+
+def read_fixes(path: str | PathLike[str], *, company: str | None = None, period: str | None = None) -> pd.DataFrame:
+    """Read what people filled in on the sheet "to do" of a close's workbook.
+
+    Parameters
+    ----------
+    path : path
+        The workbook, saved by any spreadsheet program.
+    company : str, optional
+        UUID of the company that it must be of.
+    period : str, optional
+        The month that it must be of, as 2026-10.
+
+    Returns
+    -------
+    DataFrame
+        One row per line with an account or a note, and per line that was changed, added or removed: line (of the sheet,
+        of a removed one where it was), to_do, about, new_account and note (as filled in), check, category_id, account_id (the
+        category's account at the close), external_id, entry_id, batch_id, line_id, company_id, period, environment,
+        problem (null for a line as it was written).
+
+    Raises
+    ------
+    InputError
+        When the file is no workbook of a close, or of another company or month.
+    ArgumentError
+        When company or period are not what they must be.
+
+    Notes
+    -----
+    Categories and accounts: interface, sections 2.1 and 2.4.
+
+    Examples
+    --------
+    >>> import bktools, tempfile
+    >>> with bktools.Sandbox() as service, tempfile.TemporaryDirectory() as folder:
+    ...     chart = bktools.read_chart_of_accounts("data/chart_of_accounts.csv")
+    ...     entries = bktools.read_entries("data/accounting_entries.csv")
+    ...     close = bktools.close_month(chart, entries, folder=f"{folder}/october", service=service)
+    ...     len(bktools.read_fixes(close.folder / "month-end.xlsx"))
+    0
+    """
+    company = None if company is None else rules.uuid_text("company", company)
+    period = None if period is None else rules.month("period", period)
+    facts = _facts(path)
+    source = str(path)
+    if company not in {None, facts["company_id"]}:
+        raise InputError(
+            f"is of company {facts['company_id']}, not of {company}: name its company with --company", source=source
+        )
+    if period not in {None, facts["period"]}:
+        raise InputError(f"is of {facts['period']}, not of {period}: give the workbook of that month", source=source)
+    table = read_table(path, lambda cells: sum(cell in COLUMNS.values() for cell in cells), sheet=TO_DO)
+    rows = list(_lines(table, facts))
+    found = pa.Table.from_pylist(rows, schema=FIXES)
+    about = {name: facts[name] for name in ("company_id", "period", "environment")}
+    return to_pandas(found, {"source": source, "sha256": table.sha256, "rows": len(rows), **about})
+
+
+def check_fixes(fixes: pd.DataFrame, categories: Any, accounts: Any) -> pd.DataFrame:
+    """Check filled-in lines against categories and accounts as they are now: valid, open, done or done differently.
+
+    Parameters
+    ----------
+    fixes : DataFrame
+        As `read_fixes` returns it.
+    categories, accounts : DataFrame
+        As `load_categories` and `load_accounts` return them.
+
+    Returns
+    -------
+    DataFrame
+        One row per line: outcome ("open", "done", "done differently", "note" for a line with nothing but a note, "not
+        valid"), about, to_do, account_now, new_account, note, message, period, line, category_id, account_id (of the new
+        account), line_id.
+
+    Raises
+    ------
+    ArgumentError
+        When a frame lacks a column that is needed.
+
+    Notes
+    -----
+    The interface cannot change a category: somebody does it in the service. Sections 2.1 and 2.4.
+
+    Examples
+    --------
+    >>> import bktools, pandas as pd
+    >>> ids = [f"123e4567-e89b-42d3-a456-42661417400{n}" for n in range(3)]
+    >>> line = {"line": 2, "about": "category Travel", "new_account": "0400 · Bank", "check": "no_account"}
+    >>> fixes = pd.DataFrame([line | {"category_id": ids[1], "company_id": ids[0]}])
+    >>> accounts = pd.DataFrame(
+    ...     [{"id": ids[2], "company_id": ids[0], "external_id": "0400", "code": "0400", "name": "Bank", "state": "CREATED"}]
+    ... )
+    >>> categories = pd.DataFrame([{"id": ids[1], "company_id": ids[0], "name": "Travel", "account_id": None}])
+    >>> list(bktools.check_fixes(fixes, categories, accounts)["outcome"])
+    ['open']
+    >>> list(bktools.check_fixes(fixes, categories.assign(account_id=ids[2]), accounts)["outcome"])
+    ['done']
+    """
+    for name, frame, needed in (
+        ("fixes", fixes, ("new_account", "category_id", "company_id")),
+        ("categories", categories, ("id", "company_id", "account_id")),
+        ("accounts", accounts, ("id", "company_id", "external_id", "code", "name", "state")),
+    ):
+        missing = [column for column in needed if column not in getattr(frame, "columns", ())]
+        if missing:
+            raise ArgumentError(name, f"must have the column {missing[0]}")
+    known = {row["id"]: row for row in _records(categories)}
+    chart = [row for row in _records(accounts) if row["state"] in KNOWN_STATES]
+    rows = [_checked(line, known.get(line["category_id"]), chart) for line in _records(fixes)]
+    return to_pandas(pa.Table.from_pylist(rows, schema=CHECKED))
+
+
+def keep_fixes(fixes: pd.DataFrame, settings: Settings) -> Path:
+    """Write lines to the data folder, for their owner alone; earlier ones stay."""
+    folder = settings.state_dir / FOLDER
+    now = dt.datetime.now(dt.UTC)
+    text = json.dumps(
+        {"version": VERSION, "read_at": now.isoformat(), "about": fixes.attrs["bktools"], "lines": _records(fixes)},
+        indent=2,
+        ensure_ascii=False,
+    )
+    path = folder / f"{now:%Y-%m-%dT%H%M%S.%fZ}.json"
+    with disk.storage_errors(path):
+        disk.private_folder(folder)
+    return disk.write_whole(path, lambda file: file.write(f"{text}\n".encode()))
+
+
+def kept_fixes(settings: Settings, company: str, period: str | None = None) -> pd.DataFrame:
+    """Return the lines that were kept for a company, of all months by default; the newest word on a line counts.
+
+    Raises
+    ------
+    StorageError
+        When a kept file is damaged.
+    """
+    lines: dict[str, dict[str, Any]] = {}
+    for path in sorted((settings.state_dir / FOLDER).glob("*.json")):
+        try:
+            for line in json.loads(path.read_text(encoding="utf-8"))["lines"]:
+                if line["company_id"] == company and period in {None, line["period"]}:
+                    lines[line["line_id"]] = {name: line.get(name) for name in FIXES.names}
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise StorageError(f"{path} cannot be read ({error}): move it away and read its workbook again") from error
+    return to_pandas(pa.Table.from_pylist(list(lines.values()), schema=FIXES), {"company_id": company})
+
+
+def _records(frame: Any) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = to_arrow(in_pandas(frame)).to_pylist()
+    return rows
+
+
+def _facts(path: str | PathLike[str]) -> dict[str, Any]:
+    """Return the facts of the hidden sheet: by name, and `lines` with what each line is about by its ID."""
+    try:
+        table = read_table(path, lambda cells: sum(cell in {"fact", "value"} for cell in cells), sheet=LINES)
+    except InputError as error:
+        if "there is no sheet" not in str(error):
+            raise
+        raise InputError("is not the workbook of a close (month-end.xlsx)", source=str(path)) from error
+    pairs = list(zip(*(column.to_pylist() for column in table.columns[:2]), strict=True))
+    facts: dict[str, Any] = {name: value for name, value in pairs if name != "line"}
+    missing = {"format", "company_id", "period", "environment"} - facts.keys()
+    if missing or facts["format"] != FORMAT:
+        raise InputError(f"has no sheet {LINES!r} that this version of bktools can read", source=str(path))
+    facts["lines"] = dict(value.split(" ", 1) for name, value in pairs if name == "line")
+    return facts
+
+
+def _lines(table: Table, facts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield each line that says something or is not as it was written, then those that were removed."""
+    headings = [normal(heading) for heading in table.headings]
+    missing = [heading for heading in COLUMNS.values() if normal(heading) not in headings]
+    if missing:
+        raise InputError(
+            f"the sheet {TO_DO!r} has no column {missing[0]!r}: take a new copy of the workbook", source=table.source
+        )
+    cells = {name: table.columns[headings.index(normal(heading))].to_pylist() for name, heading in COLUMNS.items()}
+    rows = [dict(zip(cells, values, strict=True)) for values in zip(*cells.values(), strict=True)]
+    counts = Counter(row["line_id"] for row in rows)
+    company = {name: facts[name] for name in ("company_id", "period", "environment")}
+    for number, row in zip(table.lines.tolist(), rows, strict=True):
+        said = {name: value.strip() if name in {"new_account", "note"} else value for name, value in row.items()}
+        problem = _problem(said, facts, counts)
+        if said["new_account"] or said["note"] or problem:
+            yield {name: value or None for name, value in said.items()} | company | {"line": number, "problem": problem}
+    for number, (key, about) in enumerate(facts["lines"].items(), 2):
+        if key not in counts:
+            problem = "the line was removed: take it from the original workbook"
+            yield {"line": number, "about": about, "line_id": key, "problem": problem} | company
+
+
+def _problem(row: Mapping[str, str], facts: Mapping[str, Any], counts: Mapping[str, int]) -> str | None:
+    key = row["line_id"]
+    if key not in facts["lines"]:
+        return "the line was added by hand: bktools knows nothing to do about it"
+    if counts[key] > 1:
+        return "the line is there twice: delete the copy"
+    ids = {name: row[name] or None for name in IDS}
+    if key_of(facts["company_id"], facts["period"], row["check"], row["to_do"], row["about"], ids) != key:
+        return f"the line was changed: take it from the original workbook ({facts['lines'][key]})"
+    if row["new_account"] and row["check"] not in MAPPINGS:
+        return "an account is filled in where none is asked for: write a note instead"
+    return None
+
+
+def _checked(
+    line: Mapping[str, Any], category: Mapping[str, Any] | None, chart: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    names = ("about", "to_do", "note", "period", "line", "category_id", "line_id")
+    row = {name: line.get(name) for name in names} | {"new_account": line["new_account"]}
+    if line.get("problem"):
+        return row | {"outcome": WRONG, "message": line["problem"]}
+    if not line["new_account"]:
+        return row | {"outcome": NOTED, "message": "a note, without an account"}
+    own = [account for account in chart if account["company_id"] == line["company_id"]]
+    chosen, why = _chosen(line["new_account"], own)
+    if chosen is None:
+        return row | {"outcome": WRONG, "message": why}
+    row |= {"new_account": _label(chosen), "account_id": chosen["id"]}
+    if category is None:
+        return row | {"outcome": WRONG, "message": "the category was not found in the service"}
+    if category["company_id"] != line["company_id"]:
+        return row | {"outcome": WRONG, "message": "the category belongs to another company"}
+    now = next((account for account in own if account["id"] and account["id"] == category["account_id"]), None)
+    row["account_now"] = _label(now) if now else category["account_id"]
+    outcome, message = _compared(line, category, chosen, row["account_now"])
+    return row | {"outcome": outcome, "message": message}
+
+
+def _compared(
+    line: Mapping[str, Any], category: Mapping[str, Any], chosen: Mapping[str, Any], now: str | None
+) -> tuple[str, str]:
+    if category["account_id"] is not None and category["account_id"] == chosen["id"]:
+        return DONE, "the category has this account now"
+    if category.get("archived"):
+        return DIFFERENT, "the category is archived now"
+    if category["account_id"] == line.get("account_id"):
+        return OPEN, f"set the account of the category to {_label(chosen)} in the service"
+    return DIFFERENT, f"the category has {now} now" if now else "the category has no account now"
+
+
+def _chosen(text: str, accounts: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any] | None, str]:
+    """Return the account that a person chose from the list, or wrote as a code; None and the reason without one."""
+    of = defaultdict(list)
+    for account in accounts:
+        # A label is one account's own; a code alone may be several accounts'.
+        for spelling in {_label(account), account["code"], account["external_id"]} - {None}:
+            of[spelling].append(account)
+    found = of.get(text) or of.get(text.partition(BETWEEN)[0].strip(), [])
+    if not found:
+        return None, f"the account {text!r} is not among the accounts bktools knows: choose one from the list"
+    if len(found) > 1:
+        return None, f"{len(found)} accounts have the code {text!r}: write the external ID of one"
+    if found[0].get("archived"):
+        return None, f"the account {_label(found[0])!r} is archived: choose an active one"
+    return found[0], ""
+
+
+def _label(account: Mapping[str, Any]) -> str:
+    return label_of(account["code"], account["external_id"], account["name"])

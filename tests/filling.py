@@ -1,0 +1,47 @@
+"""Fills in a workbook as a person does: cells are written into a copy, everything else stays as it is in the file."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import xlsxwriter
+from python_calamine import CalamineWorkbook
+
+Rows = list[list[Any]]
+
+
+def filled(source: Path, target: Path, change: Callable[[Rows], None], sheet: str = "to do") -> Path:
+    """Copy the cells of a workbook after `change` was made to the rows of a sheet; the first row has the headings."""
+    book = CalamineWorkbook.from_path(source)
+    with xlsxwriter.Workbook(target) as copy:
+        for name in book.sheet_names:
+            rows = book.get_sheet_by_name(name).to_python()
+            if name == sheet:
+                change(rows)
+            written = copy.add_worksheet(name)
+            for number, row in enumerate(rows):
+                for place, value in enumerate(row):
+                    text = value.isoformat() if isinstance(value, dt.date | dt.datetime) else value
+                    if isinstance(text, str):
+                        written.write_string(number, place, text)
+                    else:
+                        written.write(number, place, text)
+    return target
+
+
+def column(rows: Rows, heading: str) -> int:
+    """Return the place of a column."""
+    return rows[0].index(heading)
+
+
+def write(heading: str, value: str, about: str) -> Callable[[Rows], None]:
+    """Return the change that writes a value into the line about a thing."""
+
+    def change(rows: Rows) -> None:
+        line = next(row for row in rows if row[column(rows, "about")] == about)
+        line[column(rows, heading)] = value
+
+    return change

@@ -1,0 +1,236 @@
+"""The round trip: what people fill in on the sheet "to do" is read back, every line is checked, nothing is lost."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from filling import Rows, column, filled, write
+
+import bktools
+from bktools.errors import ArgumentError, InputError, StorageError
+from bktools.reports.fixes import FOLDER, keep_fixes, kept_fixes
+from bktools.reports.month_end import Close
+from bktools.reports.workbook import write_close
+from bktools.settings import load_settings
+
+OTHER = "123e4567-e89b-42d3-a456-426614174000"
+
+
+@pytest.fixture(scope="module")
+def book(close: Close, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_close(close, tmp_path_factory.mktemp("fixes") / "month-end.xlsx")
+
+
+@pytest.fixture(scope="module")
+def category(close: Close) -> pd.Series:
+    """A category without an account that entries wait for."""
+    coverage = close.after.coverage
+    waiting = close.plan.not_ready.loc[close.plan.not_ready["reason"] == "no_account", "category_id"]
+    return coverage[coverage["category_id"].isin(waiting)].iloc[0]
+
+
+@pytest.fixture(scope="module")
+def account(close: Close) -> pd.Series:
+    """An active account that the service has."""
+    return close.known[close.known["state"].isin(["CREATED", "MATCHED"]) & ~close.known["archived"].astype(bool)].iloc[
+        0
+    ]
+
+
+def _checked(close: Close, path: Path, categories: pd.DataFrame | None = None) -> pd.DataFrame:
+    categories = close.categories if categories is None else categories
+    return bktools.check_fixes(bktools.read_fixes(path), categories, close.known)
+
+
+def test_nothing_filled_in(book: Path):
+    """A workbook as it was written says nothing."""
+    assert len(bktools.read_fixes(book)) == 0
+
+
+def test_an_account_and_a_note(book: Path, close: Close, category: pd.Series, account: pd.Series, tmp_path: Path):
+    """A chosen account is checked and listed for whoever does it; a note is kept beside its line."""
+    label, about = f"{account['code']} · {account['name']}", f"category {category['name']}"
+
+    def change(rows: Rows) -> None:
+        write("new account", label, about)(rows)
+        write("note", "ask Anna", about)(rows)
+        rows[-1][column(rows, "note")] = "not now"
+
+    found = _checked(close, filled(book, tmp_path / "filled.xlsx", change))
+    assert list(found["outcome"]) == ["open", "note"]
+    first = found.iloc[0]
+    assert (first["about"], first["new_account"], first["note"]) == (about, label, "ask Anna")
+    assert first["message"] == f"set the account of the category to {label} in the service"
+    assert (first["category_id"], first["account_id"]) == (category["category_id"], account["id"])
+    assert found["note"].iloc[1] == "not now"
+
+
+def test_a_code_is_enough(book: Path, close: Close, category: pd.Series, account: pd.Series, tmp_path: Path):
+    """A code that somebody types without the name is the same account."""
+    path = filled(book, tmp_path / "filled.xlsx", write("new account", account["code"], f"category {category['name']}"))
+    found = _checked(close, path)
+    assert list(found["outcome"]) == ["open"]
+    assert list(found["account_id"]) == [account["id"]]
+
+
+@pytest.mark.parametrize("outcome", ["open", "done", "done differently"])
+def test_what_became_of_it(
+    outcome: str, book: Path, close: Close, category: pd.Series, account: pd.Series, tmp_path: Path
+):
+    """The categories loaded later say whether a fix is done, open, or done with another account."""
+    path = filled(book, tmp_path / "filled.xlsx", write("new account", account["code"], f"category {category['name']}"))
+    other = close.known[close.known["id"].notna() & (close.known["id"] != account["id"])].iloc[0]
+    now = {"open": None, "done": account["id"], "done differently": other["id"]}[outcome]
+    categories = close.categories.copy()
+    categories.loc[categories["id"] == category["category_id"], "account_id"] = now
+    found = _checked(close, path, categories)
+    assert list(found["outcome"]) == [outcome]
+    if outcome == "done differently":
+        assert found["message"].iloc[0] == f"the category has {other['code']} · {other['name']} now"
+
+
+def _removed(rows: Rows) -> None:
+    del rows[1]
+
+
+def _added(rows: Rows) -> None:
+    rows.append([""] * len(rows[0]))
+    rows[-1][column(rows, "about")] = "category of mine"
+    rows[-1][column(rows, "new account")] = "0400"
+
+
+def _twice(rows: Rows) -> None:
+    rows.append(list(rows[1]))
+
+
+def _changed(rows: Rows) -> None:
+    rows[1][column(rows, "category id")] = OTHER
+
+
+def _not_asked(rows: Rows) -> None:
+    line = next(row for row in rows if row[column(rows, "check")] == "not_approved")
+    line[column(rows, "new account")] = "0400"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_removed, "the line was removed: take it from the original workbook"),
+        (_added, "the line was added by hand: bktools knows nothing to do about it"),
+        (_twice, "the line is there twice: delete the copy"),
+        (_changed, "the line was changed: take it from the original workbook"),
+        (_not_asked, "an account is filled in where none is asked for: write a note instead"),
+    ],
+)
+def test_lines_that_are_not_as_they_were(
+    change: Callable[[Rows], None], message: str, book: Path, close: Close, tmp_path: Path
+):
+    """A line that was changed, added, copied or removed is refused with the reason; the others are not."""
+    found = _checked(close, filled(book, tmp_path / "filled.xlsx", change))
+    assert set(found["outcome"]) == {"not valid"}
+    assert len(found) == (2 if change is _twice else 1)
+    assert all(text.startswith(message) for text in found["message"])
+    lines = bktools.read_fixes(book.parent / "month-end.xlsx")
+    assert len(lines) == 0
+
+
+def test_accounts_that_cannot_be(book: Path, close: Close, category: pd.Series, tmp_path: Path):
+    """An unknown, an archived and an ambiguous account are refused, each by its name."""
+    about = f"category {category['name']}"
+    archived = close.known[close.known["archived"].astype(bool)].iloc[0]
+    unknown = filled(book, tmp_path / "unknown.xlsx", write("new account", "9999 · Nowhere", about))
+    assert _checked(close, unknown)["message"].iloc[0] == (
+        "the account '9999 · Nowhere' is not among the accounts bktools knows: choose one from the list"
+    )
+    old = filled(book, tmp_path / "old.xlsx", write("new account", archived["code"], about))
+    assert _checked(close, old)["message"].iloc[0] == (
+        f"the account '{archived['code']} · {archived['name']}' is archived: choose an active one"
+    )
+    twins = pd.concat([close.known, close.known.iloc[[0]].assign(external_id="twin", id=OTHER, name="Twin")])
+    code = close.known["code"].iloc[0]
+    path = filled(book, tmp_path / "twins.xlsx", write("new account", code, about))
+    checked = bktools.check_fixes(bktools.read_fixes(path), close.categories, twins)
+    assert checked["message"].iloc[0] == f"2 accounts have the code '{code}': write the external ID of one"
+
+
+def test_a_category_that_is_gone(book: Path, close: Close, category: pd.Series, account: pd.Series, tmp_path: Path):
+    """A category that the service no longer has is refused; an archived one is done differently."""
+    path = filled(book, tmp_path / "filled.xlsx", write("new account", account["code"], f"category {category['name']}"))
+    others = close.categories[close.categories["id"] != category["category_id"]]
+    assert list(_checked(close, path, others)["message"]) == ["the category was not found in the service"]
+    found = _checked(close, path, close.categories.assign(archived=True))
+    assert list(zip(found["outcome"], found["message"], strict=True)) == [
+        ("done differently", "the category is archived now")
+    ]
+
+
+def test_files_of_something_else(book: Path, close: Close, samples: tuple[Path, Path], tmp_path: Path):
+    """A workbook of another company or month, and any other file, is one clear line."""
+    with pytest.raises(InputError, match=f"is of company {close.company}, not of {OTHER}"):
+        bktools.read_fixes(book, company=OTHER)
+    with pytest.raises(InputError, match="is of 2026-10, not of 2026-11"):
+        bktools.read_fixes(book, period="2026-11")
+    assert len(bktools.read_fixes(book, company=close.company, period="2026-10")) == 0
+    other = bktools.to_excel(close.categories, tmp_path / "other.xlsx")
+    with pytest.raises(InputError, match=r"is not the workbook of a close \(month-end.xlsx\)"):
+        bktools.read_fixes(other)
+    with pytest.raises(ArgumentError, match="period"):
+        bktools.read_fixes(book, period="October")
+
+    def without_ids(rows: Rows) -> None:
+        rows[0][column(rows, "line id")] = "mine"
+
+    with pytest.raises(InputError, match="the sheet 'to do' has no column 'line id'"):
+        bktools.read_fixes(filled(book, tmp_path / "headings.xlsx", without_ids))
+    with pytest.raises(ArgumentError, match="accounts must have the column id"):
+        bktools.check_fixes(bktools.read_fixes(book), close.categories, pd.DataFrame())
+
+
+def test_sorted_lines_are_the_same_lines(book: Path, close: Close, category: pd.Series, tmp_path: Path):
+    """A person may sort and filter the sheet: no line counts as changed or removed."""
+
+    def change(rows: Rows) -> None:
+        write("note", "here", f"category {category['name']}")(rows)
+        rows[1:] = rows[:0:-1]
+
+    assert list(_checked(close, filled(book, tmp_path / "sorted.xlsx", change))["outcome"]) == ["note"]
+
+
+@pytest.mark.skipif(shutil.which("soffice") is None, reason="no LibreOffice is installed to save files with")
+def test_a_workbook_saved_by_another_program(book: Path, close: Close, category: pd.Series, tmp_path: Path):
+    """LibreOffice saves the workbook in its own format and as XLSX: every line is still as it was written."""
+    path = filled(book, tmp_path / "filled.xlsx", write("note", "seen", f"category {category['name']}"))
+    for kind in ("ods", "xlsx"):
+        command = ["soffice", "--headless", "--norestore", f"-env:UserInstallation=file://{tmp_path / 'profile'}"]
+        command += ["--convert-to", kind, "--outdir", str(tmp_path / "saved"), str(path)]
+        subprocess.run(command, capture_output=True, check=True, timeout=120)
+        assert list(_checked(close, tmp_path / "saved" / f"filled.{kind}")["outcome"]) == ["note"]
+
+
+def test_kept_lines(book: Path, close: Close, category: pd.Series, account: pd.Series, tmp_path: Path):
+    """Lines of two copies of a workbook are kept side by side, privately; the newest word on a line counts."""
+    settings = load_settings("sandbox", data_dir=tmp_path / "data")
+    about = f"category {category['name']}"
+    lines = bktools.read_fixes(filled(book, tmp_path / "one.xlsx", write("new account", account["code"], about)))
+    path = keep_fixes(lines, settings)
+    assert path.stat().st_mode & 0o077 == path.parent.stat().st_mode & 0o077 == 0
+
+    def change(rows: Rows) -> None:
+        rows[-1][column(rows, "note")] = "later"
+
+    keep_fixes(bktools.read_fixes(filled(book, tmp_path / "two.xlsx", change)), settings)
+    assert kept_fixes(settings, close.company)[["new_account", "note"]].fillna("").to_numpy().tolist() == [
+        [account["code"], ""],
+        ["", "later"],
+    ]
+    keep_fixes(bktools.read_fixes(filled(book, tmp_path / "three.xlsx", write("note", "again", about))), settings)
+    assert list(kept_fixes(settings, close.company, "2026-10")["note"]) == ["again", "later"]
+    assert len(kept_fixes(settings, OTHER)) == len(kept_fixes(settings, close.company, "2026-11")) == 0
+    (settings.state_dir / FOLDER / "2000.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(StorageError, match="cannot be read"):
+        kept_fixes(settings, close.company)
