@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -103,21 +103,24 @@ def _grouped(findings: pd.DataFrame) -> Iterable[tuple[tuple[str, str, str], pd.
 
 
 def _of_check(group: pd.DataFrame, money: Money, section: str) -> ToDo:
-    group = group.assign(message=[fact_of(row) for row in group.to_dict("records")])
     first = group.iloc[0]
-    is_same = bool((group["message"] == first["message"]).all())
+    named = list(zip(group["message"], group["to_do"], group["about"], strict=True))
+    # A fact that is the same for all, apart from the name, is told once.
+    facts = {_fact(message, step).replace(about, "…") for message, step, about in named}
     told = tuple(
-        (*_around(row), "" if is_same else str(row["message"])) for row in group.head(SHOWN_EXAMPLES).to_dict("records")
+        (*_around(row), "" if len(facts) == 1 else _fact(row["message"], row["to_do"]))
+        for row in group.head(SHOWN_EXAMPLES).to_dict("records")
     )
-    fact, step = (str(first["message"]) if is_same else "", str(first["to_do"]))
+    step = str(first["to_do"])
     step = step if (group["to_do"] == first["to_do"]).all() else f"{step} (or another step: see each of them)"
     who, severity, check = (str(first[name]) for name in BY)
+    fact = facts.pop() if len(facts) == 1 else ""
     return ToDo(who, severity, check, len(group), money, fact, told, step, section)
 
 
-def fact_of(finding: Mapping[Any, Any]) -> str:
-    """Return the message of a finding without what is to be done: accounts and categories have both in it."""
-    return str(finding["message"]).removesuffix(f": {finding['to_do']}")
+def _fact(message: str, to_do: str) -> str:
+    """Return a message without the step that it ends with."""
+    return message.removesuffix(f": {to_do}")
 
 
 def _around(row: dict[Any, Any]) -> tuple[str, str, str]:

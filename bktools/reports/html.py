@@ -22,7 +22,7 @@ from bktools.frames.engine import in_pandas
 from bktools.frames.names import IDENTIFIERS, in_reading_order
 from bktools.frames.schema import TEXT, to_arrow
 from bktools.reports import page
-from bktools.reports.checklist import WHO, ToDo, fact_of, to_do_of
+from bktools.reports.checklist import WHO, ToDo, to_do_of
 from bktools.reports.figures import HELD, NO_CURRENCY, STATES, Money, entries_of, number, sums_of
 from bktools.reports.money import plot_money
 from bktools.reports.outcomes import MEANINGS, OF_ACCOUNTS
@@ -224,10 +224,15 @@ def _record(close: Close) -> Html:
 
 
 def _changes(close: Close) -> Html:
-    changes: pd.DataFrame | None = getattr(close, "changes", None)
-    if changes is None:
+    if close.changes is None:
         return Html("")
-    return _frame("changes-table", "What changed since the last close", changes, "changes.csv", "Nothing has changed.")
+    return _frame(
+        "changes-table",
+        "What changed since the last close",
+        close.changes,
+        "the output of bktools compare",
+        "Nothing has changed.",
+    )
 
 
 def _to_do(close: Close) -> Html:
@@ -442,7 +447,7 @@ def _checks(close: Close) -> Html:
     columns: Columns = [
         (Column("Severity", choice=True), lambda row: _mark(row["severity"])),
         (Column("Check", choice=True), lambda row: _words(row["check"])),
-        (Column("What was found, and what to do", "heading"), lambda row: _sentence(_joined(fact_of(row), row["to_do"], ": "))),
+        (Column("What was found, and what to do", "heading"), lambda row: _sentence(row["message"])),
     ]  # fmt: skip
     infos = len(findings) - len(rows)
     note = f"Findings that need no action (info), all in reconciliation.csv: {infos:,}."

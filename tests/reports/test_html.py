@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 import hashlib
 import re
 import sys
@@ -202,7 +201,7 @@ def test_the_other_tables(close: Close, parsed: Page):
 
 def test_who_when_and_what_was_not_checked(close: Close, tmp_path: Path):
     """The persons, the plan, the sources, the accounts known, what was skipped; a sandbox is no real books."""
-    unchecked = bktools.compose_export_jobs(close.entries)
+    unchecked = bktools.compose_export_jobs(close.entries[["id", "company_id", "category_id"]])
     known = pd.DataFrame({"state": ["IMPORTED", "CREATED", "IMPORTED"], "updated_at": pd.to_datetime(["2026-10-30", "2026-11-01", "2026-10-31"], utc=True)})  # fmt: skip
     told = replace(close, plan=unchecked, prepared_by="Grace Hopper", approved_by="Ada Lovelace", known=known)
     text = Page(write_report(told, tmp_path / "told.html")).text
@@ -229,16 +228,20 @@ def test_a_dry_run_and_doubts_are_not_called_exported(close: Close, tmp_path: Pa
     assert any("Export job unknown" in what and "resolve_export_job" in step for what, step in steps.items())
 
 
-def test_hostile_names_are_text(close: Close, tmp_path: Path):
+@pytest.fixture(scope="module")
+def hostile(close: Close, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_report(_with_text(close, HOSTILE), tmp_path_factory.mktemp("hostile") / REPORT)
+
+
+def test_hostile_names_are_text(close: Close, hostile: Path, tmp_path: Path):
     """Whatever a name contains is shown as it is, or as an escape; it makes no element and no attribute."""
-    hostile = _with_text(close, HOSTILE)
     plain = _with_text(close, [f"name {place}" for place in range(len(HOSTILE))])
-    page, usual = (Page(write_report(one, tmp_path / f"{place}.html")) for place, one in enumerate((hostile, plain)))
+    page, usual = Page(hostile), Page(write_report(plain, tmp_path / "plain.html"))
     kinds = [[(tag, sorted(given)) for tag, given in one.elements] for one in (page, usual)]
     assert sorted(map(str, kinds[0])) == sorted(map(str, kinds[1]))
     for name in HOSTILE:
         assert name.replace("\x1b", "\\x1b").replace("\u202e", "\\u202e") in page.text
-    content = (tmp_path / "0.html").read_text(encoding="utf-8")
+    content = hostile.read_text(encoding="utf-8")
     assert not set(content) & {"\x1b", "\u202e"}
     assert "<script>alert" not in content
 
@@ -269,9 +272,8 @@ def test_tables_are_readable_without_sight(parsed: Page):
 
 
 def test_a_large_close_is_bounded_and_says_where_the_rest_is(close: Close, tmp_path: Path):
-    """5,120 entries: 2,000 rows, with some of every reason and batch; the figures are of all of them."""
-    times = 16
-    entries = pd.concat([close.entries] * times, ignore_index=True)
+    """2,560 entries: 2,000 rows, with some of every reason and batch; the figures are of all of them."""
+    entries = pd.concat([close.entries] * 8, ignore_index=True)
     entries["id"] = [str(uuid.uuid5(uuid.NAMESPACE_URL, str(place))) for place in range(len(entries))]
     entries["line"] = range(2, len(entries) + 2)
     plan = bktools.compose_export_jobs(entries, categories=close.categories, company=close.company)
@@ -303,8 +305,7 @@ def test_sums_are_exact_beyond_38_digits():
 def test_changes_have_room(close: Close, tmp_path: Path):
     """A frame of changes is shown names first, where the close has one."""
     changes = pd.DataFrame({"id": ["abc"], "what": ["account"], "amount": [Decimal("12.50")], "currency": ["EUR"]})
-    told = dataclasses.replace(close, changes=changes)
-    page = Page(write_report(told, tmp_path / "changes.html"))
+    page = Page(write_report(replace(close, changes=changes), tmp_path / "changes.html"))
     assert page.tables["changes-table"] == [
         ["Amount", "Currency", "What", "IDs"],
         ["12.50", "EUR", "account", "id abc"],
@@ -407,9 +408,9 @@ def test_drilling_down_by_mouse_and_keyboard(browser: Any, report: Path, close: 
     page.close()
 
 
-def test_hostile_names_run_nothing_in_a_browser(browser: Any, close: Close, tmp_path: Path):
+def test_hostile_names_run_nothing_in_a_browser(browser: Any, hostile: Path):
     """No dialog, no violation, no request, nothing added; with the script used on every table."""
-    page, complaints = _opened(browser, write_report(_with_text(close, HOSTILE), tmp_path / "hostile.html"))
+    page, complaints = _opened(browser, hostile)
     for button in page.locator("th button").all():
         button.click()
     page.locator("#categories-table tbody a").first.click()
@@ -469,3 +470,34 @@ def test_it_prints_on_few_pages(browser: Any, report: Path):
     assert page.locator("button:visible, input:visible, select:visible, .id:visible").count() == 0
     assert complaints == []
     page.close()
+
+
+def test_the_journal_has_the_month_again(samples: tuple[Path, Path], tmp_path: Path):
+    """A second close of the month says what the first one exported, when, by whom, and what was resolved since."""
+    with bktools.Sandbox(tmp_path / "sandbox", job_seconds=0.05) as service:
+        chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
+        entries = bktools.read_entries(samples[1])
+
+        def closed(entries: pd.DataFrame, by: str) -> Close:
+            options = {"apply": True, "month": "2026-10", "by": by, "service": service}
+            return bktools.close_month(chart, entries, folder=tmp_path / by, **options)
+
+        first = closed(entries, "Ada")
+        waiting = first.plan.not_ready
+        second = closed(entries.assign(approved=True), "Grace")
+    resolved = second.plan.entries
+    assert set(resolved["id"]) == set(waiting.loc[waiting["reason"] == "not_approved", "id"]) != set()
+    page = Page(tmp_path / "Grace" / REPORT)
+    figures = {row[""]: row for row in page.rows("statement")}
+    assert figures["Exported"]["Entries"] == str(len(resolved))
+    assert figures["Exported earlier"]["Entries"] == str(len(first.plan.entries))
+    month = {row[""]: row for row in page.rows("record-statement")}
+    assert month["Exported"]["Entries"] == str(len(resolved) + len(first.plan.entries))
+    assert month["Resolved since"]["Entries"] == str(len(resolved))
+    for currency, amount in second.plan.amounts.items():
+        assert month["Resolved since"][currency] == shown(amount, currency)
+        assert month["Exported"][currency] == shown(amount + first.plan.amounts[currency], currency)
+    assert [row["Prepared by"] for row in page.rows("closes-table")] == ["Ada", "Grace"]
+    assert [(row["By"], row["Entries"]) for row in page.rows("sent-table")] == [
+        ("Ada", str(len(first.plan.entries))), ("Grace", str(len(resolved))),
+    ]  # fmt: skip
