@@ -118,8 +118,10 @@ class EntryPicker:
         names = [name for name in self._grid_rows.column_names if name not in HIDDEN]
         places = sorted(self._grid.selected)
         picked = self._grid_rows.select(names).take(pa.array(places[:KEPT_ROWS], pa.int64()))
-        rows = zip(*(column.to_pylist() for column in picked.columns), strict=True)
-        looks = [views.TO_THE_RIGHT if name == "amount" else "" for name in names]
+        cells = zip(*(column.to_pylist() for column in picked.columns), strict=True)
+        # A reason is enough here; its message is in the plan.
+        rows = ([cell.split("\n")[0] for cell in row] for row in cells)
+        looks = [{"amount": views.TO_THE_RIGHT, "date": views.ON_ONE_LINE}.get(name, "") for name in names]
         labels = [LABELS.get(name, name.replace("_", " ")) for name in names]
         table = views.table(labels, rows, total=len(places), shown=KEPT_ROWS, where=".selection", looks=looks)
         page = f'{_WITHOUT_WIDGET}<div class="bktools-picked">{views.heading(self._grid.told)}{table}</div>'

@@ -37,7 +37,7 @@ PRELOADED = [
         "tqdm.auto",
         "platformdirs",
     ),
-    *("rapidfuzz", "python_calamine", "xlsxwriter", "matplotlib.pyplot", "hypothesis.stateful", "itables"),
+    *("rapidfuzz", "python_calamine", "xlsxwriter", "matplotlib.pyplot", "hypothesis.stateful", "anywidget"),
 ]
 PYTEST_PLUGINS = ["pytest_timeout", "xdist.plugin", "_hypothesis_pytestplugin"]
 

@@ -66,11 +66,12 @@ def test_three_entries_by_mouse_become_a_plan(lab: str):
     """Without a selection nothing is sent; three clicks select, the totals follow, and the plan is of those three."""
     with page_of(lab.format("03_export_jobs.ipynb")) as page:
         run_all(page)
-        assert "nothing to submit" in _run_again(page, "plan =")
-        assert "ACCEPTED" not in _run_again(page, "outcomes =")
+        assert "0 entries ready in 0 batches" in _run_again(page, "plan =")
+        assert "nothing to do: no outcomes" in _run_again(page, "outcomes =")
         rows = page.locator(".bktools-picker tbody tr")
         rows.first.scroll_into_view_if_needed()
         assert rows.count() == 100
+        assert not page.locator(".bktools-picked").is_visible()
         # Text as it stands in the page, whether the notebook has drawn it yet or not.
         names = page.locator(".bktools-picker th").all_text_contents()
         assert names[:9] == [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from decimal import Decimal
@@ -22,21 +23,22 @@ def entries(samples: tuple[Path, Path]) -> pd.DataFrame:
 
 def _click(picker: bktools.widgets.entries.EntryPicker, *rows: int) -> None:
     """Do what the page does when rows are clicked."""
-    picker._grid.set_state({"selected_rows": list(rows)})
+    picker._grid.set_state({"selected": list(rows)})
 
 
 def test_a_click_selects(entries: pd.DataFrame):
     """Rows clicked are the selection, its totals are exact, and the plan is of them."""
     picker = bktools.pick_entries(entries)
     assert len(picker.selection) == 0
-    assert "click rows to select them" in repr(picker)
+    assert "click rows, or press Space on one, to select" in repr(picker)
     _click(picker, 2, 0, 1)
     pd.testing.assert_frame_equal(picker.selection, entries.iloc[[0, 1, 2]])
+    _click(picker, 0, 1, 4)
     totals = {row["currency"]: (row["entries"], row["amount"]) for row in picker.totals.to_dict("records")}
-    assert totals == {"EUR": (2, Decimal("1629.76")), "USD": (1, Decimal("1161.61"))}
-    assert "3 of 320 entries selected: EUR 1,629.76 (2) · USD 1,161.61 (1)" in picker._totals.value
+    assert totals == {"EUR": (2, Decimal("217.76")), "JPY": (1, Decimal(3590))}
+    assert picker._grid.told == "3 of 320 entries selected: EUR 217.76 (2) · JPY 3,590 (1)"
     plan = bktools.compose_export_jobs(entries, selection=picker.selection)
-    assert set(plan.entries["id"]) == set(entries["id"].head(3))
+    assert set(plan.entries["id"]) == set(entries["id"].iloc[[0, 1, 4]])
 
 
 def test_the_code_makes_the_selection_again(entries: pd.DataFrame):
@@ -98,18 +100,57 @@ def test_entries_without_a_currency_are_counted(entries: pd.DataFrame):
 
 
 def test_text_of_an_entry_is_no_markup(entries: pd.DataFrame):
-    """What somebody wrote into a description reaches the page as text, not as markup that the browser runs."""
-    wrong = entries.head(1).assign(description="<script>alert(1)</script>")
-    sent = str(bktools.pick_entries(wrong)._grid.get_state()["_dt_args"])
-    assert "&lt;script&gt;alert(1)" in sent
-    assert "<script" not in sent
+    """What somebody wrote into a description is text: markup is escaped, directions and escapes are shown."""
+    wrong = entries.head(1).assign(description="<script>alert(1)</script>\x1b[31m\u202e")
+    picker = bktools.pick_entries(wrong, selection=[True])
+    kept = picker._static().data
+    assert "&lt;script&gt;alert(1)" in kept
+    assert "<script" not in kept
+    for text in (str(picker._grid.rows), kept):
+        assert not {"\x1b", "\u202e"} & set(text)
+    # The page writes cells as text, never as markup.
+    assert not re.search(
+        "innerHTML|insertAdjacentHTML|outerHTML|eval", Path(room.__file__).with_suffix(".js").read_text()
+    )
 
 
-def test_names_of_categories(entries: pd.DataFrame, service: bktools.Service):
-    """With categories their names are shown in place of their IDs."""
-    shown = room._shown(entries, bktools.load_categories(service=service))
-    assert list(shown.columns[:5]) == ["date", "amount", "currency", "category", "description"]
-    assert "Reisekosten Inland" in set(shown["category"])
+def test_a_plan_shows_ready_or_why_not_with_names(entries: pd.DataFrame, service: bktools.Service):
+    """Names first, then identifiers, which are hidden; each entry of a plan is ready or says why it is not."""
+    categories, employees = bktools.load_categories(service=service), bktools.load_employees(service=service)
+    plan = bktools.compose_export_jobs(entries, categories=categories, employees=employees)
+    picker = bktools.pick_entries(plan)
+    labels = [column["label"] for column in picker._grid.columns if not column["hidden"]]
+    assert labels == [
+        "state", "date", "supplier", "description", "category", "employee", "amount", "currency", "cost centre",
+    ]  # fmt: skip
+    assert picker.entries["id"].to_list() == entries["id"].to_list()
+    reasons = dict(zip(plan.not_ready["line"], plan.not_ready["reason"], strict=True))
+    names = dict(zip(categories["id"], categories["name"], strict=True))
+    for row, line, category in zip(picker._grid.rows, entries["line"], entries["category_id"], strict=True):
+        assert row[0].split("\n")[0] == reasons.get(line, "ready").replace("_", " ")
+        assert row[4] == names.get(category, "")
+    told = dict(zip(plan.not_ready["line"], plan.not_ready["message"], strict=True))
+    assert picker._grid.rows[10][0] == f"not approved\n{told[entries['line'][10]]}"
+    picker.select(entries["currency"] == "JPY")
+    pd.testing.assert_series_equal(picker.selection["id"], entries[entries["currency"] == "JPY"]["id"])
+
+
+def test_names_beside_entries(entries: pd.DataFrame, service: bktools.Service):
+    """With categories their names are shown, and found by a search as their IDs are."""
+    picker = bktools.pick_entries(entries, categories=bktools.load_categories(service=service))
+    assert "Reisekosten Inland" in picker._grid.rows[0]
+    assert entries["category_id"][0] in picker._grid.rows[0]
+
+
+def test_what_was_picked_stays_in_the_notebook(entries: pd.DataFrame):
+    """The static table follows the selection: names and money of the rows, without identifiers."""
+    picker = bktools.pick_entries(entries)
+    assert "none of 320 entries selected" in picker._static().data
+    _click(picker, 4)
+    kept = picker._static().data
+    assert "1 of 320 entries selected: JPY 3,590 (1)" in kept
+    assert "Tokyo Kotsu Taxi" in kept
+    assert entries["id"][4] not in kept
 
 
 @pytest.mark.parametrize("kind", ["dates", "in a zone", "none"])
@@ -120,9 +161,9 @@ def test_dates_of_any_type_are_shown_as_days(entries: pd.DataFrame, kind: str):
         "in a zone": (entries["date"] + pd.Timedelta(hours=23)).dt.tz_localize("America/New_York"),
         "none": pd.Series(pd.NaT, index=entries.index),
     }
-    shown = room._shown(entries.assign(date=of[kind]), None)["date"]
-    expected = [None] * len(entries) if kind == "none" else entries["date"].dt.strftime("%Y-%m-%d").to_list()
-    assert [None if pd.isna(value) else value for value in shown] == expected
+    shown = [row[1] for row in bktools.pick_entries(entries.assign(date=of[kind]))._grid.rows]
+    expected = [""] * len(entries) if kind == "none" else entries["date"].dt.strftime("%Y-%m-%d").to_list()
+    assert shown == expected
 
 
 def test_refusals(entries: pd.DataFrame, monkeypatch: pytest.MonkeyPatch):
@@ -140,8 +181,8 @@ def test_refusals(entries: pd.DataFrame, monkeypatch: pytest.MonkeyPatch):
 
 def test_without_the_extra(tmp_path: Path):
     """Without the grid's library the error names the extra, and the way that needs none."""
-    (tmp_path / "itables").mkdir()
-    (tmp_path / "itables" / "__init__.py").write_text("raise ImportError('not installed')")
+    (tmp_path / "anywidget").mkdir()
+    (tmp_path / "anywidget" / "__init__.py").write_text("raise ImportError('not installed')")
     code = (
         "import bktools, pandas as pd\n"
         "try: bktools.pick_entries(pd.DataFrame({'id': ['a'], 'company_id': ['b']}))\n"
