@@ -9,15 +9,12 @@ from collections.abc import Iterable
 from decimal import Decimal
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from bktools import disk
 from bktools.sandbox.chart import chart_of_accounts
 from bktools.sandbox.names import NAMES
 from bktools.sandbox.world import World, department_of, expense_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 CHART_FILE = "chart_of_accounts.csv"
 ENTRIES_FILE = "accounting_entries.csv"
@@ -112,7 +109,7 @@ def write_account_list(folder: Path | str, *, seed: int = 1, companies: int = 3)
     return _write(folder, ACCOUNTS_FILE, [_ACCOUNT_HEADINGS, *rows])
 
 
-def write_sample_ledger(exported: pd.DataFrame, folder: Path | str) -> Path:
+def write_sample_ledger(exported: Any, folder: Path | str) -> Path:
     """Write `general_ledger.se`, what an ERP booked of exported entries, with five differences; return its path.
 
     Of the entries in euros one is missing, one is booked twice, one has another amount, one another account and one another
