@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pandas as pd
 import pytest
-from bktools.export.readiness import REASONS
+from bktools.export.checks import CHECKS
 from matplotlib.colors import to_hex
 
 from bktools import bars, glyphs
@@ -64,7 +64,7 @@ def test_a_meaning_has_one_colour():
     code = f"from bktools.colours import colours; print(colours({names[3:]!r}) == { {name: whole[name] for name in names[3:]}!r})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "True"
-    reasons = [reason.name.replace("_", " ") for reason in REASONS]
+    reasons = [reason.name.replace("_", " ") for reason in CHECKS]
     known = [name for name in reasons if name in COLOURS]
     assert len({COLOURS[name] for name in known}) == len(known) >= 16
     axes = _draw(pd.DataFrame({"error": [1, 2], "info": [3, 4]}, index=["x", "y"]))
