@@ -257,7 +257,8 @@ def _states(table: pa.Table, plan: ExportPlan) -> list[str]:
 
 
 def _text(value: Any) -> str:
-    lines = "" if value is None else str(value)[:LONGEST_TEXT]
+    lines = "" if value is None else str(value)
+    lines = lines if len(lines) <= LONGEST_TEXT else f"{lines[: LONGEST_TEXT - 1]}…"
     # Only what this file puts together has a second line.
     return "\n".join(visible(" ".join(line.split())) for line in lines.split("\n", 1))
 
