@@ -102,8 +102,8 @@ def test_commands_name_their_options(line, tmp_path, monkeypatch):
         arguments = [word.replace("FILE", "file.csv") for word in words]
         done = CliRunner().invoke(app, [*arguments, "--sandbox"])
         said = f"{done.output}\n{done.exception}"
-        # A close also says which month it chose, and the option that names another.
-        named = set(re.findall(r"(?<!\S)'?(--[a-z][a-z-]+)", said)) - {"--sandbox", "--apply", "--month"}
+        # A close also says which month and which person it took, and the options that name others.
+        named = set(re.findall(r"(?<!\S)'?(--[a-z][a-z-]+)", said)) - {"--sandbox", "--apply", "--month", "--by"}
         assert named == {begin + NAMES.get(argument, argument)}, (what, said)
         assert named <= options_of(words)
         assert re.search(r"\b(columns|decimal|date_format|encoding|delimiter)=", said) is None
