@@ -14,7 +14,7 @@ from bktools import errors as errors
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from bktools.conversation import Sandbox, connect
+    from bktools.connection import Sandbox, connect
     from bktools.export import ExportPlan, compose_export_jobs
     from bktools.frames.delimited import to_csv
     from bktools.frames.display import show
@@ -54,7 +54,7 @@ _HOMES = {
     "Outcomes": "bktools.reports.outcomes",
     "PeriodRecord": "bktools.reports.record",
     "Reconciliation": "bktools.reconcile",
-    "Sandbox": "bktools.conversation",
+    "Sandbox": "bktools.connection",
     "Service": "bktools.service",
     "categories_to_parquet": "bktools.tables.files",
     "check_fixes": "bktools.reports.fixes",
@@ -63,7 +63,7 @@ _HOMES = {
     "close_period": "bktools.journal.periods",
     "compare_categories": "bktools.tables.compare",
     "compose_export_jobs": "bktools.export",
-    "connect": "bktools.conversation",
+    "connect": "bktools.connection",
     "create_accounts": "bktools.submit",
     "employees_to_parquet": "bktools.tables.files",
     "get_balance": "bktools.tables.load",

@@ -80,7 +80,7 @@ def sandbox() -> Iterator[bktools.Sandbox]:
 
 @pytest.fixture
 def service(sandbox: bktools.Sandbox) -> Service:
-    """A conversation with a sandbox of the test's own."""
+    """A service that is connected to a sandbox of the test's own."""
     return sandbox.service  # type: ignore[attr-defined,no-any-return]
 
 

@@ -8,11 +8,11 @@ from decimal import Decimal
 
 import pandas as pd
 import pytest
-from bktools.export.checks import CHECKS
 from matplotlib.colors import to_hex
 
 from bktools import bars, glyphs
 from bktools.colours import COLOURS, INK, PALETTE, colours, ink_on
+from bktools.export.checks import CHECKS
 
 
 def _draw(counts: pd.DataFrame, **looks):

@@ -33,7 +33,7 @@ FLOORS = {
     "contract": 1,
     "service": 2,
     "sandbox": 2,
-    "conversation": 3,
+    "connection": 3,
     "bars": 4,
     "frames": 4,
     "store": 4,

@@ -9,7 +9,7 @@ import types
 import pytest
 
 import bktools
-from bktools.conversation import conversation
+from bktools.connection import service_or_default
 from bktools.errors import ArgumentError, ConfigurationError
 from bktools.service.transport import Request
 from bktools.settings import SETTINGS, Overrides, Secret, load_settings
@@ -34,7 +34,7 @@ def test_nothing_configured():
     with pytest.raises(ConfigurationError, match=r"no environment is configured.*BKTOOLS_ENVIRONMENT.*--sandbox"):
         bktools.load_categories()
     with pytest.raises(ConfigurationError, match="no environment is configured"):
-        conversation()
+        service_or_default()
 
 
 def test_argument_before_variable_before_file(config):

@@ -69,7 +69,7 @@ def list_accounts(
 
     if state is not None and state.upper() not in _states():
         raise ArgumentError("--state", f"must be one of {', '.join(_states())}", state)
-    with options.conversation(environment, sandbox=sandbox, company=company) as service:
+    with options.connected(environment, sandbox=sandbox, company=company) as service:
         known = load_accounts(company, service=service)
     if state is not None:
         known = known[known["state"] == state.upper()]
@@ -101,7 +101,7 @@ def create(
     from bktools.cli.tables import counts, hand_over
     from bktools.submit import create_accounts
 
-    with options.conversation(environment, sandbox=sandbox, company=company) as service:
+    with options.connected(environment, sandbox=sandbox, company=company) as service:
         found = reconciled(service, chart, options.columns(column), delimiter, encoding, sheet, save_mapping)
         made = create_accounts(found, apply=apply, service=service)
     hand_over(_urgent_first(made, "outcome"), ["external_id", "name", "outcome", "message"], csv, profile)
@@ -149,7 +149,7 @@ def import_list(
 
     given = {"columns": options.columns(column), "delimiter": delimiter, "encoding": encoding, "sheet": sheet}
     with (
-        options.conversation(environment, sandbox=sandbox, company=company) as service,
+        options.connected(environment, sandbox=sandbox, company=company) as service,
         command(options.READS_FILE),
         remembered("accounts", file, given, save_mapping) as read_as,
     ):

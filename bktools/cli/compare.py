@@ -34,7 +34,7 @@ def compare(
 
     profile_named(profile)
     with (
-        options.conversation(environment, sandbox=sandbox, company=company) as service,
+        options.connected(environment, sandbox=sandbox, company=company) as service,
         command({"before": "BEFORE", "after": "AFTER"}),
     ):
         changes = compare(before, after, company=options.the_company(service), service=service)

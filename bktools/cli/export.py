@@ -94,7 +94,7 @@ def compose(
     from bktools.journal.export_jobs import load_export_jobs
     from bktools.journal.file import this_process
 
-    with options.conversation(environment, sandbox=sandbox, company=company) as service:
+    with options.connected(environment, sandbox=sandbox, company=company) as service:
         path = entries or sample_files(service, "the file of accounting entries")[1]
         only = company or service.settings.company
         known = _known(service, [only]) if only else {}
@@ -161,7 +161,7 @@ def submit(
     read = read_plan(file)
     if plan_id is not None and plan_id != read.plan.plan_id:
         raise PlanError(f"{file} holds plan {read.plan.plan_id}, not {plan_id}: nothing was sent")
-    with options.conversation(environment, sandbox=sandbox) as service:
+    with options.connected(environment, sandbox=sandbox) as service:
         if read.made_for != service.settings.identity:
             raise PlanError(
                 f"{file} was made for {read.made_for}, this is {service.settings.identity}: nothing was sent; compose it "
@@ -188,7 +188,7 @@ def status(
     """
     from bktools.journal.export_jobs import load_export_jobs, open_questions
 
-    with options.conversation(environment, sandbox=sandbox, company=company) as service:
+    with options.connected(environment, sandbox=sandbox, company=company) as service:
         found = load_export_jobs(company, service=service)
         questions = open_questions(company, service=service)
     for state, rows in found.groupby("state"):
@@ -221,7 +221,7 @@ def history(
     from bktools.cli.tables import hand_over
     from bktools.journal.export_jobs import load_export_jobs, open_questions
 
-    with options.conversation(environment, sandbox=sandbox, company=company) as service:
+    with options.connected(environment, sandbox=sandbox, company=company) as service:
         found = load_export_jobs(company, entries=entries, events=events, batch=batch, service=service)
         # An open question tells the user to list the entries, so it is not repeated in that list.
         questions = [] if entries else open_questions(company, batch=batch, service=service)
@@ -254,7 +254,7 @@ def resolve(
     """
     from bktools.journal.export_jobs import resolve_export_job
 
-    with options.conversation(environment, sandbox=sandbox) as service:
+    with options.connected(environment, sandbox=sandbox) as service:
         resolve_export_job(batch, outcome, evidence=evidence, by=by, job_id=job, service=service)
     typer.echo(f"batch {batch}: {outcome}, by {by}")
     typer.echo(f"{NEXT[outcome]}: bktools export submit PLAN --apply{options.same(environment, sandbox=sandbox)}")

@@ -45,7 +45,7 @@ def fixes(
     from bktools.reports.fixes import WRONG, check_fixes, keep_fixes, kept_fixes, read_fixes
     from bktools.tables.load import load_categories
 
-    with options.conversation(environment, sandbox=sandbox, company=company) as service:
+    with options.connected(environment, sandbox=sandbox, company=company) as service:
         known = options.the_company(service)
         with command({"period": "--month", "company": "--company"}):
             lines = (

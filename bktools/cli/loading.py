@@ -87,7 +87,7 @@ def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
         from bktools.tables.load import load_table
 
         with (
-            options.conversation(environment, sandbox=sandbox) as service,
+            options.connected(environment, sandbox=sandbox) as service,
             command({"refresh": "--refresh", "verify": "--verify"}),
         ):
             companies = of_companies(company)

@@ -105,7 +105,7 @@ def month_end(
         "decimal": entry_decimal,
         "date_format": entry_date_format,
     }
-    with options.conversation(environment, sandbox=sandbox, company=company) as service:
+    with options.connected(environment, sandbox=sandbox, company=company) as service:
         known = options.the_company(service)
         note = " (embedded service: not real books)" if service.settings.is_sandbox else ""
         typer.echo(f"Month-end of company {known} · {service.settings.environment}{note}\n")

@@ -125,11 +125,11 @@ READS_ENTRIES_BESIDE_CHART = {argument: f"--entry-{option[2:]}" for argument, op
 
 
 @contextmanager
-def conversation(
+def connected(
     environment: str | None, *, sandbox: bool, company: str | None = None, **overrides: Any
 ) -> Iterator[Service]:
     """Connect to the service that the options select; warnings are lines on standard error."""
-    from bktools.conversation import connect
+    from bktools.connection import connect
 
     with (
         command({}),

@@ -34,7 +34,7 @@ def show(
     from bktools.frames.currencies import shown
     from bktools.journal.periods import load_periods
 
-    with options.conversation(environment, sandbox=sandbox, company=company) as service:
+    with options.connected(environment, sandbox=sandbox, company=company) as service:
         found = load_periods(company, service=service)
     if found.empty:
         typer.echo("none")
@@ -68,7 +68,7 @@ def close(
     from bktools.journal.periods import close_period
 
     with (
-        options.conversation(environment, sandbox=sandbox, company=company) as service,
+        options.connected(environment, sandbox=sandbox, company=company) as service,
         command({"month": "MONTH", "by": "--by"}),
     ):
         close_period(month, by=by, reason=reason, company=options.the_company(service), service=service)
@@ -90,6 +90,6 @@ def reopen(
     """
     from bktools.journal.periods import reopen_period
 
-    with options.conversation(environment, sandbox=sandbox, company=company) as service:
+    with options.connected(environment, sandbox=sandbox, company=company) as service:
         reopen_period(month, by=by, reason=reason, company=options.the_company(service), service=service)
     typer.echo(f"The period {month} was opened again by {by.strip()}")

@@ -48,7 +48,7 @@ def reconcile(
     """
     if fail_on is not None and fail_on not in FAIL_ON:
         raise ArgumentError("--fail-on", f"must be one of {', '.join(FAIL_ON)}", fail_on)
-    with options.conversation(environment, sandbox=sandbox, company=company) as service:
+    with options.connected(environment, sandbox=sandbox, company=company) as service:
         found = reconciled(service, chart, options.columns(column), delimiter, encoding, sheet, save_mapping)
     typer.echo(str(found))
     if out is not None:

@@ -138,7 +138,7 @@ def reset(
 
     Example: bktools sandbox reset --yes
     """
-    from bktools.conversation import forget_sandbox
+    from bktools.connection import forget_sandbox
     from bktools.settings import load_settings
 
     settings = load_settings("sandbox")

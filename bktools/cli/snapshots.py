@@ -103,7 +103,7 @@ def _stored(environment: str | None, *, sandbox: bool) -> Iterator[tuple[FolderS
     from bktools.store import FolderStore
 
     # Only the sandbox has to be started, to learn its credential.
-    with options.conversation(environment, sandbox=sandbox) as service:
+    with options.connected(environment, sandbox=sandbox) as service:
         store = FolderStore(service.settings)
         yield store, [query for query in store.queries() if store.history(query).snapshots]
 

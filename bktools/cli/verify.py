@@ -81,7 +81,7 @@ def verify(
     entries_as = _given(
         entry_column, entry_delimiter, entry_encoding, entry_sheet, entry_decimal, entry_date_format, "--entry-column"
     )
-    with options.conversation(environment, sandbox=sandbox, company=company) as service:
+    with options.connected(environment, sandbox=sandbox, company=company) as service:
         known = options.the_company(service)
         reads = options.READS_ENTRIES | {"verify": "--verify"}
         with command(reads), remembered("ledger", ledger, ledger_as, save_mapping) as read_as:

@@ -10,9 +10,9 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
+from bktools.connection import service_or_default
 from bktools.contract import rules
 from bktools.contract.accounts import LONGEST_TEXT
-from bktools.conversation import conversation
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.schema import ACCOUNTS, KNOWN_STATES, to_arrow, to_pandas
 from bktools.inputs.accounts import read_accounts
@@ -128,7 +128,7 @@ def load_accounts(company: str | None = None, *, service: Service | None = None)
     ...     len(bktools.load_accounts(service=service))
     0
     """
-    settings = conversation(service).settings
+    settings = service_or_default(service).settings
     sql = "SELECT * FROM accounts WHERE ? IS NULL OR company_id = ? ORDER BY company_id, external_id"
     company_id = None if company is None else rules.uuid_text("company", company)
     with Journal(settings) as journal:
@@ -200,7 +200,7 @@ def import_accounts(
     >>> known["state"].to_list()
     ['IMPORTED']
     """
-    service = conversation(service)
+    service = service_or_default(service)
     about = None
     reading = {"columns": columns, "delimiter": delimiter, "encoding": encoding, "sheet": sheet}
     if isinstance(source, pd.DataFrame):

@@ -6,8 +6,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.connection import service_or_default
 from bktools.contract import rules
-from bktools.conversation import conversation
 from bktools.errors import ArgumentError
 from bktools.frames.schema import COUNT, EXPORT_EVENTS, EXPORT_JOBS, EXPORTED_ENTRIES, TEXT, to_pandas
 from bktools.journal.doubts import how_to_settle
@@ -79,7 +79,7 @@ def load_export_jobs(
     """
     if entries and events:
         raise ArgumentError("events", "cannot be combined with entries: call once for each")
-    settings = conversation(service).settings
+    settings = service_or_default(service).settings
     company_id = None if company is None else rules.uuid_text("company", company)
     kind = "entries" if entries else "events" if events else "batches"
     with Journal(settings) as journal:
@@ -124,7 +124,7 @@ def open_questions(
 ) -> list[str]:
     """Return a line for each batch whose outcome is unknown: the entries to look up, and the command that resolves it."""
     company_id = None if company is None else rules.uuid_text("company", company)
-    with Journal(conversation(service).settings) as journal:
+    with Journal(service_or_default(service).settings) as journal:
         journal.recover()
         found = journal.history("doubts", company_id, batch)
         return [how_to_settle(journal, row) for piece in found for row in piece]
@@ -177,5 +177,5 @@ def resolve_export_job(
     for name, value in texts.items():
         rules.text(name, value, shortest=1)
     job = None if job_id is None else rules.uuid_text("job_id", job_id)
-    with Journal(conversation(service).settings) as journal:
+    with Journal(service_or_default(service).settings) as journal:
         journal.resolve(batch_id, RESOLVED[outcome], evidence=texts["evidence"], by=texts["by"], job_id=job)

@@ -13,8 +13,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.connection import service_or_default
 from bktools.contract import rules
-from bktools.conversation import conversation
 from bktools.errors import ArgumentError, JournalError
 from bktools.frames.schema import (
     COUNT,
@@ -130,7 +130,7 @@ def load_periods(company: str | None = None, *, service: Service | None = None) 
     ...     len(bktools.load_periods(service=service))
     0
     """
-    settings = conversation(service).settings
+    settings = service_or_default(service).settings
     company_id = None if company is None else rules.uuid_text("company", company)
     with Journal(settings) as journal:
         journal.recover()
@@ -261,7 +261,7 @@ def reopen_period(
 
 def _change(state: str, month: str, by: str, company: str | None, reason: str | None, service: Service | None) -> None:
     month, by = rules.month("month", month), named("by", by)
-    settings = conversation(service).settings
+    settings = service_or_default(service).settings
     company_id = company or settings.company
     if company_id is None:
         raise ArgumentError("company", "must name the company of the period (or set BKTOOLS_COMPANY)")

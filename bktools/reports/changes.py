@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.caller import name_of
+from bktools.connection import service_or_default
 from bktools.contract import rules
-from bktools.conversation import conversation
 from bktools.errors import ArgumentError, InputError, SnapshotNotFoundError
 from bktools.frames.currencies import shown
 from bktools.frames.engine import engine, in_pandas, scannable
@@ -101,7 +101,7 @@ def compare(
                 name_of("after"), "must be a frame, as `before` is: give two frames, two months or two moments"
             )
         return _handed(_of_frames("rows", before, after), {}, [])
-    service = conversation(service)
+    service = service_or_default(service)
     company = company or service.settings.company
     company = None if company is None else rules.uuid_text("company", company)
     are_months = [isinstance(value, str) and bool(rules.MONTH_PATTERN.match(value)) for value in (before, after)]

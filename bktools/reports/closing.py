@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.caller import name_of, setting
+from bktools.connection import service_or_default
 from bktools.contract import rules
-from bktools.conversation import conversation
 from bktools.errors import ArgumentError, InputError
 from bktools.export import compose_export_jobs
 from bktools.frames.delimited import profile_named
@@ -129,7 +129,7 @@ def close_month(
     ('2026-10', False, 'accounts_created.csv')
     """
     begun_at = dt.datetime.now(dt.UTC)
-    service = conversation(service)
+    service = service_or_default(service)
     company = _company(company, service)
     profile_named(profile)
     prepared_by = this_user() if by is None else named("by", by)

@@ -8,8 +8,8 @@ import pandas as pd
 import pyarrow as pa
 
 from bktools import views
+from bktools.connection import service_or_default
 from bktools.contract import rules
-from bktools.conversation import conversation
 from bktools.errors import ArgumentError
 from bktools.frames.currencies import shown
 from bktools.frames.names import in_reading_order
@@ -155,7 +155,7 @@ def record_of(month: str, company: str | None = None, *, service: Service | None
     []
     """
     month = rules.month("month", month)
-    settings = conversation(service).settings
+    settings = service_or_default(service).settings
     company = company or settings.company
     if company is None:
         raise ArgumentError("company", "must name the company of the period (or set BKTOOLS_COMPANY)")

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import pandas as pd
 import pyarrow as pa
 
+from bktools.connection import service_or_default
 from bktools.contract.accounts import Account, create_body
-from bktools.conversation import conversation
 from bktools.errors import (
     ArgumentError,
     AuthenticationError,
@@ -119,7 +119,7 @@ def create_accounts(
     actions = to_arrow(listed, "the actions").select(list(NEEDED)).to_pylist()
     # Check every account before sending the first.
     wanted = [_checked(action) for action in actions if action["action"] == "create"]
-    service = conversation(service)
+    service = service_or_default(service)
     if not apply:
         rows = [_row(account, "PLANNED", None, "would be created") for account in wanted]
         return _frame(rows, service, applied=False)

@@ -17,8 +17,8 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
+from bktools.connection import service_or_default
 from bktools.contract import rules
-from bktools.conversation import conversation
 from bktools.errors import (
     ArgumentError,
     BktoolsError,
@@ -135,7 +135,7 @@ def submit_export_jobs(
     seconds = _seconds(wait)
     rules.flag("others_export", others_export)
     period = None if period is None else rules.month("period", period)
-    service = conversation(service)
+    service = service_or_default(service)
     rows: list[dict[str, Any]] = []
     with Journal(service.settings) as journal:
         _require_its_journal(plan, journal)

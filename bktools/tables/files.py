@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bktools import disk
+from bktools.connection import service_or_default
 from bktools.contract.categories import CATEGORIES
 from bktools.contract.employees import EMPLOYEES
 from bktools.contract.noun import Noun
-from bktools.conversation import conversation
 from bktools.errors import StorageError
 from bktools.frames.schema import schema_of
 from bktools.service import Service
@@ -130,7 +130,7 @@ def table_to_parquet(
     **given: Any,
 ) -> Path:
     """Write all rows of a noun to a Parquet file; arguments as in `categories_to_parquet`, with the noun's own filters."""
-    with reading(noun, company, conversation(service), given, keep=False) as (parts, store):
+    with reading(noun, company, service_or_default(service), given, keep=False) as (parts, store):
         warn(noun.name, parts, stacklevel=4)
 
         def write(file: IO[bytes]) -> None:

@@ -10,10 +10,10 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
+from bktools.connection import service_or_default
 from bktools.contract.categories import CATEGORIES
 from bktools.contract.employees import EMPLOYEES, Employee
 from bktools.contract.noun import Noun
-from bktools.conversation import conversation
 from bktools.frames.records import checked, rows_of
 from bktools.frames.schema import schema_of, to_pandas
 from bktools.service import Service
@@ -191,7 +191,7 @@ def get_employee(employee_id: str, *, service: Service | None = None) -> pd.Seri
     >>> employee["id"] == somebody
     True
     """
-    service = conversation(service)
+    service = service_or_default(service)
     table = checked(rows_of([service.get_employee(employee_id)], schema_of(Employee)), EMPLOYEES.name)
     return _described(to_pandas(table).iloc[0], "get_employee", service)
 
@@ -229,7 +229,7 @@ def get_balance(*, service: Service | None = None) -> pd.Series:
     ['currency', 'current', 'available']
     """
     warnings.warn("the service has deprecated the balance read", DeprecationWarning, stacklevel=2)
-    service = conversation(service)
+    service = service_or_default(service)
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
         found = service.get_balance()
     values = {"currency": found.currency, "current": found.current, "available": found.available}
@@ -249,7 +249,7 @@ def load_table(
     noun: Noun[Any], company: Company = None, *, service: Service | None = None, **given: Any
 ) -> pd.DataFrame:
     """Return all rows of a noun; arguments as in `load_categories`, with the noun's own filters."""
-    service = conversation(service)
+    service = service_or_default(service)
     with reading(noun, company, service, given) as (parts, _):
         warn(noun.name, parts, stacklevel=4)
     rows = pa.concat_tables([part.rows for part in parts])

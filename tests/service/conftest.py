@@ -36,7 +36,7 @@ def serve() -> Iterator[Callable[..., ScriptedServer]]:
 
 @pytest.fixture
 def converse(tmp_path: Path) -> Iterator[Callable[..., Service]]:
-    """Begin a conversation with a server, with short pauses and limits."""
+    """Connect to a server, with short pauses and limits."""
     begun: list[Service] = []
 
     def begin(server: ScriptedServer | str, **settings: Any) -> Service:

@@ -143,7 +143,7 @@ def test_no_secret_in_the_repr(service):
     assert token.reveal() not in repr(service) + repr(service.settings) + str(service.settings)
 
 
-def test_the_conversation_ends_with_the_sandbox(tmp_path):
+def test_the_connection_ends_with_the_sandbox(tmp_path):
     """After the sandbox is left, its service cannot be reached, and that is said."""
     with bktools.Sandbox() as service:
         company = service.settings.company
@@ -167,7 +167,7 @@ CALLS = {
 @pytest.mark.filterwarnings("ignore:the service has deprecated")
 @pytest.mark.parametrize("operation", CALLS)
 def test_a_closed_service_does_nothing(serve, converse, operation):
-    """Every operation says that the conversation has ended, and how to begin another; nothing is sent."""
+    """Every operation says that the connection is closed, and how to connect again; nothing is sent."""
     server = serve(lambda _: answer({}))
     service = converse(server, balance_url=server.url, balance_token="the-balance-token")
     service.close()
@@ -178,7 +178,7 @@ def test_a_closed_service_does_nothing(serve, converse, operation):
 
 
 def test_a_submission_over_a_closed_service_stays_planned(serve, converse):
-    """The journal knows that nothing was sent: the batch may be sent over another conversation."""
+    """The journal knows that nothing was sent: the batch may be sent over another connection."""
     service = converse(serve(lambda _: answer({})))
     service.close()
     plan = bktools.compose_export_jobs(pd.DataFrame({"id": [COMPANY], "company_id": [COMPANY]}))

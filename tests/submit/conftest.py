@@ -19,7 +19,7 @@ from bktools.service.transport import Limits
 
 @pytest.fixture
 def talking(monkeypatch, tmp_path) -> Callable:
-    """A function that starts a raw service and gives it with a conversation; time limits are those of a test."""
+    """A function that starts a raw service and returns a connection to it; time limits are those of a test."""
     monkeypatch.setattr(service_module, "_ONE_POST", Limits(connect=0.5, read=0.5, whole=5.0))
 
     @contextmanager

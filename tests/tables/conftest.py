@@ -22,7 +22,7 @@ COMPANY = "00000000-0000-4000-8000-000000000001"
 
 @pytest.fixture
 def served_by(tmp_path: Path) -> Iterator[Callable[..., Service]]:
-    """Start a server that answers by a script, and a conversation with it."""
+    """Start a server that answers by a script, and connect to it."""
     running: list[tuple[ScriptedServer, Service]] = []
 
     def start(script: Any, **settings: Any) -> Service:

@@ -151,7 +151,7 @@ _shared: dict[Settings, Service] = {}
 _shared_lock = threading.Lock()
 
 
-def conversation(service: Service | None = None) -> Service:
+def service_or_default(service: Service | None = None) -> Service:
     """Return the given service, or the default one of the current settings, which a process opens once."""
     if service is not None:
         return service

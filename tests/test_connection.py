@@ -1,4 +1,4 @@
-"""Beginning a conversation: the sandbox that keeps its state, the one for tests, the one that is shared."""
+"""Connecting: the sandbox that keeps its state, the one for tests, the one that is shared."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import bktools
-from bktools.conversation import conversation, forget_sandbox
+from bktools.connection import forget_sandbox, service_or_default
 from bktools.errors import ArgumentError, ConfigurationError, ServerError, UnreachableError
 from bktools.service import Service
 from bktools.service.retry import RetryPolicy
@@ -43,7 +43,7 @@ def test_a_sandbox_for_tests_leaves_nothing_behind():
 
 
 def test_a_misspelt_option_is_refused_at_once():
-    """Neither a sandbox nor a conversation is begun with an option that there is none of, and it is said which there are."""
+    """An unknown option of a sandbox or a connection is refused, and the known ones are listed."""
     with pytest.raises(ArgumentError, match=r"latencey is not an option of the sandbox: choose from seed, .*latency"):
         bktools.Sandbox(latencey=1)
     with pytest.raises(ConfigurationError, match=r"no such setting: tokn \(there are base_url, token"):
@@ -83,12 +83,12 @@ def test_a_sandbox_in_a_folder_of_ones_own(tmp_path: Path):
         assert service.create_account(service.settings.company, "0400", "Bank").id == made.id
 
 
-def test_one_conversation_is_shared(monkeypatch: pytest.MonkeyPatch):
+def test_one_connection_is_shared(monkeypatch: pytest.MonkeyPatch):
     """Without `service=`, the calls of a process share what the configuration describes."""
     monkeypatch.setenv("BKTOOLS_ENVIRONMENT", "sandbox")
-    first = conversation()
-    assert conversation() is first
-    assert conversation(first) is first
+    first = service_or_default()
+    assert service_or_default() is first
+    assert service_or_default(first) is first
     assert bktools.load_categories().attrs["bktools"]["environment"] == "sandbox"
     first.close()
 
@@ -104,7 +104,7 @@ def test_everything_works_inside_a_running_event_loop():
 
 
 def test_threads_share_a_service(service):
-    """Several threads use one conversation at the same time."""
+    """Several threads use one connection at the same time."""
     found: list[int] = []
     threads = [
         threading.Thread(target=lambda: found.append(len(service.search_employees(limit=5).data))) for _ in range(8)
