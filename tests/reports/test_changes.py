@@ -88,14 +88,18 @@ def test_two_months(sandbox, service, samples, tmp_path):
     """  # noqa: D205 - the sentence takes two lines
     chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
     october = bktools.read_entries(samples[1])
+
+    def closed(month, entries):
+        return bktools.close_month(chart, entries, month=month, apply=True, folder=tmp_path / month, service=service)
+
+    closes = [closed("2026-10", october)]
+    added = sandbox.server.add_category("Drones")
+    not_ready = closes[0].plan.not_ready
+    approved = not_ready.loc[not_ready["reason"] == "not_approved", "id"]
+    late = october[october["id"].isin(approved)].assign(status="approved", approved=True)
     ids = [str(uuid.uuid5(uuid.NAMESPACE_OID, name)) for name in october["id"]]
     november = october.assign(id=ids, date=october["date"] + pd.DateOffset(months=1)).iloc[::2]
-    closes = []
-    for month, entries in (("2026-10", october), ("2026-11", november)):
-        added = sandbox.server.add_category("Drones") if closes else None
-        closes.append(
-            bktools.close_month(chart, entries, month=month, apply=True, folder=tmp_path / month, service=service)
-        )
+    closes.append(closed("2026-11", pd.concat([november, late], ignore_index=True)))
     found = bktools.compare("2026-10", "2026-11", service=service)
     sent = [_sums(close, []) for close in closes]
     assert len(sent[0]) > 1
@@ -122,7 +126,15 @@ def test_two_months(sandbox, service, samples, tmp_path):
     assert categories[["change", "about", "id"]].to_numpy().tolist() == [["added", "Drones", added]]
     held = found[found["table"] == "held back"]
     records = [bktools.record_of(close.period, service=service).held_back for close in closes]
-    assert held["change"].value_counts().to_dict() == {"still open": len(records[0]), "new": len(records[1])}
+    assert len(approved) > 1
+    assert held["change"].value_counts().to_dict() == {
+        "resolved": len(approved),
+        "still open": len(records[0]) - len(approved),
+        "new": len(records[1]),
+    }
+    resolved = held[held["change"] == "resolved"]
+    assert set(resolved["id"]) == set(approved)
+    assert resolved["after"].unique().tolist() == [f"exported in job {closes[1].jobs['job_id'][0]}"]
     first = records[0].iloc[0]
     told = held[held["id"] == first["entry_id"]].iloc[0]
     assert told[["field", "before"]].tolist() == first[["reason", "message"]].tolist()
