@@ -172,7 +172,7 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "external_id_empty",
         "error",
-        "{account} of the chart has no external ID and cannot be matched: give it one in the ERP",
+        "{account} of the chart has no external ID and cannot be matched: give it an external ID in the ERP",
         table="unidentified_chart",
         field="external_id",
         who=IN_ERP,
@@ -198,7 +198,7 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "name_missing",
         "error",
-        "{erp_account} has no name in the chart: give it one in the ERP",
+        "{erp_account} has no name in the chart: give it a name in the ERP",
         where="is_single AND in_chart AND erp_name IS NULL",
         field="name",
         who=IN_ERP,
@@ -253,7 +253,9 @@ CHECKS: tuple[Check, ...] = (
         "compared: give its chart, or leave the company out",
         table="uncharted",
     ),
-    _uncovered("category_without_account", "no_account", "{category} has no account: give it one in the service"),
+    _uncovered(
+        "category_without_account", "no_account", "{category} has no account: give it an account in the service"
+    ),
     _uncovered(
         "category_on_unknown_account",
         "unknown_account",

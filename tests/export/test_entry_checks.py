@@ -92,23 +92,23 @@ ERRORS = {
         "correct the amount or the currency in the service", "in the service",
     ),
     "no_category": (
-        {"category_id": [None]}, KNOWN, "it has no category", "choose one in the service", "in the service",
+        {"category_id": [None]}, KNOWN, "it has no category", "choose a category in the service", "in the service",
     ),
     "unknown_category": (
         {}, {"categories": categories(id=OTHER)},
-        "its category was not found in the service", "choose another one in the service", "in the service",
+        "its category was not found in the service", "choose another category in the service", "in the service",
     ),
     "category_of_other_company": (
         {}, {"categories": categories(company_id=OTHER)},
-        "its category belongs to another company", "choose another one in the service", "in the service",
+        "its category belongs to another company", "choose another category in the service", "in the service",
     ),
     "archived_category": (
         {}, {"categories": categories(archived=True)},
-        "its category is archived", "choose another one in the service", "in the service",
+        "its category is archived", "choose another category in the service", "in the service",
     ),
     "no_account": (
         {}, {"categories": categories(account_id=None)},
-        "its category has no account", "give it one in the service", "in the service",
+        "its category has no account", "give the category an account in the service", "in the service",
     ),
     "unknown_account": (
         {}, imported(),
@@ -118,11 +118,11 @@ ERRORS = {
     ),
     "archived_account": (
         {}, {"categories": categories(), "accounts": accounts(archived=True)},
-        "the account of its category is archived", "give the category another one in the service", "in the service",
+        "the account of its category is archived", "give the category another account in the service", "in the service",
     ),
     "unknown_employee": (
         {"employee_id": [OTHER]}, NOBODY,
-        "its employee was not found in the service", "name another one in the service", "in the service",
+        "its employee was not found in the service", "name another employee in the service", "in the service",
     ),
 }  # fmt: skip
 

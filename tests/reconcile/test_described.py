@@ -44,7 +44,7 @@ CASES = {
     ),
     "name_differs": (changed("chart", name="Other"), ["0400 Other", "update it in the service", IN_SERVICE]),
     "archived_differs": (changed("chart", archived=True), [MACHINES, "archive it in the service", IN_SERVICE]),
-    "name_missing": (changed("chart", name=None), ["0400", "give it one in the ERP", IN_ERP]),
+    "name_missing": (changed("chart", name=None), ["0400", "give it a name in the ERP", IN_ERP]),
     "leading_zeros_lost": (
         changed("chart", code="400"),
         ["400 Machines", "read the chart's file as text before anything is created", HERE],
@@ -53,13 +53,13 @@ CASES = {
         changed("accounts", id=None, state="EXISTS"), [MACHINES, "import it (bktools accounts import FILE)", HERE],
     ),
     "category_without_account": (
-        changed("categories", account_id=None), ["Machines", "give it one in the service", IN_SERVICE],
+        changed("categories", account_id=None), ["Machines", "give it an account in the service", IN_SERVICE],
     ),
     "archived_category_on_active_account": (
         changed("categories", archived=True, name="One\r\ntwo"), ["One two", "nothing to do", HERE],
     ),
     "external_id_empty": (
-        changed("chart", external_id=None), ["company company-z", "give it one in the ERP", IN_ERP],
+        changed("chart", external_id=None), ["company company-z", "give it an external ID in the ERP", IN_ERP],
     ),
 }  # fmt: skip
 
