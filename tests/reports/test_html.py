@@ -373,7 +373,7 @@ def test_sorting_and_filtering_with_the_mouse(browser: Any, report: Path, close:
     assert status.inner_text().startswith("320 of 320 rows · ")
     section.get_by_label("Find").fill("KÖLN")
     texts = pd.concat([close.plan.not_ready, close.plan.entries])[
-        ["description", "category_name", "employee_name", "account_name"]
+        ["supplier", "description", "category_name", "employee_name", "account_name"]
     ]
     wanted = texts.fillna("").agg(" ".join, axis="columns").str.lower().str.contains("köln").sum()
     assert len(_column(page, 0)) == wanted > 0
