@@ -36,10 +36,14 @@ CREATE MACRO may_be_long(value) AS coalesce(strlen(value) > {LONGEST_TEXT}, fals
 CREATE MACRO is_known(state) AS coalesce(state IN {KNOWN_STATES}, false);
 CREATE MACRO is_number(value) AS value <> '' AND value NOT GLOB '*[!0-9]*';
 CREATE MACRO latin(value) AS translate(value, '{LOOK_ALIKE}', '{LATIN}');
-CREATE MACRO without_o(value) AS translate(value, 'Oo', '00');
+CREATE MACRO without_o(value) AS replace(replace(value, 'O', '0'), 'o', '0');
 CREATE MACRO bare(value) AS nfc_normalize(regexp_replace(value, '{BLANKS}', '', 'g'));
--- Normalised again after lower: some capitals become two characters.
-CREATE MACRO without_blanks(value) AS without_o(latin(nfc_normalize(lower(bare(value)))));
+CREATE MACRO is_ascii(value) AS strlen(value) = length(value);
+-- Normalised again after lower: some capitals become two characters. ASCII, as nearly all IDs are, is normal already.
+CREATE MACRO without_blanks(value) AS CASE
+    WHEN is_ascii(value) THEN without_o(lower(regexp_replace(value, '{BLANKS}', '', 'g')))
+    ELSE without_o(latin(nfc_normalize(lower(bare(value)))))
+END;
 CREATE MACRO difference(one, other) AS concat_ws(
     ' and ',
     if(without_o(latin(lower(nfc_normalize(one)))) = without_o(latin(lower(nfc_normalize(other)))), NULL, 'white space'),
@@ -185,7 +189,7 @@ WITH
             END AS zeros_like
         FROM sided
         WINDOW
-            without_blanks AS (PARTITION BY company_id, without_blanks(external_id)),
+            without_blanks AS (PARTITION BY company_id, if(is_new OR is_gone, without_blanks(external_id), external_id)),
             without_zeros AS (PARTITION BY company_id, without_zeros(external_id))
     )
 SELECT
