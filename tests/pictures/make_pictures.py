@@ -30,7 +30,7 @@ def main() -> None:
             rows.first.scroll_into_view_if_needed()
             for place in (0, 2, 5):
                 rows.nth(place).locator("td").nth(1).click()
-            page.get_by_text("3 of 320 entries selected").wait_for()
+            page.locator(".bktools-totals", has_text="3 of 320 entries selected").wait_for()
             page.mouse.move(0, 0)
             page.locator(".bktools-picker").screenshot(path=PICKER)
     print(f"{PLAN}\n{PICKER}")
