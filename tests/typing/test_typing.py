@@ -7,7 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import bktools
+
+# Two checkers at once would wait for the same cache, and one gives up.
+pytestmark = pytest.mark.xdist_group("mypy")
 
 SCRIPT = Path(__file__).with_name("user_script.py")
 ROOT = Path(bktools.__file__).parents[1]
@@ -41,8 +46,9 @@ def test_a_wrong_call_is_found(tmp_path: Path):
         "bktools.errors.NoSuchError()": "attr-defined",
     }
     script.write_text("\n".join(["import bktools", *wrong]) + "\n")
-    found = _mypy(script).stdout.splitlines()
+    done = _mypy(script)
+    found = done.stdout.splitlines()
     for number, (line, kind) in enumerate(wrong.items(), start=2):
         # mypy repeats what it remembers of the same text with the path that it had then.
         said = [text for text in found if f"/{script.name}:{number}:" in text]
-        assert any(f"[{kind}]" in text for text in said), (line, found)
+        assert any(f"[{kind}]" in text for text in said), (line, found, done.stderr)
