@@ -98,14 +98,7 @@ def compose(
         path = entries or sample_files(service, "the file of accounting entries")[1]
         only = company or service.settings.company
         known = _known(service, [only]) if only else {}
-        given = {
-            "columns": options.columns(column),
-            "delimiter": delimiter,
-            "encoding": encoding,
-            "sheet": sheet,
-            "decimal": decimal,
-            "date_format": date_format,
-        }
+        given = options.reading(column, delimiter, encoding, sheet, decimal, date_format)
         with command(options.READS_ENTRIES), remembered("entries", path, given, save_mapping) as read_as:
             read = read_entries(
                 path,

@@ -47,14 +47,7 @@ def ledger(
     from bktools.frames.delimited import profile_named
 
     profile_named(profile)
-    given = {
-        "columns": options.columns(column),
-        "delimiter": delimiter,
-        "encoding": encoding,
-        "sheet": sheet,
-        "decimal": decimal,
-        "date_format": date_format,
-    }
+    given = options.reading(column, delimiter, encoding, sheet, decimal, date_format)
     with (
         command(options.READS_ENTRIES | {"verify": "--verify"}),
         warnings.catch_warnings(),

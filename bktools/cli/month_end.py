@@ -97,14 +97,9 @@ def month_end(
         "encoding": encoding,
         "sheet": sheet,
     }
-    entries_as: dict[str, Any] = {
-        "columns": options.columns(entry_column, "--entry-column"),
-        "delimiter": entry_delimiter,
-        "encoding": entry_encoding,
-        "sheet": entry_sheet,
-        "decimal": entry_decimal,
-        "date_format": entry_date_format,
-    }
+    entries_as = options.reading(
+        entry_column, entry_delimiter, entry_encoding, entry_sheet, entry_decimal, entry_date_format, "--entry-column"
+    )
     with options.connected(environment, sandbox=sandbox, company=company) as service:
         known = options.the_company(service)
         note = " (embedded service: not real books)" if service.settings.is_sandbox else ""

@@ -162,6 +162,26 @@ def the_company(service: Service) -> str:
     return uuid_text("--company", company)
 
 
+def reading(
+    column: list[str] | None,
+    delimiter: str | None,
+    encoding: str | None,
+    sheet: str | None,
+    decimal: str | None,
+    date_format: str | None,
+    option: str = "--column",
+) -> dict[str, Any]:
+    """Return the options that read entries or a ledger as the arguments of their readers."""
+    return {
+        "columns": columns(column, option),
+        "delimiter": delimiter,
+        "encoding": encoding,
+        "sheet": sheet,
+        "decimal": decimal,
+        "date_format": date_format,
+    }
+
+
 def columns(given: list[str] | None, option: str = "--column") -> dict[str, str] | None:
     """Return `field=HEADING` options as a mapping."""
     if not given:

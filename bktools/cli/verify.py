@@ -77,8 +77,8 @@ def verify(
 
     if month is not None:
         rules.month("--month", month)
-    ledger_as = _given(column, delimiter, encoding, sheet, decimal, date_format, "--column")
-    entries_as = _given(
+    ledger_as = options.reading(column, delimiter, encoding, sheet, decimal, date_format)
+    entries_as = options.reading(
         entry_column, entry_delimiter, entry_encoding, entry_sheet, entry_decimal, entry_date_format, "--entry-column"
     )
     with options.connected(environment, sandbox=sandbox, company=company) as service:
@@ -118,25 +118,6 @@ def verify(
         typer.echo(f"\nWritten to {out}/")
     if not match.has_arrived:
         raise typer.Exit(Exit.INCOMPLETE)
-
-
-def _given(
-    column: list[str] | None,
-    delimiter: str | None,
-    encoding: str | None,
-    sheet: str | None,
-    decimal: str | None,
-    date_format: str | None,
-    option: str,
-) -> dict[str, Any]:
-    return {
-        "columns": options.columns(column, option),
-        "delimiter": delimiter,
-        "encoding": encoding,
-        "sheet": sheet,
-        "decimal": decimal,
-        "date_format": date_format,
-    }
 
 
 def _filled(

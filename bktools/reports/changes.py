@@ -20,7 +20,8 @@ from bktools.frames.engine import engine, in_pandas, scannable
 from bktools.frames.names import with_names
 from bktools.frames.schema import TEXT, to_arrow, to_pandas
 from bktools.journal.accounts import load_accounts
-from bktools.journal.periods import load_periods
+from bktools.journal.journal import Journal
+from bktools.journal.periods import closes_of
 from bktools.reports.record import PeriodRecord, record_of
 from bktools.service import Service
 from bktools.tables.compare import CHANGES, differences
@@ -108,7 +109,8 @@ def compare(
     if any(are_months):
         if not all(are_months):
             raise ArgumentError(name_of("after"), f"must be a month such as 2026-11, as {before} is", after)
-        return _of_months(before, after, company, service)
+        old, new = (record_of(month, company, service=service) for month in (before, after))
+        return _of_months(old, new, company, service)
     changes = _of_tables(before, after, company, service)
     return _handed(changes, {"before": str(before), "after": str(after or "now")}, [])
 
@@ -122,31 +124,31 @@ def _handed(parts: list[pa.Table], about: Mapping[str, Any], not_compared: list[
     return to_pandas(table, {**about, "rows": len(table), "not_compared": not_compared})
 
 
-def changes_since_last_close(month: str, company: str, *, service: Service) -> pd.DataFrame | None:
+def changes_since_last_close(record: PeriodRecord, *, service: Service) -> pd.DataFrame | None:
     """Return what changed in a month since the last one before it that was closed; None where there is none."""
-    periods = load_periods(company, service=service)
-    closed = periods[periods["applied_at"].notna() & (periods["period"] < month)]["period"]
-    if closed.empty or not (periods["period"] == month).any():
+    with Journal(service.settings) as journal:
+        closed = [row["period"] for row in closes_of(journal, record.company) if row["period"] < record.period]
+    if not closed or record.events.empty:
         return None
-    return compare(str(closed.max()), month, company=company, service=service)
+    return _of_months(record_of(max(closed), record.company, service=service), record, record.company, service)
 
 
-def _of_months(before: str, after: str, company: str | None, service: Service) -> pd.DataFrame:
-    records = [record_of(month, company, service=service) for month in (before, after)]
+def _of_months(before: PeriodRecord, after: PeriodRecord, company: str | None, service: Service) -> pd.DataFrame:
+    records = (before, after)
     sent = [record.exported[record.exported["state"] == "ACCEPTED"] for record in records]
     not_compared = [
         f"nothing was exported in {record.period}, according to the journal"
         for record, rows in zip(records, sent, strict=True)
         if rows.empty
     ]
-    parts = [*(_sums(table, keys, *sent) for table, keys in SUMS.items()), _held_back(*records)]
+    parts = [*(_sums(table, keys, *sent) for table, keys in SUMS.items()), _held_back(before, after)]
     moments = [rows["sent_at"].max() for rows in sent]
     if not any(pd.isna(moment) for moment in moments):
         try:
             parts += _of_tables(moments[0].to_pydatetime(), moments[1].to_pydatetime(), company, service)
         except SnapshotNotFoundError as error:
             not_compared.append(f"categories and employees: {error}")
-    return _handed(parts, {"before": before, "after": after}, not_compared)
+    return _handed(parts, {"before": before.period, "after": after.period}, not_compared)
 
 
 def _held_back(before: PeriodRecord, after: PeriodRecord) -> pa.Table:

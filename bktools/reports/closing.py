@@ -223,7 +223,7 @@ def close_month(
         record=record,
         known=accounts,
         sent=history,
-        changes=changes_since_last_close(period, company, service=service),
+        changes=changes_since_last_close(record, service=service),
     )
     kept = earlier_close(target)
     return replace(close, folder=write_month_end(close, target, profile), kept=kept)
