@@ -16,8 +16,8 @@ SEVERITIES = ("error", "warning", "info")
 
 HERE, IN_SERVICE, IN_ERP = "here", "in the service", "in the ERP"
 
-# bktools cannot read the accounts of the service: it knows those that it created, met or was told.
-KNOWN = "not among the accounts bktools knows"
+# bktools cannot read the accounts of the service: it knows those that it created, met or was told, until a date.
+KNOWN = "not among the accounts bktools knows{known_since()}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,7 +110,7 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "missing_in_service",
         "warning",
-        f"{{erp_account}} is in the chart and {KNOWN}: create it (bktools accounts create)",
+        "{erp_account} is in the chart and " + KNOWN + ": create it (bktools accounts create)",
         where="action = 'create'",
         action="create",
     ),
@@ -320,22 +320,37 @@ CHECKS: tuple[Check, ...] = (
 )
 
 
-TEXTS = ("severity", "action", "field", "erp_value", "service_value", "message")
+# What the findings about a row of a table are about, by name.
+ABOUT = {
+    "accounts": "coalesce(any_account, if(in_chart, erp_account, service_account))",
+    "coverage": "coalesce(name, category_id)",
+    "unidentified_chart": "account",
+    "unidentified_accounts": "account",
+    **dict.fromkeys(("charts", "unused", "uncharted"), "concat('company ', company_id)"),
+}
+NOTHING = "nothing to do"
+TEXTS = ("severity", "action", "field", "erp_value", "service_value", "fact", "to_do", "who")
 # The ID columns that the check's table has.
 IDS = "COLUMNS('^(company|external|account|category)_id$')"
 
 
 def _found(check: Check) -> str:
     """Return the query of the rows that fail a check."""
-    texts = [f"{sql(getattr(check, name))} AS {name}" for name in TEXTS]
-    return f'FROM {check.table} SELECT {quoted(check.name)} AS "check", {", ".join(texts)}, {IDS} WHERE {check.where}'
+    fact, _, to_do = check.message.rpartition(": ")
+    texts = vars(check) | {"fact": fact or to_do, "to_do": to_do if fact else NOTHING}
+    columns = [f"{sql(texts[name])} AS {name}" for name in TEXTS]
+    return f"""
+        FROM {check.table}
+        SELECT {quoted(check.name)} AS "check", {", ".join(columns)}, {IDS}, {ABOUT[check.table]} AS about
+        WHERE {check.where}
+    """
 
 
 # All columns of a finding, which not every check has.
 NONE = f"""
 SELECT
     NULL::company AS company_id,
-    {", ".join(f"'' AS {name}" for name in ('"check"', *TEXTS, "external_id", "account_id", "category_id"))}
+    {", ".join(f"'' AS {name}" for name in ('"check"', *TEXTS, "external_id", "account_id", "category_id", "about"))}
 WHERE false
 """
 
@@ -372,7 +387,8 @@ def findings(connection: duckdb.DuckDBPyConnection) -> str:
     return f"""
         SELECT
             "check", severity, action, {COMPANY_AS_TEXT}, external_id, account_id, category_id, field, erp_value,
-            service_value, regexp_replace(message, '[\\r\\n\\t]+', ' ', 'g') AS message
+            service_value, one_line(if(to_do = '{NOTHING}', fact, concat(fact, ': ', to_do))) AS message,
+            one_line(about) AS about, to_do, who
         FROM ({found(failing)})
         ORDER BY
             list_position({list(SEVERITIES)}, severity), "check", company_id, external_id NULLS FIRST,

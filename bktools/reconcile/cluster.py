@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.reconcile import inputs, tables
-from bktools.reconcile.described import described
 from bktools.reconcile.reconciliation import Reconciliation
 
 # The types of the tables, each with the Arrow type that Spark accepts and Spark's name for it.
@@ -52,8 +51,8 @@ def reconcile(frames: Mapping[str, Any]) -> Reconciliation:
 
     def listed(name: str) -> Any:
         empty = {noun: inputs.SCHEMAS[noun].empty_table() for noun in given}
-        schema = _table(empty, name).schema
-        kinds = ", ".join(f"`{field.name}` {KINDS[field.type][1]}" for field in schema)
+        (table,) = tables.results(empty, name)
+        kinds = ", ".join(f"`{field.name}` {KINDS[field.type][1]}" for field in table.schema)
 
         # Spark needs the annotations.
         def of_company(rows: pa.Table) -> pa.Table:
@@ -67,13 +66,8 @@ def reconcile(frames: Mapping[str, Any]) -> Reconciliation:
 def _of_company(rows: pa.Table, name: str, columns: Mapping[str, list[str]]) -> pa.Table:
     """Return a table of the reconciliation of one company. Runs on a worker, where bktools must be installed."""
     frames = {noun: rows.filter(pc.field("noun") == noun).select(names) for noun, names in columns.items()}
-    table = _table(frames, name)
-    return table.cast(pa.schema([(field.name, KINDS[field.type][0]) for field in table.schema]))
-
-
-def _table(frames: Mapping[str, pa.Table], name: str) -> pa.Table:
     (table,) = tables.results(frames, name)
-    return described(table, frames) if name == "findings" else table
+    return table.cast(pa.schema([(field.name, KINDS[field.type][0]) for field in table.schema]))
 
 
 def _only_company(rows: Any) -> str | None:

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
+import pyarrow.compute as pc
 
-from bktools.frames.engine import Scannable
-from bktools.frames.schema import to_pandas
+from bktools.frames.engine import Scannable, has_order, scannable
+from bktools.frames.schema import TEXT, to_pandas
 from bktools.reconcile import cluster, inputs, tables
-from bktools.reconcile.described import described, last_import
 from bktools.reconcile.reconciliation import Reconciliation
 
 
@@ -68,10 +68,23 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
     if any(cluster.is_spark(frame) for frame in given.values()):
         return cluster.reconcile(given)
     frames = inputs.read(given)
-    findings, coverage = tables.results(frames, "findings", "coverage")
-    findings = described(findings, frames, last_import(accounts))
+    findings, coverage = tables.results(frames, "findings", "coverage", known_since=_last_import(accounts))
     return Reconciliation(to_pandas(findings), to_pandas(coverage), functools.partial(_listed, frames))
 
 
 def _listed(frames: Mapping[str, Scannable], name: str) -> pd.DataFrame:
     return to_pandas(*tables.results(frames, name))
+
+
+def _last_import(accounts: Any) -> str:
+    """Return when a list of accounts was last imported, in brackets; empty where the frame does not say.
+
+    Only frames in memory are asked, because a lazy one would run once more.
+    """
+    if not has_order(accounts):
+        return ""
+    table: Any = scannable(accounts, "accounts", ("state", "updated_at"))
+    if len(table.column_names) != 2:  # noqa: PLR2004 - both of them
+        return ""
+    last = pc.max(table.filter(pc.equal(pc.cast(table.column("state"), TEXT), "IMPORTED")).column("updated_at")).as_py()
+    return " (no list was imported)" if last is None else f" (last list imported {str(last)[:10]})"

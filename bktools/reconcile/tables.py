@@ -15,6 +15,7 @@ import pyarrow as pa
 from bktools.contract.accounts import LONGEST_TEXT
 from bktools.frames.engine import Scannable, engine
 from bktools.frames.schema import KNOWN_STATES
+from bktools.frames.templates import quoted
 from bktools.reconcile import inputs
 from bktools.reconcile.checks import COMPANY_AS_TEXT, FOUND, findings
 from bktools.reconcile.verbs import THE_SAME, decided
@@ -26,7 +27,8 @@ BLANKS = "[ \t\n\x0b\x0c\r\u0085\u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205
 LOOK_ALIKE = "АВЕКМНОРСТУХІЅЈавекмнорстухіѕјΑΒΕΖΗΙΚΜΝΟΡΤΥΧαβεζηικμνορτυχ"
 LATIN = "ABEKMHOPCTYXISJabekmhopctyxisjABEZHIKMNOPTYXabezhikmnoptyx"
 
-# Functions for the queries below, the checks and the actions.
+# Functions for the queries below, the checks and the actions; one is for each reconciliation.
+KNOWN_SINCE = "CREATE MACRO known_since() AS {since};"
 MACROS = f"""
 CREATE MACRO is_empty(value) AS coalesce(value = '', true);
 CREATE MACRO is_long(value) AS coalesce(length(value) > {LONGEST_TEXT}, false);
@@ -64,6 +66,8 @@ CREATE MACRO without_zeros(value) AS ltrim(value, '0');
 CREATE MACRO shown(value) AS coalesce('"' || value || '"', 'nothing');
 CREATE MACRO counted(number, noun) AS format('{{:,}} {{}}{{}}', number, noun, if(number = 1, '', 's'));
 CREATE MACRO named(code, external_id, name) AS concat_ws(' ', coalesce(code, external_id), name);
+CREATE MACRO one_line(value) AS
+    CASE WHEN regexp_matches(value, '[\\r\\n\\t]') THEN regexp_replace(value, '[\\r\\n\\t]+', ' ', 'g') ELSE value END;
 """
 
 # Every row has the long ID of a company; an enumeration replaces it by a small number. UUIDs are compared in lower case, but
@@ -116,14 +120,15 @@ GROUP BY company_id;
 # External IDs that are repeated on one side, with the number of rows on each side. `repeated` has the candidates' digests.
 DOUBLED = """
 CREATE VIEW keys AS
-SELECT 'chart' AS side, company_id, external_id FROM chart WHERE NOT is_empty(external_id)
+SELECT 'chart' AS side, company_id, external_id, code, name FROM chart WHERE NOT is_empty(external_id)
 UNION ALL
-SELECT 'service' AS side, company_id, external_id FROM known WHERE NOT is_empty(external_id);
+SELECT 'service' AS side, company_id, external_id, code, name FROM known WHERE NOT is_empty(external_id);
 
 CREATE TABLE doubled AS
 SELECT
     company_id, external_id,
-    count(*) FILTER (side = 'chart') AS chart_rows, count(*) FILTER (side = 'service') AS service_rows
+    count(*) FILTER (side = 'chart') AS chart_rows, count(*) FILTER (side = 'service') AS service_rows,
+    min(named(code, external_id, name)) AS any_account
 FROM keys SEMI JOIN repeated ON hash(company_id, external_id) = digest
 GROUP BY ALL
 HAVING chart_rows > 1 OR service_rows > 1;
@@ -304,10 +309,13 @@ RESULTS: Mapping[str, str | Callable[[duckdb.DuckDBPyConnection], str]] = {
 }
 
 
-def results(frames: Mapping[str, Scannable], *names: str) -> list[pa.Table]:
-    """Return the named tables of RESULTS for frames from `inputs.read`."""
+def results(frames: Mapping[str, Scannable], *names: str, known_since: str = "") -> list[pa.Table]:
+    """Return the named tables of RESULTS for frames from `inputs.read`.
+
+    `known_since` says in messages until when the accounts are known, as `reconcile.last_import` returns it.
+    """
     with engine("reconcile_accounts", **{f"{noun}_frame": frame for noun, frame in frames.items()}) as connection:
-        connection.execute(MACROS)
+        connection.execute(MACROS + KNOWN_SINCE.format(since=quoted(known_since)))
         for noun, frame in frames.items():
             columns = ", ".join(_column(name, frame.schema) for name in inputs.USED[noun])
             connection.execute(f"CREATE VIEW given_{noun} AS SELECT {columns} FROM {noun}_frame")

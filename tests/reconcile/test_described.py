@@ -59,7 +59,7 @@ CASES = {
         changed("categories", archived=True, name="One\r\ntwo"), ["One two", "nothing to do", HERE],
     ),
     "external_id_empty": (
-        changed("chart", external_id=None), ["company company-z", "give it an external ID in the ERP", IN_ERP],
+        changed("chart", external_id=None), [MACHINES, "give it an external ID in the ERP", IN_ERP],
     ),
 }  # fmt: skip
 
