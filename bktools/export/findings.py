@@ -115,8 +115,7 @@ def findings_of_reasons(not_ready: pa.Table) -> pa.Table:
 def _about(entries: pa.Table) -> list[str]:
     table = _with_texts(_read(entries), entries)
     query = f"SELECT one_line({checks.ABOUT}) FROM entries LEFT JOIN currencies ON code = currency ORDER BY row"
-    with engine("compose_export_jobs", entries=table, currencies=CURRENCIES) as connection:
-        connection.execute(checks.MACROS)
+    with engine("compose_export_jobs", checks.MACROS, entries=table, currencies=CURRENCIES) as connection:
         return [about for (about,) in connection.execute(query).fetchall()]
 
 
@@ -132,10 +131,13 @@ def _run(
     used = {name: value for name, value in values.items() if f"${name}" in query}
     try:
         with engine(
-            "compose_export_jobs", entries=read, contents=_contents(entries), currencies=CURRENCIES, **given
+            "compose_export_jobs",
+            checks.MACROS,
+            entries=read,
+            contents=_contents(entries),
+            currencies=CURRENCIES,
+            **given,
         ) as connection:
-            if query_of is checks.findings_query:
-                connection.execute(checks.MACROS)
             return connection.sql(query, params=used).to_arrow_table()
     except duckdb.NotImplementedException as error:
         raise InputError(f"a column of the entries has an unknown type: convert or drop it ({error})") from None

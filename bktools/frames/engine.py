@@ -86,13 +86,15 @@ def scannable(frame: Any, name: str = "frame", columns: Collection[str] | None =
 
 
 @contextlib.contextmanager
-def engine(task: str, /, **frames: Scannable) -> Iterator[duckdb.DuckDBPyConnection]:
+def engine(task: str, functions: str = "", /, **frames: Scannable) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a database of DuckDB with each frame as a view of its keyword's name; drop it at the end of the block.
 
     Parameters
     ----------
     task : str
         Name of the task for error messages, such as "reconcile_accounts".
+    functions : str
+        SQL that creates the macros of the task's queries. They are created once a process.
     **frames : pyarrow.Table or pyarrow.dataset.Dataset
         As `scannable` returns them.
 
@@ -108,13 +110,16 @@ def engine(task: str, /, **frames: Scannable) -> Iterator[duckdb.DuckDBPyConnect
         connection = database.cursor()
         try:
             # Otherwise DuckDB shows its own bar when a query takes two seconds.
-            connection.execute(f"SET enable_progress_bar = false; ATTACH ':memory:' AS {name}; USE {name}")
+            path = ",".join((f"{name}.main", *([_schema(database, functions)] if functions else [])))
+            connection.execute(
+                f"SET enable_progress_bar = false; ATTACH ':memory:' AS {name}; SET search_path = '{path}'"
+            )
             for view, frame in frames.items():
                 connection.register(view, frame)
             yield connection
         except duckdb.FatalException:
             # DuckDB refuses every later query of this database.
-            _database.cache_clear()
+            _forget()
             raise
         finally:
             connection.close()
@@ -132,9 +137,23 @@ def _database(**settings: Any) -> duckdb.DuckDBPyConnection:
     return database
 
 
+@functools.cache
+def _schema(database: duckdb.DuckDBPyConnection, functions: str) -> str:
+    """Create functions in a schema of their own; return its name."""
+    name = f"memory.functions_{next(_NUMBERS)}"
+    with database.cursor() as connection:
+        connection.execute(f"CREATE SCHEMA {name}; USE {name}; {functions}")
+    return name
+
+
+def _forget() -> None:
+    _schema.cache_clear()
+    _database.cache_clear()
+
+
 if hasattr(os, "register_at_fork"):
     # A forked process has none of the threads of DuckDB, and would wait for them.
-    os.register_at_fork(before=_database.cache_clear)
+    os.register_at_fork(before=_forget)
 
 
 @contextlib.contextmanager

@@ -18,7 +18,7 @@ from bktools.frames.schema import KNOWN_STATES
 from bktools.frames.templates import quoted
 from bktools.reconcile import inputs
 from bktools.reconcile.checks import COMPANY_AS_TEXT, FOUND, findings
-from bktools.reconcile.verbs import THE_SAME, decided
+from bktools.reconcile.verbs import ACTION, RULE, THE_SAME, WHY
 
 # Invisible characters that a spreadsheet or a person may add to a text. RE2's \s matches only those of ASCII.
 BLANKS = "[ \t\n\x0b\x0c\r\u0085\u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]+"
@@ -27,8 +27,7 @@ BLANKS = "[ \t\n\x0b\x0c\r\u0085\u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205
 LOOK_ALIKE = "АВЕКМНОРСТУХІЅЈавекмнорстухіѕјΑΒΕΖΗΙΚΜΝΟΡΤΥΧαβεζηικμνορτυχ"
 LATIN = "ABEKMHOPCTYXISJabekmhopctyxisjABEZHIKMNOPTYXabezhikmnoptyx"
 
-# Functions for the queries below, the checks and the actions; one is for each reconciliation.
-KNOWN_SINCE = "CREATE MACRO known_since() AS {since};"
+# Functions for the queries below, the checks and the actions.
 MACROS = f"""
 CREATE MACRO is_empty(value) AS coalesce(value = '', true);
 CREATE MACRO is_long(value) AS coalesce(length(value) > {LONGEST_TEXT}, false);
@@ -70,18 +69,25 @@ CREATE MACRO one_line(value) AS
     CASE WHEN regexp_matches(value, '[\\r\\n\\t]') THEN regexp_replace(value, '[\\r\\n\\t]+', ' ', 'g') ELSE value END;
 """
 
+# One scan of each frame: its companies as they are written, the gaps in its columns, and lengths of codes.
+SEEN = """
+CREATE TABLE seen AS
+SELECT
+    'chart' AS noun, company_id, {chart} AS gaps, count_if(is_empty(external_id)) AS without_id,
+    min(strlen(code)) AS shortest, max(strlen(code)) AS longest
+FROM given_chart GROUP BY company_id
+UNION ALL BY NAME
+SELECT 'accounts' AS noun, company_id, {accounts} AS gaps, count_if(is_known(state) AND is_empty(external_id)) AS without_id
+FROM given_accounts GROUP BY company_id
+UNION ALL BY NAME
+SELECT 'categories' AS noun, company_id, {categories} AS gaps FROM given_categories GROUP BY company_id;
+"""
+
 # Every row has the long ID of a company; an enumeration replaces it by a small number. UUIDs are compared in lower case, but
 # only those that are not are converted, because converting takes longer than reading.
 COMPANIES = """
 CREATE TYPE company AS ENUM (
-    SELECT DISTINCT lower(company_id) AS company
-    FROM (
-        SELECT company_id FROM given_chart
-        UNION SELECT company_id FROM given_accounts
-        UNION SELECT company_id FROM given_categories
-    )
-    WHERE company_id IS NOT NULL
-    ORDER BY company
+    SELECT DISTINCT lower(company_id) AS company FROM seen WHERE company_id IS NOT NULL ORDER BY company
 );
 -- Of the only company no row is read.
 CREATE MACRO company_of(spelling) AS CASE
@@ -101,30 +107,43 @@ SELECT * REPLACE (company_of(company_id) AS company_id) FROM given_accounts WHER
 
 CREATE VIEW categories AS
 SELECT * REPLACE (company_of(company_id) AS company_id) FROM given_categories;
+"""
 
-CREATE VIEW unused_accounts AS
+UNUSED_ACCOUNTS = """
 SELECT company_id, external_id, id AS account_id, code, name
 FROM known
 SEMI JOIN (SELECT DISTINCT company_id FROM categories) AS asked USING (company_id)
 ANTI JOIN categories ON known.company_id = categories.company_id AND known.id = categories.account_id
-WHERE id IS NOT NULL AND archived IS NOT true;
+WHERE id IS NOT NULL AND archived IS NOT true
 """
 
+# Where all codes have one length, none is read once more.
 CHARTS = """
 CREATE TABLE charts AS
-SELECT company_id, min(digits) AS shortest, max(digits) AS longest, bool_or(code LIKE '0%' AND digits > 0) AS has_zeros
-FROM (SELECT company_id, code, CASE WHEN is_number(code) THEN strlen(code) END AS digits FROM chart)
-GROUP BY company_id;
+WITH
+    charted AS (
+        SELECT
+            coalesce(company_of(company_id), CAST(enum_first(NULL::company) AS company)) AS company_id,
+            min(shortest) < max(longest) AS is_mixed
+        FROM seen WHERE noun = 'chart' GROUP BY ALL
+    ),
+    numbers AS (
+        SELECT
+            company_id, min(strlen(code)) AS shortest, max(strlen(code)) AS longest, bool_or(code LIKE '0%') AS has_zeros
+        FROM chart SEMI JOIN (FROM charted WHERE is_mixed) AS mixed USING (company_id)
+        WHERE is_number(code) GROUP BY company_id
+    )
+SELECT company_id, shortest, longest, has_zeros FROM charted LEFT JOIN numbers USING (company_id);
 """
 
 # External IDs that are repeated on one side, with the number of rows on each side. `repeated` has the candidates' digests.
 DOUBLED = """
-CREATE VIEW keys AS
-SELECT 'chart' AS side, company_id, external_id, code, name FROM chart WHERE NOT is_empty(external_id)
-UNION ALL
-SELECT 'service' AS side, company_id, external_id, code, name FROM known WHERE NOT is_empty(external_id);
-
 CREATE TABLE doubled AS
+WITH keys AS (
+    SELECT 'chart' AS side, company_id, external_id, code, name FROM chart WHERE NOT is_empty(external_id)
+    UNION ALL
+    SELECT 'service' AS side, company_id, external_id, code, name FROM known WHERE NOT is_empty(external_id)
+)
 SELECT
     company_id, external_id,
     count(*) FILTER (side = 'chart') AS chart_rows, count(*) FILTER (side = 'service') AS service_rows,
@@ -152,12 +171,14 @@ SELECT
     erp.company_id IS NOT NULL AS in_chart, service.company_id IS NOT NULL AS in_service,
     erp.name AS erp_name, erp.code AS erp_code, erp.archived AS erp_archived, erp.tax_code_external_id AS erp_tax,
     service.id AS account_id, service.name, service.code, service.archived, service.tax_code_external_id AS tax,
-    service.id IS NOT NULL AND service.state <> 'IMPORTED' AS is_from_service,
+    coalesce(service.is_read, false) AS is_from_service,
     {differences},
     NOT in_chart OR NOT in_service OR erp_name IS NULL OR account_id IS NULL OR {flags}
     OR may_be_long(erp.external_id) OR may_be_long(erp_name) OR may_be_long(erp_code) AS is_remarkable
 FROM (FROM chart WHERE NOT is_empty(external_id)) AS erp
-FULL JOIN (FROM known WHERE NOT is_empty(external_id)) AS service
+FULL JOIN (
+    SELECT * EXCLUDE (state), id IS NOT NULL AND state <> 'IMPORTED' AS is_read FROM known WHERE NOT is_empty(external_id)
+) AS service
     ON erp.company_id = service.company_id AND erp.external_id = service.external_id;
 """
 
@@ -174,36 +195,39 @@ WITH
     ),
     sided AS (
         SELECT
-            remarkable.*,
+            remarkable.* REPLACE (
+                code_differs AND without_zeros(erp_code) IS DISTINCT FROM without_zeros(code) AS code_differs
+            ),
+            remarkable.code_differs AND without_zeros(erp_code) = without_zeros(code) AS code_lost_zeros,
             charts.company_id IS NOT NULL AS is_charted,
             in_chart AND NOT in_service AS is_new,
             in_service AND NOT in_chart AND is_charted AS is_gone,
-            chart_rows <= 1 AND service_rows <= 1 AS is_single
+            chart_rows <= 1 AND service_rows <= 1 AS is_single,
+            if(is_new OR is_gone, without_blanks(external_id), NULL) AS bare_id,
+            if(is_new OR is_gone, without_zeros(external_id), NULL) AS short_id
         FROM remarkable LEFT JOIN charts USING (company_id)
+    ),
+    looks AS (
+        SELECT company_id, bare_id, min(external_id) FILTER (is_new) AS erp_id, min(external_id) FILTER (is_gone) AS service_id
+        FROM sided WHERE bare_id IS NOT NULL GROUP BY ALL HAVING erp_id IS NOT NULL AND service_id IS NOT NULL
+    ),
+    zeros AS (
+        SELECT company_id, short_id, min(external_id) FILTER (is_new) AS erp_id, min(external_id) FILTER (is_gone) AS service_id
+        FROM sided WHERE short_id IS NOT NULL GROUP BY ALL HAVING erp_id IS NOT NULL AND service_id IS NOT NULL
     ),
     likened AS (
         SELECT
-            *,
-            CASE
-                WHEN is_new THEN min(external_id) FILTER (is_gone) OVER without_blanks
-                WHEN is_gone THEN min(external_id) FILTER (is_new) OVER without_blanks
-            END AS looks_like,
-            CASE
-                WHEN is_new THEN min(external_id) FILTER (is_gone) OVER without_zeros
-                WHEN is_gone THEN min(external_id) FILTER (is_new) OVER without_zeros
-            END AS zeros_like
-        FROM sided
-        WINDOW
-            without_blanks AS (PARTITION BY company_id, if(is_new OR is_gone, without_blanks(external_id), external_id)),
-            without_zeros AS (PARTITION BY company_id, without_zeros(external_id))
+            sided.* EXCLUDE (bare_id, short_id),
+            if(is_new, looks.service_id, looks.erp_id) AS looks_like, if(is_new, zeros.service_id, zeros.erp_id) AS zeros_like
+        FROM sided LEFT JOIN looks USING (company_id, bare_id) LEFT JOIN zeros USING (company_id, short_id)
     )
 SELECT
     *,
     named(erp_code, external_id, erp_name) AS erp_account,
     named(code, external_id, name) AS service_account,
     coalesce(looks_like, zeros_like) AS twin,
-    {decided(1)} AS action,
-    {decided(2)} AS why
+    {RULE} AS rule,
+    {ACTION} AS action
 FROM likened;
 """
 
@@ -248,28 +272,13 @@ LEFT JOIN taxes USING (company_id, external_id)
 LEFT JOIN (SELECT company_id, external_id, is_gone, action FROM accounts) AS judged USING (company_id, external_id);
 """
 
-# Tables for single checks.
-SUBJECTS = """
-CREATE VIEW unidentified_chart AS
-SELECT company_id, external_id, named(code, 'an account', name) AS account
-FROM chart WHERE is_empty(external_id);
-
-CREATE VIEW unidentified_accounts AS
-SELECT company_id, external_id, named(code, 'an account', name) AS account
-FROM known WHERE is_empty(external_id);
-
-CREATE VIEW unused AS
-SELECT company_id, count(*) AS rows
-FROM unused_accounts GROUP BY company_id;
-
-CREATE VIEW uncharted AS
-SELECT company_id, count(*) AS rows
-FROM accounts WHERE NOT is_charted GROUP BY company_id;
+UNUSED = f"""
+CREATE TABLE unused AS SELECT company_id, count(*) AS rows FROM ({UNUSED_ACCOUNTS}) GROUP BY company_id;
 """
 
 ACTIONS = f"""
 SELECT
-    company_id, external_id, account_id, action, why,
+    company_id, external_id, account_id, action, {WHY} AS why,
     if(in_chart, erp_name, name) AS name,
     if(in_chart, erp_code, code) AS code,
     if(in_chart, erp_archived, archived) AS archived,
@@ -305,7 +314,7 @@ RESULTS: Mapping[str, str | Callable[[duckdb.DuckDBPyConnection], str]] = {
         SELECT * REPLACE ({COMPANY_AS_TEXT}) FROM ({ACTIONS})
         ORDER BY company_id, external_id NULLS FIRST, code NULLS FIRST, name NULLS FIRST
     """,
-    "unused_accounts": f"SELECT * REPLACE ({COMPANY_AS_TEXT}) FROM unused_accounts ORDER BY ALL NULLS FIRST",
+    "unused_accounts": f"SELECT * REPLACE ({COMPANY_AS_TEXT}) FROM ({UNUSED_ACCOUNTS}) ORDER BY ALL NULLS FIRST",
 }
 
 
@@ -314,16 +323,16 @@ def results(frames: Mapping[str, Scannable], *names: str, known_since: str = "")
 
     `known_since` says in messages until when the accounts are known, as `reconcile.last_import` returns it.
     """
-    with engine("reconcile_accounts", **{f"{noun}_frame": frame for noun, frame in frames.items()}) as connection:
-        connection.execute(MACROS + KNOWN_SINCE.format(since=quoted(known_since)))
+    named = {f"{noun}_frame": frame for noun, frame in frames.items()}
+    with engine("reconcile_accounts", MACROS, **named) as connection:
+        connection.execute(f"CREATE MACRO known_since() AS {quoted(known_since)}")
         for noun, frame in frames.items():
             columns = ", ".join(_column(name, frame.schema) for name in inputs.USED[noun])
             connection.execute(f"CREATE VIEW given_{noun} AS SELECT {columns} FROM {noun}_frame")
-        connection.execute(COMPANIES)
-        _check_gaps(connection)
+        _seen(connection)
         connection.execute(VIEWS)
         connection.register("repeated", _repeated(connection))
-        connection.execute(CHARTS + DOUBLED + _pairs(frames) + ACCOUNTS + COVERAGE + SUBJECTS)
+        connection.execute(CHARTS + DOUBLED + _pairs(frames) + ACCOUNTS + COVERAGE + UNUSED)
         return [_kept(connection, name) for name in names]
 
 
@@ -339,16 +348,19 @@ def _column(name: str, columns: pa.Schema) -> str:
     return f"CAST({name if name in columns.names else 'NULL'} AS {kind}) AS {name}"
 
 
-def _check_gaps(connection: duckdb.DuckDBPyConnection) -> None:
+def _seen(connection: duckdb.DuckDBPyConnection) -> None:
+    """Scan each frame once; refuse gaps."""
     filled = {**inputs.FILLED, "chart": (*inputs.FILLED["chart"], "company_id")}
-    counts = [
-        f"SELECT {[*names]}, [{', '.join(f'count(*) - count({name})' for name in names)}], '{noun}' FROM given_{noun}"
+    gaps = {noun: f"[{', '.join(f'count(*) - count({name})' for name in names)}]" for noun, names in filled.items()}
+    connection.execute(SEEN.format(**gaps) + COMPANIES)
+    found = dict(connection.execute("SELECT noun, list(gaps) FROM seen GROUP BY noun").fetchall())
+    counts = {
+        (noun, name): sum(gaps[place] for gaps in found.get(noun, []))
         for noun, names in filled.items()
-    ]
-    rows = connection.execute(" UNION ALL ".join(counts)).fetchall()
-    gaps = {(noun, name): count for names, found, noun in rows for name, count in zip(names, found, strict=True)}
-    has_nameless = gaps.pop(("chart", "company_id"))
-    inputs.check_gaps(gaps)
+        for place, name in enumerate(names)
+    }
+    has_nameless = counts.pop(("chart", "company_id"))
+    inputs.check_gaps(counts)
     if has_nameless:
         inputs.check_companies(*connection.execute("SELECT len(enum_range(NULL::company))").fetchall()[0])
 

@@ -7,10 +7,6 @@ from bktools.frames.templates import sql
 
 THE_SAME = "the same in the chart and in the service"
 
-# A code that lost its zeros is repaired in the chart's file: the service has the right one.
-CODE_LOST_ZEROS = "code_differs AND without_zeros(erp_code) = without_zeros(code)"
-CODE_DIFFERS = "code_differs AND without_zeros(erp_code) IS DISTINCT FROM without_zeros(code)"
-
 # (condition on a row of `accounts`, action, reason): the first true condition decides.
 RULES: tuple[tuple[str, str, str], ...] = (
     ("NOT is_charted", "none", "no chart of accounts was given for this company"),
@@ -49,19 +45,20 @@ RULES: tuple[tuple[str, str, str], ...] = (
     ("is_gone", "none", "not in the chart; whether it is archived in the service is unknown"),
     ("archived_differs AND erp_archived", "archive", "archived in the chart and active in the service"),
     ("archived_differs", "unarchive", "active in the chart and archived in the service"),
-    (f"name_differs AND tax_code_differs AND {CODE_DIFFERS}", "update", "name, code and tax code differ"),
-    (f"name_differs AND {CODE_DIFFERS}", "update", "name and code differ"),
+    ("name_differs AND tax_code_differs AND code_differs", "update", "name, code and tax code differ"),
+    ("name_differs AND code_differs", "update", "name and code differ"),
     ("name_differs AND tax_code_differs", "update", "name and tax code differ"),
-    (f"tax_code_differs AND {CODE_DIFFERS}", "update", "code and tax code differ"),
+    ("tax_code_differs AND code_differs", "update", "code and tax code differ"),
     ("name_differs", "update", "the name differs"),
-    (CODE_DIFFERS, "update", "the code differs"),
+    ("code_differs", "update", "the code differs"),
     ("tax_code_differs", "update", "the tax code differs"),
-    ("code_differs", "none", "the code lost its leading zeros: read the chart's file as text"),
+    # Such a code is repaired in the chart's file: the service has the right one.
+    ("code_lost_zeros", "none", "the code lost its leading zeros: read the chart's file as text"),
     ("true", "none", THE_SAME),
 )
 
 
-def decided(place: int) -> str:
-    """Return the SQL expression for the action (1) or the reason (2) of a row of `accounts`."""
-    whens = [f"WHEN {rule[0]} THEN {sql(rule[place])}" for rule in RULES]
-    return f"CASE {' '.join(whens)} END"
+# The number of the rule that decides on a row of `accounts`, and the action and the reason of that rule.
+RULE = f"CASE {' '.join(f'WHEN {condition} THEN {number}' for number, (condition, _, _) in enumerate(RULES, 1))} END"
+ACTION = f"{[action for _, action, _ in RULES]}[rule]"
+WHY = f"CASE rule {' '.join(f'WHEN {number} THEN {sql(why)}' for number, (_, _, why) in enumerate(RULES, 1))} END"
