@@ -29,6 +29,11 @@ SUPPORTED = "a pandas, pyarrow, Polars or DuckDB frame, or the path of a Parquet
 # Converting large_string to pandas `str` takes a third of the time of string.
 SETTINGS: Mapping[str, Any] = {"arrow_large_buffer_size": True}
 
+FEW_ROWS = 100_000
+
+# The schema of a task's functions.
+FUNCTIONS = "functions"
+
 _NUMBERS = itertools.count()
 
 
@@ -94,7 +99,7 @@ def engine(task: str, functions: str = "", /, **frames: Scannable) -> Iterator[d
     task : str
         Name of the task for error messages, such as "reconcile_accounts".
     functions : str
-        SQL that creates the macros of the task's queries. They are created once a process.
+        SQL that creates the macros of the task's queries.
     **frames : pyarrow.Table or pyarrow.dataset.Dataset
         As `scannable` returns them.
 
@@ -105,21 +110,23 @@ def engine(task: str, functions: str = "", /, **frames: Scannable) -> Iterator[d
     InputError
         When a file is damaged.
     """
-    database, name = _database(**SETTINGS), f"task_{next(_NUMBERS)}"
+    is_small = all(isinstance(frame, pa.Table) and len(frame) <= FEW_ROWS for frame in frames.values())
+    database = (_database if is_small else _database.__wrapped__)(functions, **SETTINGS)
+    name = f"task_{next(_NUMBERS)}"
     with engine_errors(task):
         connection = database.cursor()
         try:
             # Otherwise DuckDB shows its own bar when a query takes two seconds.
-            path = ",".join((f"{name}.main", *([_schema(database, functions)] if functions else [])))
             connection.execute(
-                f"SET enable_progress_bar = false; ATTACH ':memory:' AS {name}; SET search_path = '{path}'"
+                f"SET enable_progress_bar = false; ATTACH ':memory:' AS {name}; "
+                f"SET search_path = '{name}.main,memory.{FUNCTIONS}'"
             )
             for view, frame in frames.items():
                 connection.register(view, frame)
             yield connection
         except duckdb.FatalException:
             # DuckDB refuses every later query of this database.
-            _forget()
+            _database.cache_clear()
             raise
         finally:
             connection.close()
@@ -128,32 +135,24 @@ def engine(task: str, functions: str = "", /, **frames: Scannable) -> Iterator[d
 
 
 @functools.cache
-def _database(**settings: Any) -> duckdb.DuckDBPyConnection:
-    """Open DuckDB, once a process: opening takes longer than most queries over a small frame."""
+def _database(functions: str, **settings: Any) -> duckdb.DuckDBPyConnection:
+    """Open DuckDB with a schema of functions.
+
+    For small frames it is opened once a process, because opening takes longer than most of their queries. For others it
+    is opened each time, because DuckDB keeps the memory of its largest query until it is closed.
+    """
     # Data that does not fit in memory goes to a private temporary folder.
     folder = tempfile.mkdtemp(prefix="bktools-")
     database = duckdb.connect(":memory:", config={"temp_directory": folder, **settings})
     weakref.finalize(database, shutil.rmtree, folder, ignore_errors=True)
-    return database
-
-
-@functools.cache
-def _schema(database: duckdb.DuckDBPyConnection, functions: str) -> str:
-    """Create functions in a schema of their own; return its name."""
-    name = f"memory.functions_{next(_NUMBERS)}"
     with database.cursor() as connection:
-        connection.execute(f"CREATE SCHEMA {name}; USE {name}; {functions}")
-    return name
-
-
-def _forget() -> None:
-    _schema.cache_clear()
-    _database.cache_clear()
+        connection.execute(f"CREATE SCHEMA {FUNCTIONS}; USE {FUNCTIONS}; {functions}")
+    return database
 
 
 if hasattr(os, "register_at_fork"):
     # A forked process has none of the threads of DuckDB, and would wait for them.
-    os.register_at_fork(before=_forget)
+    os.register_at_fork(before=_database.cache_clear)
 
 
 @contextlib.contextmanager
