@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -25,6 +26,10 @@ Record = TypeVar("Record", bound=msgspec.Struct)
 # Rows converted to columns at once: few enough to stay in the processor's cache.
 SLICE = 1000
 ROW_GROUP = 50_000
+
+UUID_LENGTH = 36
+# Odd random numbers, one for each four letters of a UUID.
+FACTORS = np.random.default_rng(20261122).integers(2**64, size=UUID_LENGTH // 4, dtype=np.uint64) | np.uint64(1)
 
 # Memory for counting the ids of a long table; the rest goes to disk.
 ID_MEMORY = "64MB"
@@ -83,6 +88,7 @@ class RowWriter(Generic[Record]):
         )
         self._path = path
         self._ids: pa.ChunkedArray | None = None
+        self._digests: list[np.ndarray[Any, np.dtype[np.uint64]]] = []
         self._thread = ThreadPoolExecutor(1, "bktools-writer")
         self._pending: Future[None] | None = None
         self._totals: list[int] = []
@@ -119,7 +125,9 @@ class RowWriter(Generic[Record]):
     def repeated(self) -> str:
         """Return a message when rows came twice, else "". Call it after `finish`."""
         if self.count > ROW_GROUP:
-            distinct = _distinct_ids(self._path)
+            digests = np.sort(np.concatenate(self._digests))
+            is_certain = len(digests) == self.count and bool((digests[1:] != digests[:-1]).all())
+            distinct = self.count if is_certain else _distinct_ids(self._path)
         else:  # most tables; importing DuckDB would take longer than loading one
             distinct = 0 if self._ids is None else pc.count_distinct(self._ids).as_py()
         return f"{self.count} rows came, {self.count - distinct} of them a second time" if distinct < self.count else ""
@@ -191,6 +199,7 @@ class RowWriter(Generic[Record]):
                     )
                 self._unfiltered[item.argument] = self._unfiltered.get(item.argument, 0) + wrong
         self._ids = rows.column("id")
+        self._digests += [_digests(chunk) for chunk in self._ids.chunks]
         self._parquet.write_table(rows, row_group_size=ROW_GROUP)
         if self._kept is not None:
             self._kept.append(rows)
@@ -199,6 +208,19 @@ class RowWriter(Generic[Record]):
         pending, self._pending = self._pending, None
         if pending is not None:
             pending.result()
+
+
+def _digests(ids: pa.Array) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    """Return a number for each UUID, so that different numbers prove different UUIDs; none for IDs that are no UUIDs.
+
+    Comparing numbers takes an eighth of the time of counting texts.
+    """
+    _, offsets, letters = ids.buffers()
+    begin, end = np.frombuffer(offsets, np.int64)[[ids.offset, ids.offset + len(ids)]]
+    if end - begin != UUID_LENGTH * len(ids):
+        return np.empty(0, np.uint64)
+    words = np.frombuffer(letters, np.uint8)[begin:end].reshape(len(ids), UUID_LENGTH).view(np.uint32)
+    return words.astype(np.uint64) @ FACTORS
 
 
 def _distinct_ids(path: Path) -> int:
