@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from bktools.tables.compare import compare_categories
     from bktools.tables.files import categories_to_parquet, employees_to_parquet
     from bktools.tables.load import get_balance, get_employee, load_categories, load_employees
+    from bktools.tables.shared import to_delta
     from bktools.widgets.entries import pick_entries
 
 _HOMES = {
@@ -95,6 +96,7 @@ _HOMES = {
     "spend": "bktools.spending",
     "submit_export_jobs": "bktools.submit",
     "to_csv": "bktools.frames.delimited",
+    "to_delta": "bktools.tables.shared",
     "to_excel": "bktools.reports.excel",
 }
 
@@ -145,6 +147,7 @@ __all__ = [
     "spend",
     "submit_export_jobs",
     "to_csv",
+    "to_delta",
     "to_excel",
 ]
 

@@ -59,6 +59,7 @@ ONLY_IN = {
     "httpx": ("service/",),
     "sqlite3": ("sandbox/store.py",),
     "apsw": ("journal/",),
+    "deltalake": ("store/delta.py",),
     "matplotlib": ("bars.py", "glyphs.py", "reports/", "reconcile/"),
 }
 

@@ -15,7 +15,7 @@ from bktools.errors import SnapshotNotFoundError
 if TYPE_CHECKING:
     from bktools.store import FolderStore, Query
 
-app = typer.Typer(help="Snapshots of past loads: list, show, prune, find the files.", no_args_is_help=True)
+app = typer.Typer(help="Snapshots of past loads: list, show, prune, publish, find the files.", no_args_is_help=True)
 
 Key = Annotated[str, typer.Argument(help="Beginning of the key that `list` shows.")]
 
@@ -71,15 +71,46 @@ def prune(
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
 ) -> None:
-    """Remove old snapshots; the newest and each month's last stay.
+    """Remove old snapshots; the newest and each month's last stay. Every load does this once a day (BKTOOLS_KEEP_DAYS).
+
+    Snapshots that a renewed token has left behind go, too, when all of them are old.
 
     Example: bktools snapshots prune --older-than 30d
     """
     limit = age("--older-than", older_than)
-    with _stored(environment, sandbox=sandbox) as (store, queries):
-        gone = [store.prune(query, limit) for query in queries]
-    count, size = sum(item.snapshots for item in gone), sum(item.size for item in gone)
-    typer.echo(f"{count} snapshots removed, {_size(size)} freed; the newest and each month's last are kept")
+    with _stored(environment, sandbox=sandbox) as (store, _):
+        gone = store.prune_all(limit)
+    typer.echo(
+        f"{gone.snapshots} snapshots removed, {_size(gone.size)} freed; the newest and each month's last are kept"
+    )
+
+
+@app.command("publish")
+def publish(
+    uri: Annotated[
+        str | None,
+        typer.Argument(help="s3://bucket/prefix, gs://, az://, abfss://, or a folder. Default: BKTOOLS_SNAPSHOTS."),
+    ] = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+) -> None:
+    """Publish the cached snapshots to shared Delta tables, for Spark, DuckDB, Polars and --as-of.
+
+    Safe to re-run: adds only the snapshots that are not there yet. Credentials of the storage come from its own variables,
+    such as AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL.
+
+    Example: bktools snapshots publish s3://bucket/prefix
+    """
+    with options.connected(environment, sandbox=sandbox) as service:
+        from bktools.cli.tables import counted
+        from bktools.tables.shared import to_delta
+
+        published = to_delta(uri, service=service)
+    for row in published.to_dict("records"):
+        new = f"{counted(row['snapshots'], 'snapshot')} with {counted(row['rows'], 'row')}"
+        typer.echo(f"{row['table']}: {new} published to {row['uri']}, {row['already_there']:,} already there")
+    if published.empty:
+        typer.echo("no snapshots to publish: the first load makes one")
 
 
 @app.command("path")

@@ -182,6 +182,9 @@ EXPORT_EVENTS = _schema(
     {"before": TEXT, "message": TEXT},
 )
 
+# What `to_delta` published: a row for each table.
+PUBLISHED = _schema({"table": TEXT, "snapshots": COUNT, "rows": COUNT, "already_there": COUNT, "uri": TEXT}, {})
+
 
 def _pandas_type(kind: pa.DataType) -> Any:
     # Arrow's decimals stay exact in sums and groups; an object column of Decimal would be slow and lose its scale.

@@ -17,6 +17,7 @@ import logging
 import os
 import secrets
 import shutil
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -48,6 +49,13 @@ SCHEMA_VERSION = 1
 # Seconds after which a file that no history lists is taken for a leftover of a killed process.
 LEFT_OVER = 86_400.0
 
+# A file whose time is that of the last automatic pruning.
+PRUNED = "pruned"
+A_DAY = 86_400.0
+
+# One pruning at a time in this process.
+_pruning = threading.Lock()
+
 # Seconds of waiting for a lock until it is reported, and then until it is an error.
 REPORT_AFTER = 2.0
 GIVE_UP_AFTER = 60.0
@@ -67,6 +75,9 @@ class FolderStore:
     def __init__(self, settings: Settings, folder: Path | None = None) -> None:
         self._settings = settings
         self._root = folder or settings.cache_dir
+        self._owner = (settings.environment, settings.identity)
+        # A folder for one load is deleted after it.
+        self._keep = dt.timedelta(days=settings.keep_days) if folder is None else dt.timedelta(0)
 
     def history(self, query: Query) -> History:
         """Return every snapshot of a query; see `Store`."""
@@ -91,8 +102,9 @@ class FolderStore:
                 new.replace(folder / name)
                 disk.folder_to_disk(folder)
                 snapshots = (*self._history(folder).snapshots, snapshot)
-                history.write(folder, query, snapshots)
+                history.write(folder, query, snapshots, self._owner)
                 _clear(folder, {item.file for item in snapshots})
+        self._prune_daily()
         return snapshot
 
     def read(self, query: Query, snapshot: Snapshot) -> Iterator[pa.Table]:
@@ -105,28 +117,58 @@ class FolderStore:
             raise StorageError(f"the snapshot {path} cannot be read: {error}") from error
 
     def prune(self, query: Query, older_than: dt.timedelta, *, now: dt.datetime | None = None) -> Pruned:
-        """Remove old snapshots of a query; see `Store`."""
+        """Remove old snapshots of a query; see `Store`. A damaged history is left alone until a load has repaired it."""
         before, folder = (now or dt.datetime.now(dt.UTC)) - older_than, self.folder(query)
         if not folder.exists():
             return Pruned(0, 0)
         with _storage_errors(folder), _locked(folder):
-            snapshots = self._history(folder).snapshots
+            found = history.read(folder)
+            snapshots = found.snapshots
+            if found.damage or not snapshots:
+                return Pruned(0, 0)
             last = {f"{item.time:%Y-%m}": item for item in snapshots}.values()
             kept = [item for item in snapshots if item.time >= before or item in last or item == snapshots[-1]]
             if len(kept) < len(snapshots):
                 # Write the history before removing files, so that it never lists a missing file.
-                history.write(folder, query, kept)
+                history.write(folder, query, kept, self._owner)
             files = {item.file for item in kept}
             sizes = [_remove(folder / name) for name in {item.file for item in snapshots} - files]
             _clear(folder, files)
         return Pruned(len(snapshots) - len(kept), sum(sizes))
 
+    def prune_all(self, older_than: dt.timedelta, *, now: dt.datetime | None = None) -> Pruned:
+        """Remove old snapshots of every query, and those that a renewed credential has left behind.
+
+        Those are the snapshots of another credential of this environment, for a query that this credential has a
+        snapshot of, if their newest one is old. A damaged history is left alone until a load has repaired it.
+        """
+        now = now or dt.datetime.now(dt.UTC)
+        found = self._histories()
+        own = [
+            item.query for folder, item in found if item.query and item.snapshots and self.folder(item.query) == folder
+        ]
+        replaced = {query.canonical() for query in own}
+        gone = [self.prune(query, older_than, now=now) for query in own]
+        gone += [
+            self._prune_replaced(folder, now - older_than)
+            for folder, item in found
+            if item.owner == self._owner
+            and item.query is not None
+            and item.query.canonical() in replaced
+            and self.folder(item.query) != folder
+        ]
+        return Pruned(sum(item.snapshots for item in gone), sum(item.size for item in gone))
+
     def queries(self) -> list[Query]:
         """Return the queries with snapshots, only of this environment and credential."""
-        folders = (self._root / SNAPSHOTS).glob("*")
-        found = [(folder, history.read(folder).query) for folder in sorted(folders) if folder.is_dir()]
         # The folder's name includes environment and credential, so it differs for others.
+        found = ((folder, item.query) for folder, item in self._histories())
         return [query for folder, query in found if query is not None and self.folder(query) == folder]
+
+    @property
+    def publisher(self) -> str:
+        """The name of this cache folder where its snapshots are published; it reveals nothing."""
+        return f"bktools-{hmac.new(self._secret, b'publish', 'sha256').hexdigest()}"
 
     def folder(self, query: Query) -> Path:
         """Return the folder with a query's snapshots."""
@@ -162,6 +204,43 @@ class FolderStore:
                 "unusable"
             )
         return found
+
+    def _histories(self) -> list[tuple[Path, History]]:
+        folders = (self._root / SNAPSHOTS).glob("*")
+        return [(folder, history.read(folder)) for folder in sorted(folders) if folder.is_dir()]
+
+    def _prune_replaced(self, folder: Path, before: dt.datetime) -> Pruned:
+        with _storage_errors(folder), _locked(folder):
+            # Read again: its credential may have been used a moment ago.
+            found = history.read(folder)
+            if found.damage or any(item.time >= before for item in found.snapshots):
+                return Pruned(0, 0)
+            # The lock's file stays: another process may be waiting for it.
+            (folder / history.FILE).unlink(missing_ok=True)
+            size = sum(_remove(path) for path in folder.glob("*.parquet"))
+        return Pruned(len(found.snapshots), size)
+
+    def _prune_daily(self) -> None:
+        """Prune at most once a day, in a thread that no load waits for."""
+        mark = self._root / PRUNED
+        try:
+            is_due = self._keep and not 0 <= time.time() - mark.stat().st_mtime < A_DAY
+        except FileNotFoundError:
+            disk.replace_content(mark, b"")
+            return
+        # When the process ends before the thread, the next one continues: the mark changes at the end.
+        if is_due and _pruning.acquire(blocking=False):
+            threading.Thread(target=self._prune_and_mark, args=(mark,), name="bktools-prune", daemon=True).start()
+
+    def _prune_and_mark(self, mark: Path) -> None:
+        try:
+            gone = self.prune_all(self._keep)
+            os.utime(mark)
+            log.info("snapshots: %d older than %d days removed (keep_days)", gone.snapshots, self._keep.days)
+        except OSError as error:
+            log.warning("old snapshots were not removed: %s", error)
+        finally:
+            _pruning.release()
 
     def _history(self, folder: Path) -> History:
         found = history.read(folder)

@@ -10,7 +10,7 @@ import datetime as dt
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -107,12 +107,15 @@ class History:
         Description of the damage; empty for an undamaged file.
     lost : bool
         Whether a line is unreadable. The last snapshot may then not be the newest.
+    owner : tuple of str
+        Environment and address of the service; empty in a history of an earlier version.
     """
 
     query: Query | None = None
     snapshots: tuple[Snapshot, ...] = ()
     damage: str = ""
     lost: bool = False
+    owner: tuple[str, ...] = field(default=(), compare=False)
 
 
 def read(folder: Path) -> History:
@@ -121,13 +124,13 @@ def read(folder: Path) -> History:
     return History() if content is None else parsed(content)
 
 
-def write(folder: Path, query: Query, snapshots: Iterable[Snapshot]) -> None:
+def write(folder: Path, query: Query, snapshots: Iterable[Snapshot], owner: tuple[str, ...] = ()) -> None:
     """Replace the history. Hold the folder's lock."""
     old = _content(folder / FILE)
     if old is not None and parsed(old).damage:
         disk.replace_content(folder / f"{KEPT}{hashlib.sha256(old).hexdigest()[:16]}", old)
     bodies = [{"number": number} | asdict(item) for number, item in enumerate(snapshots, 1)]
-    about = {"operation": query.operation, "filters": query.narrowed_to, "lines": len(bodies)}
+    about = {"operation": query.operation, "filters": query.narrowed_to, "lines": len(bodies), "owner": owner}
     disk.replace_content(folder / FILE, b"".join(map(_line, [about, *bodies])) * 2)
 
 
@@ -147,7 +150,10 @@ def parsed(content: bytes) -> History:
         damage = ""
     else:
         damage = "snapshots were lost" if lost else "nothing is lost, the second copy is intact"
-    return History(None if about is None else Query(about["operation"], about["filters"]), snapshots, damage, lost)
+    if about is None:
+        return History(None, snapshots, damage, lost)
+    query, owner = Query(about["operation"], about["filters"]), tuple(about.get("owner", ()))
+    return History(query, snapshots, damage, lost, owner)
 
 
 def _line(body: Mapping[str, Any]) -> bytes:
@@ -168,7 +174,7 @@ def _body(line: bytes) -> dict[str, Any]:
 
 
 def _snapshot(line: Mapping[str, Any]) -> Snapshot | None:
-    known = {field.name: line[field.name] for field in fields(Snapshot) if field.name in line}
+    known = {item.name: line[item.name] for item in fields(Snapshot) if item.name in line}
     try:
         found = Snapshot(**known | {name: tuple(known.get(name, ())) for name in ("verified", "complaints")})
         found.time  # noqa: B018 - raises when the date is invalid

@@ -32,9 +32,10 @@ from bktools.progress import Bar, note, progress
 from bktools.service import Service
 from bktools.service.pages import search_of
 from bktools.service.workers import side_by_side
-from bktools.store import FolderStore, Query, Snapshot, Store
+from bktools.store import DeltaStore, FolderStore, Query, Snapshot, Store
 from bktools.tables.fetch import THREADS, fetch
 from bktools.tables.options import Options, age_of
+from bktools.tables.shared import WithShared
 
 log = logging.getLogger("bktools")
 
@@ -96,7 +97,10 @@ def reading(
     with contextlib.ExitStack() as stack:
         # Without a cache, the store is deleted after the load.
         folder = None if options.cache else stack.enter_context(tempfile.TemporaryDirectory(prefix="bktools-"))
-        load = Load(service, options, FolderStore(service.settings, None if folder is None else Path(folder)))
+        store: Store = FolderStore(service.settings, None if folder is None else Path(folder))
+        if options.until is not None and service.settings.snapshots is not None:
+            store = WithShared(store, DeltaStore(service.settings, service.settings.snapshots), options)
+        load = Load(service, options, store)
         yield load.read(noun, company, given, keep=keep), load.store
 
 

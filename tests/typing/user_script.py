@@ -90,6 +90,12 @@ def months() -> bktools.PeriodRecord:
     return record
 
 
+def share(service: bktools.Service) -> int:
+    """Publish the snapshots of past loads."""
+    published: pd.DataFrame = bktools.to_delta("s3://bucket/prefix", storage_options={"region": "eu"}, service=service)
+    return int(published["rows"].sum())
+
+
 def what_people_filled_in(book: Path, categories: pd.DataFrame, known: pd.DataFrame) -> int:
     """Read a workbook back and check it."""
     filled: pd.DataFrame = bktools.read_fixes(book, period="2026-10")
