@@ -99,7 +99,9 @@ def reading(
         folder = None if options.cache else stack.enter_context(tempfile.TemporaryDirectory(prefix="bktools-"))
         store: Store = FolderStore(service.settings, None if folder is None else Path(folder))
         if options.until is not None and service.settings.snapshots is not None:
-            store = WithShared(store, DeltaStore(service.settings, service.settings.snapshots), options)
+            shared = DeltaStore(service.settings, service.settings.snapshots)
+            schemas = {item.search.operation: schema_of(item.record) for item in (noun, EMPLOYEES)}
+            store = WithShared(store, shared, options, schemas)
         load = Load(service, options, store)
         yield load.read(noun, company, given, keep=keep), load.store
 

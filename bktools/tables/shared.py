@@ -11,16 +11,12 @@ import pandas as pd
 import pyarrow as pa
 
 from bktools.connection import service_or_default
-from bktools.contract.categories import CATEGORIES
-from bktools.contract.employees import EMPLOYEES
 from bktools.errors import ArgumentError
-from bktools.frames.schema import PUBLISHED, schema_of, to_pandas
+from bktools.frames.schema import PUBLISHED, to_pandas
 from bktools.service import Service
 from bktools.settings import location
 from bktools.store import DeltaStore, Facts, FolderStore, History, Pruned, Query, Snapshot, Store
 from bktools.tables.options import Options
-
-RECORDS = {noun.search.operation: noun.record for noun in (CATEGORIES, EMPLOYEES)}
 
 
 def to_delta(
@@ -97,11 +93,14 @@ class WithShared:
         The snapshots that were published.
     options : Options
         The options of the load, with the moment.
+    schemas : mapping
+        Operation to the columns of its rows.
     """
 
     cache: Store
     shared: DeltaStore
     options: Options
+    schemas: Mapping[str, pa.Schema]
 
     def history(self, query: Query) -> History:
         """Return the snapshot that each of the two has for the moment, the later one last."""
@@ -115,7 +114,7 @@ class WithShared:
         if snapshot.size:
             yield from self.cache.read(query, snapshot)
             return
-        schema = schema_of(RECORDS[query.operation])
+        schema = self.schemas[query.operation]
         for rows in self.shared.read(query, snapshot):
             yield rows.select(schema.names).cast(schema)
 
