@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Protocol
 
 from bktools.caller import is_command
 from bktools.visible import visible
+
+log = logging.getLogger("bktools")
 
 
 class Bar(Protocol):
@@ -19,22 +22,35 @@ class Bar(Protocol):
         """Count `n` more items as done."""
 
 
-class _ThreadSafe:
-    """A bar that several threads may update."""
+class _Step:
+    """A step that counts its items, for several threads, and shows them where there is a bar."""
 
-    def __init__(self, bar: Bar) -> None:
-        self._bar = bar
+    def __init__(self, label: str, unit: str) -> None:
+        self._label = label
+        self._unit = unit
+        self._count = 0
         self._lock = threading.Lock()
+        self.bar: Bar | None = None
 
     def update(self, n: int) -> None:
         """Count `n` more items as done."""
         with self._lock:
-            self._bar.update(n)
+            self._count += n
+            if self.bar is not None:
+                self.bar.update(n)
+
+    def __str__(self) -> str:
+        return f"{self._label}, {self._count:,} {self._unit}s"
 
 
-class _Silent:
-    def update(self, n: int) -> None:
-        """Do nothing."""
+_running: list[_Step] = []
+# Set for a process that shows neither bars nor notes; notes are still logged.
+hushed = threading.Event()
+
+
+def running() -> list[str]:
+    """Return the steps that are running, each with what it has done, such as "categories, 1,200 rows"."""
+    return [str(step) for step in list(_running)]
 
 
 @contextmanager
@@ -52,15 +68,18 @@ def progress(label: str, *, total: int | None = None, unit: str = "row", shown: 
     shown : bool, optional
         True always shows a bar, False never. Default: a bar in a terminal or a notebook.
     """
-    if shown is False or (shown is None and not _is_interactive()):
-        yield _Silent()
-        return
-    with _bar_class()(total=total, desc=label, unit=f" {unit}", leave=False, delay=0.3) as bar:
-        yield _ThreadSafe(bar)
+    step = _Step(label, unit)
+    with ExitStack() as stack:
+        _running.append(step)
+        stack.callback(_running.remove, step)
+        if shown or (shown is None and _is_interactive() and not hushed.is_set()):
+            bar = _bar_class()(total=total, desc=label, unit=f" {unit}", leave=False, delay=0.3)
+            step.bar = stack.enter_context(bar)
+        yield step
 
 
 def note(text: str, *, shown: bool | None = None) -> None:
-    """Print one line about a step, where a bar would be shown and in every command.
+    """Log one line about a step; print it where a bar would be shown and in every command.
 
     Parameters
     ----------
@@ -69,7 +88,8 @@ def note(text: str, *, shown: bool | None = None) -> None:
     shown : bool, optional
         As in `progress`.
     """
-    if shown or (shown is None and (_is_interactive() or is_command())):
+    log.info("%s", text)
+    if shown or (shown is None and (_is_interactive() or is_command()) and not hushed.is_set()):
         # A notebook shows standard error in red, like an error.
         print(visible(text), file=sys.stdout if in_notebook() else sys.stderr)
 

@@ -25,6 +25,8 @@ from bktools.cli import (
     snapshots,
     verify,
 )
+from bktools.cli.exits import TOLD
+from bktools.cli.unattended import LogFormat
 
 app = typer.Typer(
     name="bktools",
@@ -32,6 +34,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    epilog=TOLD,
 )
 
 app.command("month-end")(month_end.month_end)
@@ -52,6 +55,18 @@ app.add_typer(sandbox.app, name="sandbox")
 app.add_typer(snapshots.app, name="snapshots")
 
 
+def _with_exit_codes(group: typer.Typer) -> None:
+    for command in group.registered_commands:
+        command.epilog = TOLD
+    for nested in group.registered_groups:
+        nested.epilog = TOLD
+        if nested.typer_instance is not None:
+            _with_exit_codes(nested.typer_instance)
+
+
+_with_exit_codes(app)
+
+
 def _version(asked: bool) -> None:
     if asked:
         typer.echo(f"bktools {bktools.__version__}")
@@ -65,8 +80,17 @@ def every_command(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and end.")
     ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show the whole traceback of an error.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Print results, warnings and errors only: no notes, bars and heartbeats.")
+    ] = False,
+    log_format: Annotated[
+        LogFormat | None,
+        typer.Option("--log-format", help="Log each step, wait and retry with its time; json: one object a line."),
+    ] = None,
 ) -> None:
     """Bookkeeping service data: load, reconcile, export once, report.
+
+    The options below may stand anywhere in a command.
 
     Try it without a service: bktools month-end --sandbox
     """

@@ -8,7 +8,7 @@ import typer
 
 from bktools.caller import command
 from bktools.cli import options
-from bktools.cli.output import tell
+from bktools.cli.output import remark, tell
 
 
 def compare(
@@ -41,5 +41,5 @@ def compare(
     about = changes.attrs["bktools"]
     for reason in about["not_compared"]:
         tell(f"not compared: {reason}")
-    tell(f"{counted(len(changes), 'difference')} between {about['before']} and {about['after']}")
+    remark(f"{counted(len(changes), 'difference')} between {about['before']} and {about['after']}")
     hand_over(changes, [name for name in changes.columns if name not in ("company_id", "id")], csv, profile)

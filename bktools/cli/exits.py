@@ -25,6 +25,24 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
+# For the help of every command. Codes that a command cannot end with are told as well: there is one list.
+MEANINGS = {
+    Exit.DONE: "done",
+    Exit.FAILED: "failed",
+    Exit.USAGE: "wrong option",
+    Exit.CONFIGURATION: "configuration",
+    Exit.INPUT: "a file or an argument cannot be used",
+    Exit.UNREACHABLE: "no connection to the service",
+    Exit.REFUSED: "credentials refused",
+    Exit.SERVICE: "the service failed",
+    Exit.STORAGE: "a file or the storage failed",
+    Exit.JOURNAL: "the journal refuses",
+    Exit.INCOMPLETE: "part of the work was not done, as listed",
+    Exit.FINDINGS: "findings, as --fail-on asks",
+    Exit.INTERRUPTED: "interrupted",
+}
+TOLD = f"Exit codes: {', '.join(f'{code:d} {meaning}' for code, meaning in MEANINGS.items())}."
+
 # The first class that fits decides.
 BY_ERROR: tuple[tuple[type[BaseException], Exit], ...] = (
     (errors.ConfigurationError, Exit.CONFIGURATION),

@@ -11,7 +11,7 @@ import typer
 from bktools.caller import command
 from bktools.cli import options
 from bktools.cli.mappings import remembered
-from bktools.cli.output import tell
+from bktools.cli.output import remark, tell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,8 +55,8 @@ def ledger(
     ):
         warnings.showwarning = lambda message, *_: tell(f"bktools: {message}")
         postings = read_general_ledger(file, verify=verify, **read_as)
-    tell(recognised(postings.attrs["bktools"]))
-    tell(_summary(postings))
+    remark(recognised(postings.attrs["bktools"]))
+    remark(_summary(postings))
     if csv is not None:
         hand_over(postings, list(postings.columns), csv, profile)
     else:

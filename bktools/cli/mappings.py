@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bktools.cli.output import tell
+from bktools.cli.output import remark, tell
 
 app = typer.Typer(help="Mappings of columns and options, by the headings of files: list, show.", no_args_is_help=True)
 
@@ -72,7 +72,7 @@ def remembered(
     arguments = dict(given)
     if found is not None:
         arguments = mappings.arguments(path, found, given)
-        tell(f"mapping {found.name!r} used for {path.name}")
+        remark(f"mapping {found.name!r} used for {path.name}")
     yield arguments
     if save is None:
         return
@@ -81,4 +81,4 @@ def remembered(
         why = "has no headings to know it by" if made is None else "is read without any option"
         tell(f"mapping {save!r} not saved: {path.name} {why}")
     else:
-        tell(f"mapping {save!r} saved as {mappings.write_mapping(made)}")
+        remark(f"mapping {save!r} saved as {mappings.write_mapping(made)}")

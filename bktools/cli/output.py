@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import os
 import sys
 from typing import Any
@@ -10,7 +11,10 @@ from typing import Any
 import typer
 
 from bktools.errors import StorageError
+from bktools.progress import hushed
 from bktools.visible import visible
+
+log = logging.getLogger("bktools")
 
 
 class _Told(io.BufferedIOBase):
@@ -48,6 +52,14 @@ class _Visible(io.TextIOWrapper):
     def write(self, text: str) -> int:
         super().write(visible(text))
         return len(text)
+
+
+def remark(text: str) -> None:
+    """Write a line on standard error that --quiet leaves out and --log-format logs."""
+    if hushed.is_set():
+        log.info("%s", text)
+    else:
+        tell(text)
 
 
 def tell(text: str) -> None:

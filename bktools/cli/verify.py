@@ -12,7 +12,7 @@ from bktools.caller import command
 from bktools.cli import options
 from bktools.cli.exits import Exit
 from bktools.cli.mappings import remembered
-from bktools.cli.output import tell
+from bktools.cli.output import remark, tell
 from bktools.contract import rules
 from bktools.errors import ArgumentError
 
@@ -86,7 +86,7 @@ def verify(
         reads = options.READS_ENTRIES | {"verify": "--verify"}
         with command(reads), remembered("ledger", ledger, ledger_as, save_mapping) as read_as:
             postings = read_general_ledger(ledger, verify=verify, **read_as)
-        tell(recognised(postings.attrs["bktools"]))
+        remark(recognised(postings.attrs["bktools"]))
         exported = load_export_jobs(known, entries=True, service=service)
         exported = exported[exported["state"].isin(SENT)]
         sizes = {str(batch): int(count) for batch, count in exported["batch_id"].value_counts().items()}

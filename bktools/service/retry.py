@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import threading
 import time
@@ -18,6 +19,8 @@ from bktools.errors import (
     UnreadableAnswerError,
 )
 from bktools.service.workers import pause
+
+log = logging.getLogger("bktools")
 
 REPEATED_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
 
@@ -103,6 +106,7 @@ def repeated(send: Callable[[], Answer], policy: RetryPolicy, budget: Budget) ->
                 raise
             else:
                 attempt += 1
+            log.info("a request failed (%s): attempt %d of %d in %.1f s", error, attempt, policy.attempts, wait)
         else:
             budget.give_back()
             return answer

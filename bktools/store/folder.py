@@ -31,7 +31,6 @@ import pyarrow.parquet as pq
 
 from bktools import disk
 from bktools.errors import DamagedStoreWarning, StorageError
-from bktools.progress import note
 from bktools.settings import Secret, Settings
 from bktools.store import history
 from bktools.store.history import Facts, History, Query, Snapshot
@@ -289,9 +288,7 @@ def _locked(folder: Path, name: str = LOCK) -> Iterator[None]:
         try:
             lock.acquire(timeout=REPORT_AFTER)
         except filelock.Timeout:
-            waiting = f"waiting for another process, which holds {lock.lock_file}"
-            log.warning("%s", waiting)
-            note(waiting)
+            log.warning("waiting for another process, which holds %s", lock.lock_file)
             lock.acquire(timeout=GIVE_UP_AFTER)
     except filelock.Timeout:
         raise StorageError(

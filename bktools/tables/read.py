@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import logging
 import tempfile
 import uuid
 import warnings
@@ -36,8 +35,6 @@ from bktools.store import DeltaStore, FolderStore, Query, Snapshot, Store
 from bktools.tables.fetch import THREADS, fetch
 from bktools.tables.options import Options, age_of
 from bktools.tables.shared import WithShared
-
-log = logging.getLogger("bktools")
 
 Company = str | uuid.UUID | Iterable[str | uuid.UUID] | None
 
@@ -210,7 +207,6 @@ class Load:
         of = f"the snapshot of {oldest.time:%Y-%m-%d %H:%M} UTC"
         of = of if len(kept) == 1 else f"{len(kept)} snapshots, the oldest"
         text = f"{noun}: {sum(snapshot.rows for snapshot in kept)} rows from {of}, {age_of(oldest)}"
-        log.info("%s", text)
         way = "" if self.options.until or not can_set("refresh") else f"; {setting('refresh', True)} asks the service"
         note(f"{text}{way}", shown=self.options.progress)
 

@@ -1,0 +1,212 @@
+"""Commands that run unattended: --quiet, --log-format, and a heartbeat in long work. All of it is on standard error."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import itertools
+import json
+import logging
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from enum import StrEnum
+from typing import Any, NoReturn, TextIO
+
+from bktools.cli.exits import exit_of
+from bktools.errors import BktoolsError
+from bktools.progress import hushed, running
+from bktools.visible import visible, visible_line
+
+log = logging.getLogger("bktools")
+
+# Seconds without output until a line says that the command is still running.
+HEARTBEAT = 30.0
+# Seconds between two looks at least.
+MOMENT = 0.02
+
+# What commands print before warnings and errors.
+PREFIX = "bktools: "
+
+FLAGS = ("--verbose", "--quiet")
+WITH_VALUE = "--log-format"
+
+# Fields of a log line beside time, level and message.
+FIELDS = ("error", "exit_code", "seconds")
+
+
+class LogFormat(StrEnum):
+    """Formats of the log."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def common_first(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments with the options of every command first, because people add them at the end."""
+    common, others = [], []
+    left = iter(arguments)
+    for argument in left:
+        if argument == "--":
+            others += [argument, *left]
+        elif argument in FLAGS or argument.startswith(f"{WITH_VALUE}="):
+            common.append(argument)
+        elif argument == WITH_VALUE:
+            common.append("=".join([argument, *itertools.islice(left, 1)]))
+        else:
+            others.append(argument)
+    return [*common, *others]
+
+
+@contextmanager
+def unattended(arguments: Sequence[str], *, interval: float = HEARTBEAT) -> Iterator[None]:
+    """Set up the log and the heartbeat of a command, as its arguments ask.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        The command's arguments, from `common_first`.
+    interval : float
+        Seconds without output until the next heartbeat.
+    """
+    is_quiet, log_format = "--quiet" in arguments, _log_format(arguments)
+    before, started = sys.stderr, time.monotonic()
+    out = _Watched(before)
+    with ExitStack() as stack:
+        stack.callback(setattr, sys, "stderr", before)
+        sys.stderr = out
+        if log_format is not None:
+            stack.enter_context(_logging_to(out, log_format, logging.WARNING if is_quiet else logging.INFO))
+        if log_format is LogFormat.JSON:
+            sys.stderr = _Logged()
+        if is_quiet or log_format is not None:
+            stack.callback(hushed.clear)
+            hushed.set()
+        # On a terminal, a bar shows that work goes on.
+        if not is_quiet and (log_format is not None or not before.isatty()):
+            stack.enter_context(_heartbeat(out, interval, is_logged=log_format is not None))
+        try:
+            yield
+        except SystemExit as end:
+            code, seconds = int(end.code or 0), round(time.monotonic() - started, 1)
+            log.info("ended after %s s, exit code %d", seconds, code, extra={"exit_code": code, "seconds": seconds})
+            raise
+
+
+def fail(error: Exception, arguments: Sequence[str]) -> NoReturn:
+    """End the command with the exit code of an error, after one line about it."""
+    code, is_expected = exit_of(error), isinstance(error, BktoolsError)
+    wants_traceback = "--verbose" in arguments or not is_expected
+    if _log_format(arguments) is not None:
+        fields = {"error": type(error).__name__, "exit_code": int(code)}
+        log.error("%s", error, exc_info=error if wants_traceback else None, extra=fields)
+    elif wants_traceback:
+        raise error
+    else:
+        print(f"{PREFIX}{error}", file=sys.stderr)
+    sys.exit(code)
+
+
+def _log_format(arguments: Sequence[str]) -> LogFormat | None:
+    """Return the format that the arguments ask for; None for a wrong one, which the command's parser refuses."""
+    given = [argument.partition("=")[2] for argument in arguments if argument.startswith(f"{WITH_VALUE}=")]
+    return LogFormat(given[-1]) if given and given[-1] in set(LogFormat) else None
+
+
+@contextmanager
+def _logging_to(out: _Watched, log_format: LogFormat, level: int) -> Iterator[None]:
+    handler = logging.StreamHandler(out)
+    handler.setFormatter(_JsonFormatter() if log_format is LogFormat.JSON else _TextFormatter())
+    before = log.level, log.propagate
+    log.addHandler(handler)
+    log.level, log.propagate = level, False
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.level, log.propagate = before
+
+
+@contextmanager
+def _heartbeat(out: _Watched, interval: float, *, is_logged: bool) -> Iterator[None]:
+    """Print a line whenever nothing was printed for some seconds, with the steps that are running."""
+    ended, started = threading.Event(), time.monotonic()
+
+    def beat() -> None:
+        while not ended.wait(max(out.written_at + interval - time.monotonic(), MOMENT)):
+            if time.monotonic() - out.written_at >= interval:
+                steps = "; ".join(running())
+                text = f"still running after {time.monotonic() - started:.0f} s{': ' if steps else ''}{steps}"
+                if is_logged:
+                    log.info("%s", text)
+                else:
+                    print(f"{PREFIX}{visible(text)}", file=out, flush=True)
+
+    threading.Thread(target=beat, name="bktools-heartbeat", daemon=True).start()
+    try:
+        yield
+    finally:
+        ended.set()
+
+
+class _Watched(io.TextIOBase):
+    """A stream that knows when it was last written to."""
+
+    def __init__(self, target: TextIO) -> None:
+        self._target = target
+        self.written_at = time.monotonic()
+
+    def write(self, text: str) -> int:
+        self.written_at = time.monotonic()
+        return self._target.write(text)
+
+    def flush(self) -> None:
+        self._target.flush()
+
+    def isatty(self) -> bool:
+        return self._target.isatty()
+
+    def fileno(self) -> int:
+        return self._target.fileno()
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return self._target.encoding
+
+
+class _Logged(io.TextIOBase):
+    """A stream whose lines become lines of the log. They are warnings: notes are logged, not printed."""
+
+    def __init__(self) -> None:
+        # Threads print their lines in several pieces.
+        self._pieces = threading.local()
+
+    def write(self, text: str) -> int:
+        *lines, self._pieces.rest = (getattr(self._pieces, "rest", "") + text).split("\n")
+        for line in filter(str.strip, lines):
+            # The parser of the command line has a prefix of its own for its errors.
+            level = logging.ERROR if line.startswith("Error: ") else logging.WARNING
+            log.log(level, "%s", line.removeprefix(PREFIX).strip())
+        return len(text)
+
+
+class _TextFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        text = f"{_time(record)} {record.levelname} {visible_line(record.getMessage())}"
+        return text if record.exc_info is None else f"{text}\n{visible(self.formatException(record.exc_info))}"
+
+
+class _JsonFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {"time": _time(record), "level": record.levelname, "message": record.getMessage()}
+        line |= {name: value for name in FIELDS if (value := getattr(record, name, None)) is not None}
+        if record.exc_info is not None:
+            line["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(line)
+
+
+def _time(record: logging.LogRecord) -> str:
+    moment = dt.datetime.fromtimestamp(record.created, dt.UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03}Z"
