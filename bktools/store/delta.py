@@ -13,12 +13,12 @@ import functools
 import hashlib
 import json
 import logging
-import operator
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,6 +71,9 @@ LISTED = pa.schema(
 ATTEMPTS = 20
 COMMITS = 100
 
+# Rows of a part of a file that can be read without the others.
+ROWS_IN_A_PART = 16_384
+
 _SECRET_NAME = re.compile("key|secret|token|password|credential|sas", re.IGNORECASE)
 _CLOUDS = ("AWS_", "AZURE_", "GOOGLE_")
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m|↳")
@@ -113,6 +116,8 @@ class DeltaStore:
         self._settings = settings
         self._uri = uri.rstrip("/")
         self._options = dict(storage_options or {})
+        # Opened once for all reads.
+        self._tables: dict[str, DeltaTable | None] = {}
 
     def publish(self, store: FolderStore) -> list[Published]:
         """Append the snapshots of a store that are not there yet; return the result for each noun.
@@ -137,37 +142,23 @@ class DeltaStore:
 
     def history(self, query: Query) -> History:
         """Return the published snapshots of a query, by the time they were fetched."""
-        with self._errors():
-            table = self._open(LIST)
-            if table is None:
-                return History()
-            filters = {
-                "table": _table(query),
-                "service": self._settings.identity,
-                "filters": _filters(query),
-                "company_id": query.narrowed_to.get("company_id"),
-            }
-            found = _rows(table, _all(filters)).sort_by("fetched_at").to_pylist()
-        snapshots = [
-            Snapshot(
-                fetched_at=row["fetched_at"].isoformat(),
-                rows=row["rows"],
-                verified=tuple(row["verified"]),
-                complaints=tuple(row["complaints"]),
-                file=row["content"],
-            )
-            for row in found
-        ]
-        return History(query if snapshots else None, tuple(snapshots))
+        found = self._listed.get((_table(query), query.narrowed_to.get("company_id"), _filters(query)), ())
+        return History(query if found else None, tuple(found))
 
     def read(self, query: Query, snapshot: Snapshot) -> Iterator[pa.Table]:
         """Yield the rows of a published snapshot in portions; raise `StorageError` unless all of them are there."""
         count = 0
         if snapshot.rows:
             with self._errors():
-                table = self._open(_table(query))
-                wanted = _since(snapshot) & (pc.field("snapshot") == _id(self._settings, query, snapshot))
-                for batch in () if table is None else _dataset(table).to_batches(filter=wanted):
+                name = _table(query)
+                if name not in self._tables:
+                    self._tables[name] = self._open(name)
+                table = self._tables[name]
+                # The time leaves out other files, and other parts of a file, without reading them.
+                is_of = (pc.field("fetched_at") == _instant(snapshot)) & (
+                    pc.field("snapshot") == _id(self._settings, query, snapshot)
+                )
+                for batch in () if table is None else table.to_pyarrow_dataset().to_batches(filter=is_of):
                     count += batch.num_rows
                     yield pa.Table.from_batches([batch]).drop_columns(ORIGIN.names)
         if count != snapshot.rows:
@@ -176,16 +167,32 @@ class DeltaStore:
                 "table was changed after it was published"
             )
 
+    @cached_property
+    def _listed(self) -> dict[tuple[str, str | None, str], list[Snapshot]]:
+        """The published snapshots of this service by table, company and filters, read once for a load."""
+        found: dict[tuple[str, str | None, str], list[Snapshot]] = {}
+        with self._errors():
+            table = self._open(LIST)
+            rows = [] if table is None else _rows(table, pc.field("service") == self._settings.identity).to_pylist()
+        for row in sorted(rows, key=lambda row: row["fetched_at"]):
+            snapshot = Snapshot(
+                fetched_at=row["fetched_at"].isoformat(),
+                rows=row["rows"],
+                verified=tuple(row["verified"]),
+                complaints=tuple(row["complaints"]),
+                file=row["content"],
+            )
+            found.setdefault((row["table"], row["company_id"], row["filters"]), []).append(snapshot)
+        return found
+
     def _publish(self, noun: str, items: Sequence[_Item], store: FolderStore) -> Published:
         lines = self._opened(LIST, LISTED)
         listed = _rows(lines, None, ["snapshot", "service"])
         self._refuse_mixed(listed["service"].to_pylist())
         known = set(listed["snapshot"].to_pylist())
-        pending = [item for item in items if item.id not in known]
+        # Read first, so that a damaged snapshot is an error before anything is written.
+        pending = [item for item in items if item.id not in known and _is_whole(item, store)]
         if pending:
-            for item in pending:
-                # Read first, so that a damaged snapshot is an error before anything is written.
-                sum(rows.num_rows for rows in store.read(item.query, item.snapshot))
             self._append_rows(noun, [item for item in pending if item.snapshot.rows], store)
             self._append(lines, self._lines(pending).to_reader(), store.publisher)
         rows = sum(item.snapshot.rows for item in pending)
@@ -199,7 +206,8 @@ class DeltaStore:
         schema = pa.schema([*ORIGIN, *(field.with_nullable(nullable=True) for field in columns)])
         table = self._opened(noun, schema)
         # A publisher that was killed may have committed the rows without listing them.
-        is_there = _since(items[0].snapshot) & pc.field("snapshot").isin([item.id for item in items])
+        is_recent = pc.field("fetched_at") >= _instant(items[0].snapshot)
+        is_there = is_recent & pc.field("snapshot").isin([item.id for item in items])
         there = set(_rows(table, is_there, ["snapshot"])["snapshot"].to_pylist())
         missing = [item for item in items if item.id not in there]
         if missing:
@@ -245,7 +253,10 @@ class DeltaStore:
         properties: CommitProperties = deltalake.CommitProperties(
             app_transactions=[deltalake.Transaction(publisher, number)], max_commit_retries=COMMITS
         )
-        deltalake.write_deltalake(table, rows, mode="append", schema_mode="merge", commit_properties=properties)
+        parts = deltalake.WriterProperties(compression="ZSTD", max_row_group_size=ROWS_IN_A_PART)
+        deltalake.write_deltalake(
+            table, rows, mode="append", schema_mode="merge", commit_properties=properties, writer_properties=parts
+        )
 
     def _refuse_mixed(self, listed: Iterable[str]) -> None:
         services = {*listed, self._settings.identity}
@@ -332,22 +343,23 @@ def _filters(query: Query) -> str:
     )
 
 
-def _since(snapshot: Snapshot) -> pc.Expression:
-    # The tables grow by time, so this leaves out older files without opening them.
-    return pc.field("fetched_at") >= pa.scalar(snapshot.time, _INSTANT)
+def _instant(snapshot: Snapshot) -> pa.Scalar:
+    return pa.scalar(snapshot.time, _INSTANT)
 
 
-def _all(values: Mapping[str, Any]) -> pc.Expression:
-    parts = [pc.field(name).is_null() if value is None else pc.field(name) == value for name, value in values.items()]
-    return functools.reduce(operator.and_, parts)
-
-
-def _dataset(table: DeltaTable) -> Any:
-    return table.to_pyarrow_dataset()
+def _is_whole(item: _Item, store: FolderStore) -> bool:
+    """Return True for a snapshot that can be read, False for one that was pruned meanwhile; raise for a damaged one."""
+    try:
+        sum(rows.num_rows for rows in store.read(item.query, item.snapshot))
+    except StorageError:
+        if item.snapshot in store.history(item.query).snapshots:
+            raise
+        return False
+    return True
 
 
 def _rows(table: DeltaTable, wanted: pc.Expression | None, columns: Sequence[str] | None = None) -> pa.Table:
-    return _dataset(table).to_table(filter=wanted, columns=columns)
+    return table.to_pyarrow_dataset().to_table(filter=wanted, columns=columns)
 
 
 def _one_line(error: Exception) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 import duckdb
 import pandas as pd
 import polars as pl
+import pyarrow.compute as pc
 import pytest
 from caches import ADDRESS, COMPANY, QUERY, TOKEN, Cache
 from deltalake import DeltaTable
@@ -328,4 +329,4 @@ def test_old_files_are_left_out_without_opening_them(cache, tmp_path):
     dataset = DeltaTable(str(tmp_path / "shared" / "categories")).to_pyarrow_dataset()
     newest = cache.store.history(QUERY).snapshots[-1]
     assert len(list(dataset.get_fragments())) == 3
-    assert len(list(dataset.get_fragments(filter=delta_module._since(newest)))) == 1
+    assert len(list(dataset.get_fragments(filter=pc.field("fetched_at") == delta_module._instant(newest)))) == 1
