@@ -90,9 +90,9 @@ def months() -> bktools.PeriodRecord:
     return record
 
 
-def share(service: bktools.Service) -> int:
+def share() -> int:
     """Publish the snapshots of past loads."""
-    published: pd.DataFrame = bktools.to_delta("s3://bucket/prefix", storage_options={"region": "eu"}, service=service)
+    published: pd.DataFrame = bktools.to_delta("s3://bucket/prefix", storage_options={"region": "eu-north-1"})
     return int(published["rows"].sum())
 
 
