@@ -84,8 +84,8 @@ def unattended(arguments: Sequence[str], *, interval: float = HEARTBEAT) -> Iter
         if is_quiet or log_format is not None:
             stack.callback(hushed.clear)
             hushed.set()
-        # On a terminal, a bar shows that work goes on.
-        if not is_quiet and (log_format is not None or not before.isatty()):
+        # On a terminal, a bar shows that work goes on. `sandbox serve` is meant to run without output.
+        if not is_quiet and "serve" not in arguments and (log_format is not None or not before.isatty()):
             stack.enter_context(_heartbeat(out, interval, is_logged=log_format is not None))
         try:
             yield

@@ -222,22 +222,21 @@ class FolderStore:
     def _prune_daily(self) -> None:
         """Prune at most once a day, in a thread that no load waits for."""
         mark = self._root / PRUNED
-        try:
-            is_due = self._keep and not 0 <= time.time() - mark.stat().st_mtime < A_DAY
-        except FileNotFoundError:
-            disk.replace_content(mark, b"")
-            return
-        # When the process ends before the thread, the next one continues: the mark changes at the end.
-        if is_due and _pruning.acquire(blocking=False):
-            threading.Thread(target=self._prune_and_mark, args=(mark,), name="bktools-prune", daemon=True).start()
+        with _reported():
+            if self._keep and not mark.exists():
+                disk.replace_content(mark, b"")
+            elif (
+                self._keep and not 0 <= time.time() - mark.stat().st_mtime < A_DAY and _pruning.acquire(blocking=False)
+            ):
+                threading.Thread(target=self._prune_and_mark, args=(mark,), name="bktools-prune", daemon=True).start()
 
     def _prune_and_mark(self, mark: Path) -> None:
         try:
-            gone = self.prune_all(self._keep)
-            os.utime(mark)
-            log.info("snapshots: %d older than %d days removed (keep_days)", gone.snapshots, self._keep.days)
-        except OSError as error:
-            log.warning("old snapshots were not removed: %s", error)
+            with _reported():
+                gone = self.prune_all(self._keep)
+                # At the end: when the process ends before this thread, the next one continues.
+                os.utime(mark)
+                log.info("%d snapshots older than %d days removed (keep_days)", gone.snapshots, self._keep.days)
         finally:
             _pruning.release()
 
@@ -315,6 +314,15 @@ def _storage_errors(folder: Path) -> Iterator[None]:
         raise StorageError(
             f"the snapshot could not be written to {folder}: {error.strerror or error}; the last one is unchanged"
         ) from error
+
+
+@contextlib.contextmanager
+def _reported() -> Iterator[None]:
+    """Log an error of automatic pruning, because no load fails for it."""
+    try:
+        yield
+    except OSError as error:
+        log.warning("old snapshots were not removed: %s", error)
 
 
 def _clear(folder: Path, listed: set[str]) -> None:

@@ -7,6 +7,7 @@ import os
 import threading
 import time
 
+import filelock
 import pytest
 from caches import COMPANY, QUERY, Cache
 
@@ -135,6 +136,20 @@ def test_no_load_waits_for_pruning(cache, tmp_path, monkeypatch):
     assert time.time() - mark.stat().st_mtime < 60
     assert folder_module._pruning.acquire(blocking=False)
     folder_module._pruning.release()
+
+
+def test_pruning_that_fails_is_logged_and_tried_again(cache, tmp_path, monkeypatch, caplog):
+    """While another process holds a query, the load succeeds, the log has the reason, and the next load tries again."""
+    monkeypatch.setattr(folder_module, "REPORT_AFTER", 0.05)
+    monkeypatch.setattr(folder_module, "GIVE_UP_AFTER", 0.05)
+    cache.commit("held", moment=NOW, query=OTHER)
+    mark = tmp_path / "cache" / "pruned"
+    os.utime(mark, (time.time() - 90_000,) * 2)
+    with filelock.FileLock(cache.store.folder(OTHER) / "manifest.lock"):
+        in_background(cache)
+    assert "old snapshots were not removed: another process has held" in caplog.text
+    in_background(cache)
+    assert time.time() - mark.stat().st_mtime < 60
 
 
 def test_nothing_is_pruned_when_all_is_to_be_kept(tmp_path):
