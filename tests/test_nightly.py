@@ -55,7 +55,7 @@ def test_the_line_for_cron_runs(tmp_path, variables):
     assert rows_of(variables, "categories") == [240]
     lines = [json.loads(line) for line in (tmp_path / "bktools.log").read_text(encoding="utf-8").splitlines()]
     assert [line["exit_code"] for line in lines if "exit_code" in line] == [0, 0, 0]
-    assert any("1 snapshots with 240 rows published" in line["message"] for line in lines)
+    assert any(line["message"].endswith("shared: snapshots 1, rows 240") for line in lines)
     assert all(re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line["time"]) for line in lines)
     failed = run(BKTOOLS_ENVIRONMENT="nowhere")
     assert '"exit_code": 3' in failed.stdout

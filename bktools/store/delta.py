@@ -196,7 +196,7 @@ class DeltaStore:
             self._append_rows(noun, [item for item in pending if item.snapshot.rows], store)
             self._append(lines, self._lines(pending).to_reader(), store.publisher)
         rows = sum(item.snapshot.rows for item in pending)
-        log.info("%s: %d snapshots with %d rows published to %s", noun, len(pending), rows, self._uri)
+        log.info("%s published to %s: snapshots %d, rows %d", noun, self._uri, len(pending), rows)
         return Published(noun, len(pending), rows, len(items) - len(pending), f"{self._uri}/{noun}")
 
     def _append_rows(self, noun: str, items: Sequence[_Item], store: FolderStore) -> None:

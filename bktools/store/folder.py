@@ -236,7 +236,7 @@ class FolderStore:
                 gone = self.prune_all(self._keep)
                 # At the end: when the process ends before this thread, the next one continues.
                 os.utime(mark)
-                log.info("%d snapshots older than %d days removed (keep_days)", gone.snapshots, self._keep.days)
+                log.info("old snapshots removed: %d (keep_days is %d)", gone.snapshots, self._keep.days)
         finally:
             _pruning.release()
 
