@@ -37,6 +37,9 @@ class _Silent:
         """Do nothing."""
 
 
+SILENT: Bar = _Silent()
+
+
 @contextmanager
 def progress(label: str, *, total: int | None = None, unit: str = "row", shown: bool | None = None) -> Iterator[Bar]:
     """Show a bar while a step runs.
@@ -53,7 +56,7 @@ def progress(label: str, *, total: int | None = None, unit: str = "row", shown: 
         True always shows a bar, False never. Default: a bar in a terminal or a notebook.
     """
     if shown is False or (shown is None and not _is_interactive()):
-        yield _Silent()
+        yield SILENT
         return
     with _bar_class()(total=total, desc=label, unit=f" {unit}", leave=False, delay=0.3) as bar:
         yield _ThreadSafe(bar)
