@@ -22,6 +22,9 @@ Result = TypeVar("Result")
 # Seconds between checks whether a waiting thread must stop.
 LOOK = 0.1
 
+# Seconds that requests in progress get to end after Ctrl-C, where their outcome must be known.
+GRACE = 2.0
+
 _here = threading.local()
 
 _Task = tuple[Callable[[], Result], "Future[Result]"]
@@ -86,7 +89,11 @@ def side_by_side(calls: Iterable[Callable[[], Result]], threads: int) -> Generat
 
 
 def as_they_end(
-    calls: Sequence[Callable[[], Result]], threads: int, *, executor: Executor | None = None, settles: bool = False
+    calls: Sequence[Callable[[], Result]],
+    threads: int,
+    *,
+    executor: Executor | None = None,
+    ending: threading.Event | None = None,
 ) -> Generator[tuple[int, Result], None, None]:
     """Yield the number and the result of each call, in the order in which the calls end.
 
@@ -98,8 +105,9 @@ def as_they_end(
         Number of threads. One: the calls run in this thread, one after another.
     executor : Executor, optional
         Runs the calls instead; it must use threads of this process, and stays open.
-    settles : bool
-        True when the calls write down what became of their requests: then this waits until the running ones have ended.
+    ending : threading.Event, optional
+        For calls that must write down what became of their requests: it is set at the end, the running calls get `GRACE`
+        seconds before they are stopped, and are waited for. They begin nothing new once it is set.
 
     Raises
     ------
@@ -130,10 +138,15 @@ def as_they_end(
             future = _next(ended)
             yield numbers[future], future.result()
     finally:
-        stop.set()
         running = [future for future in numbers if not future.cancel() and not future.done()]
-        # A second Ctrl-C ends this wait.
-        while settles and wait_for(running, timeout=LOOK).not_done:
+        try:
+            if ending is not None:
+                ending.set()
+                wait_for(running, timeout=GRACE)
+        finally:
+            stop.set()
+        # Another Ctrl-C ends this wait.
+        while ending is not None and wait_for(running, timeout=LOOK).not_done:
             pass
 
 

@@ -211,6 +211,7 @@ class Load:
         return parts, failures
 
     def part_or_failure(self, noun: Noun[Any], query: Query, *, keep: bool, threads: int) -> Part | Failure:
+        """Return the rows of one query, or why they could not be read."""
         try:
             return self._part(noun, query, bar=SILENT, keep=keep, threads=threads)
         except (ServiceError, SnapshotNotFoundError) as error:
