@@ -176,7 +176,7 @@ def test_an_executor_of_the_users_runs_the_companies(group):
     assert names
     assert all(name.startswith("mine") for name in names)
     for wrong in (ProcessPoolExecutor(1), 8):
-        with pytest.raises(ArgumentError, match="executor must be .* with threads"):
+        with pytest.raises(ArgumentError, match=r"executor must be .* with threads"):
             bktools.load_categories(group.ids, executor=wrong, service=group.service)
 
 
