@@ -35,6 +35,9 @@ COMPANIES = "companies"
 
 _NAME = re.compile(r"[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?")
 
+# Folders are named after companies.
+_COMPANY_NAME = re.compile(r"\w([\w .-]{0,61}\w)?")
+
 HOW_TO_CONFIGURE = (
     "no environment is configured: set BKTOOLS_ENVIRONMENT, or BKTOOLS_BASE_URL and BKTOOLS_TOKEN, or write "
     f"{platformdirs.user_config_path('bktools') / 'config.toml'}; "
@@ -499,8 +502,11 @@ def _company(where: str, name: str, table: object) -> Company:
     id_, own = _uuid(values["id"]), _uuid(name)
     if id_ is None or own not in {None, id_}:
         raise ConfigurationError(f"id ({where}) must be the UUID of the company, got {values['id']!r}")
-    if name == "all":
-        raise ConfigurationError(f"{where}: a company cannot be named all, which means every company")
+    if name == "all" or not _COMPANY_NAME.fullmatch(name):
+        raise ConfigurationError(
+            f"{where}: the name of a company has letters, digits, spaces, dots, dashes and underscores, begins and ends "
+            "with a letter or digit, and is not all, which means every company"
+        )
     return Company(own or name, **values | {"id": id_})
 
 

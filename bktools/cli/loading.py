@@ -120,7 +120,7 @@ def _lines(file: str) -> Iterable[tuple[int, str]]:
     headings = {normal(word) for tier in COMPANY_ID for word in (*tier.split("|"), "company")}
     if lines and normal(lines[0][1]) in headings:
         return lines[1:]
-    if file == "-" or (lines and not any(delimiter in lines[0][1] for delimiter in ",;\t|")):
+    if file == "-" or (text and not lines) or (lines and not any(delimiter in lines[0][1] for delimiter in ",;\t|")):
         return lines
     table = read_table(file, lambda cells: sum(normal(cell) in headings for cell in cells))
     places = [place for place, heading in enumerate(table.headings) if normal(heading) in headings]

@@ -81,7 +81,7 @@ class Rate:
         self._reserved = threading.local()
 
     def wait(self, end: float | None = None) -> float:
-        """Wait until one more request may be sent, and count it; return the seconds waited for room under the limit.
+        """Wait until one more request may be sent, and count it; return the seconds that the client itself waited.
 
         Parameters
         ----------
@@ -96,15 +96,17 @@ class Rate:
         if getattr(self._reserved, "place", False):
             self._reserved.place = False
             return 0.0
-        waited = 0.0
+        begin, asked = self._clock(), 0.0
         while True:
             with self._lock:
                 now = self._clock()
                 wait = self._take(now)
                 held = self._held_until - now
+            # Everything but the waits that the service asked for: for room, for the file, for other threads.
+            own = now - begin - asked
             if not wait:
-                return waited
-            if held > 0 and end is not None and now + held > end + waited:
+                return own
+            if held > 0 and end is not None and now + held > end + own:
                 raise RateLimitedError(
                     f"the service asked to wait {held:.0f} s more, longer than this call may take: nothing was sent; run "
                     "again after that",
@@ -114,7 +116,7 @@ class Rate:
             if wait >= NOTICED:
                 log.info("waiting %.0f s for room under %d requests a minute", wait, self._per_minute)
             self._sleep(wait)
-            waited += wait if held <= 0 else 0.0
+            asked += wait if held > 0 else 0.0
 
     def reserve(self) -> None:
         """Wait for the next request of this thread now. It is then sent at once."""

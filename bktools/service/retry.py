@@ -35,7 +35,7 @@ class RetryPolicy:
     shortest_pause, longest_pause : float
         Seconds. The pause is random, between the shortest and a bound that doubles up to the longest.
     deadline : float
-        Seconds for the call with all its repeats, without the waits for room under the client's own rate.
+        Seconds for the call with all its repeats, without the client's own waits to keep its rate.
     """
 
     attempts: int = 5

@@ -242,6 +242,8 @@ class _Sending:
         with closing(as_they_end(calls, threads, executor=executor, ending=self.ending)) as ended:
             for number, own in ended:
                 rows[number] = own
+        # A worker that must stop hands on no part of the rows.
+        pause(0)
         if len(self._errors) > 1:
             # Nowhere else is written what the service answered.
             raise StorageError("; ".join(map(str, self._errors))) from self._errors[0]

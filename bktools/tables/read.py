@@ -216,7 +216,7 @@ class Load:
             return self._part(noun, query, bar=SILENT, keep=keep, threads=threads)
         except (ServiceError, SnapshotNotFoundError) as error:
             company_id = str(query.filters.get("company_id") or ALL)
-            log.warning("%s of company %s: %s", noun.name, company_id, error)
+            log.info("%s of company %s: %s", noun.name, company_id, error)
             if isinstance(error, NotSentError | AuthenticationError):
                 self.refused.setdefault(self._credential(query), error)
             return Failure(company_id, self.service.settings.name_of(company_id), error)
