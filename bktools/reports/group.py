@@ -168,7 +168,7 @@ def close_companies(
     ...     entries = bktools.read_entries("data/accounting_entries.csv")
     ...     group = bktools.close_companies(chart, entries, folder=f"{folder}/october", service=service)
     >>> group.companies["outcome"].to_list()
-    ['PLANNED']
+    ['PLANNED', 'PLANNED']
     """
     service, executor = service_or_default(service), threads_of(executor)
     names = service.settings.company_names

@@ -27,10 +27,10 @@ from bktools.settings import Settings
 
 log = logging.getLogger("bktools")
 
-# A second more than a minute: the service counts a request when it arrives, and some arrive faster than others.
-WINDOW = 61.0
+# Half a second more than a minute: the service counts a request when it arrives, and some arrive faster than others.
+WINDOW = 60.5
 # Of a window, in the shared file.
-PARTS = 61
+PARTS = 121
 
 # Longest Retry-After (seconds) that makes all requests wait. A longer one only fails the call that received it.
 LONGEST_HOLD = 300.0
@@ -58,7 +58,7 @@ class Rate:
     Parameters
     ----------
     per_minute : int
-        Requests in any 61 seconds, which is safe for a service that counts 60; 0 for no limit.
+        Requests in any window, which is safe for a service that counts by the minute; 0 for no limit.
     shared : SharedWindow, optional
         Also counts the requests of other processes.
     """

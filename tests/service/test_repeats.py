@@ -14,7 +14,7 @@ from bktools.errors import (
     StatusError,
     UnreachableError,
 )
-from bktools.service.rate import Rate
+from bktools.service.rate import WINDOW, Rate
 from bktools.service.retry import Budget, Deadline, RetryPolicy, repeated
 
 QUICK = RetryPolicy(attempts=4, shortest_pause=0.001, longest_pause=0.002, deadline=1.0)
@@ -155,4 +155,4 @@ def test_the_place_of_a_thread_is_kept():
     rate = Rate(2, clock=lambda: now[0], sleep=sleep)
     rate.reserve()
     assert (rate.wait(), rate.wait(), slept) == (0.0, 0.0, [])
-    assert rate.wait() == sum(slept) == 61.0
+    assert rate.wait() == sum(slept) == WINDOW
