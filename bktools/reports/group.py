@@ -203,9 +203,9 @@ def close_companies(
 
     def closed(company_id: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         name = service.settings.name_of(company_id)
+        if company_id in not_loaded:
+            return _failed(company_id, name, not_loaded[company_id]), []
         try:
-            if company_id in not_loaded:
-                raise _NotLoadedError(not_loaded[company_id])
             with turn.taken():
                 done = close(
                     **{part: of_company(company_id) for part, of_company in parts.items()},
@@ -213,11 +213,9 @@ def close_companies(
                     wait=wait, others_export=others_export, by=prepared_by, approved_by=approved_by, profile=profile,
                     seen=None, service=service, history=history, waiting=turn.given_up, progress=False,
                 )  # fmt: skip
-                row, totals = _row(done, name), _totals(done, name)
+                return _row(done, name), _totals(done, name)
         except BktoolsError as error:
-            row = {"company": name, "company_id": company_id, "outcome": "FAILED", "message": str(error)}
-            totals = []
-        return row, totals
+            return _failed(company_id, name, str(error)), []
 
     calls = [partial(closed, company_id) for company_id in wanted]
     found: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [({}, [])] * len(calls)
@@ -238,10 +236,6 @@ def close_companies(
     to_csv(totals, target / TOTALS_CSV, profile)
     _copy_inputs(target, chart=chart, entries=entries)
     return GroupClose(period, apply, overview, totals, target)
-
-
-class _NotLoadedError(BktoolsError):
-    """The tables of a company could not be loaded."""
 
 
 class _Turn:
@@ -300,6 +294,10 @@ def _by_company(frame: pd.DataFrame) -> Callable[[str], pd.DataFrame]:
         return found
 
     return of_company
+
+
+def _failed(company_id: str, name: str, message: str) -> dict[str, Any]:
+    return {"company": name, "company_id": company_id, "outcome": "FAILED", "message": message}
 
 
 def _row(done: Close, name: str) -> dict[str, Any]:
