@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from bktools.reports.closing import close_month
     from bktools.reports.excel import to_excel
     from bktools.reports.fixes import check_fixes, read_fixes
+    from bktools.reports.group import close_companies
     from bktools.reports.money import plot_money, plot_spend
     from bktools.reports.outcomes import Outcomes
     from bktools.reports.plots import (
@@ -59,6 +60,7 @@ _HOMES = {
     "Service": "bktools.service",
     "categories_to_parquet": "bktools.tables.files",
     "check_fixes": "bktools.reports.fixes",
+    "close_companies": "bktools.reports.group",
     "close_month": "bktools.reports.closing",
     "compare": "bktools.reports.changes",
     "close_period": "bktools.journal.periods",
@@ -110,6 +112,7 @@ __all__ = [
     "Service",
     "categories_to_parquet",
     "check_fixes",
+    "close_companies",
     "close_month",
     "close_period",
     "compare",

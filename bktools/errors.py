@@ -36,8 +36,8 @@
 
 A message is one line: what happened, what was kept, what to do next. Programs read the fields of an error instead.
 
-There are four warnings: `StaleSnapshotWarning`, `UnverifiedTableWarning`, `DamagedStoreWarning` and
-`GuessedEncodingWarning`.
+There are five warnings: `StaleSnapshotWarning`, `UnverifiedTableWarning`, `IncompleteTableWarning`,
+`DamagedStoreWarning` and `GuessedEncodingWarning`.
 """
 
 from __future__ import annotations
@@ -71,6 +71,10 @@ class StaleSnapshotWarning(UserWarning):
 
 class UnverifiedTableWarning(UserWarning):
     """A table failed a check and was loaded all the same, as `verify="warn"` asks."""
+
+
+class IncompleteTableWarning(UserWarning):
+    """Some companies could not be read, and the rows of the others were returned, as `on_error="collect"` asks."""
 
 
 class DamagedStoreWarning(UserWarning):

@@ -53,6 +53,14 @@ def running() -> list[str]:
     return [str(step) for step in list(_running)]
 
 
+class _Silent:
+    def update(self, n: int) -> None:
+        """Do nothing."""
+
+
+SILENT: Bar = _Silent()
+
+
 @contextmanager
 def progress(label: str, *, total: int | None = None, unit: str = "row", shown: bool | None = None) -> Iterator[Bar]:
     """Show a bar while a step runs.

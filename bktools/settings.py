@@ -16,8 +16,10 @@ import ipaddress
 import os
 import re
 import tomllib
+import uuid
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 from urllib.parse import SplitResult, urlsplit
@@ -29,11 +31,15 @@ from bktools.addresses import is_loopback, normalised
 from bktools.errors import ConfigurationError
 
 SANDBOX = "sandbox"
+COMPANIES = "companies"
 
 # Kinds of object storage that shared snapshots may be in.
 STORAGES = ("s3", "gs", "az", "abfss")
 
 _NAME = re.compile(r"[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?")
+
+# Folders are named after companies.
+_COMPANY_NAME = re.compile(r"\w([\w .-]{0,61}\w)?")
 
 HOW_TO_CONFIGURE = (
     "no environment is configured: set BKTOOLS_ENVIRONMENT, or BKTOOLS_BASE_URL and BKTOOLS_TOKEN, or write "
@@ -180,6 +186,32 @@ def _flag(name: str, value: object) -> bool:
     return found
 
 
+@dataclass(frozen=True)
+class Company:
+    """A company of an environment in the config file.
+
+    Parameters
+    ----------
+    name : str
+        Its short name, or its UUID.
+    id : str
+        Its UUID, in lower case.
+    token, api_key : Secret, optional
+        Its own credential, used instead of the environment's.
+    credential_name : str, optional
+        Owner of that credential, as in `Settings`.
+    """
+
+    name: str
+    id: str
+    token: Secret | None = None
+    api_key: Secret | None = None
+    credential_name: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.id}, {'own credential set, not shown' if self.token or self.api_key else 'the credential above'}"
+
+
 def _setting(read: Callable[[str, object], Any], *, default: Any = None, connection: bool = False) -> Any:
     return field(default=default, metadata={"read": read, "connection": connection})
 
@@ -218,6 +250,8 @@ class Settings:
         Folder of shared snapshots, such as s3://bucket/prefix: published to, and read by `as_of`.
     keep_days : int
         Days for which every snapshot of the cache is kept; later only the last one of each month. 0 for all of them.
+    companies : tuple of Company
+        The companies that the config file names: `[production.companies.acme]` with `id`, and optionally `token`.
     sources : mapping
         Source of each value, by name.
     """
@@ -240,7 +274,44 @@ class Settings:
     cache_dir: Path = _setting(_path, default=Path())
     data_dir: Path = _setting(_path, default=Path())
     marks_dir: Path = _setting(_path, default=Path())
+    companies: tuple[Company, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    @property
+    def credential(self) -> tuple[Secret | None, Secret | None]:
+        """The token and the API key."""
+        return self.token, self.api_key
+
+    @cached_property
+    def company_names(self) -> Mapping[str, str]:
+        """The UUID of each company of the config file, by its short name."""
+        return {company.name: company.id for company in self.companies}
+
+    def name_of(self, company_id: str) -> str:
+        """Return the short name of a company, its UUID where it has none."""
+        return self._name_of.get(company_id, company_id)
+
+    def of_company(self, company_id: str | None) -> Settings:
+        """Return the settings for requests about a company: with its own credential, where it has one."""
+        return self._own.get(company_id or "", self)
+
+    @cached_property
+    def _name_of(self) -> Mapping[str, str]:
+        return {company.id: company.name for company in self.companies}
+
+    @cached_property
+    def _own(self) -> Mapping[str, Settings]:
+        return {
+            item.id: replace(
+                self,
+                token=item.token,
+                api_key=item.api_key,
+                credential_name=item.credential_name,
+                companies=(),
+            )
+            for item in self.companies
+            if item.token or item.api_key
+        }
 
     @property
     def is_sandbox(self) -> bool:
@@ -266,7 +337,9 @@ class Settings:
     def rows(self) -> list[tuple[str, str, str]]:
         """Return name, value and source of each setting; secrets stay hidden."""
         named = [("environment", self.environment), *((name, getattr(self, name)) for name in SETTINGS)]
-        return [(name, _shown(value), self.sources.get(name, "")) for name, value in named]
+        found = [(name, _shown(value), self.sources.get(name, "")) for name, value in named]
+        source = self.sources.get("companies", "")
+        return [*found, *((f"companies.{company.name}", str(company), source) for company in self.companies)]
 
     def __repr__(self) -> str:
         return "\n".join(["Settings", *(f"  {name:<20} {value}  ({source})" for name, value, source in self.rows())])
@@ -387,7 +460,15 @@ def load_settings(
         values[name] = item.metadata["read"](f"{name} ({source})", value) if said else value
         unused = f"not set; {foreign[name][1]} is not for {named[0]}" if name in foreign else "not set"
         sources[name] = unused if values[name] is None else source
-    return Settings(environment=named[0], sources=sources, **values)
+    companies = _companies(named[0], file, file_name)
+    if any(company.token or company.api_key for company in companies) and addresses["base_url"]:
+        _refuse_elsewhere("the token of a company", (None, f"[{named[0]}.{COMPANIES}]"), addresses["base_url"], own)
+    if companies:
+        sources[COMPANIES] = f"[{named[0]}.{COMPANIES}] in {file_name}"
+        values["company"] = next(
+            (company.id for company in companies if company.name == values["company"]), values["company"]
+        )
+    return Settings(environment=named[0], companies=companies, sources=sources, **values)
 
 
 def config_path(config_file: Path | None = None, env: Mapping[str, str] | None = None) -> Path:
@@ -418,8 +499,53 @@ def _own_place(named: Said, file: Mapping[str, Any], file_name: Path) -> Place:
     table = file.get(named[0], {})
     if not isinstance(table, dict):
         raise ConfigurationError(f"{where} must be a table")
+    table = {name: value for name, value in table.items() if name != COMPANIES}
     _refuse_unknown(table, where)
     return _place(table, where)
+
+
+def _companies(environment: str, file: Mapping[str, Any], file_name: Path) -> tuple[Company, ...]:
+    """Return the companies in the table of an environment."""
+    own = file.get(environment, {}).get(COMPANIES, {})
+    where = f"[{environment}.{COMPANIES}] in {file_name}"
+    if not isinstance(own, dict):
+        raise ConfigurationError(f"{where} must be a table with one table for each company")
+    found = [_company(f"[{environment}.{COMPANIES}.{name}] in {file_name}", name, table) for name, table in own.items()]
+    ids = [company.id for company in found]
+    repeated = next((company for company in found if ids.index(company.id) < found.index(company)), None)
+    if repeated is not None:
+        raise ConfigurationError(f"{where} has the company {repeated.id} twice: under one name only")
+    return tuple(found)
+
+
+def _company(where: str, name: str, table: object) -> Company:
+    if not isinstance(table, dict):
+        raise ConfigurationError(f'{where} must be a table, such as {{id = "…", token = "…"}}')
+    read: Mapping[str, Callable[[str, object], Any]] = {
+        "id": _text, "token": _secret, "api_key": _secret, "credential_name": _text,
+    }  # fmt: skip
+    unknown = sorted(set(table) - set(read))
+    if unknown:
+        raise ConfigurationError(f"{where} has no setting {unknown[0]!r}; there are {', '.join(read)}")
+    values = {key: read[key](f"{key} ({where})", value) for key, value in ({"id": name} | table).items()}
+    id_, own = _uuid(values["id"]), _uuid(name)
+    if id_ is None or own not in {None, id_}:
+        raise ConfigurationError(f"id ({where}) must be the UUID of the company, got {values['id']!r}")
+    if name == "all" or not _COMPANY_NAME.fullmatch(name):
+        raise ConfigurationError(
+            f"{where}: the name of a company has letters, digits, spaces, dots, dashes and underscores, begins and ends "
+            "with a letter or digit, and is not all, which means every company"
+        )
+    return Company(own or name, **values | {"id": id_})
+
+
+def _uuid(text: str) -> str | None:
+    """Return a UUID in lower case, None for another text."""
+    try:
+        found = str(uuid.UUID(text))
+    except ValueError:
+        return None
+    return found if found == text.lower() else None
 
 
 def _is_same(named: Said, asked: Iterable[Place], owner: Said, owned: Iterable[Place]) -> bool:

@@ -414,3 +414,57 @@ def test_what_is_not_configured_has_a_default():
     for name in ("cache_dir", "data_dir", "marks_dir", "requests_per_minute"):
         assert settings.sources[name] == "default"
     assert (settings.sources["token"], settings.sources["environment"]) == ("not set", "argument")
+
+
+COMPANY, OTHER = "123e4567-e89b-42d3-a456-426614174000", "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
+
+
+def with_companies(tmp_path, text, *, base='base_url = "https://a.example.com"\ntoken = "shared-token"\n'):
+    """Return the settings of an environment with these companies."""
+    path = tmp_path / "config.toml"
+    path.write_text(f"[production]\n{base}{text}", encoding="utf-8")
+    return load_settings("production", env={}, config_file=path)
+
+
+def test_companies_have_names_and_credentials_of_their_own(tmp_path):
+    """The default company may be a name; a company without a credential uses the environment's."""
+    text = f'company = "acme"\n[production.companies.acme]\nid = "{COMPANY.upper()}"\n'
+    text += f'[production.companies.{OTHER}]\ntoken = "own-token"\n'
+    found = with_companies(tmp_path, text)
+    assert (found.company, found.company_names) == (COMPANY, {"acme": COMPANY, OTHER: OTHER})
+    assert found.of_company(COMPANY) is found
+    assert found.of_company(OTHER).token.reveal() == "own-token"
+    assert found.of_company(None).token.reveal() == "shared-token"
+    assert (found.name_of(COMPANY), found.name_of("x")) == ("acme", "x")
+    assert "own-token" not in f"{found!r}{found._repr_html_()}{found.rows()}{found.companies!r}"
+    assert hash(found) != hash(load_settings("sandbox", env={}))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('companies = "acme"', "must be a table with one table for each company"),
+        ("[production.companies]\nacme = 1", "must be a table, such as"),
+        ('[production.companies.acme]\nid = "1"', r"id \(.*companies.acme.*must be the UUID of the company, got '1'"),
+        ('[production.companies.acme]\ntoken = "t"', "must be the UUID of the company, got 'acme'"),
+        (f'[production.companies.acme]\nid = "{COMPANY}"\ncolour = "red"', "has no setting 'colour'"),
+        (f'[production.companies."../x"]\nid = "{COMPANY}"', "the name of a company has letters"),
+        (f'[production.companies.all]\nid = "{COMPANY}"', "is not all, which means every company"),
+        (f'[production.companies.{OTHER}]\nid = "{COMPANY}"', "must be the UUID of the company"),
+        (f'[production.companies.a]\nid = "{COMPANY}"\n[production.companies.b]\nid = "{COMPANY}"', "twice"),
+        (f'[production.companies.a]\nid = "{COMPANY}"\ntoken = "a b"', "white space"),
+    ],
+)
+def test_companies_that_contradict_themselves(tmp_path, text, said):
+    with pytest.raises(ConfigurationError, match=said):
+        with_companies(tmp_path, text)
+
+
+def test_the_token_of_a_company_needs_its_address(tmp_path):
+    """It is sent only to the address in the table of its environment."""
+    text = f'[production.companies.a]\nid = "{COMPANY}"\ntoken = "t"\n'
+    path = tmp_path / "config.toml"
+    path.write_text(text, encoding="utf-8")
+    env = {"BKTOOLS_ENVIRONMENT": "production", "BKTOOLS_BASE_URL": "https://b.example.com", "BKTOOLS_TOKEN": "t"}
+    with pytest.raises(ConfigurationError, match=r"the token of a company .* does not say that it is for"):
+        load_settings(env=env, config_file=path)

@@ -22,6 +22,7 @@ class Exit(IntEnum):
     JOURNAL = 9
     INCOMPLETE = 10  # part of the work was not done; the output lists it with the reasons
     FINDINGS = 11  # there are findings of the severity that --fail-on names
+    SOME_COMPANIES = 12  # some companies failed; the others are done, standard error has a line for each that failed
     INTERRUPTED = 130
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,13 +13,31 @@ import typer
 
 from bktools.caller import command
 from bktools.cli import options
+from bktools.cli.exits import Exit
+from bktools.cli.output import tell
 from bktools.contract import rules
 from bktools.contract.noun import Filter, Noun
-from bktools.errors import ArgumentError
+from bktools.errors import ArgumentError, InputError
 
 Companies = Annotated[
     list[str] | None,
-    typer.Option("--company", help='UUID of a company, or "all"; may be repeated. The configured one by default.'),
+    typer.Option(
+        "--company", help='A company, by UUID or short name, or "all"; may be repeated. The configured one by default.'
+    ),
+]
+CompaniesFile = Annotated[
+    str | None,
+    typer.Option(
+        "--companies",
+        help="File of companies: one UUID or short name a line, or a table with a company column; - for standard input.",
+    ),
+]
+OnError = Annotated[
+    str,
+    typer.Option(
+        "--on-error",
+        help="Some companies fail. raise: an error, after all were read. collect: write the others, and exit with 12.",
+    ),
 ]
 AsOf = Annotated[str | None, typer.Option("--as-of", help="The newest snapshot at the end of this day (UTC).")]
 MaxAge = Annotated[
@@ -56,6 +74,74 @@ def of_companies(given: list[str] | None) -> str | list[str] | None:
     return "all"
 
 
+def companies_in(file: str, names: Mapping[str, str]) -> list[str]:
+    """Return the UUIDs of the companies in a file, each once.
+
+    Parameters
+    ----------
+    file : str
+        One UUID or short name a line; or a CSV, Excel or Parquet file with a column of companies; "-" for standard input.
+    names : mapping
+        UUID by short name, `Settings.company_names`.
+
+    Raises
+    ------
+    InputError
+        When a line is neither, or there is none; the message names the line.
+    """
+    source = "standard input" if file == "-" else file
+    found: dict[str, None] = {}
+    for line, text in _lines(file):
+        try:
+            found[rules.company_id("company", text, names)] = None
+        except ArgumentError as error:
+            raise InputError(str(error), source=source, line=line) from None
+    if not found:
+        raise InputError("names no company: write one UUID a line", source=source)
+    return list(found)
+
+
+def _lines(file: str) -> Iterable[tuple[int, str]]:
+    """Yield the number and the text of each line that names a company."""
+    from bktools.inputs.columns import normal
+    from bktools.inputs.file import kind_of, read_table
+    from bktools.inputs.headings import COMPANY_ID
+
+    if file == "-":
+        text = sys.stdin.read()
+    elif not Path(file).is_file() or kind_of(file) != "text":
+        text = ""
+    else:
+        from bktools.inputs.encoding import to_utf8
+
+        text = to_utf8(Path(file).read_bytes(), None, file)[0].decode()
+    lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1)]
+    lines = [(number, line) for number, line in lines if line and not line.startswith("#")]
+    headings = {normal(word) for tier in COMPANY_ID for word in (*tier.split("|"), "company")}
+    if lines and normal(lines[0][1]) in headings:
+        return lines[1:]
+    if file == "-" or (text and not lines) or (lines and not any(delimiter in lines[0][1] for delimiter in ",;\t|")):
+        return lines
+    table = read_table(file, lambda cells: sum(normal(cell) in headings for cell in cells))
+    places = [place for place, heading in enumerate(table.headings) if normal(heading) in headings]
+    if len(places) != 1:
+        raise InputError(
+            f"needs one column with the heading company_id, has {len(places)}; or write one UUID a line", source=file
+        )
+    cells = zip(table.lines.tolist(), table.columns[places[0]].to_pylist(), strict=True)
+    return [(line, cell.strip()) for line, cell in cells]
+
+
+def tell_failures(failures: Iterable[Mapping[str, str]]) -> None:
+    """Write a line for each company that failed on standard error; companies with one message share a line."""
+    companies: dict[tuple[str, str], list[str]] = {}
+    for failure in failures:
+        companies.setdefault((failure["message"], failure["to_do"]), []).append(failure["company"])
+    for (message, to_do), named in companies.items():
+        more = f" and {len(named) - 1:,} more" if len(named) > 1 else ""
+        tell(f"bktools: company {named[0]}{more}: {message}; {to_do}")
+
+
 def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
     """Return the command that loads a noun: an option for each of its filters, and those that every load has.
 
@@ -71,6 +157,8 @@ def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
 
     def load(
         company: Companies = None,
+        companies_file: CompaniesFile = None,
+        on_error: OnError = "raise",
         as_of: AsOf = None,
         max_age: MaxAge = "1h",
         refresh: Refresh = False,
@@ -88,26 +176,37 @@ def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
 
         with (
             options.connected(environment, sandbox=sandbox) as service,
-            command({"refresh": "--refresh", "verify": "--verify"}),
+            command({"refresh": "--refresh", "verify": "--verify", "on_error": "--on-error"}),
         ):
             companies = of_companies(company)
+            if companies_file is not None:
+                if companies is not None:
+                    raise ArgumentError("--companies", "cannot be combined with --company")
+                companies = companies_in(companies_file, service.settings.company_names)
+            failures: list[dict[str, str]] = []
             given = {
                 "as_of": as_of,
                 "max_age": age("--max-age", max_age),
                 "verify": verify,
+                "on_error": on_error,
                 "service": service,
                 **filters,
             }
             if parquet is not None:
-                typer.echo(f"written to {table_to_parquet(parquet, noun, companies, refresh=refresh, **given)}")
+                path = table_to_parquet(parquet, noun, companies, refresh=refresh, failed=failures.extend, **given)
+                typer.echo(f"written to {path}")
                 # The CSV file is written from the same load.
                 refresh = False
             if csv is not None or parquet is None:
                 frame = load_table(noun, companies, refresh=refresh, **given)
                 hand_over(frame, shown, csv, profile)
+                failures = failures or frame.attrs["bktools"].get("failures", [])
             # Only for people: programs count the rows themselves.
             if csv is None and parquet is None and sys.stdout.isatty():
                 typer.echo(counted(len(frame), "row"))
+            if failures:
+                tell_failures(failures)
+                raise typer.Exit(Exit.SOME_COMPANIES)
 
     signature = inspect.signature(load, eval_str=True)
     companies, *others, _ = signature.parameters.values()

@@ -58,7 +58,9 @@ Environment = Annotated[
     str | None,
     typer.Option("--environment", "-e", help="production, staging, a table of the config file, or a base URL."),
 ]
-Company = Annotated[str | None, typer.Option("--company", help="UUID of the company; the configured one by default.")]
+Company = Annotated[
+    str | None, typer.Option("--company", help="UUID or short name of the company; the configured one by default.")
+]
 Chart = Annotated[Path | None, typer.Option("--chart", help="The ERP's chart of accounts: CSV, TSV, Excel or Parquet.")]
 Column = Annotated[
     list[str] | None,
@@ -154,12 +156,12 @@ def same(environment: str | None, *, sandbox: bool) -> str:
 
 def the_company(service: Service) -> str:
     """Return the one company a command is about."""
-    from bktools.contract.rules import uuid_text
+    from bktools.contract.rules import company_id
 
     company = service.settings.company
     if company is None:
         raise ArgumentError("--company", "must name the company (or set BKTOOLS_COMPANY)")
-    return uuid_text("--company", company)
+    return company_id("--company", company, service.settings.company_names)
 
 
 def reading(

@@ -9,7 +9,7 @@ import datetime as dt
 import operator
 import re
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import SupportsIndex
 
 from bktools.errors import ArgumentError
@@ -21,6 +21,9 @@ UUID_PATTERN = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-f
 UUID_REGEX = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
 
 MONTH_PATTERN = re.compile(r"\d{4}-(0[1-9]|1[0-2])\Z", re.ASCII)
+
+# Names that a message lists.
+SHOWN_NAMES = 10
 
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
@@ -35,11 +38,34 @@ def uuid_text(argument: str, value: object) -> str:
     return value.lower()
 
 
+def company_id(argument: str, value: object, names: Mapping[str, str]) -> str:
+    """Return the UUID of a company, given by its UUID or by its short name in the config file.
+
+    Parameters
+    ----------
+    names : mapping
+        UUID by short name, `Settings.company_names`.
+    """
+    named = names.get(value) if isinstance(value, str) else None
+    if named is None and names and isinstance(value, str) and not UUID_PATTERN.match(value):
+        known = ", ".join(list(names)[:SHOWN_NAMES]) + (" …" if len(names) > SHOWN_NAMES else "")
+        raise ArgumentError(argument, f"must be a UUID or a company of the config file ({known})", value)
+    return named or uuid_text(argument, value)
+
+
+def company_ids(argument: str, values: Iterable[object], names: Mapping[str, str]) -> list[str]:
+    """Return the UUIDs of companies in the given order, as `company_id` does; refuse a repeated one."""
+    return _unique(argument, [company_id(f"{argument}[{index}]", value, names) for index, value in enumerate(values)])
+
+
 def unique_uuids(argument: str, values: Iterable[object]) -> list[str]:
     """Return UUIDs as lower-case text in the given order; refuse a repeated one."""
     if isinstance(values, str | bytes):
         raise ArgumentError(argument, "must be a list of UUIDs, not one text", values)
-    found = [uuid_text(f"{argument}[{index}]", value) for index, value in enumerate(values)]
+    return _unique(argument, [uuid_text(f"{argument}[{index}]", value) for index, value in enumerate(values)])
+
+
+def _unique(argument: str, found: list[str]) -> list[str]:
     seen: set[str] = set()
     for index, value in enumerate(found):
         if value in seen:

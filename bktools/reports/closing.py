@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -128,13 +129,49 @@ def close_month(
     >>> close.period, close.applied, written[0]
     ('2026-10', False, 'accounts_created.csv')
     """
+    return close(**locals())
+
+
+def close(
+    chart: pd.DataFrame,
+    entries: pd.DataFrame,
+    *,
+    month: str | None,
+    company: str | None,
+    categories: pd.DataFrame | None,
+    employees: pd.DataFrame | None,
+    folder: str | Path | None,
+    apply: bool,
+    max_entries: int,
+    wait: float | dt.timedelta,
+    others_export: bool,
+    by: str | None,
+    approved_by: str | None,
+    profile: str,
+    seen: Callable[[str, Any], None] | None,
+    service: Service | None,
+    history: pd.DataFrame | None = None,
+    waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
+    progress: bool | None = None,
+) -> Close:
+    """Close a month as `close_month` does, on its own or as one of many.
+
+    Parameters
+    ----------
+    history : DataFrame, optional
+        As `load_export_jobs(entries=True)` returns it; loaded by default.
+    waiting : callable
+        Returns a context for the steps that wait for the service.
+    progress : bool, optional
+        Show bars.
+    """
     begun_at = dt.datetime.now(dt.UTC)
     service = service_or_default(service)
     company = _company(company, service)
     profile_named(profile)
     prepared_by = this_user() if by is None else named("by", by)
     approved_by = None if approved_by is None else named("approved_by", approved_by)
-    period = _month_of(entries, begun_at) if month is None else rules.month("month", month)
+    period = month_of(entries, begun_at) if month is None else rules.month("month", month)
     in_period = _up_to(entries, period)
     # Arguments and folders are checked before anything is sent.
     target = Path(folder or f"month-end-{period}")
@@ -156,11 +193,12 @@ def close_month(
     )
     known = load_accounts(company, service=service)
     before = steps.run("reconciled", lambda: reconcile_accounts(chart, known, categories))
-    created = steps.run("created", lambda: create_accounts(before, apply=apply, service=service))
+    with waiting():
+        created = steps.run("created", lambda: create_accounts(before, apply=apply, progress=progress, service=service))
     accounts = load_accounts(company, service=service)
     after = steps.run("remaining", lambda: reconcile_accounts(chart, accounts, categories) if apply else before)
     # Of all companies: an entry sent for another company is not sent again.
-    history = load_export_jobs(entries=True, service=service)
+    history = load_export_jobs(entries=True, service=service) if history is None else history
     plan = steps.run(
         "plan",
         lambda: compose_export_jobs(
@@ -176,12 +214,19 @@ def close_month(
             max_entries=max_entries,
         ),
     )
-    jobs = steps.run(
-        "jobs",
-        lambda: submit_export_jobs(
-            plan, apply=apply, wait=wait, others_export=others_export, period=period, service=service
-        ),
-    )
+    with waiting():
+        jobs = steps.run(
+            "jobs",
+            lambda: submit_export_jobs(
+                plan,
+                apply=apply,
+                wait=wait,
+                others_export=others_export,
+                period=period,
+                progress=progress,
+                service=service,
+            ),
+        )
     stays_open = ""
     if apply:
         with Journal(service.settings) as journal:
@@ -199,7 +244,7 @@ def close_month(
             if approved_by is not None:
                 stays_open = approve(journal, company, period, plan_id=plan.plan_id, by=approved_by)
     record = steps.run("record", lambda: record_of(period, company, service=service))
-    close = Close(
+    closed = Close(
         period=period,
         environment=service.settings.environment,
         company=company,
@@ -226,7 +271,7 @@ def close_month(
         changes=changes_since_last_close(record, service=service),
     )
     kept = earlier_close(target)
-    return replace(close, folder=write_month_end(close, target, profile), kept=kept)
+    return replace(closed, folder=write_month_end(closed, target, profile), kept=kept)
 
 
 class _Steps:
@@ -249,10 +294,10 @@ def _company(company: str | None, service: Service) -> str:
     company = company or service.settings.company
     if company is None:
         raise ArgumentError("company", "must name the company to close (or set BKTOOLS_COMPANY)")
-    return rules.uuid_text("company", company)
+    return rules.company_id("company", company, service.settings.company_names)
 
 
-def _month_of(entries: pd.DataFrame, today: dt.datetime) -> str:
+def month_of(entries: pd.DataFrame, today: dt.datetime) -> str:
     """Return the month to close: never decided by a few entries, and never in the future."""
     if "date" not in entries.columns or entries["date"].isna().all():
         raise ArgumentError(name_of("month"), "must be given: the entries have no dates")

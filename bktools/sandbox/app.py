@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
@@ -92,7 +94,8 @@ def _operation(
             return refusal.answer()
 
     async def answer_with_faults(request: Request) -> Response:
-        faults = conduct.faults.hitting(endpoint.operation)
+        company = await _company_of(request) if conduct.faults.ask_company else None
+        faults = conduct.faults.hitting(endpoint.operation, company)
         delay = conduct.latency + sum(fault.seconds for fault in faults if fault.kind == "latency")
         if delay:
             await asyncio.sleep(delay)
@@ -107,6 +110,16 @@ def _operation(
         return reduce(broken, faults, response)
 
     return answer_with_faults
+
+
+async def _company_of(request: Request) -> str | None:
+    """Return the company that a request names, as it is written there."""
+    named = request.query_params.get("companyId")
+    if named is None:
+        with contextlib.suppress(ValueError):
+            body = json.loads(await request.body())
+            named = body.get("companyId") if isinstance(body, dict) else None
+    return named if isinstance(named, str) else None
 
 
 def _answer_instead(fault: Fault, audience: str) -> Response | None:

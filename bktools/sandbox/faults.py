@@ -41,6 +41,7 @@ OPTIONS = {
     "status": "for the kind error (default 500)",
     "retry_after": "for the kind rate_limited: seconds, date or none",
     "seconds": "the delay of latency, or the Retry-After of rate_limited (default 1)",
+    "company": "UUID of the company whose requests it hits (default: all)",
 }
 
 _NUMBERS: dict[str, type] = {"times": int, "skip": int, "every": int, "status": int, "seconds": float}
@@ -56,7 +57,7 @@ class Fault:
     ----------
     kind : str
         One of `KINDS`.
-    operation, times, skip, every, status, retry_after, seconds : optional
+    operation, times, skip, every, status, retry_after, seconds, company : optional
         As `OPTIONS` describes them.
     """
 
@@ -68,6 +69,7 @@ class Fault:
     status: int = 500
     retry_after: str = "seconds"
     seconds: float = 1.0
+    company: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.kind, str) or self.kind not in KINDS:
@@ -146,10 +148,19 @@ class Faults:
         with self._lock:
             self._active.clear()
 
-    def hitting(self, operation: str) -> list[Fault]:
-        """Return the faults that hit this request of an operation."""
+    @property
+    def ask_company(self) -> bool:
+        """Whether a fault depends on the company of a request."""
+        return any(fault.company for fault, _ in self._active)
+
+    def hitting(self, operation: str, company: str | None = None) -> list[Fault]:
+        """Return the faults that hit this request of an operation, for a company."""
         with self._lock:
-            concerned = [(fault, hits) for fault, hits in self._active if fault.operation in {None, operation}]
+            concerned = [
+                (fault, hits)
+                for fault, hits in self._active
+                if fault.operation in {None, operation} and fault.company in {None, company}
+            ]
             return [fault for fault, hits in concerned if next(hits)]
 
 

@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from bktools.contract.endpoint import Credential, Endpoint, Host
 from bktools.errors import ConfigurationError
-from bktools.settings import Settings
+from bktools.settings import Secret, Settings
 
 REMOVED = b"[credential]"
 
@@ -75,19 +75,23 @@ def without_secrets(data: bytes, settings: Settings) -> bytes:
 
     It finds them verbatim, encoded for Basic authentication, and with the escapes of JSON, addresses and HTML.
     """
-    for core, pattern in _forms(settings):
+    for core, pattern in _forms(settings.token, settings.api_key, settings.balance_token, settings.proxy):
         # The plain search is fast, and nearly always finds nothing.
         if core in data:
             data = pattern.sub(REMOVED, data)
     return data
 
 
-@functools.lru_cache(maxsize=16)
-def _forms(settings: Settings) -> tuple[tuple[bytes, re.Pattern[bytes]], ...]:
-    """Return, for each credential, a text that every spelling of it contains, and the pattern of all spellings."""
-    secrets = [item.reveal() for item in (settings.token, settings.api_key, settings.balance_token) if item]
-    if settings.proxy is not None and urlsplit(settings.proxy.reveal()).password:
-        parts = urlsplit(settings.proxy.reveal())
+@functools.lru_cache(maxsize=4096)
+def _forms(*credentials: Secret | None) -> tuple[tuple[bytes, re.Pattern[bytes]], ...]:
+    """Return, for each credential, a text that every spelling of it contains, and the pattern of all spellings.
+
+    The last credential is the proxy's.
+    """
+    *others, proxy = credentials
+    secrets = [item.reveal() for item in others if item]
+    if proxy is not None and urlsplit(proxy.reveal()).password:
+        parts = urlsplit(proxy.reveal())
         # As it is sent, with the user name: a password alone may be an ordinary word.
         secrets.append(f"{unquote(parts.username or '')}:{unquote(parts.password or '')}")
     found = []

@@ -13,6 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from bktools.contract.noun import Noun
 from bktools.contract.paging import Page, PageRequest
 from bktools.errors import PagingError, StatusError
+from bktools.service.retry import Budget
 from bktools.service.service import Service
 from bktools.service.workers import side_by_side
 
@@ -62,6 +63,13 @@ def search_of(service: Service, noun: Noun[Record], filters: Mapping[str, Any], 
         return service._search(noun, filters, PageRequest(after=after, offset=offset, limit=limit))  # noqa: SLF001
 
     return search
+
+
+def for_many(service: Service) -> Service:
+    """Return a client for tables that must not fail together: those that always fail do not use up all repeats."""
+    service = copy.copy(service)
+    service._budget = Budget(answers=1)  # noqa: SLF001 - one room
+    return service
 
 
 @dataclass(frozen=True)

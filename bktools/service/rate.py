@@ -27,7 +27,10 @@ from bktools.settings import Settings
 
 log = logging.getLogger("bktools")
 
-WINDOW = 60.0
+# Half a second more than a minute: the service counts a request when it arrives, and some arrive faster than others.
+WINDOW = 60.5
+# Of a window, in the shared file.
+PARTS = 121
 
 # Longest Retry-After (seconds) that makes all requests wait. A longer one only fails the call that received it.
 LONGEST_HOLD = 300.0
@@ -55,7 +58,7 @@ class Rate:
     Parameters
     ----------
     per_minute : int
-        Requests in any 60 seconds; 0 for no limit.
+        Requests in any window, which is safe for a service that counts by the minute; 0 for no limit.
     shared : SharedWindow, optional
         Also counts the requests of other processes.
     """
@@ -75,9 +78,10 @@ class Rate:
         self._sent: deque[float] = deque()
         self._held_until = -math.inf
         self._lock = threading.Lock()
+        self._reserved = threading.local()
 
-    def wait(self, end: float | None = None) -> None:
-        """Wait until one more request may be sent, and count it.
+    def wait(self, end: float | None = None) -> float:
+        """Wait until one more request may be sent, and count it; return the seconds that the client itself waited.
 
         Parameters
         ----------
@@ -89,14 +93,20 @@ class Rate:
         RateLimitedError
             When the service asked to wait longer.
         """
+        if getattr(self._reserved, "place", False):
+            self._reserved.place = False
+            return 0.0
+        begin, asked = self._clock(), 0.0
         while True:
             with self._lock:
                 now = self._clock()
                 wait = self._take(now)
                 held = self._held_until - now
+            # Everything but the waits that the service asked for: for room, for the file, for other threads.
+            own = now - begin - asked
             if not wait:
-                return
-            if held > 0 and end is not None and now + held > end:
+                return own
+            if held > 0 and end is not None and now + held > end + own:
                 raise RateLimitedError(
                     f"the service asked to wait {held:.0f} s more, longer than this call may take: nothing was sent; run "
                     "again after that",
@@ -106,6 +116,12 @@ class Rate:
             if wait >= NOTICED:
                 log.info("waiting %.0f s for room under %d requests a minute", wait, self._per_minute)
             self._sleep(wait)
+            asked += wait if held > 0 else 0.0
+
+    def reserve(self) -> None:
+        """Wait for the next request of this thread now. It is then sent at once."""
+        self.wait()
+        self._reserved.place = True
 
     def hold(self, seconds: float) -> None:
         """Make every request wait some seconds, because the service asked for it."""
@@ -142,7 +158,7 @@ class _Counted(msgspec.Struct):
     Parameters
     ----------
     sent : list of (float, int)
-        Number of requests in each sixtieth of the window, keyed by its end (seconds since 1970), oldest first.
+        Number of requests in each part of the window, keyed by its end (seconds since 1970), oldest first.
     held : (float, float)
         Time when the service asked to wait, and for how many seconds.
     """
@@ -258,5 +274,5 @@ def shared_window(settings: Settings) -> SharedWindow | None:
 
 
 def _part_end(now: float) -> float:
-    part = WINDOW / 60
+    part = WINDOW / PARTS
     return (math.floor(now / part) + 1) * part

@@ -34,11 +34,11 @@ class RetryPolicy:
     Parameters
     ----------
     attempts : int
-        Most requests, including the first one. Requests answered with 429 and Retry-After do not count.
+        Most requests, including the first one. Requests answered with 429 do not count.
     shortest_pause, longest_pause : float
         Seconds. The pause is random, between the shortest and a bound that doubles up to the longest.
     deadline : float
-        Seconds for the call with all its repeats.
+        Seconds for the call with all its repeats, without the client's own waits to keep its rate.
     """
 
     attempts: int = 5
@@ -47,15 +47,33 @@ class RetryPolicy:
     deadline: float = 300.0
 
 
+class Deadline:
+    """The end of one call, in monotonic seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        self.end = time.monotonic() + seconds
+
+    def extend(self, seconds: float) -> None:
+        """Give the call more time, because it waited for its own client."""
+        self.end += seconds
+
+
 class Budget:
     """The number of repeats left for the whole client, so that it does not flood a service that is down.
 
-    Each repeat uses one; ten answered requests restore one.
+    Parameters
+    ----------
+    size : int
+        Most repeats. Each one uses one.
+    answers : int
+        Answered requests that restore one, from 1 to 10. With 1, requests that always fail cannot use up the repeats of
+        others as long as most are answered.
     """
 
-    def __init__(self, size: int = 50) -> None:
+    def __init__(self, size: int = 50, answers: int = 10) -> None:
         # Counted in tenths, to avoid rounding.
         self._size = size * 10
+        self._restored = 10 // answers
         self._left = self._size
         self._lock = threading.Lock()
 
@@ -70,7 +88,7 @@ class Budget:
     def give_back(self) -> None:
         """Count an answered request."""
         with self._lock:
-            self._left = min(self._size, self._left + 1)
+            self._left = min(self._size, self._left + self._restored)
 
 
 def is_repeatable(error: BaseException) -> bool:
@@ -82,27 +100,36 @@ def is_repeatable(error: BaseException) -> bool:
     return isinstance(error, UnreachableError | ConnectionLostError)
 
 
-def repeated(send: Callable[[], Answer], policy: RetryPolicy, budget: Budget) -> Answer:
+def repeated(
+    send: Callable[[], Answer], policy: RetryPolicy, budget: Budget, deadline: Deadline | None = None
+) -> Answer:
     """Return what `send` returns, repeating it within the policy and the budget.
+
+    Parameters
+    ----------
+    deadline : Deadline, optional
+        The end of the call, which `send` may extend. Default: the policy's, from now.
 
     Raises
     ------
     BktoolsError
         The last failure, unchanged.
     """
-    end = time.monotonic() + policy.deadline
+    deadline = deadline or Deadline(policy.deadline)
     attempt = waits = 1
     while True:
         try:
             answer = send()
         except ServiceError as error:
+            # In a worker that must stop, its own end of the connection is no failure.
+            pause(0)
             wait = _pause_after(error, max(attempt, waits), policy)
-            if not is_repeatable(error) or time.monotonic() + wait > end:
+            if not is_repeatable(error) or time.monotonic() + wait > deadline.end:
                 raise
-            if isinstance(error, RateLimitedError) and error.retry_after is not None and policy.attempts > 1:
-                # The service answers and says when to repeat, so this uses neither an attempt nor the budget.
+            if isinstance(error, RateLimitedError) and policy.attempts > 1:
+                # The service is not down, so waiting uses neither an attempt nor the budget; the deadline ends it.
                 waits += 1
-            elif attempt >= policy.attempts or not (isinstance(error, RateLimitedError) or budget.take()):
+            elif attempt >= policy.attempts or not budget.take():
                 raise
             else:
                 attempt += 1

@@ -123,13 +123,17 @@ class Transport:
         # Read here, so that an unreadable file is an error before anything is sent.
         _certificates(settings.ca_bundle)
 
-    def send(self, request: Request, limits: Limits, *, fresh: bool = False) -> Answer:
+    def send(
+        self, request: Request, limits: Limits, *, fresh: bool = False, settings: Settings | None = None
+    ) -> Answer:
         """Send one request once; return the answer with credentials removed.
 
         Parameters
         ----------
         fresh : bool
             Use a new connection, because an older one may already be broken.
+        settings : Settings, optional
+            Hold the credential of the request. Default: the client's own.
 
         Raises
         ------
@@ -141,6 +145,7 @@ class Transport:
             When the request may have arrived.
         """
         pause(0)
+        settings = settings or self._settings
         end = time.monotonic() + limits.whole
         with self._connections(fresh=fresh) as connections, self._deadlines.enforced(connections.trace, end):
             trace = connections.trace
@@ -154,19 +159,19 @@ class Transport:
                             status=response.status_code,
                             repeatable=True,
                         )
-                    headers = {name.lower(): self._clean(value) for name, value in response.headers.items()}
+                    headers = {name.lower(): _clean(value, settings) for name, value in response.headers.items()}
                     body = _whole_body(response, headers.get("content-encoding", ""), limits)
                 finally:
                     response.close()
             except (httpx.TransportError, OSError) as error:
-                pause(0)
-                reason = f"longer than {limits.whole:g} s" if time.monotonic() > end else self._reason(error)
+                # A worker that must stop gets this error too: whether anything was sent matters more than why it ended.
+                reason = f"longer than {limits.whole:g} s" if time.monotonic() > end else _reason(error, settings)
                 if not trace.is_sent:
                     raise self._not_sent(request, trace, error, reason) from None
                 raise ConnectionLostError(
                     f"the connection broke while the service answered ({reason}): the request may have arrived"
                 ) from None
-        return Answer(response.status_code, headers, without_secrets(body, self._settings))
+        return Answer(response.status_code, headers, without_secrets(body, settings))
 
     def refuse_closed(self) -> None:
         """Raise when the client is closed."""
@@ -246,18 +251,20 @@ class Transport:
         parts = urlsplit(self._settings.proxy.reveal())
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
-    def _reason(self, error: Exception) -> str:
-        text = "".join(char if char.isprintable() else " " for char in self._clean(str(error)))
-        return " ".join(text.split())[:LONGEST_REASON] or type(error).__name__
-
-    def _clean(self, text: str) -> str:
-        return without_secrets(text.encode(errors="replace"), self._settings).decode(errors="replace")
-
 
 @dataclass(frozen=True)
 class _Connections:
     http: httpx.HTTPTransport
     trace: ConnectionTrace
+
+
+def _reason(error: Exception, settings: Settings) -> str:
+    text = "".join(char if char.isprintable() else " " for char in _clean(str(error), settings))
+    return " ".join(text.split())[:LONGEST_REASON] or type(error).__name__
+
+
+def _clean(text: str, settings: Settings) -> str:
+    return without_secrets(text.encode(errors="replace"), settings).decode(errors="replace")
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""Runs calls concurrently in threads, yields their results in order, and stops all threads within a second.
+"""Runs calls concurrently in threads, and stops all threads within a second.
 
 Code that waits in a thread (for the rate, before a repeat) calls `pause`, which ends when the thread must stop.
 `transport` ends the requests of threads whose `stop_of_this_thread` is set.
@@ -10,14 +10,20 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import Future
+from collections.abc import Callable, Generator, Iterable, Sequence
+from concurrent.futures import Executor, Future
+from concurrent.futures import wait as wait_for
 from typing import TypeVar
+
+from bktools.errors import ArgumentError
 
 Result = TypeVar("Result")
 
 # Seconds between checks whether a waiting thread must stop.
 LOOK = 0.1
+
+# Seconds that requests in progress get to end after Ctrl-C, where their outcome must be known.
+GRACE = 2.0
 
 _here = threading.local()
 
@@ -82,10 +88,105 @@ def side_by_side(calls: Iterable[Callable[[], Result]], threads: int) -> Generat
             tasks.put(None)
 
 
+def as_they_end(
+    calls: Sequence[Callable[[], Result]],
+    threads: int,
+    *,
+    executor: Executor | None = None,
+    ending: threading.Event | None = None,
+) -> Generator[tuple[int, Result], None, None]:
+    """Yield the number and the result of each call, in the order in which the calls end.
+
+    Parameters
+    ----------
+    calls : sequence of callable
+        A slow one delays no other, as long as a thread is free.
+    threads : int
+        Number of threads. One: the calls run in this thread, one after another.
+    executor : Executor, optional
+        Runs the calls instead; it must use threads of this process, and stays open.
+    ending : threading.Event, optional
+        For calls that must write down what became of their requests: it is set at the end, the running calls get `GRACE`
+        seconds before they are stopped, and are waited for. They begin nothing new once it is set.
+
+    Raises
+    ------
+    BaseException
+        The first failure. After a failure, at Ctrl-C, and when the caller closes the generator, running calls are stopped,
+        and the others are dropped.
+    """
+    if executor is None and threads == 1:
+        yield from ((number, call()) for number, call in enumerate(calls))
+        return
+    stop = threading.Event()
+    ended: queue.SimpleQueue[Future[Result]] = queue.SimpleQueue()
+    tasks: queue.SimpleQueue[_Task[Result] | None] = queue.SimpleQueue()
+    numbers: dict[Future[Result], int] = {}
+    try:
+        for number, call in enumerate(calls):
+            if executor is None:
+                future: Future[Result] = Future()
+                tasks.put((call, future))
+            else:
+                future = executor.submit(_stoppable, call, stop)
+            numbers[future] = number
+            future.add_done_callback(ended.put)
+        for _ in range(threads if executor is None else 0):
+            tasks.put(None)
+            threading.Thread(target=_work, args=(tasks, stop), daemon=True).start()
+        for _ in calls:
+            future = _next(ended)
+            yield numbers[future], future.result()
+    finally:
+        running = [future for future in numbers if not future.cancel() and not future.done()]
+        try:
+            if ending is not None:
+                ending.set()
+                wait_for(running, timeout=GRACE)
+        finally:
+            stop.set()
+        # Another Ctrl-C ends this wait.
+        while ending is not None and wait_for(running, timeout=LOOK).not_done:
+            pass
+
+
+def threads_of(executor: Executor | None) -> Executor | None:
+    """Return a user's executor; refuse one that runs calls outside of this process's threads."""
+    elsewhere = {"ProcessPoolExecutor", "InterpreterPoolExecutor"} & {kind.__name__ for kind in type(executor).mro()}
+    if executor is not None and (elsewhere or not isinstance(executor, Executor)):
+        raise ArgumentError(
+            "executor", "must be a concurrent.futures.Executor with threads, such as ThreadPoolExecutor(16)", executor
+        )
+    return executor
+
+
+def _stoppable(call: Callable[[], Result], stop: threading.Event) -> Result:
+    """Run a call in a thread of somebody else, which may itself be a worker."""
+    before = stop_of_this_thread()
+    _here.stop = stop
+    try:
+        return call()
+    finally:
+        _here.stop = before
+
+
+def _next(ended: queue.SimpleQueue[Future[Result]]) -> Future[Result]:
+    stop = stop_of_this_thread()
+    while True:
+        if stop is not None and stop.is_set():
+            raise Stopped
+        try:
+            return ended.get(timeout=LOOK)
+        except queue.Empty:
+            continue
+
+
 def _work(tasks: queue.SimpleQueue[_Task[Result] | None], stop: threading.Event) -> None:
     _here.stop = stop
     while (task := tasks.get()) is not None and not stop.is_set():
         call, future = task
+        if not future.set_running_or_notify_cancel():
+            continue
         try:
             future.set_result(call())
         except BaseException as error:  # noqa: BLE001 - raised where the result is asked for

@@ -1,7 +1,8 @@
-"""`submit_export_jobs`: sends the batches of a plan, one company after another, each batch once.
+"""`submit_export_jobs`: sends the batches of a plan, all companies concurrently, each batch once.
 
 The order of the steps prevents double bookings. The intent is on disk before the first byte is sent. The outcome is on disk
-before the next batch begins. A batch whose outcome is unknown stops its company until a person resolves it.
+before the next batch of the company begins. A batch whose outcome is unknown stops its company until a person resolves it.
+A company has one sender: a thread that holds its lock, with its own connection to the journal.
 """
 
 from __future__ import annotations
@@ -9,9 +10,13 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -36,6 +41,8 @@ from bktools.journal.verbs import ExportMemory
 from bktools.progress import Bar
 from bktools.progress import progress as progress_bar
 from bktools.service import Service
+from bktools.service.service import reserve
+from bktools.service.workers import LOOK, Stopped, as_they_end, pause, threads_of
 from bktools.submit.outcome import Outcome, of_another_batch, of_answer, of_error
 
 # States that a submission does not change.
@@ -48,6 +55,9 @@ JOB_SECONDS = 3600
 
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 30.0
+
+# Companies that are sent concurrently. Most of their time they wait for the end of a job.
+COMPANIES = 32
 
 OUTCOMES = pa.schema(
     {
@@ -68,10 +78,14 @@ def submit_export_jobs(
     wait: float | dt.timedelta = 300.0,
     others_export: bool = False,
     period: str | None = None,
+    executor: Executor | None = None,
     progress: bool | None = None,
     service: Service | None = None,
 ) -> pd.DataFrame:
     """Submit a plan of export jobs. Default: a dry run that sends nothing.
+
+    All companies are sent concurrently, and each company one job at a time, in the order of the plan. A company that is
+    refused or in doubt does not stop the others.
 
     Parameters
     ----------
@@ -88,6 +102,8 @@ def submit_export_jobs(
     period : str, optional
         The month of the close that sends the entries, as 2026-10; kept with each of them. Default: the month of the
         entry's date.
+    executor : concurrent.futures.Executor, optional
+        Sends several companies in its threads, such as a `ThreadPoolExecutor`. Default: up to 32 threads of bktools.
     progress : bool, optional
         Show a bar. Default: in a terminal or a notebook.
     service : Service, optional
@@ -96,8 +112,8 @@ def submit_export_jobs(
     Returns
     -------
     DataFrame
-        One row per batch: batch_id, company_id, entries (count), outcome, job_id, message. Outcomes: ACCEPTED (the job
-        was created; it may not be completed), REJECTED (refused, nothing was booked), UNKNOWN (it may have been booked;
+        One row per batch, company by company: batch_id, company_id, entries (count), outcome, job_id, message. Outcomes:
+        ACCEPTED (the job was created; it may not be completed), REJECTED (refused, nothing was booked), UNKNOWN (it may have been booked;
         the message says how to resolve it), PLANNED (not sent, run again), BLOCKED (not sent, because an earlier batch
         of the company is UNKNOWN or was refused, or the service cannot be reached). Without `apply`: PLANNED for batches
         that would be sent, SENDING for batches that another process is sending.
@@ -132,7 +148,7 @@ def submit_export_jobs(
     """
     if not isinstance(plan, ExportPlan):
         raise ArgumentError("plan", f"must be a result of compose_export_jobs, is a {type(plan).__name__}")
-    seconds = _seconds(wait)
+    seconds, executor = _seconds(wait), threads_of(executor)
     rules.flag("others_export", others_export)
     period = None if period is None else rules.month("period", period)
     service = service_or_default(service)
@@ -148,16 +164,15 @@ def submit_export_jobs(
             if reason:
                 raise PlanError(reason)
             of_company.setdefault(batch.company_id, []).append(batch.batch_id)
+        # Requests are made one at a time, to save memory.
+        batches = [_Requests(plan, own) for own in of_company.values()]
+        if not apply:
+            doubts = Doubts(journal)
+            rows = [_dry_run_row(journal, batch, doubts) for own in batches for batch in own]
+    if apply:
         with progress_bar("export jobs", total=len(plan.batches), unit="batch", shown=progress) as bar:
-            sender = _Sender(journal, plan, service, bar, wait=seconds, others_export=others_export, period=period)
-            for company_id, own in of_company.items():
-                # Requests are made one at a time, to save memory.
-                batches = _Requests(plan, own)
-                if apply:
-                    rows += sender.send_company(company_id, batches)
-                else:
-                    doubts = Doubts(journal)
-                    rows += [_dry_run_row(journal, batch, doubts) for batch in batches]
+            sending = _Sending(plan, service, bar, wait=seconds, others_export=others_export, period=period)
+            rows = sending.all(list(of_company), batches, executor)
     if rows and all(row["busy"] for row in rows):
         raise JournalBusyError(rows[0]["message"])
     table = pa.Table.from_pylist(rows, schema=OUTCOMES)
@@ -193,12 +208,11 @@ class _Requests:
         return map(self.plan.request, self.batch_ids)
 
 
-class _Sender:
-    """Sends the batches of a plan, one company at a time."""
+class _Sending:
+    """The submission of a plan: what its companies share."""
 
     def __init__(
         self,
-        journal: ExportMemory,
         plan: ExportPlan,
         service: Service,
         bar: Bar,
@@ -207,23 +221,69 @@ class _Sender:
         others_export: bool,
         period: str | None,
     ) -> None:
-        self._journal = journal
-        self._plan = plan
-        self._service = service
-        self._bar = bar
-        self._wait = wait
-        self._others_export = others_export
-        self._period = period
-        # The reason why nothing more is sent for any company.
-        self._stopped_all = ""
+        self.plan = plan
+        self.service = service
+        self.bar = bar
+        self.wait = wait
+        self.others_export = others_export
+        self.period = period
+        # By credential, the reason why nothing more is sent with it.
+        self.stopped: dict[Any, str] = {}
+        self.ending = threading.Event()
+        self._errors: list[Exception] = []
 
-    def send_company(self, company_id: str, batches: _Requests) -> list[dict[str, Any]]:
-        """Send the batches of a company, and return one row per batch."""
+    def all(
+        self, companies: Sequence[str], batches: Sequence[_Requests], executor: Executor | None
+    ) -> list[dict[str, Any]]:
+        """Send the batches of each company; return one row per batch, in the order of the companies."""
+        calls = [partial(self._company, company, own) for company, own in zip(companies, batches, strict=True)]
+        rows: list[list[dict[str, Any]]] = [[] for _ in calls]
+        threads = min(len(calls), COMPANIES) or 1
+        with closing(as_they_end(calls, threads, executor=executor, ending=self.ending)) as ended:
+            for number, own in ended:
+                rows[number] = own
+        # A worker that must stop hands on no part of the rows.
+        pause(0)
+        if len(self._errors) > 1:
+            # Nowhere else is written what the service answered.
+            raise StorageError("; ".join(map(str, self._errors))) from self._errors[0]
+        for error in self._errors:
+            raise error
+        return [row for own in rows for row in own]
+
+    def _company(self, company_id: str, batches: _Requests) -> list[dict[str, Any]]:
+        if self.ending.is_set():
+            return []
         try:
-            with self._journal.sending(company_id):
+            # A thread needs its own connection to the journal.
+            with Journal(self.service.settings) as journal:
+                return _Sender(journal, self, company_id).send(batches)
+        except Stopped:
+            return []
+        except Exception as error:  # noqa: BLE001 - raised when the others have ended
+            # The requests in progress go on to their end, so that their outcomes are known.
+            self._errors.append(error)
+            self.ending.set()
+            return []
+
+
+class _Sender:
+    """Sends the batches of a company, one after another."""
+
+    def __init__(self, journal: ExportMemory, sending: _Sending, company_id: str) -> None:
+        self._journal = journal
+        self._sending = sending
+        self._plan = sending.plan
+        self._service = sending.service
+        self._company_id = company_id
+
+    def send(self, batches: _Requests) -> list[dict[str, Any]]:
+        """Send the batches, and return one row per batch."""
+        try:
+            with self._journal.sending(self._company_id):
                 # A sender may have been killed after this run began.
-                self._journal.recover(company_id)
-                self._journal.claim(batches, self._plan.plan_id, self._period)
+                self._journal.recover(self._company_id)
+                self._journal.claim(batches, self._plan.plan_id, self._sending.period)
                 return list(self._sent_in_order(batches))
         except JournalError as error:
             # Nothing was sent: another process is sending, or has sent some of these batches meanwhile.
@@ -231,9 +291,12 @@ class _Sender:
             return [_row(batch, "BLOCKED", str(error), busy=is_busy) for batch in batches]
 
     def _sent_in_order(self, batches: _Requests) -> Iterator[dict[str, Any]]:
-        stopped = self._stopped_all
+        stopped = ""
+        credential = self._service.settings.of_company(self._company_id).credential
         doubts = Doubts(self._journal)
         for batch in batches:
+            self._go_on()
+            stopped = stopped or self._sending.stopped.get(credential, "")
             found = self._journal.state_of(batch.batch_id)
             assert found is not None
             doubt = self._journal.in_doubt(batch.company_id)
@@ -259,24 +322,34 @@ class _Sender:
                 elif outcome.state != "ACCEPTED":
                     stopped = f"not sent, because batch {batch.batch_id} before it was not accepted: {message}"
                 if outcome.stops_all:
-                    self._stopped_all = stopped
+                    self._sending.stopped[credential] = stopped
                 yield _row(batch, outcome.state, message, outcome.job_id)
-            self._bar.update(1)
+            self._sending.bar.update(1)
 
     def _send_when_free(self, batch: BatchRequest) -> Outcome:
         """Send a batch; repeat after growing pauses while a job of its company is in progress."""
-        end = time.monotonic() + self._wait
-        pause = FIRST_PAUSE
+        end = time.monotonic() + self._sending.wait
+        seconds = FIRST_PAUSE
         while True:
             outcome = self._send_once(batch)
             left = end - time.monotonic()
             if not outcome.waits or left <= 0:
                 return outcome
-            time.sleep(min(pause, left))
-            pause = min(pause * 2, LONGEST_PAUSE)
+            again = time.monotonic() + min(seconds, left)
+            while time.monotonic() < again:
+                self._go_on()
+                pause(LOOK)
+            seconds = min(seconds * 2, LONGEST_PAUSE)
+
+    def _go_on(self) -> None:
+        """Raise when nothing more is to be begun."""
+        if self._sending.ending.is_set():
+            raise Stopped
 
     def _send_once(self, batch: BatchRequest) -> Outcome:
-        may_wait = self._others_export or _may_still_run(self._journal.newest_accepted(batch.company_id))
+        # Before the intent: a process that ends while it waits for its rate has sent nothing.
+        reserve(self._service, batch.company_id)
+        may_wait = self._sending.others_export or _may_still_run(self._journal.newest_accepted(batch.company_id))
         body = self._journal.begin(batch.batch_id)
         assert body == batch.body, "claim refuses a batch with another body"
         options = self._plan.options
@@ -291,6 +364,10 @@ class _Sender:
             outcome = of_answer(job, batch.company_id, len(batch.entry_ids))
             if outcome.job_id is not None and self._journal.is_known_job(outcome.job_id):
                 outcome = of_another_batch(outcome)
+        except Stopped:
+            # Raised before the request is sent; once it may have arrived, a broken connection is raised instead.
+            self._remember(batch, Outcome("PLANNED", "not sent, because the submission was stopped"))
+            raise
         except Exception as error:  # noqa: BLE001 - after any error the outcome is written down
             outcome = of_error(error, may_wait=may_wait)
         except BaseException as error:

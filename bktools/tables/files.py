@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
+import json
+from collections.abc import Callable, Iterable
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,7 +20,7 @@ from bktools.contract.noun import Noun
 from bktools.errors import StorageError
 from bktools.frames.schema import schema_of
 from bktools.service import Service
-from bktools.tables.options import ONE_HOUR, Moment, Verify
+from bktools.tables.options import ONE_HOUR, Moment, OnError, Verify
 from bktools.tables.read import Company, reading, warn
 
 
@@ -36,6 +38,8 @@ def categories_to_parquet(
     refresh: bool = False,
     verify: Verify = "strict",
     cache: bool = True,
+    on_error: OnError = "raise",
+    executor: Executor | None = None,
     progress: bool | None = None,
     service: Service | None = None,
 ) -> Path:
@@ -45,13 +49,16 @@ def categories_to_parquet(
     ----------
     path : str or Path
         The file. An existing file is replaced once the new one is complete.
-    company, ids, account_ids, category_group_ids, archived, name, as_of, max_age, refresh, verify, cache, progress, service
+    company, ids, account_ids, category_group_ids, archived, name, as_of, max_age, refresh, verify, cache, on_error, executor
+        As in `bktools.load_categories`.
+    progress, service
         As in `bktools.load_categories`.
 
     Returns
     -------
     Path
-        The file, with the columns of `bktools.load_categories`. Only its owner can read it.
+        The file, with the columns of `bktools.load_categories`. Only its owner can read it. With companies missing
+        (`on_error="collect"`), the metadata of its schema has them, as JSON under the key `bktools`.
 
     Raises
     ------
@@ -85,6 +92,8 @@ def employees_to_parquet(
     refresh: bool = False,
     verify: Verify = "strict",
     cache: bool = True,
+    on_error: OnError = "raise",
+    executor: Executor | None = None,
     progress: bool | None = None,
     service: Service | None = None,
 ) -> Path:
@@ -94,7 +103,7 @@ def employees_to_parquet(
     ----------
     path : str or Path
         As in `categories_to_parquet`.
-    company, email, external_id, as_of, max_age, refresh, verify, cache, progress, service
+    company, email, external_id, as_of, max_age, refresh, verify, cache, on_error, executor, progress, service
         As in `bktools.load_employees`.
 
     Returns
@@ -127,17 +136,27 @@ def table_to_parquet(
     company: Company = None,
     *,
     service: Service | None = None,
+    failed: Callable[[list[dict[str, str]]], None] = lambda _: None,
     **given: Any,
 ) -> Path:
-    """Write all rows of a noun to a Parquet file; arguments as in `categories_to_parquet`, with the noun's own filters."""
-    with reading(noun, company, service_or_default(service), given, keep=False) as (parts, store):
-        warn(noun.name, parts, stacklevel=4)
+    """Write all rows of a noun to a Parquet file; arguments as in `categories_to_parquet`, with the noun's own filters.
+
+    `failed` is called with the companies that could not be read, when there are any.
+    """
+    with reading(noun, company, service_or_default(service), given, keep=False) as found:
+        warn(noun.name, found, stacklevel=4)
+        failures = [failure.row() for failure in found.failures]
+        schema = schema_of(noun.record)
+        if failures:
+            failed(failures)
+            about = json.dumps({"complete": False, "failures": failures})
+            schema = schema.with_metadata({**(schema.metadata or {}), "bktools": about})
 
         def write(file: IO[bytes]) -> None:
-            with pq.ParquetWriter(file, schema_of(noun.record), compression="zstd") as parquet:
-                for part in parts:
-                    for rows in store.read(part.query, part.snapshot):
-                        parquet.write_table(rows)
+            with pq.ParquetWriter(file, schema, compression="zstd") as parquet:
+                for part in found.parts:
+                    for rows in found.store.read(part.query, part.snapshot):
+                        parquet.write_table(rows.cast(schema))
 
         try:
             return disk.write_whole(path, write)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import warnings
 from collections.abc import Iterable
+from concurrent.futures import Executor
 from typing import Any
 
 import pandas as pd
@@ -17,7 +18,7 @@ from bktools.contract.noun import Noun
 from bktools.frames.records import checked, rows_of
 from bktools.frames.schema import schema_of, to_pandas
 from bktools.service import Service
-from bktools.tables.options import ONE_HOUR, Moment, Verify
+from bktools.tables.options import ONE_HOUR, Moment, OnError, Verify
 from bktools.tables.read import Company, reading, warn
 
 
@@ -34,16 +35,18 @@ def load_categories(
     refresh: bool = False,
     verify: Verify = "strict",
     cache: bool = True,
+    on_error: OnError = "raise",
+    executor: Executor | None = None,
     progress: bool | None = None,
     service: Service | None = None,
 ) -> pd.DataFrame:
-    """Return all bookkeeping categories of one or more companies. Never returns a partial table.
+    """Return all bookkeeping categories of one or more companies. Returns a partial table only with `on_error="collect"`.
 
     Parameters
     ----------
     company : str, UUID or iterable of them, optional
-        Company or companies. Default: the configured company. With none configured, or "all": every company with an
-        employee that the credential can see.
+        Company or companies, by UUID or by a short name of the config file. Default: the configured company. With none
+        configured, or "all": every company with an employee that the credential can see.
     ids, account_ids, category_group_ids : iterable of str, optional
         Only categories with one of these UUIDs; each UUID once.
     archived : bool, optional
@@ -62,8 +65,15 @@ def load_categories(
         matches filters loosely.
     cache : bool
         False neither uses nor keeps a snapshot.
+    on_error : str
+        When some of several companies fail. "raise": raise the first failure, after the other companies were read and
+        kept; a second load asks only for what is missing. "collect": return the rows of the others, warn with
+        `IncompleteTableWarning`, and list the failures in `frame.attrs["bktools"]["failures"]`: a dict per company, with
+        company_id, company (its short name), error, message and to_do.
+    executor : concurrent.futures.Executor, optional
+        Reads several companies in its threads, such as a `ThreadPoolExecutor`. Default: up to 16 threads of bktools.
     progress : bool, optional
-        Show a bar with rows and rate. Default: in a terminal or a notebook.
+        Show a bar with rows and rate; with companies, where there are several. Default: in a terminal or a notebook.
     service : Service, optional
         Default: the configured one.
 
@@ -73,7 +83,7 @@ def load_categories(
         One row per category: id, company_id, category_group_id, name, archived (bool), account_id, tax_code_id (null
         without one), metadata (JSON text). `frame.attrs["bktools"]` holds the source of the rows, the passed checks
         (`verified`: ids are unique, filters match, the total agrees, pages join), the failed ones (`complaints`), and
-        whether the rows are proven to be the whole table (`complete`).
+        whether the rows are proven to be the whole table (`complete`; False when a company is missing).
 
     Raises
     ------
@@ -113,10 +123,12 @@ def load_employees(
     refresh: bool = False,
     verify: Verify = "strict",
     cache: bool = True,
+    on_error: OnError = "raise",
+    executor: Executor | None = None,
     progress: bool | None = None,
     service: Service | None = None,
 ) -> pd.DataFrame:
-    """Return all employees of one or more companies. Never returns a partial table.
+    """Return all employees of one or more companies. Returns a partial table only with `on_error="collect"`.
 
     Parameters
     ----------
@@ -127,7 +139,7 @@ def load_employees(
         Exact e-mail; upper and lower case are equal.
     external_id : str, optional
         External ID of the employee.
-    as_of, max_age, refresh, verify, cache, progress, service
+    as_of, max_age, refresh, verify, cache, on_error, executor, progress, service
         As in `load_categories`.
 
     Returns
@@ -250,9 +262,10 @@ def load_table(
 ) -> pd.DataFrame:
     """Return all rows of a noun; arguments as in `load_categories`, with the noun's own filters."""
     service = service_or_default(service)
-    with reading(noun, company, service, given) as (parts, _):
-        warn(noun.name, parts, stacklevel=4)
-    rows = pa.concat_tables([part.rows for part in parts])
+    with reading(noun, company, service, given) as found:
+        warn(noun.name, found, stacklevel=4)
+    parts = found.parts
+    rows = pa.concat_tables([schema_of(noun.record).empty_table(), *(part.rows for part in parts)])
     snapshots = [part.snapshot for part in parts]
     companies = [company for part in parts if (company := part.query.filters.get("company_id")) is not None]
     return to_pandas(
@@ -261,13 +274,14 @@ def load_table(
             "environment": service.settings.environment,
             "base_url": service.settings.identity,
             "table": noun.name,
-            "filters": parts[0].query.narrowed_to | ({"company_id": companies} if companies else {}),
+            "filters": (parts[0].query.narrowed_to if parts else {}) | ({"company_id": companies} if companies else {}),
             "rows": rows.num_rows,
             "source": [part.source for part in parts],
             "fetched_at": [snapshot.fetched_at for snapshot in snapshots],
             "snapshot": [snapshot.file for snapshot in snapshots] if given.get("cache", True) else [],
             "verified": [list(snapshot.verified) for snapshot in snapshots],
             "complaints": [complaint for snapshot in snapshots for complaint in snapshot.complaints],
-            "complete": all(snapshot.complete for snapshot in snapshots),
+            "complete": not found.failures and all(snapshot.complete for snapshot in snapshots),
+            **({"failures": [failure.row() for failure in found.failures]} if found.failures else {}),
         },
     )

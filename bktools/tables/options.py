@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Literal, Self
 
-from bktools.caller import can_set, setting
+from bktools.caller import can_set, name_of, setting
 from bktools.contract import rules
 from bktools.errors import ArgumentError
+from bktools.service.workers import threads_of
 from bktools.store import Facts, History, Snapshot
 
 ONE_HOUR = dt.timedelta(hours=1)
 
 Moment = str | dt.date | dt.datetime
 Verify = Literal["strict", "warn"]
+OnError = Literal["raise", "collect"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,10 @@ class Options:
         Whether to show a bar. Default: in a terminal or a notebook.
     way_out : str
         The argument or option that turns a failed check into a warning; empty where the caller cannot set it.
+    collect : bool
+        Whether the rows of the other companies are returned when some companies fail.
+    executor : Executor, optional
+        Runs the companies instead of bktools' own threads.
     """
 
     until: dt.datetime | None
@@ -47,6 +54,8 @@ class Options:
     cache: bool
     progress: bool | None
     way_out: str
+    collect: bool = False
+    executor: Executor | None = None
 
     @classmethod
     def of(
@@ -58,6 +67,8 @@ class Options:
         verify: str = "strict",
         cache: bool = True,
         progress: bool | None = None,
+        on_error: str = "raise",
+        executor: Executor | None = None,
     ) -> Self:
         """Check a user's arguments and return them as options."""
         if as_of is not None and refresh:
@@ -66,9 +77,21 @@ class Options:
             raise ArgumentError("cache", "must be True with as_of, which only reads snapshots")
         if verify not in ("strict", "warn"):
             raise ArgumentError("verify", 'must be "strict" or "warn"', verify)
+        if on_error not in ("raise", "collect"):
+            raise ArgumentError(name_of("on_error"), 'must be "raise" or "collect"', on_error)
         until = None if as_of is None else instant("as_of", as_of)
         way_out = setting("verify", "warn") if can_set("verify") else ""
-        return cls(until, _age(max_age), refresh, verify == "strict", cache, progress, way_out)
+        return cls(
+            until,
+            _age(max_age),
+            refresh,
+            verify == "strict",
+            cache,
+            progress,
+            way_out,
+            on_error == "collect",
+            threads_of(executor),
+        )
 
     def fresh(self, history: History) -> Snapshot | None:
         """Return the snapshot that may be used without asking the service.

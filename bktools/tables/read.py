@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
+import logging
 import tempfile
 import uuid
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,28 +22,43 @@ from bktools.contract.employees import EMPLOYEES
 from bktools.contract.noun import Noun
 from bktools.errors import (
     ArgumentError,
+    AuthenticationError,
+    BktoolsError,
+    IncompleteTableWarning,
+    NotSentError,
+    ScopeError,
+    ServiceError,
     SnapshotNotFoundError,
     StaleSnapshotWarning,
     StorageError,
     UnreachableError,
+    UnreadableAnswerError,
     UnverifiedTableWarning,
 )
 from bktools.frames.schema import schema_of
-from bktools.progress import Bar, note, progress
+from bktools.progress import SILENT, Bar, note, progress
 from bktools.service import Service
-from bktools.service.pages import search_of
-from bktools.service.workers import side_by_side
+from bktools.service.pages import for_many, search_of
+from bktools.service.workers import as_they_end
+from bktools.settings import Settings
 from bktools.store import DeltaStore, FolderStore, Query, Snapshot, Store
 from bktools.tables.fetch import THREADS, fetch
 from bktools.tables.options import Options, age_of
 from bktools.tables.shared import WithShared
 
+log = logging.getLogger("bktools")
+
 Company = str | uuid.UUID | Iterable[str | uuid.UUID] | None
 
 ALL = "all"
 
-# Companies read concurrently; each may use several threads for its pages.
-COMPANIES = 8
+# The beginning of the message about a company that was not asked for, because an earlier company had this error.
+NOT_ASKED = "not asked for"
+
+# Companies read concurrently. One that hangs keeps its thread until its deadline.
+COMPANIES = 16
+# Threads for the pages of one of several companies.
+THREADS_OF_ONE = 2
 
 # Attempts for the first page when a cached copy can be used instead.
 ATTEMPTS_WITH_COPY = 2
@@ -70,10 +87,50 @@ class Part:
     problem: str = ""
 
 
+# The way out for each kind of error; the first class that fits decides.
+WAYS_OUT: tuple[tuple[type[BktoolsError], str], ...] = (
+    (AuthenticationError, "renew the credential, then load again"),
+    (ScopeError, "ask for access to the company, or leave it out"),
+    (NotSentError, "check the network and the address, then load again"),
+    (SnapshotNotFoundError, "choose a later moment, or leave the company out"),
+    (UnreadableAnswerError, 'see the message; verify="warn" may help'),
+    (BktoolsError, "load again: only what is missing is asked for"),
+)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A company whose rows could not be read."""
+
+    company_id: str
+    company: str
+    error: BktoolsError
+
+    def row(self) -> dict[str, str]:
+        """Return the failure as text: company_id, company (its short name), error (its class), message, to_do."""
+        way_out = next(way_out for kind, way_out in WAYS_OUT if isinstance(self.error, kind))
+        return {
+            "company_id": self.company_id,
+            "company": self.company,
+            "error": type(self.error).__name__,
+            "message": str(self.error),
+            "to_do": way_out,
+        }
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was read: the parts in the order of their companies, the failures, and the store that holds the rows."""
+
+    parts: list[Part]
+    failures: list[Failure]
+    store: Store
+
+
 @contextlib.contextmanager
 def reading(
     noun: Noun[Any], company: Company, service: Service, given: Mapping[str, Any], *, keep: bool = True
-) -> Iterator[tuple[list[Part], Store]]:
+) -> Iterator[Found]:
     """Read a table; yield its parts, one for each company in the given order, and the store that holds them.
 
     Parameters
@@ -100,44 +157,90 @@ def reading(
             schemas = {item.search.operation: schema_of(item.record) for item in (noun, EMPLOYEES)}
             store = WithShared(store, shared, options, schemas)
         load = Load(service, options, store)
-        yield load.read(noun, company, given, keep=keep), load.store
+        parts, failures = load.read(noun, company, given, keep=keep)
+        yield Found(parts, failures, load.store)
 
 
 @dataclass(frozen=True)
 class Load:
-    """The service, the options and the store that the steps of one load share."""
+    """The service, the options and the store that the steps of one load share.
+
+    Parameters
+    ----------
+    refused : dict
+        By credential, the error that every further request of it would get.
+    """
 
     service: Service
     options: Options
     store: Store
+    refused: dict[Any, ServiceError] = field(default_factory=dict)
 
-    def read(self, noun: Noun[Any], company: Company, filters: Mapping[str, Any], *, keep: bool = True) -> list[Part]:
-        """Return the parts of a table, one for each company; companies are read concurrently."""
+    def read(
+        self, noun: Noun[Any], company: Company, filters: Mapping[str, Any], *, keep: bool = True
+    ) -> tuple[list[Part], list[Failure]]:
+        """Return the parts of a table, one for each company, and the companies that failed.
+
+        Several companies are read concurrently, and each to its end, whatever becomes of the others. Without
+        `options.collect` the first failure is raised then.
+        """
         queries = self._queries(noun, company, filters)
-        side = min(len(queries), COMPANIES)
-        with progress(noun.name, shown=self.options.progress) as bar:
-            part = functools.partial(self._part, noun, bar=bar, keep=keep, threads=THREADS // side)
-            if side == 1:  # for a single company, a thread would only cost time
-                parts = [part(queries[0])]
-            else:
-                with contextlib.closing(
-                    side_by_side((functools.partial(part, query) for query in queries), side)
-                ) as found:
-                    parts = list(found)
+        if len(queries) == 1 and not self.options.collect:
+            with progress(noun.name, shown=self.options.progress) as bar:
+                parts = [self._part(noun, queries[0], bar=bar, keep=keep, threads=THREADS)]
+            failures: list[Failure] = []
+        else:
+            parts, failures = self._of_many(noun, queries, keep=keep)
         self._report_age(noun.name, parts)
-        return parts
+        return parts, failures
+
+    def _of_many(self, noun: Noun[Any], queries: Sequence[Query], *, keep: bool) -> tuple[list[Part], list[Failure]]:
+        patient = replace(self, service=for_many(self.service))
+        side = min(len(queries), COMPANIES)
+        threads = max(THREADS // side, THREADS_OF_ONE)
+        calls = [
+            functools.partial(patient.part_or_failure, noun, query, keep=keep, threads=threads) for query in queries
+        ]
+        found: list[Part | Failure | None] = [None] * len(queries)
+        ending = as_they_end(calls, side, executor=self.options.executor)
+        with (
+            progress(noun.name, total=len(queries), unit="company", shown=self.options.progress) as bar,
+            contextlib.closing(ending),
+        ):
+            for number, result in ending:
+                found[number] = result
+                bar.update(1)
+        parts = [item for item in found if isinstance(item, Part)]
+        failures = [item for item in found if isinstance(item, Failure)]
+        if failures and not self.options.collect:
+            raise _as_one(failures, len(queries), kept=self.options.cache)
+        return parts, failures
+
+    def part_or_failure(self, noun: Noun[Any], query: Query, *, keep: bool, threads: int) -> Part | Failure:
+        """Return the rows of one query, or why they could not be read."""
+        try:
+            return self._part(noun, query, bar=SILENT, keep=keep, threads=threads)
+        except (ServiceError, SnapshotNotFoundError) as error:
+            company_id = str(query.filters.get("company_id") or ALL)
+            log.info("%s of company %s: %s", noun.name, company_id, error)
+            if isinstance(error, NotSentError | AuthenticationError):
+                self.refused.setdefault(self._credential(query), error)
+            return Failure(company_id, self.service.settings.name_of(company_id), error)
+
+    def _credential(self, query: Query) -> Any:
+        return self.service.settings.of_company(query.filters.get("company_id")).credential
 
     def _queries(self, noun: Noun[Any], company: Company, filters: Mapping[str, Any]) -> list[Query]:
         """Return a query for each company; raise for a wrong filter before anything is sent."""
         given = noun.checked({**filters, "company_id": uuid.UUID(int=0)})
-        companies: Sequence[str | None] = _named(company, self.service.settings.company)
+        companies: Sequence[str | None] = _named(company, self.service.settings)
         if not companies:
             needs_one = any(item.required for item in noun.filters if item.argument == "company_id")
             companies = self._companies_of_employees() if needs_one else [None]
         return [Query(noun.search.operation, given | {"company_id": one}) for one in companies]
 
     def _companies_of_employees(self) -> list[str]:
-        parts = self.read(EMPLOYEES, ALL, {})
+        parts, _ = replace(self, options=replace(self.options, collect=False)).read(EMPLOYEES, ALL, {})
         found = {text for part in parts for text in part.rows.column("company_id").drop_null().to_pylist()}
         if not found:
             raise ArgumentError(
@@ -180,6 +283,11 @@ class Load:
 
     def _fetched(self, noun: Noun[Any], query: Query, *, bar: Bar, keep: bool, threads: int, has_copy: bool) -> Part:
         """Read the pages of a query, verify them and commit them as its newest snapshot."""
+        refused = self.refused.get(self._credential(query))
+        if refused is not None:
+            error = copy.copy(refused)
+            error.args = (f"{NOT_ASKED}: {refused}",)
+            raise error
         kept: list[pa.Table] = []
         write = functools.partial(
             fetch,
@@ -211,8 +319,16 @@ class Load:
         note(f"{text}{way}", shown=self.options.progress)
 
 
-def warn(noun: str, parts: Sequence[Part], *, stacklevel: int) -> None:
-    """Warn when a stale snapshot was used, or when rows failed a check."""
+def warn(noun: str, found: Found, *, stacklevel: int) -> None:
+    """Warn when companies are missing, when a stale snapshot was used, or when rows failed a check."""
+    parts, failures = found.parts, found.failures
+    if failures:
+        warnings.warn(
+            f"the {noun} are incomplete: {len(failures):,} of {len(parts) + len(failures):,} companies could not be read "
+            f"(the first is {failures[0].company}: {failures[0].error})",
+            IncompleteTableWarning,
+            stacklevel=stacklevel,
+        )
     stale = [part for part in parts if part.problem]
     if stale:
         oldest = min(stale, key=lambda part: part.snapshot.time)
@@ -230,15 +346,29 @@ def warn(noun: str, parts: Sequence[Part], *, stacklevel: int) -> None:
         )
 
 
-def _named(company: Company, configured: str | None) -> list[str]:
+def _as_one(failures: Sequence[Failure], companies: int, *, kept: bool) -> BktoolsError:
+    """Return the first failure, with a message about all of them."""
+    first = failures[0]
+    error = first.error
+    is_kept = "; the others are in the cache, so load again to ask only for what is missing" if kept else ""
+    way = f", or {setting('on_error', 'collect')} returns the others" if can_set("on_error") else ""
+    error.args = (
+        f"{len(failures):,} of {companies:,} companies could not be read; the first is {first.company}: {error}{is_kept}{way}",
+    )
+    return error
+
+
+def _named(company: Company, settings: Settings) -> list[str]:
     """Return the given or configured companies; an empty list means all."""
+    names = settings.company_names
     if isinstance(company, str) and company == ALL:
         return []
     if company is None:
-        return [] if configured is None else [rules.uuid_text("company (configured)", configured)]
+        configured = settings.company
+        return [] if configured is None else [rules.company_id("company (configured)", configured, names)]
     if isinstance(company, str | uuid.UUID):
-        return [rules.uuid_text("company", company)]
-    named = rules.unique_uuids("company", company)
+        return [rules.company_id("company", company, names)]
+    named = rules.company_ids("company", company, names)
     if not named:
         raise ArgumentError("company", "must name at least one company")
     return named

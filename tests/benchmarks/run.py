@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+import companies
 import compose
 import ledger
 import loading
@@ -16,6 +17,7 @@ BENCHMARKS = {
     "compose": compose.run,
     "ledger": ledger.run,
     "sandbox": sandbox.run,
+    "companies": companies.run,
 }
 
 

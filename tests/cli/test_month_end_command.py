@@ -81,9 +81,9 @@ def test_categories_and_employees_are_loaded_once(tmp_path, monkeypatch):
     asked: Counter[str] = Counter()
     hitting = Faults.hitting
 
-    def counted(faults, operation):
+    def counted(faults, operation, *company):
         asked[operation] += 1
-        return hitting(faults, operation)
+        return hitting(faults, operation, *company)
 
     monkeypatch.setattr(Faults, "hitting", counted)
     counts = []

@@ -9,7 +9,7 @@ import pytest
 
 import bktools
 from bktools.errors import ArgumentError, InputError
-from bktools.reports.closing import _month_of
+from bktools.reports.closing import month_of
 
 
 @pytest.fixture
@@ -112,10 +112,10 @@ TODAY = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
 def test_the_default_month(counts, month):
     """The last month that has ended and holds more than a stray entry; the current one where none has ended."""
     dates = [pd.Timestamp(f"{one}-15") for one, count in counts.items() for _ in range(count)]
-    assert _month_of(pd.DataFrame({"date": dates}), TODAY) == month
+    assert month_of(pd.DataFrame({"date": dates}), TODAY) == month
 
 
 def test_a_month_in_the_future_is_never_chosen():
     """Where all entries are of the future, or of none, the month must be given."""
     with pytest.raises(ArgumentError, match="no entry is dated in 2026-11 or before, the first month is 2026-12"):
-        _month_of(pd.DataFrame({"date": [pd.Timestamp(2026, 12, 1)]}), TODAY)
+        month_of(pd.DataFrame({"date": [pd.Timestamp(2026, 12, 1)]}), TODAY)

@@ -51,6 +51,16 @@ def test_error(server, ask):
     assert ask().status_code == 200
 
 
+def test_a_fault_of_one_company(server, client):
+    """Only requests that name the company are hit, in the body or in the query."""
+    first, other = (company.id for company in server.companies()[:2])
+    server.inject(Fault("error", company=other))
+    statuses = [client.post(SEARCH, json={"companyId": company}).status_code for company in (first, other)]
+    statuses += [client.get(f"/v2/employees?companyId={company}").status_code for company in (first, other)]
+    assert statuses == [200, 500, 200, 500]
+    assert client.post(SEARCH, content=b"no JSON", headers={"content-type": "application/json"}).status_code == 400
+
+
 def test_reset(server, ask, capfd):
     """The connection breaks without an answer, and the server has no complaint."""
     server.inject(Fault("reset", times=1))

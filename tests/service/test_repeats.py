@@ -6,9 +6,16 @@ import time
 
 import pytest
 
-from bktools.errors import ArgumentError, AuthenticationError, ServerError, StatusError, UnreachableError
-from bktools.service.rate import Rate
-from bktools.service.retry import Budget, RetryPolicy, repeated
+from bktools.errors import (
+    ArgumentError,
+    AuthenticationError,
+    RateLimitedError,
+    ServerError,
+    StatusError,
+    UnreachableError,
+)
+from bktools.service.rate import WINDOW, Rate
+from bktools.service.retry import Budget, Deadline, RetryPolicy, repeated
 
 QUICK = RetryPolicy(attempts=4, shortest_pause=0.001, longest_pause=0.002, deadline=1.0)
 
@@ -108,3 +115,44 @@ def test_no_rate_never_waits():
     rate = Rate(0, sleep=lambda _: pytest.fail("waited"))
     for _ in range(1000):
         rate.wait()
+
+
+def test_answers_of_429_use_neither_attempts_nor_budget():
+    """A service that names no time is asked again until the deadline, and its budget is left for failures."""
+    budget, calls = Budget(size=1), []
+    patient = RetryPolicy(attempts=2, shortest_pause=0.001, longest_pause=0.002, deadline=5.0)
+    assert repeated(failing(9, RateLimitedError("too many", status=429), calls), patient, budget) == "answer"
+    assert (len(calls), budget._left) == (10, 10)
+
+
+def test_a_budget_for_many_is_restored_by_each_answer():
+    """As long as most requests are answered, those that always fail leave repeats to the others."""
+    budget = Budget(size=2, answers=1)
+    assert [budget.take(), budget.take(), budget.take()] == [True, True, False]
+    budget.give_back()
+    assert [budget.take(), budget.take()] == [True, False]
+
+
+def test_a_deadline_can_be_extended():
+    """The waits of the client itself do not count."""
+    deadline, calls = Deadline(0.0), []
+
+    def send():
+        deadline.extend(1.0)
+        return failing(1, UnreachableError("away"), calls)() if not calls else "answer"
+
+    assert repeated(send, QUICK, Budget(), deadline) == "answer"
+
+
+def test_the_place_of_a_thread_is_kept():
+    """A reserved place is used by the next request of the same thread, once."""
+    now, slept = [0.0], []
+
+    def sleep(seconds):
+        slept.append(seconds)
+        now[0] += seconds
+
+    rate = Rate(2, clock=lambda: now[0], sleep=sleep)
+    rate.reserve()
+    assert (rate.wait(), rate.wait(), slept) == (0.0, 0.0, [])
+    assert rate.wait() == sum(slept) == WINDOW

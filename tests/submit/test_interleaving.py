@@ -162,6 +162,9 @@ class Exports(RuleBasedStateMachine):
         for module in ("bktools.journal.file", "bktools.journal.journal", "bktools.submit.export_jobs"):
             self.stack.enter_context(patch(f"{module}.now", self._now))
         self.stack.enter_context(patch.object(Journal, "settle", _settle_unless_dead))
+        # One request at a time, whose answer the machine chooses; the scripted service has no rate.
+        self.stack.enter_context(patch("bktools.submit.export_jobs.COMPANIES", 1))
+        self.stack.enter_context(patch("bktools.submit.export_jobs.reserve"))
         (self.folder / "config.toml").touch()
         self.places = [self._place(folder, address) for folder, address in PLACES]
         self.service = Service()

@@ -168,16 +168,16 @@ def test_no_connection_in_time(talking):
             waiting.close()
 
 
-def test_one_unreachable_service_is_tried_once(talking):
-    """What no company can be sent to is not tried for each of them."""
-    other = "00000000-0000-4000-8000-000000000001"
-    entries = bktools.compose_export_jobs(entries_of(COMPANY, 2)).entries
-    entries.loc[1, "company_id"] = other
+def test_a_credential_that_is_refused_is_not_tried_for_every_company(talking, monkeypatch):
+    """The companies that are being sent get the refusal, the others are not sent for."""
+    monkeypatch.setattr("bktools.submit.export_jobs.COMPANIES", 2)
+    entries = entries_of(COMPANY, 6)
+    entries["company_id"] = [f"00000000-0000-4000-8000-{number:012}" for number in range(6)]
     with talking(answers(401, "")) as (raw, service):
-        plan = bktools.compose_export_jobs(entries.drop(columns="batch_id"))
-        sent = bktools.submit_export_jobs(plan, apply=True, service=service)
-        assert sent["outcome"].to_list() == ["REJECTED", "BLOCKED"]
-        assert len(raw.requests) == 1
+        sent = bktools.submit_export_jobs(bktools.compose_export_jobs(entries), apply=True, service=service)
+        outcomes = sent["outcome"].value_counts().to_dict()
+        assert outcomes == {"REJECTED": len(raw.requests), "BLOCKED": 6 - len(raw.requests)}
+        assert 1 <= len(raw.requests) <= 2
 
 
 def test_a_job_that_answers_twice_is_not_believed(talking):

@@ -158,6 +158,8 @@ def test_entries_that_another_run_took_meanwhile_stop_their_company_alone(sandbo
         assert bktools.submit_export_jobs(other, apply=True, service=service)["outcome"].to_list() == ["ACCEPTED"]
 
     monkeypatch.setattr(Journal, "claim", another_run_after)
+    # One after another, so that the other run comes between the two companies.
+    monkeypatch.setattr("bktools.submit.export_jobs.COMPANIES", 1)
     sent = bktools.submit_export_jobs(plan, apply=True, service=service)
     assert sent["outcome"].to_list() == ["ACCEPTED", "BLOCKED", "BLOCKED"]
     assert sent["message"].str.contains(str(other.batches["batch_id"][0])).to_list() == [False, True, True]

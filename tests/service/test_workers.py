@@ -1,0 +1,68 @@
+"""Calls in threads, in the order in which they end."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import pytest
+
+from bktools.service.workers import Stopped, as_they_end, pause
+
+
+@pytest.mark.parametrize("executor", [False, True])
+def test_a_slow_call_delays_no_other(executor):
+    """The first call ends when all others have ended."""
+    others = threading.Event()
+    calls = [lambda: others.wait(10), *([lambda: "quick"] * 40)]
+    with ThreadPoolExecutor(2) as pool:
+        found = []
+        for number, result in as_they_end(calls, 2, executor=pool if executor else None):
+            found.append((number, result))
+            if len(found) == 40:
+                others.set()
+    assert found[-1] == (0, True)
+    assert sorted(number for number, _ in found) == list(range(41))
+
+
+def test_one_thread_is_the_callers_own():
+    """Without threads the calls run here, in their order."""
+    names = [name for _, name in as_they_end([lambda: threading.current_thread().name] * 3, 1)]
+    assert names == [threading.current_thread().name] * 3
+
+
+def test_a_failure_stops_the_others():
+    """The failure is raised at once, running calls are stopped, and all but the next one never begin."""
+    begun = []
+
+    def wait():
+        begun.append(1)
+        pause(30)
+
+    def fail():
+        time.sleep(0.1)
+        raise KeyError
+
+    begin = time.monotonic()
+    with pytest.raises(KeyError):
+        list(as_they_end([wait, fail, *([wait] * 20)], 2))
+    assert (len(begun) <= 2, time.monotonic() - begin < 5) == (True, True)
+
+
+def test_calls_that_must_settle_are_waited_for(monkeypatch):
+    """At the end they are told first, then stopped, and what they write down is written."""
+    monkeypatch.setattr("bktools.service.workers.GRACE", 0.1)
+    ending, settled = threading.Event(), []
+
+    def settle():
+        try:
+            pause(30)
+        except Stopped:
+            settled.append(ending.is_set())
+            raise
+
+    with closing(as_they_end([lambda: 1, settle, settle], 3, ending=ending)) as ended:
+        assert next(ended) == (0, 1)
+    assert settled == [True, True]

@@ -1,0 +1,154 @@
+"""Export jobs of many companies: all at once, each company one job at a time, none stopped by another."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections import Counter, defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import pandas as pd
+import pytest
+
+import bktools
+from bktools.errors import StorageError
+from bktools.journal.journal import Journal
+from bktools.sandbox import Fault
+from bktools.service import Service
+from bktools.settings import load_settings
+
+
+def entries_of(companies, batches):
+    """Return two entries for each batch of each company."""
+    return pd.DataFrame(
+        {"id": [str(uuid.uuid4()) for _ in range(2 * batches * len(companies))], "company_id": companies * 2 * batches}
+    )
+
+
+@pytest.fixture
+def group(tmp_path):
+    """A sandbox with ten companies that can export, whose jobs take a second."""
+    sandbox = bktools.Sandbox(tmp_path / "group", companies=10, categories=4, employees=4, job_seconds=0.9)
+    with sandbox as sandbox.service:
+        sandbox.ids = [company.id for company in sandbox.server.companies()]
+        for company in sandbox.ids:
+            sandbox.server.configure_company(company, has_contra_accounts=True, has_integration=True)
+        yield sandbox
+
+
+def test_companies_are_sent_at_once_and_each_in_order(group):
+    """Ten companies with three jobs each take the time of one company; no two jobs of one company overlap."""
+    plan = bktools.compose_export_jobs(entries_of(group.ids, 3), max_entries=2)
+    begin = time.monotonic()
+    sent = bktools.submit_export_jobs(plan, apply=True, service=group.service)
+    wall = time.monotonic() - begin
+    print(f"30 jobs of 0.9 s in {wall:.1f} s; one company after another they take at least 18 s")
+    assert sent["outcome"].to_list() == ["ACCEPTED"] * 30
+    assert wall < 12
+    # One row a batch, company by company, in the order of the plan.
+    assert sent["batch_id"].to_list() == plan.batches["batch_id"].to_list()
+    jobs = defaultdict(list)
+    for job in group.server.export_jobs():
+        jobs[job["companyId"]].append(job["id"])
+    assert {company: len(own) for company, own in jobs.items()} == dict.fromkeys(group.ids, 3)
+    for company, own in sent.groupby("company_id", sort=False):
+        assert own["job_id"].to_list() == jobs[company]
+    history = bktools.load_export_jobs(service=group.service).sort_values("sent_at")
+    for _, own in history.groupby("company_id"):
+        assert all(
+            later >= earlier
+            for (_, earlier), (later, _) in pairwise(zip(own["sent_at"], own["settled_at"], strict=True))
+        )
+    assert set(group.server.accepted_entries().values()) == {1}
+    assert bktools.submit_export_jobs(plan, apply=True, service=group.service)["outcome"].to_list() == ["ACCEPTED"] * 30
+
+
+def test_a_refusal_and_a_doubt_stop_their_own_company_alone(group):
+    """One company is refused, one loses its answer, eight are exported; no row is missing."""
+    refused, lost = group.ids[:2]
+    group.server.configure_company(refused, has_contra_accounts=False)
+    group.server.inject(Fault("drop", company=lost, operation="create_export_job", times=1))
+    plan = bktools.compose_export_jobs(entries_of(group.ids, 2), max_entries=2)
+    sent = bktools.submit_export_jobs(plan, apply=True, service=group.service)
+    outcomes = {company: own["outcome"].to_list() for company, own in sent.groupby("company_id")}
+    assert outcomes.pop(refused) == ["REJECTED", "BLOCKED"]
+    assert outcomes.pop(lost) == ["UNKNOWN", "BLOCKED"]
+    assert set(map(tuple, outcomes.values())) == {("ACCEPTED", "ACCEPTED")}
+    assert set(group.server.accepted_entries().values()) == {1}
+
+
+def test_a_journal_that_cannot_be_written_loses_no_answer(group, monkeypatch):
+    """Requests on their way go on to their end, every lost outcome is told, and nothing more is sent."""
+    settle, together = Journal.settle, threading.Barrier(10)
+
+    def full(journal, batch_id, state, *arguments, **options):
+        together.wait(timeout=20)
+        raise StorageError("no space left")
+
+    monkeypatch.setattr(Journal, "settle", full)
+    plan = bktools.compose_export_jobs(entries_of(group.ids, 2), max_entries=2)
+    with pytest.raises(StorageError) as error:
+        bktools.submit_export_jobs(plan, apply=True, service=group.service)
+    monkeypatch.setattr(Journal, "settle", settle)
+    booked = group.server.export_jobs()
+    assert len(booked) == 10
+    assert all(f"ACCEPTED (job {job['id']}" in str(error.value) for job in booked)
+    states = Counter(bktools.load_export_jobs(service=group.service)["state"])
+    assert states == {"UNKNOWN": 10, "PLANNED": 10}
+
+
+def test_an_executor_of_the_users_sends(group):
+    """Its threads hold the companies' locks one after another; it stays usable."""
+    plan = bktools.compose_export_jobs(entries_of(group.ids[:4], 1))
+    with ThreadPoolExecutor(2) as executor:
+        sent = bktools.submit_export_jobs(plan, apply=True, executor=executor, service=group.service)
+        assert executor.submit(int).result() == 0
+    assert sent["outcome"].to_list() == ["ACCEPTED"] * 4
+
+
+INTERRUPTED = """
+import sys, threading, _thread
+import bktools, pandas as pd
+from bktools.settings import load_settings
+address, folder, limit, *ids = sys.argv[1:]
+entries = pd.DataFrame({"id": ids, "company_id": ids})
+folders = {f"{name}_dir": f"{folder}/{name}" for name in ("cache", "data", "marks")}
+with bktools.connect(address, token="t", requests_per_minute=int(limit), **folders) as service:
+    plan = bktools.compose_export_jobs(entries)
+    print("ready", flush=True)
+    try:
+        bktools.submit_export_jobs(plan, apply=True, service=service)
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+"""
+
+
+def test_ctrl_c_while_many_are_sent(talking, tmp_path):
+    """Requests that wait for their rate were not sent and may be sent again; those on their way are in doubt."""
+    ids = [f"00000000-0000-4000-8000-{number:012}" for number in range(8)]
+
+    def hang(raw, connection, request):
+        raw.held.append(connection.dup())
+
+    with talking(hang) as (raw, _):
+        command = [sys.executable, "-c", INTERRUPTED, raw.base_url, str(tmp_path), "3", *ids]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ)) as process:
+            assert process.stdout.readline() == "ready\n"
+            while len(raw.requests) < 3:
+                time.sleep(0.02)
+            time.sleep(0.3)
+            begin = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            assert process.stdout.read() == "interrupted\n"
+        assert time.monotonic() - begin < 10
+        assert len(raw.requests) == 3
+        folders = {f"{name}_dir": tmp_path / name for name in ("cache", "data", "marks")}
+        with Service(load_settings(raw.base_url, env={}, token="t", **folders)) as service:
+            states = Counter(bktools.load_export_jobs(service=service)["state"])
+    assert states == {"UNKNOWN": 3, "PLANNED": 5}

@@ -1,0 +1,279 @@
+"""Many companies in one load: each is read to its end, whatever becomes of the others."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import threading
+import time
+import uuid
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
+import pyarrow.parquet as pq
+import pytest
+
+import bktools
+from bktools.errors import (
+    ArgumentError,
+    AuthenticationError,
+    ConnectionLostError,
+    IncompleteTableWarning,
+    ScopeError,
+    ServerError,
+    UnreachableError,
+)
+from bktools.sandbox import Fault
+from bktools.service import Service
+from bktools.service.retry import RetryPolicy
+from bktools.service.transport import Limits
+
+QUICK = RetryPolicy(attempts=2, shortest_pause=0.001, longest_pause=0.002)
+
+
+@pytest.fixture
+def group(tmp_path):
+    """A sandbox of forty companies that counts requests, and a client that gives up quickly."""
+    sandbox = bktools.Sandbox(tmp_path / "group", companies=40, categories=8, employees=4)
+    with sandbox as connected:
+        sandbox.ids = [company.id for company in sandbox.server.companies()]
+        with Service(connected.settings, retry=QUICK, limits=Limits(read=0.3)) as sandbox.service:
+            yield sandbox
+
+
+def failing(group):
+    """Make three companies fail: with 500, with 403, and by hanging."""
+    for company, fault in zip(
+        group.ids[3:6], (Fault("error"), Fault("error", status=403), Fault("latency", seconds=30)), strict=True
+    ):
+        group.server.inject(Fault(fault.kind, company=company, status=fault.status, seconds=fault.seconds))
+    return group.ids[3:6]
+
+
+def asked(monkeypatch):
+    """Return the list of companies that are asked for from now on."""
+    companies, search = [], Service._search
+
+    def counting(service, noun, filters, page):
+        companies.append(filters["company_id"])
+        return search(service, noun, filters, page)
+
+    monkeypatch.setattr(Service, "_search", counting)
+    return companies
+
+
+def test_three_of_forty_fail_and_the_others_are_whole(group, monkeypatch):
+    """The rows of 37 companies, a line for each of the three, never complete; a second load asks for three."""
+    bad = failing(group)
+    companies = asked(monkeypatch)
+    with pytest.warns(IncompleteTableWarning, match="3 of 40 companies could not be read"):
+        frame = bktools.load_categories(group.ids, on_error="collect", service=group.service)
+    about = frame.attrs["bktools"]
+    assert set(frame["company_id"]) == set(group.ids) - set(bad)
+    assert frame["company_id"].value_counts().to_dict()[group.ids[0]] == 8
+    assert (about["complete"], len(about["snapshot"])) == (False, 37)
+    found = {row["company_id"]: row["error"] for row in about["failures"]}
+    assert found == dict(zip(bad, ("ServerError", "ScopeError", "ConnectionLostError"), strict=True))
+    assert all(row["message"] and row["to_do"] for row in about["failures"])
+    group.server.clear_faults()
+    companies.clear()
+    again = bktools.load_categories(group.ids, on_error="collect", service=group.service)
+    assert sorted(companies) == sorted(bad)
+    assert again.attrs["bktools"]["complete"]
+    assert "failures" not in again.attrs["bktools"]
+    # In the order of the companies asked for, wherever each came from.
+    assert list(again["company_id"].unique()) == group.ids
+
+
+def test_a_failure_is_raised_when_the_others_are_kept(group, monkeypatch):
+    """The default raises the first failure in the order asked for, of its own kind; nothing read is lost."""
+    bad = failing(group)
+    with pytest.raises(
+        ServerError, match=f"3 of 40 companies.*first is {bad[0]}.*ask only for what is missing"
+    ) as error:
+        bktools.load_categories(group.ids, service=group.service)
+    assert error.value.status == 500
+    group.server.clear_faults()
+    companies = asked(monkeypatch)
+    assert len(bktools.load_categories(group.ids, service=group.service)) == 8 + 39 * 2
+    assert sorted(companies) == sorted(bad)
+
+
+def test_one_that_hangs_delays_no_other(group):
+    """All others are in the cache before the one that hangs first has reached its deadline."""
+    group.server.inject(Fault("latency", company=group.ids[0], seconds=30))
+    begin = time.time()
+    with Service(group.service.settings, retry=QUICK, limits=Limits(read=1.0)) as patient:
+        with pytest.raises(ConnectionLostError):
+            bktools.load_categories(group.ids, service=patient)
+        assert time.time() - begin >= 2
+        others = bktools.load_categories(group.ids[1:], service=patient).attrs["bktools"]
+    assert set(others["source"]) == {"snapshot"}
+    assert max(map(dt.datetime.fromisoformat, others["fetched_at"])).timestamp() < begin + 2
+
+
+def test_failures_do_not_use_up_the_repeats_of_others(group):
+    """Twenty companies always fail, and one fails once: it is repeated and read."""
+    for company in group.ids[:20]:
+        group.server.inject(Fault("error", company=company))
+    group.server.inject(Fault("error", company=group.ids[-1], times=1))
+    group.service._budget._left = 0
+    with pytest.warns(IncompleteTableWarning):
+        frame = bktools.load_categories(group.ids, on_error="collect", service=group.service)
+    assert set(frame["company_id"]) == set(group.ids[20:])
+
+
+def test_a_refused_credential_is_not_sent_for_every_company(group, monkeypatch):
+    """The companies being read get the refusal, the others are not asked for and say so."""
+    wrong = bktools.connect(
+        group.server.base_url, token="wrong-token-of-nobody", cache_dir=group.service.settings.cache_dir / "other"
+    )
+    companies = asked(monkeypatch)
+    with wrong, pytest.warns(IncompleteTableWarning):
+        frame = bktools.load_categories(group.ids, on_error="collect", service=wrong)
+    failures = frame.attrs["bktools"]["failures"]
+    assert (len(frame), len(failures), len(companies) <= 16) == (0, 40, True)
+    assert sum(row["message"].startswith("not asked for: ") for row in failures) == 40 - len(companies)
+    assert {row["error"] for row in failures} == {"AuthenticationError"}
+    assert list(frame.columns) == list(bktools.load_categories(group.ids[0], service=group.service).columns)
+
+
+def test_a_service_that_is_away_leaves_the_cached_companies(group):
+    """What was cached is used and said to be stale, what was not is a failure each, after few attempts."""
+    bktools.load_categories(group.ids[:5], service=group.service)
+    group.server.stop()
+    begin = time.monotonic()
+    with pytest.warns() as told:
+        frame = bktools.load_categories(group.ids, max_age=0, on_error="collect", service=group.service)
+    assert {item.category.__name__ for item in told} == {"IncompleteTableWarning", "StaleSnapshotWarning"}
+    assert set(frame["company_id"]) == set(group.ids[:5])
+    assert len(frame.attrs["bktools"]["failures"]) == 35
+    assert time.monotonic() - begin < 10
+    with pytest.raises(UnreachableError):
+        bktools.load_categories(group.ids, max_age=0, service=group.service)
+
+
+def test_a_moment_before_the_first_snapshot_is_a_failure_of_its_company(group):
+    """With as_of, companies without a snapshot are listed, and nothing is asked for."""
+    bktools.load_categories(group.ids[:2], service=group.service)
+    with pytest.warns(IncompleteTableWarning):
+        frame = bktools.load_categories(group.ids[:3], as_of="2100-01-01", on_error="collect", service=group.service)
+    assert [row["error"] for row in frame.attrs["bktools"]["failures"]] == ["SnapshotNotFoundError"]
+
+
+def test_an_executor_of_the_users_runs_the_companies(group):
+    """Its threads are used and stay usable; an executor of processes is refused."""
+    names, part = set(), bktools.tables.read.Load.part_or_failure
+
+    def noting(load, *arguments, **options):
+        names.add(threading.current_thread().name)
+        return part(load, *arguments, **options)
+
+    with pytest.MonkeyPatch.context() as patched, ThreadPoolExecutor(3, thread_name_prefix="mine") as executor:
+        patched.setattr(bktools.tables.read.Load, "part_or_failure", noting)
+        frame = bktools.load_categories(group.ids, executor=executor, service=group.service)
+        assert executor.submit(int).result() == 0
+    assert frame["company_id"].nunique() == 40
+    assert names
+    assert all(name.startswith("mine") for name in names)
+    for wrong in (ProcessPoolExecutor(1), 8):
+        with pytest.raises(ArgumentError, match=r"executor must be .* with threads"):
+            bktools.load_categories(group.ids, executor=wrong, service=group.service)
+
+
+def test_a_file_with_companies_missing_says_so(group, tmp_path):
+    """The Parquet file of a partial load has the failures in its metadata; a whole one has none."""
+    bad = failing(group)
+    path = tmp_path / "categories.parquet"
+    with pytest.warns(IncompleteTableWarning):
+        bktools.categories_to_parquet(path, group.ids, on_error="collect", service=group.service)
+    about = json.loads(pq.read_schema(path).metadata[b"bktools"])
+    assert not about["complete"]
+    assert [row["company_id"] for row in about["failures"]] == bad
+    group.server.clear_faults()
+    bktools.categories_to_parquet(path, group.ids, on_error="collect", service=group.service)
+    assert b"bktools" not in (pq.read_schema(path).metadata or {})
+
+
+def test_words_that_are_no_choice(group):
+    with pytest.raises(ArgumentError, match='on_error must be "raise" or "collect"'):
+        bktools.load_categories(group.ids, on_error="ignore", service=group.service)
+
+
+CONFIG = """
+[production]
+base_url = "{url}"
+token = "{token}"
+company = "acme"
+[production.companies.acme]
+id = "{first}"
+[production.companies.other]
+id = "{second}"
+token = "{own}"
+"""
+
+
+@pytest.fixture
+def configured(group, tmp_path, monkeypatch):
+    """A configuration with two companies by name; the second has a token that sees only itself."""
+    first, second = group.ids[:2]
+    own = group.server.issue_token(companies=[second])
+    token = group.server.issue_token(companies=[first])
+    (tmp_path / "config.toml").write_text(
+        CONFIG.format(url=group.server.base_url, token=token, own=own, first=first, second=second)
+    )
+    monkeypatch.setenv("BKTOOLS_CONFIG", str(tmp_path / "config.toml"))
+    return group, own
+
+
+def test_a_company_by_name_with_its_own_token(configured):
+    """Names stand for UUIDs; each company is asked for with its own credential, and cached under it."""
+    group, own = configured
+    first, second = group.ids[:2]
+    with bktools.connect("production") as service:
+        assert set(bktools.load_categories(service=service)["company_id"]) == {first}
+        frame = bktools.load_categories(["acme", "other"], service=service)
+        assert list(frame["company_id"].unique()) == [first, second]
+        assert service.search_employees(second).data
+        with pytest.raises(ScopeError):
+            service.search_employees(group.ids[2])
+        with pytest.raises(ArgumentError, match=r"must be a UUID or a company of the config file \(acme, other\)"):
+            bktools.load_categories("akme", service=service)
+        shown = str(service.settings) + service.settings._repr_html_() + repr(service.settings.companies)
+        assert f"companies.other      {second}, own credential set, not shown" in shown
+        assert own not in shown
+    # A client with the company's token alone finds the snapshot; the shared credential does not.
+    with bktools.connect("production", token=own) as service:
+        found = bktools.load_categories(second, as_of="2100-01-01", service=service)
+        assert len(found) == 2
+
+
+def test_a_failure_is_told_by_the_name_of_its_company(configured):
+    group, _ = configured
+    group.server.inject(Fault("error", company=group.ids[1], status=403))
+    with bktools.connect("production") as service, pytest.warns(IncompleteTableWarning, match="the first is other"):
+        frame = bktools.load_categories(["acme", "other"], on_error="collect", service=service)
+    assert [row["company"] for row in frame.attrs["bktools"]["failures"]] == ["other"]
+
+
+def test_a_wrong_token_of_one_company_stops_no_other(group, tmp_path, monkeypatch):
+    """401 for one company's own token leaves those with the shared one."""
+    text = CONFIG.format(
+        url=group.server.base_url,
+        token=group.server.token,
+        own="expired-token",
+        first=group.ids[0],
+        second=group.ids[1],
+    )
+    (tmp_path / "config.toml").write_text(text)
+    monkeypatch.setenv("BKTOOLS_CONFIG", str(tmp_path / "config.toml"))
+    with bktools.connect("production") as service, pytest.warns(IncompleteTableWarning):
+        frame = bktools.load_categories(group.ids[1::-1] + group.ids[2:], on_error="collect", service=service)
+    assert frame["company_id"].nunique() == 39
+    assert [row["error"] for row in frame.attrs["bktools"]["failures"]] == [AuthenticationError.__name__]
+
+
+def test_all_employees_at_once_is_one_query(group):
+    """Without companies there is one request for all, and `on_error` changes nothing."""
+    frame = bktools.load_employees("all", on_error="collect", service=group.service)
+    assert frame["company_id"].nunique() == 40
+    assert str(uuid.UUID(frame["company_id"][0])) == frame["company_id"][0]
