@@ -40,6 +40,7 @@ MEANINGS = {
     Exit.JOURNAL: "the journal refuses",
     Exit.INCOMPLETE: "part of the work was not done, as listed",
     Exit.FINDINGS: "findings, as --fail-on asks",
+    Exit.SOME_COMPANIES: "some companies failed, the others are done",
     Exit.INTERRUPTED: "interrupted",
 }
 TOLD = f"Exit codes: {', '.join(f'{code:d} {meaning}' for code, meaning in MEANINGS.items())}."
