@@ -59,6 +59,7 @@ ONLY_IN = {
     "httpx": ("service/",),
     "sqlite3": ("sandbox/store.py",),
     "apsw": ("journal/",),
+    "psycopg": ("journal/",),
     "matplotlib": ("bars.py", "glyphs.py", "reports/", "reconcile/"),
 }
 

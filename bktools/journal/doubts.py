@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bktools.journal.file import Row
+from bktools.journal.records import Row
 from bktools.journal.verbs import ExportMemory
 
 # Entries that a message names; the others are counted.

@@ -1,4 +1,4 @@
-"""The interface of a journal; `Journal` implements it with a SQLite file."""
+"""The interface of a journal; `Journal` implements it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from bktools.journal.facts import Facts
-from bktools.journal.file import Row
+from bktools.journal.records import Row
 
 
 class Batch(Protocol):
