@@ -21,8 +21,8 @@ OWNER, PASSWORD = "keeper", "hunter2-never-shown"
 def programs() -> Path | None:
     """Return the folder of the server's programs, None where it is not installed."""
     found = shutil.which("initdb")
-    known = [Path(found).parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-    return known[-1] if known else None
+    known = [*sorted(Path("/usr/lib/postgresql").glob("*/bin")), *([Path(found).resolve().parent] if found else [])]
+    return known[0] if known else None
 
 
 class Server:

@@ -147,6 +147,8 @@ class Journal(Records):
         """
         self.require_in_place()
         self._database.require_original()
+        if self.path is not None:
+            refuse_moved(self.marks.last_place(), self.path)
         self.marks.require_current(self)
         if self.path is None:
             return
@@ -370,6 +372,11 @@ class Journal(Records):
         found = self.rows(_HISTORY["doubts"], company_id, None)
         return found[0] if found else None
 
+    def kept_answer(self, row: Row) -> str:
+        """Return the answer to a batch that this machine received and could not write, "" for none."""
+        answer = self.kept.read(row)
+        return "" if answer is None else str(answer)
+
     def newest_accepted(self, company_id: str) -> Row | None:
         """Return the ACCEPTED batch of a company that was sent last."""
         sql = "SELECT * FROM batches WHERE company_id = ? AND state = 'ACCEPTED' ORDER BY sent_at DESC LIMIT 1"
@@ -559,12 +566,16 @@ def identity_of(settings: Settings) -> str:
         return f"{file.id}  ({path})"
 
 
-def refuse_second_copy(last_place: str, path: Path, journal_id: str) -> None:
-    """Refuse a copy of a journal while the original, which sent last, is a database or a file in another folder."""
+def refuse_moved(last_place: str, path: Path) -> None:
+    """Refuse an old copy of a file whose history was moved to a database."""
     if is_database(last_place):
         raise JournalError(
             f"the history of the journal {path} was moved to {last_place}: nothing was sent; set BKTOOLS_JOURNAL to that database"
         )
+
+
+def refuse_second_copy(last_place: str, path: Path, journal_id: str) -> None:
+    """Refuse a copy of a journal while the original, which sent last, is still in another folder."""
     last = Path(last_place)
     if last.is_file() and path != last and not (path.exists() and path.samefile(last)):
         with File(last) as file:

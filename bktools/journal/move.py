@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 from bktools.errors import ConfigurationError, JournalError, StorageError
 from bktools.journal.file import File
-from bktools.journal.journal import Journal, outer_folder, refuse_second_copy
+from bktools.journal.journal import Journal, outer_folder, refuse_moved, refuse_second_copy
 from bktools.journal.lock import sending_for
 from bktools.journal.marks import Marks
 from bktools.journal.others import FILE, folder_of
@@ -67,6 +67,7 @@ def move(settings: Settings, *, by: str) -> Row:
             stack.enter_context(sending_for(folder, row["company_id"]))
         moved = file.about("moved_to")
         if moved is None:
+            refuse_moved(marks.last_place(), file.path)
             marks.require_current(file)
             refuse_second_copy(marks.last_place(), file.path, file.id)
         sending = file.rows("SELECT batch_id FROM batches WHERE state = 'SENDING'")

@@ -15,7 +15,7 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError, JournalError, StorageError
 from bktools.journal.facts import NOT_KEPT, Facts
 from bktools.journal.file import COMPANIONS, File, remove_with_companions
-from bktools.journal.journal import Journal, change, insert, outer_folder, refuse_second_copy
+from bktools.journal.journal import Journal, change, insert, outer_folder, refuse_moved, refuse_second_copy
 from bktools.journal.lock import sending_for
 from bktools.journal.marks import (
     Mark,
@@ -95,6 +95,7 @@ def restore(settings: Settings, source: Path | None, *, by: str) -> Restored:
         with File(made) as file:
             journal_id = _checked(file, source or path, settings, folder)
             marks = Marks(folder, outer, journal_id)
+            refuse_moved(marks.last_place(), path)
             refuse_second_copy(marks.last_place(), path, journal_id)
             companies = marks.of_all()
             known = [row["company_id"] for row in file.rows("SELECT DISTINCT company_id FROM batches")]

@@ -84,3 +84,6 @@ class ExportMemory(Protocol):
 
     def in_doubt(self, company_id: str) -> Row | None:
         """Return the oldest UNKNOWN batch of a company, which blocks it."""
+
+    def kept_answer(self, row: Row) -> str:
+        """Return the answer to a batch that this machine received and could not write, "" for none."""
