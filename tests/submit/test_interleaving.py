@@ -19,7 +19,7 @@ from unittest.mock import patch
 import pandas as pd
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 import bktools
 from bktools.contract.export_jobs import ExportJob
@@ -31,6 +31,7 @@ from bktools.errors import (
     JournalError,
     MissingContraAccountsError,
     PlanError,
+    StorageError,
     UnreachableError,
 )
 from bktools.journal.journal import Journal
@@ -159,7 +160,7 @@ class Exports(RuleBasedStateMachine):
         self.stack = ExitStack()
         self.folder = Path(self.stack.enter_context(TemporaryDirectory()))
         self.ahead = dt.timedelta(0)
-        for module in ("bktools.journal.file", "bktools.journal.journal", "bktools.submit.export_jobs"):
+        for module in ("bktools.journal.records", "bktools.journal.journal", "bktools.submit.export_jobs"):
             self.stack.enter_context(patch(f"{module}.now", self._now))
         self.stack.enter_context(patch.object(Journal, "settle", _settle_unless_dead))
         (self.folder / "config.toml").touch()
@@ -339,7 +340,59 @@ class Exports(RuleBasedStateMachine):
             return
         self.processes.pop(number, None)
         FIGURES["refused"] += isinstance(process.error, JournalError | PlanError)
-        assert process.error is None or isinstance(process.error, PlanError | JournalError | Killed), process.error
+        assert self._is_expected(process.error), process.error
+
+    def _is_expected(self, error: BaseException | None) -> bool:
+        return error is None or isinstance(error, PlanError | JournalError | Killed)
+
+
+class SharedExports(Exports):
+    """The same with three machines that share one database: connections are cut, copies of files do not exist."""
+
+    postgres: Any
+
+    def __init__(self) -> None:
+        self.database = ExitStack()
+        self.name = self.database.enter_context(self.postgres.database())
+        super().__init__()
+
+    def _place(self, folder: str, address: str) -> Settings:  # noqa: ARG002 - they share one spelling
+        number = len(list(self.folder.glob("machine-*")))
+        (self.folder / f"machine-{number}").mkdir()
+        return load_settings(
+            "http://127.0.0.1:9",
+            env={},
+            config_file=self.folder / "config.toml",
+            token="t",
+            data_dir=self.folder / f"machine-{number}" / folder,
+            marks_dir=self.folder / f"machine-{number}" / "marks",
+            journal=self.postgres.address(self.name),
+        )
+
+    @rule(number=st.integers(0, 1), answer=st.sampled_from(ANSWERS))
+    def cut(self, number, answer):
+        """Every connection to the database is cut, and then something becomes of a request on its way."""
+        FIGURES["cuts"] += self.postgres.cut(self.name)
+        self.answer(number, answer)
+
+    @rule()
+    def copy(self):
+        """A database has no file to copy."""
+
+    @rule()
+    def put_back(self):
+        """Nor one to put back."""
+
+    def _restore(self, at: int, source: Path | None) -> None:
+        pass
+
+    def teardown(self):
+        """As for a file; then the database goes."""
+        with self.database:
+            super().teardown()
+
+    def _is_expected(self, error: BaseException | None) -> bool:
+        return super()._is_expected(error) or isinstance(error, StorageError)
 
 
 class TestExports(Exports.TestCase):
@@ -359,3 +412,11 @@ class TestExports(Exports.TestCase):
         super().runTest()
         sys.stdout.write(f"\n{dict(FIGURES)}\n")
         assert FIGURES["doubles"] == 0
+
+
+def test_exports_of_a_team(postgres):
+    """Every order of events ends with each entry booked once, when three machines share a database."""
+    machine = type("TeamExports", (SharedExports,), {"postgres": postgres})
+    run_state_machine_as_test(machine, settings=settings(TestExports.settings, max_examples=max(RUNS // 2, 1)))
+    sys.stdout.write(f"\n{dict(FIGURES)}\n")
+    assert FIGURES["doubles"] == 0
