@@ -421,3 +421,17 @@ def test_the_variable_is_for_its_own_environment(postgres, database, tmp_path):
     folders = {"data_dir": tmp_path / "d", "marks_dir": tmp_path / "m"}
     assert load_settings(env=env, **folders).journal is not None
     assert load_settings("sandbox", env=env, **folders).journal is None
+
+
+def test_the_command_moves_the_file(machine, postgres, database, monkeypatch):
+    """`journal move` needs a database and a name; it says how many events are there, and the file is closed."""
+    monkeypatch.setenv("BKTOOLS_BASE_URL", "https://books.example.com")
+    with Journal(load_settings()) as journal:
+        send(journal, "a", 1)
+    assert "set BKTOOLS_JOURNAL" in str(CliRunner().invoke(app, ["journal", "move", "--by", "Ada"]).exception)
+    monkeypatch.setenv("BKTOOLS_JOURNAL", postgres.address(database))
+    assert "must name the person" in str(CliRunner().invoke(app, ["journal", "move"]).exception)
+    said = CliRunner().invoke(app, ["journal", "move", "--by", "Ada"]).output
+    assert said == f"4 events are in {place_of(machine().journal)}; the file is closed and kept\n"
+    with Journal(load_settings()) as journal:
+        assert journal.state_of("a")["state"] == "ACCEPTED"

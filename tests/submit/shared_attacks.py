@@ -76,6 +76,17 @@ def ends(running: set[int], figures: Counter[str]) -> None:
                 ] += 1
 
 
+def await_moment(postgres: Server, database: str, chance: random.Random) -> None:
+    """Wait for a random time, in half of all cases until a batch is between its intent and its outcome."""
+    end = time.monotonic() + chance.uniform(0.0, 0.4)
+    if chance.random() < 0.5:
+        end += 2
+        while time.monotonic() < end and not postgres.sql(SENDING, database):
+            time.sleep(0.005)
+        end = time.monotonic() + chance.uniform(0.0, 0.05)
+    time.sleep(max(end - time.monotonic(), 0))
+
+
 def attack(
     postgres: Server, database: str, services: list[bktools.Service], address: str, arguments: argparse.Namespace
 ) -> Counter[str]:
@@ -90,16 +101,12 @@ def attack(
             wanted = [name for name in ("kills", "cuts") if figures[name] < getattr(arguments, name)]
             what = chance.choice(wanted) if wanted else ""
             if what == "kills":
-                time.sleep(chance.uniform(0.0, 0.3))
+                await_moment(postgres, database, chance)
                 for process in running:
                     os.kill(process, signal.SIGKILL)
             while running:
                 if what == "cuts" and figures["cuts"] < arguments.cuts:
-                    cut_at = time.monotonic() + chance.uniform(0.0, 0.4)
-                    # Half of them between an intent and its outcome.
-                    is_aimed = chance.random() < 0.5
-                    while time.monotonic() < cut_at and not (is_aimed and postgres.sql(SENDING, database)):
-                        time.sleep(0.005)
+                    await_moment(postgres, database, chance)
                     figures["cuts"] += postgres.cut(database)
                 time.sleep(0.01)
                 ends(running, figures)
