@@ -140,6 +140,16 @@ def _proxy(name: str, value: object) -> Secret:
     return secret
 
 
+def _database(name: str, value: object) -> Secret:
+    secret = _secret(name, value)
+    if not secret.reveal().startswith(("postgresql://", "postgres://")):
+        # Not shown: it may hold a password.
+        raise ConfigurationError(
+            f"{name} must be the address of a PostgreSQL database, such as postgresql://user@db.example.com/journal"
+        )
+    return secret
+
+
 def _path(name: str, value: object) -> Path:
     if not isinstance(value, str | os.PathLike) or not str(value):
         raise ConfigurationError(f"{name} must be a path, got {value!r}")
@@ -236,6 +246,9 @@ class Settings:
         The default company.
     currency : str, optional
         The company's own currency, such as "EUR".
+    journal : Secret, optional
+        Address of the PostgreSQL database that holds the journal of this environment, which may have a password. Default:
+        a file in the data folder.
     cache_dir, data_dir : Path
         The cache folder holds snapshots and may be deleted; the data folder holds the journal and must be kept.
     marks_dir : Path
@@ -266,6 +279,7 @@ class Settings:
     balance_token: Secret | None = _setting(_secret, connection=True)
     company: str | None = _setting(_text, connection=True)
     currency: str | None = _setting(_currency, connection=True)
+    journal: Secret | None = _setting(_database, connection=True)
     requests_per_minute: int = _setting(_rate, default=500)
     proxy: Secret | None = _setting(_proxy)
     ca_bundle: Path | None = _setting(_path)
@@ -365,6 +379,7 @@ class Overrides(TypedDict, total=False):
     balance_token: str | Secret | None
     company: str | None
     currency: str | None
+    journal: str | Secret | None
     requests_per_minute: int | None
     proxy: str | Secret | None
     ca_bundle: str | os.PathLike[str] | None

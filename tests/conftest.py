@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -15,6 +17,7 @@ import pytest
 import bktools
 from bktools.sandbox.sample import write_sample_data
 from bktools.service import Service
+from bktools.settings import Secret
 
 MONEY = pd.ArrowDtype(pa.decimal128(38, 2))
 
@@ -69,13 +72,41 @@ def _no_open_figures() -> Iterator[None]:
         pyplot.close("all")
 
 
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Any]:
+    """A PostgreSQL server for the journals of this process's tests."""
+    from postgres_server import programs, server
+
+    if os.name != "posix" or programs() is None:
+        pytest.skip("the programs of a PostgreSQL server (initdb, postgres) are not installed")
+    with server() as running:
+        yield running
+
+
 @pytest.fixture
-def sandbox() -> Iterator[bktools.Sandbox]:
+def database(postgres: Any) -> Iterator[str]:
+    """The name of an empty database."""
+    with postgres.database() as name:
+        yield name
+
+
+@pytest.fixture
+def backend(request: pytest.FixtureRequest) -> str | None:
+    """Where the journal of the test is: None for a file, otherwise the address of an empty database."""
+    if getattr(request, "param", "file") == "file":
+        return None
+    return request.getfixturevalue("postgres").address(request.getfixturevalue("database"))  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def sandbox(backend: str | None) -> Iterator[bktools.Sandbox]:
     """A sandbox of the test's own; `sandbox.server` is the running server, `sandbox.service` talks to it."""
     running = bktools.Sandbox(job_seconds=0.05)
     with running as service:
-        running.service = service  # type: ignore[attr-defined]
-        yield running
+        settings = service.settings if backend is None else replace(service.settings, journal=Secret(backend))
+        with Service(settings) as own:
+            running.service = own  # type: ignore[attr-defined]
+            yield running
 
 
 @pytest.fixture

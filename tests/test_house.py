@@ -60,6 +60,7 @@ ONLY_IN = {
     "sqlite3": ("sandbox/store.py",),
     "apsw": ("journal/",),
     "deltalake": ("store/delta.py",),
+    "psycopg": ("journal/",),
     "matplotlib": ("bars.py", "glyphs.py", "reports/", "reconcile/"),
 }
 

@@ -92,7 +92,7 @@ def compose(
     from bktools.export.plan_file import write_plan
     from bktools.inputs.entries import read_entries
     from bktools.journal.export_jobs import load_export_jobs
-    from bktools.journal.file import this_process
+    from bktools.journal.records import this_process
 
     with options.connected(environment, sandbox=sandbox, company=company) as service:
         path = entries or sample_files(service, "the file of accounting entries")[1]

@@ -10,7 +10,7 @@ import typer
 
 from bktools.cli import options
 from bktools.cli.exits import Exit
-from bktools.errors import ArgumentError
+from bktools.errors import ArgumentError, ConfigurationError
 
 if TYPE_CHECKING:
     from bktools.journal.journal import Journal
@@ -33,7 +33,7 @@ def show(context: typer.Context, environment: options.Environment = None, sandbo
         states = journal.rows("SELECT state, count(*) AS batches FROM batches GROUP BY state ORDER BY state")
         rows = [
             ("journal", journal.id),
-            ("file", journal.path),
+            ("file" if journal.path else "database", journal.place),
             ("marks", ", ".join(map(str, journal.marks.places))),
             *(("address", address) for address in journal.addresses()),
             ("events", journal.last_event()["event_id"]),
@@ -59,7 +59,7 @@ def backup(
     path = target or Path(f"bktools-journal-{dt.datetime.now(dt.UTC):%Y%m%dT%H%M%SZ}.sqlite")
     with _journal(environment, sandbox=sandbox) as journal:
         journal.backup(path)
-        typer.echo(f"{journal.path} was copied to {path}")
+        typer.echo(f"{journal.place} was copied to {path}")
 
 
 @app.command("restore")
@@ -76,7 +76,7 @@ def restore(
     from bktools.journal.restore import restore as put_back
 
     done = put_back(_settings(environment, sandbox=sandbox), source, by=_named(by))
-    typer.echo(f"{done.path} was restored" + (f" from {source}" if source else ""))
+    typer.echo(f"{done.place} was restored" + (f" from {source}" if source else ""))
     if done.set_aside is not None:
         typer.echo(f"The earlier file is kept as {done.set_aside}")
     if done.in_doubt:
@@ -88,18 +88,18 @@ def restore(
 
 @app.command("verify")
 def verify(environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
-    """Check every page of the journal, its events, and its marks.
+    """Check every page of the journal's file, its events, and its marks.
 
     Example: bktools journal verify
     """
     with _journal(environment, sandbox=sandbox) as journal:
         problems = journal.problems()
-        events, path = journal.last_event()["event_id"], journal.path
+        events, place = journal.last_event()["event_id"], journal.place
     for problem in problems:
         typer.echo(problem)
     if problems:
         raise typer.Exit(Exit.JOURNAL)
-    typer.echo(f"{path} is whole: {events} events, and the marks agree")
+    typer.echo(f"{place} is whole: {events} events, and the marks agree")
 
 
 @app.command("addresses")
@@ -129,6 +129,39 @@ def addresses(
             typer.echo(f"{address}  this journal")
         for found in journal.others.all():
             typer.echo(f"{found}  {journal.others.relation(found) or 'not known whether it is of the same service'}")
+
+
+@app.command("move")
+def move(by: By = None, environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
+    """Copy the history of the journal's file to the empty database of BKTOOLS_JOURNAL, and close the file.
+
+    Example: bktools journal move --by Ada
+    """
+    from bktools.journal.move import move as to_database
+    from bktools.journal.postgres import place_of
+
+    settings = _settings(environment, sandbox=sandbox)
+    last = to_database(settings, by=_named(by))
+    assert settings.journal is not None
+    typer.echo(f"{last['event_id']} events are in {place_of(settings.journal)}; the file is closed and kept")
+
+
+@app.command("rights")
+def rights(
+    role: Annotated[str, typer.Argument(help="A role of the database.")],
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+) -> None:
+    """Print the SQL that grants a database role the least rights for the journal of BKTOOLS_JOURNAL.
+
+    Example: bktools journal rights analyst | psql
+    """
+    from bktools.journal.postgres import rights as grants
+
+    settings = _settings(environment, sandbox=sandbox)
+    if settings.journal is None:
+        raise ConfigurationError("the journal is a file, which has no roles: set BKTOOLS_JOURNAL to a database")
+    typer.echo(grants(settings.journal, role), nl=False)
 
 
 def _journal(environment: str | None, *, sandbox: bool) -> Journal:

@@ -17,8 +17,8 @@ from bktools.errors import ArgumentError, InputError
 from bktools.frames.schema import ACCOUNTS, KNOWN_STATES, to_arrow, to_pandas
 from bktools.inputs.accounts import read_accounts
 from bktools.inputs.columns import Columns
-from bktools.journal.file import now, record_event
 from bktools.journal.journal import Journal
+from bktools.journal.records import now, record_event
 from bktools.service import Service
 
 KEY = ("company_id", "external_id")
@@ -71,7 +71,7 @@ def record_accounts(
             connection.execute(
                 f"INSERT INTO accounts ({', '.join(names)}) VALUES ({', '.join('?' * len(names))}) "
                 f"ON CONFLICT (company_id, external_id) DO UPDATE SET {updates}",
-                [*key, *(row[name] for name in given), stamp],
+                [*key, *(int(value) if isinstance(value := row[name], bool) else value for name in given), stamp],
             )
             before = found[0]["state"] if found else None
             record_event(connection, "account", json.dumps(key), before, row["state"], row.get("message"))
@@ -129,10 +129,10 @@ def load_accounts(company: str | None = None, *, service: Service | None = None)
     0
     """
     settings = service_or_default(service).settings
-    sql = "SELECT * FROM accounts WHERE ? IS NULL OR company_id = ? ORDER BY company_id, external_id"
+    sql = "SELECT * FROM accounts WHERE CAST(?1 AS TEXT) IS NULL OR company_id = ?1 ORDER BY company_id, external_id"
     company_id = None if company is None else rules.uuid_text("company", company)
     with Journal(settings) as journal:
-        found = journal.rows(sql, company_id, company_id)
+        found = journal.rows(sql, company_id)
     columns: dict[str, list[Any]] = {
         name: [row["account_id" if name == "id" else name] for row in found] for name in ACCOUNTS.names
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bktools.journal.file import Row
+from bktools.journal.records import Row
 from bktools.journal.verbs import ExportMemory
 
 # Entries that a message names; the others are counted.
@@ -32,9 +32,11 @@ def how_to_settle(journal: ExportMemory, row: Row) -> str:
     named = ", ".join(entries) + (f" and {more} more" if more > 0 else "")
     listed = journal.command(f"export history --entries --batch {row['batch_id']}")
     resolve = journal.command(f"export resolve {row['batch_id']}")
+    answer = journal.kept_answer(row)
+    kept = f"; this machine received the answer {answer}" if answer else ""
     sent = f"sent {row['sent_at']}" if row["sent_at"] else "sent before the journal was restored"
     return (
         f"batch {row['batch_id']} of company {row['company_id']}, {sent}, may have been booked: look up its "
         f"{row['entries']} entries in the accounting system ({named}; full list: {listed}), then record the outcome: "
-        f'{resolve} --outcome accepted|released --evidence "..." --by NAME'
+        f'{resolve} --outcome accepted|released --evidence "..." --by NAME{kept}'
     )

@@ -11,8 +11,8 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.frames.schema import COUNT, EXPORT_EVENTS, EXPORT_JOBS, EXPORTED_ENTRIES, TEXT, to_pandas
 from bktools.journal.doubts import how_to_settle
-from bktools.journal.file import Row
 from bktools.journal.journal import Journal
+from bktools.journal.records import Row
 from bktools.service import Service
 
 RESOLVED = {"accepted": "ACCEPTED", "released": "RELEASED"}

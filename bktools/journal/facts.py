@@ -33,7 +33,7 @@ INSERT = f"INSERT INTO facts VALUES (?, ?, ?{', ?' * len(COLUMNS)})"
 
 HELD_BACK = ("close", "place", "entry_id", "reason", "message", *FACTS)
 INSERT_HELD_BACK = f"INSERT INTO held_back VALUES (?, ?{', ?' * len(HELD_BACK[2:])})"
-CLOSES = "SELECT event_id, subject_id, json_extract(message, '$.held_back_sha256') AS digest FROM events WHERE subject = 'close'"
+CLOSES = "SELECT event_id, subject_id, message FROM events WHERE subject = 'close'"
 OF_CLOSE = f"SELECT {', '.join(HELD_BACK[2:])} FROM held_back WHERE close = ? ORDER BY place"
 
 _DATE = list(FACTS).index("date")

@@ -1,35 +1,44 @@
-"""The journal of one service, in a SQLite file of the data folder."""
+"""The journal of one service: a SQLite file of the data folder, or a PostgreSQL database that a team shares."""
 
 from __future__ import annotations
 
 import hashlib
 import logging
 import shlex
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import apsw
-
 from bktools.errors import JournalBusyError, JournalError, StorageError
 from bktools.journal import facts
-from bktools.journal.file import File, Row, now, record_event, spelled, this_process
+from bktools.journal.file import File, Sqlite
+from bktools.journal.kept import Answer, KeptAnswers
 from bktools.journal.lock import LOCKS, sending_for
-from bktools.journal.marks import FOLDER, Mark, Marks, packed
+from bktools.journal.marks import ABOUT, FOLDER, Mark, Marks, packed, read_about
 from bktools.journal.others import FILE, Others, folder_of
+from bktools.journal.postgres import Postgres, is_database, place_of
+from bktools.journal.records import Connection, Records, Row, now, record_event, spelled, this_process
 from bktools.journal.verbs import Batch
 from bktools.settings import SANDBOX, Settings
 
 log = logging.getLogger("bktools")
 
+# Folder of the marks of a database, in the folder of the service.
+SHARED = "shared"
+
+# Seconds before each attempt to reach a database again, to write an outcome.
+PAUSES = (0.0, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
+
 _CLAIMS = """
-    SELECT batch_id, state, company_id, count(*) AS entries, min(entry_id) AS first
-    FROM temp.wanted CROSS JOIN batch_entries ON entry_id = wanted.id AND live = 1 JOIN batches USING (batch_id)
-    WHERE batch_id <> ? GROUP BY batch_id ORDER BY state = 'PLANNED', batch_id
+    SELECT batches.batch_id, state, company_id, count(*) AS entries, min(entry_id) AS first
+    FROM batch_entries JOIN batches ON batches.batch_id = batch_entries.batch_id
+    WHERE entry_id IN (SELECT id FROM wanted) AND live = 1 AND batches.batch_id <> ?
+    GROUP BY batches.batch_id ORDER BY state = 'PLANNED', batches.batch_id
 """
-_WANTED = "(?1 IS NULL OR company_id = ?1) AND (?2 IS NULL OR batch_id = ?2)"
+_WANTED = "(CAST(?1 AS TEXT) IS NULL OR company_id = ?1) AND (CAST(?2 AS TEXT) IS NULL OR batch_id = ?2)"
 _HISTORY = {
     "batches": f"""
         SELECT *, json_extract(job, '$.status') AS job_status FROM batches WHERE {_WANTED} ORDER BY planned_at, batch_id
@@ -41,7 +50,7 @@ _HISTORY = {
     """,
     "facts": f"""
         SELECT entry_id, batch_id, company_id, state, job_id, sent_at, sender, plan_id, {", ".join(facts.COLUMNS)}
-        FROM batches JOIN batch_entries USING (batch_id) LEFT JOIN ({facts.NEWEST_CLAIMS}) USING (batch_id)
+        FROM batches JOIN batch_entries USING (batch_id) LEFT JOIN ({facts.NEWEST_CLAIMS}) AS newest USING (batch_id)
         LEFT JOIN facts USING (batch_id, claim, entry_id)
         WHERE {_WANTED} ORDER BY planned_at, batch_id, entry_id
     """,
@@ -52,7 +61,7 @@ _HISTORY = {
 }  # fmt: skip
 
 
-class Journal(File):
+class Journal(Records):
     """The journal of one service. Open it in a `with` statement, use it from one thread.
 
     Parameters
@@ -76,16 +85,27 @@ class Journal(File):
     """
 
     def __init__(self, settings: Settings) -> None:
-        self.folder = folder_of(settings)
+        self.folder = folder_of(settings) if settings.journal is None else settings.state_dir
         self._own_folder = settings.state_dir
+        self._outer = outer_folder(settings)
         self._environment = settings.environment
         self._is_sandbox = settings.is_sandbox
         self._address = settings.identity
-        super().__init__(self.folder / FILE, on_new=self._refuse_to_forget)
+        # When this process wrote that it sends a batch.
+        self._sent_at: dict[str, str] = {}
+        super().__init__(
+            Sqlite(self.folder / FILE, self._refuse_to_forget)
+            if settings.journal is None
+            else Postgres(settings.journal, self._refuse_to_forget_place)
+        )
+        self.path = self._database.path
         try:
             self._belongs()
-            self.marks = Marks(self.folder, outer_folder(settings), self.id)
-            self.others = Others(self, self.marks, self.command)
+            # A file journal may be beside the marks of a database.
+            inner = self.folder if self.path else self.folder / SHARED / self.id
+            self.marks = Marks(inner, self._outer, self.id)
+            self.kept = KeptAnswers(inner)
+            self.others = Others(self, self.folder, self.path, self.marks, self.command)
         except BaseException:
             self.close()
             raise
@@ -103,8 +123,8 @@ class Journal(File):
 
     @property
     def about_me(self) -> dict[str, Any]:
-        """The journal's path and addresses, as the marks hold them."""
-        return {"path": str(self.path), "addresses": self.addresses()}
+        """The journal's place and addresses, as the marks hold them."""
+        return {"path": self.place, "addresses": self.addresses()}
 
     def problems(self) -> list[str]:
         """Check the journal's file, events and marks; return a line for each fault."""
@@ -126,8 +146,13 @@ class Journal(File):
             When the file was replaced, is behind its marks, or was never used by this user of this machine.
         """
         self.require_in_place()
+        self._database.require_original()
+        if self.path is not None:
+            refuse_moved(self.marks.last_place(), self.path)
         self.marks.require_current(self)
-        refuse_second_copy(self.marks.last_path(), self.path, self.id)
+        if self.path is None:
+            return
+        refuse_second_copy(self.marks.last_place(), self.path, self.id)
         since = int(self.about("marks_since") or 0)
         sent = self.rows(
             "SELECT count(*) AS events FROM events WHERE subject = 'batch' AND after = 'SENDING' AND event_id > ?",
@@ -135,7 +160,7 @@ class Journal(File):
         )
         if sent[0]["events"] and not self.marks.are_known_outside():
             raise JournalError(
-                f"the journal {self.path} has sent export jobs, but was never used by this user on this machine: it may be "
+                f"the journal {self.place} has sent export jobs, but was never used by this user on this machine: it may be "
                 "an old copy of a journal in use elsewhere. Nothing was sent. If it is the newest one, confirm it once: "
                 f"{self.command('journal restore')} --by NAME (the marks of sent batches are kept in {self.marks.outer}; "
                 "BKTOOLS_MARKS_DIR names another folder)"
@@ -172,7 +197,7 @@ class Journal(File):
             When another process holds it; the message names that process.
         """
         with ExitStack() as stack:
-            stack.enter_context(sending_for(self.folder, company_id))
+            stack.enter_context(self._database.lock(company_id))
             for folder in self.others.folders_of_same():
                 stack.enter_context(sending_for(folder, company_id))
             yield
@@ -226,29 +251,50 @@ class Journal(File):
         if found is None:
             raise JournalError(f"batch {batch_id} was not found in the journal")
         self.require_in_place()
+        self._sent_at[batch_id] = now().isoformat()
         with self.marks.alone(found["company_id"]):
             self.others.require_none(found["company_id"])
-            with self.transaction() as connection:
-                change(
-                    connection, batch_id, "SENDING", sender=this_process(), sent_at=now().isoformat(), settled_at=None
-                )
-                sql = "SELECT body, body_sha256 FROM batches WHERE batch_id = ?"
-                held = self.rows(sql, batch_id)[0]
-                if hashlib.sha256(held["body"]).hexdigest() != held["body_sha256"]:
-                    raise JournalError(f"the body of batch {batch_id} in the journal is damaged: nothing was sent")
-            body: bytes = held["body"]
             try:
+                with self.transaction() as connection:
+                    intent = {"sender": this_process(), "sent_at": self._sent_at[batch_id]}
+                    change(connection, batch_id, "SENDING", settled_at=None, **intent)
+                    body = self._whole_body(batch_id)
                 self._mark(batch_id, body)
-            except StorageError as error:
-                self.settle(batch_id, "PLANNED", str(error))
+                self.require_in_place()
+            except (JournalError, StorageError) as error:
+                self._take_back(batch_id, str(error))
                 raise
+        return body
+
+    def _whole_body(self, batch_id: str) -> bytes:
+        (held,) = self.rows("SELECT body, body_sha256 FROM batches WHERE batch_id = ?", batch_id)
+        body: bytes = held["body"]
+        if hashlib.sha256(body).hexdigest() != held["body_sha256"]:
+            raise JournalError(f"the body of batch {batch_id} in the journal is damaged: nothing was sent")
         return body
 
     def settle(
         self, batch_id: str, state: str, message: str, *, job_id: str | None = None, job: str | None = None
     ) -> None:
-        """Write the outcome of a batch."""
-        self._settle(batch_id, state, message, job_id=job_id, job=job)
+        """Write the outcome of a batch, on a new connection if this one was cut.
+
+        An outcome that cannot be written is kept beside the journal. It is written when the batch is looked at again,
+        unless another process was faster and wrote UNKNOWN.
+        """
+        answer = Answer(state, message, job_id, job)
+        for attempt, pause in enumerate((*PAUSES, None)):
+            try:
+                self._settle(batch_id, answer, is_repeated=attempt > 0)
+            except JournalError:
+                if attempt:
+                    self._keep(batch_id, answer)
+                raise
+            except StorageError:
+                if pause is None or not self._is_connected_again(pause):
+                    self._keep(batch_id, answer)
+                    raise
+            else:
+                return
 
     def recover(self, company_id: str | None = None) -> None:
         """Turn batches whose sender was killed into UNKNOWN: their requests may have arrived.
@@ -260,13 +306,20 @@ class Journal(File):
             can be sending its batches.
         """
         if company_id is not None:
-            sql = "SELECT batch_id, sender FROM batches WHERE company_id = ? AND state = 'SENDING'"
-            for row in self.rows(sql, company_id):
-                self.settle(row["batch_id"], "UNKNOWN", f"{row['sender']} ended while it was sending")
+            with self.transaction() as connection:
+                sql = "SELECT * FROM batches WHERE company_id = ? AND state = 'SENDING'"
+                found = self.rows(sql, company_id)
+                for row in found:
+                    answer = self.kept.read(row)
+                    if answer is None or self.is_known_job(answer.job_id or ""):
+                        answer = Answer("UNKNOWN", f"{row['sender']} ended while it was sending")
+                    change(connection, row["batch_id"], answer.state, **answer.values())
+            for row in found:
+                self._try_to_mark(row["batch_id"])
             return
         for row in self.rows("SELECT DISTINCT company_id FROM batches WHERE state = 'SENDING'"):
             try:
-                with sending_for(self.folder, row["company_id"], patience=0):
+                with self._database.lock(row["company_id"], patience=0):
                     self.recover(row["company_id"])
             except JournalBusyError:
                 # A running process is sending it.
@@ -284,7 +337,7 @@ class Journal(File):
         """
         self.recover()
         before = self._resolvable(batch_id, state)
-        with sending_for(self.folder, before["company_id"]):
+        with self._database.lock(before["company_id"]):
             # Read again under the lock: another process may have sent the batch after the person looked.
             self.recover(before["company_id"])
             found = self._resolvable(batch_id, state)
@@ -299,7 +352,7 @@ class Journal(File):
                     f"job {job_id} belongs to batch {other['batch_id']} of company {other['company_id']}, which is "
                     f"{other['state']}; a job has one batch: correct the job ID, or leave it out"
                 )
-            self._settle(batch_id, state, evidence, job_id=job_id, by=by)
+            self._settle(batch_id, Answer(state, evidence, job_id), by=by)
 
     def history(
         self, table: str, company_id: str | None = None, batch_id: str | None = None, *, size: int = 10_000
@@ -318,6 +371,11 @@ class Journal(File):
         """Return the oldest UNKNOWN batch of a company, which blocks it."""
         found = self.rows(_HISTORY["doubts"], company_id, None)
         return found[0] if found else None
+
+    def kept_answer(self, row: Row) -> str:
+        """Return the answer to a batch that this machine received and could not write, "" for none."""
+        answer = self.kept.read(row)
+        return "" if answer is None else str(answer)
 
     def newest_accepted(self, company_id: str) -> Row | None:
         """Return the ACCEPTED batch of a company that was sent last."""
@@ -346,19 +404,40 @@ class Journal(File):
             )
         return found
 
-    def _settle(
-        self,
-        batch_id: str,
-        state: str,
-        message: str,
-        *,
-        job_id: str | None = None,
-        job: str | None = None,
-        by: str | None = None,
-    ) -> None:
-        jobs = {name: value for name, value in (("job_id", job_id), ("job", job)) if value is not None}
+    def _settle(self, batch_id: str, answer: Answer, *, by: str | None = None, is_repeated: bool = False) -> None:
         with self.transaction() as connection:
-            change(connection, batch_id, state, message=message, settled_at=now().isoformat(), settled_by=by, **jobs)
+            # It may be written already, when the connection was cut before the database said so.
+            if not (is_repeated and answer.is_in(self.state_of(batch_id) or {})):
+                change(connection, batch_id, answer.state, **answer.values(), settled_by=by)
+        self._try_to_mark(batch_id)
+
+    def _is_connected_again(self, pause: float) -> bool:
+        """Wait, and connect again; return whether another attempt to write makes sense."""
+        time.sleep(pause)
+        try:
+            return self._database.reconnect()
+        except (JournalError, StorageError) as error:
+            log.warning("%s", error)
+            return True
+
+    def _keep(self, batch_id: str, answer: Answer) -> None:
+        try:
+            self.kept.write(batch_id, self._sent_at[batch_id], answer)
+        except StorageError as error:
+            # The caller tells the outcome.
+            log.warning("%s", error)
+
+    def _take_back(self, batch_id: str, reason: str) -> None:
+        """Write that a batch was not sent, if its intent was written; where that fails, it becomes UNKNOWN."""
+        try:
+            self._database.reconnect()
+            found = self.state_of(batch_id)
+            if found is not None and found["state"] == "SENDING" and found["sent_at"] == self._sent_at[batch_id]:
+                self.settle(batch_id, "PLANNED", reason)
+        except (JournalError, StorageError) as error:
+            log.warning("%s", error)
+
+    def _try_to_mark(self, batch_id: str) -> None:
         try:
             self._mark(batch_id)
         except StorageError as error:
@@ -400,7 +479,7 @@ class Journal(File):
                     f'again: {reopen} --by NAME --reason "..."'
                 )
 
-    def record(self, write: Callable[[apsw.Connection], None], company_id: str) -> None:
+    def record(self, write: Callable[[Connection], None], company_id: str) -> None:
         """Write something about a company in one transaction, so that a copy from before it is an old copy.
 
         Raises
@@ -425,44 +504,61 @@ class Journal(File):
                     # It is in the journal. Without this mark a backup from before it is not noticed.
                     log.warning("%s", error)
 
-    def _keep_facts(self, connection: apsw.Connection, batch: Batch, period: str | None) -> None:
+    def _keep_facts(self, connection: Connection, batch: Batch, period: str | None) -> None:
         """Write the facts of a batch as a new claim, unless they are those of its newest claim."""
         rows = facts.facts_of(batch, period)
         self.require_open(batch.company_id, {row[-1] for row in rows})
         digest = facts.digest_of(rows)
         newest = self.rows(facts.NEWEST_DIGEST, batch.batch_id)
         if rows and [row["message"] for row in newest] != [digest]:
-            record_event(connection, "facts", batch.batch_id, None, facts.KEPT, digest)
-            claim = connection.last_insert_rowid()
+            claim = record_event(connection, "facts", batch.batch_id, None, facts.KEPT, digest)
             connection.executemany(facts.INSERT, ((batch.batch_id, claim, *row) for row in rows))
 
     def _refuse_to_forget(self) -> None:
         """Refuse to create a journal where export jobs were sent: an empty one would allow sending them again."""
         if any((self.folder / name).exists() for name in (LOCKS, FOLDER)):
             raise JournalError(
-                f"the journal {self.path} is missing or empty, but export jobs were sent with it: nothing was sent; "
+                f"the journal {self.folder / FILE} is missing or empty, but export jobs were sent with it: nothing was sent; "
                 f"restore a backup with {self.command('journal restore FILE')} --by NAME"
             )
 
+    def _refuse_to_forget_place(self, place: str) -> None:
+        for folder in self._outer.glob(f"*/{ABOUT}"):
+            if read_about(folder.parent)["path"] == place:
+                raise JournalError(
+                    f"the journal {place} is missing or empty, but export jobs were sent with it: nothing was sent; restore "
+                    "the database from a backup (pg_restore)"
+                )
+
     def _belongs(self) -> None:
+        moved = self.about("moved_to")
+        if moved and self.path:
+            raise JournalError(
+                f"the history of the journal {self.place} was moved to {moved}: nothing was read or sent; set BKTOOLS_JOURNAL to "
+                "that database"
+            )
         # An address that a person named is missing in a backup from before that.
         is_own = self._own_folder == self.folder
         new = spelled(self.about("environment") or self._address) if is_own else self._address
         if not self.rows("SELECT 1 FROM addresses WHERE address = ?", new):
             with self.transaction() as connection:
                 if is_own:
-                    connection.execute("INSERT OR IGNORE INTO about VALUES ('environment', ?)", (self._address,))
+                    connection.execute(
+                        "INSERT INTO about VALUES ('environment', ?) ON CONFLICT DO NOTHING", (self._address,)
+                    )
                 row = (new, now().isoformat(), this_process())
-                connection.execute("INSERT OR IGNORE INTO addresses VALUES (?, ?, ?)", row)
+                connection.execute("INSERT INTO addresses VALUES (?, ?, ?) ON CONFLICT DO NOTHING", row)
         if self._address not in self.addresses():
             raise JournalError(
-                f"the journal {self.path} belongs to {', '.join(self.addresses())}, not to {self._address}: if it was "
+                f"the journal {self.place} belongs to {', '.join(self.addresses())}, not to {self._address}: if it was "
                 "copied here, remove the copy"
             )
 
 
 def identity_of(settings: Settings) -> str:
-    """Return one line with the journal's identity and file, without creating a journal."""
+    """Return one line with the journal's identity and place, without creating a file or connecting to a database."""
+    if settings.journal is not None:
+        return f"the database {place_of(settings.journal)}"
     path = folder_of(settings) / FILE
     if not path.exists():
         return f"none yet; it will be {path}"
@@ -470,8 +566,17 @@ def identity_of(settings: Settings) -> str:
         return f"{file.id}  ({path})"
 
 
-def refuse_second_copy(last: Path, path: Path, journal_id: str) -> None:
+def refuse_moved(last_place: str, path: Path) -> None:
+    """Refuse an old copy of a file whose history was moved to a database."""
+    if is_database(last_place):
+        raise JournalError(
+            f"the history of the journal {path} was moved to {last_place}: nothing was sent; set BKTOOLS_JOURNAL to that database"
+        )
+
+
+def refuse_second_copy(last_place: str, path: Path, journal_id: str) -> None:
     """Refuse a copy of a journal while the original, which sent last, is still in another folder."""
+    last = Path(last_place)
     if last.is_file() and path != last and not (path.exists() and path.samefile(last)):
         with File(last) as file:
             if file.id == journal_id:
@@ -490,7 +595,7 @@ def _gives_way(row: Row, batch: Batch) -> bool:
     return (row["state"], row["company_id"]) == ("PLANNED", batch.company_id)
 
 
-def insert(connection: apsw.Connection, batch: Batch, plan_id: str) -> None:
+def insert(connection: Connection, batch: Batch, plan_id: str) -> None:
     """Write a new batch as PLANNED."""
     stamp = now().isoformat()
     connection.execute(
@@ -512,17 +617,16 @@ def insert(connection: apsw.Connection, batch: Batch, plan_id: str) -> None:
     connection.executemany("INSERT INTO batch_entries VALUES (?, ?, 1)", rows)
 
 
-def _plan_again(connection: apsw.Connection, batch_id: str, plan_id: str) -> None:
+def _plan_again(connection: Connection, batch_id: str, plan_id: str) -> None:
     cleared = dict.fromkeys(("message", "sent_at", "settled_at", "settled_by", "job_id", "job"))
     change(connection, batch_id, "PLANNED", plan_id=plan_id, planned_at=now().isoformat(), **cleared)
 
 
-def change(connection: apsw.Connection, batch_id: str, state: str, **values: str | None) -> None:
+def change(connection: Connection, batch_id: str, state: str, **values: str | None) -> None:
     """Change a batch. The database's constraints refuse a forbidden change, and its triggers write the event."""
     values |= {"state": state, "changed_at": now().isoformat()}
     values["changed_by"] = values.get("settled_by") or this_process()
     names = ", ".join(f"{name} = ?" for name in values)
-    sql = f"UPDATE batches SET {names} WHERE batch_id = ?"
-    connection.execute(sql, [*values.values(), batch_id])
-    if connection.changes() != 1:
+    sql = f"UPDATE batches SET {names} WHERE batch_id = ? RETURNING batch_id"
+    if not list(connection.execute(sql, [*values.values(), batch_id])):
         raise JournalError(f"batch {batch_id} was not found in the journal")

@@ -12,16 +12,13 @@ import filelock
 
 from bktools import disk
 from bktools.errors import JournalBusyError, StorageError
-from bktools.journal.file import now, this_process
+from bktools.journal.records import LOCK_PATIENCE, now, this_process
 
 LOCKS = "locks"  # created before the first batch is sent, and after the journal
 
-# Seconds to wait for the lock: a process that only checks for killed senders holds it for a moment.
-PATIENCE = 0.5
-
 
 @contextmanager
-def sending_for(folder: Path, company_id: str, *, patience: float = PATIENCE) -> Iterator[None]:
+def sending_for(folder: Path, company_id: str, *, patience: float = LOCK_PATIENCE) -> Iterator[None]:
     """Hold the lock of a company; the operating system releases it when the process dies.
 
     Raises
@@ -36,7 +33,7 @@ def sending_for(folder: Path, company_id: str, *, patience: float = PATIENCE) ->
     holder = folder / LOCKS / f"{name}.holder"
     try:
         disk.private_folder(holder.parent)
-        lock.acquire(timeout=patience, poll_interval=PATIENCE / 10)
+        lock.acquire(timeout=patience, poll_interval=LOCK_PATIENCE / 10)
     except filelock.Timeout:
         raise JournalBusyError(
             f"{_holder_name(holder)} is sending for company {company_id}: nothing was sent by this one; run again later"

@@ -24,7 +24,7 @@ import filelock
 
 from bktools import disk
 from bktools.errors import JournalBusyError, JournalError, StorageError
-from bktools.journal.file import File
+from bktools.journal.records import Records
 
 log = logging.getLogger("bktools")
 
@@ -123,9 +123,9 @@ class Marks:
         """Return the files of a company's lines, one in each place."""
         return [place / _name(company_id) for place in self.places]
 
-    def last_path(self) -> Path:
-        """Return the path of the journal when a batch was last sent with it."""
-        return Path(read_about(self.places[1])["path"])
+    def last_place(self) -> str:
+        """Return the path or the database of the journal when a batch was last sent with it."""
+        return str(read_about(self.places[1])["path"])
 
     def are_known_outside(self) -> bool:
         """Whether this user of this machine has sent with the journal before, or confirmed it."""
@@ -142,7 +142,7 @@ class Marks:
                 with disk.storage_errors(place):
                     disk.replace_content(place / _name(company_id), b"".join(map(_line, marks)))
 
-    def require_current(self, file: File) -> None:
+    def require_current(self, file: Records) -> None:
         """Refuse to send when an event that the marks name is missing in the journal, or differs.
 
         Raises
@@ -160,7 +160,7 @@ class Marks:
         batches = {mark.batch_id: mark for marks in missing.values() for mark in marks}
         first = min(batches.values(), key=lambda mark: mark.at)
         raise JournalError(
-            f"the journal {file.path} is an old copy: {len(batches)} batches of {len(missing)} companies, sent since "
+            f"the journal {file.place} is an old copy: {len(batches)} batches of {len(missing)} companies, sent since "
             f"{first.at[:19]} UTC, are missing in it (the first is {first.batch_id} of company {first.company_id}): nothing "
             "was sent; restore a newer backup with bktools journal restore FILE, or keep this copy with bktools journal "
             "restore --by NAME, which marks those batches as UNKNOWN"
@@ -190,7 +190,7 @@ class Marks:
             lock.release()
 
 
-def lost(file: File, marks: Sequence[Mark]) -> list[Mark]:
+def lost(file: Records, marks: Sequence[Mark]) -> list[Mark]:
     """Return the lines whose events are missing in a journal.
 
     Each digest includes the one before, so when the last line matches, all of them do.
@@ -210,7 +210,7 @@ def at_risk(marks: Iterable[Mark]) -> list[Mark]:
 
 
 def read_about(folder: Path) -> dict[str, Any]:
-    """Return the journal's id, file and addresses as a place of marks holds them."""
+    """Return the journal's id, path (or database) and addresses as a place of marks holds them."""
     try:
         about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -15,8 +15,10 @@ from pathlib import Path
 
 from bktools import disk
 from bktools.errors import JournalError, StorageError
-from bktools.journal.file import File, now, record_event, spelled
+from bktools.journal.file import File
 from bktools.journal.marks import Marks, read_about
+from bktools.journal.postgres import is_database
+from bktools.journal.records import Records, now, record_event, spelled
 from bktools.journal.verbs import Batch
 from bktools.settings import SANDBOX, Settings
 
@@ -44,15 +46,19 @@ class Other:
         Its file, where it is known.
     addresses : tuple of str
         The addresses of its service.
+    database : str
+        Its database, "" for a file.
     """
 
     id: str
     path: Path | None
     addresses: tuple[str, ...]
+    database: str = ""
 
     def __str__(self) -> str:
         return (
-            f"{', '.join(self.addresses) or 'an unknown address'} (journal {self.id[:8]} in {self.path or 'no file'})"
+            f"{', '.join(self.addresses) or 'an unknown address'} (journal {self.id[:8]} in "
+            f"{self.path or self.database or 'no file'})"
         )
 
     def is_named(self, text: str) -> bool:
@@ -86,16 +92,24 @@ class Others:
 
     Parameters
     ----------
-    own : File
+    own : Records
         The journal in use.
+    folder : Path
+        The folder of its service.
+    path : Path, optional
+        Its file; a database has none.
     marks : Marks
         Its marks.
     command : callable
         Completes a command for a message, see `Journal.command`.
     """
 
-    def __init__(self, own: File, marks: Marks, command: Callable[[str], str]) -> None:
+    def __init__(
+        self, own: Records, folder: Path, path: Path | None, marks: Marks, command: Callable[[str], str]
+    ) -> None:
         self._own = own
+        self._folder = folder
+        self._path = path
         self._marks = marks
         self._command = command
         self._open: dict[Path, File] = {}
@@ -165,8 +179,8 @@ class Others:
                 f"the journal {other} is not found: nothing was recorded; put its file back, or set BKTOOLS_DATA_DIR to its "
                 "data folder"
             )
-        if relation == SAME and file is not None and self._is_beside(other) and not _has_sent(self._own):
-            _point_to(self._own, file, by)
+        if relation == SAME and file is not None and self._path and self._is_beside(other) and not _has_sent(self._own):
+            _point_to(self._own.addresses()[0], self._folder, file, by)
             return f"from now on {self._own.addresses()[0]} uses the journal {file.path}"
         _relate(self._own, other, relation, by)
         if file is not None:
@@ -175,14 +189,20 @@ class Others:
         return f"{other} has {'the same service' if relation == SAME else 'another service'}: {effect}"
 
     def _as_other(self) -> Other:
-        return Other(self._own.id, self._own.path, tuple(self._own.addresses()))
+        return Other(self._own.id, self._path, tuple(self._own.addresses()))
 
     def _is_beside(self, other: Other) -> bool:
-        return other.path is not None and other.path.parent.parent == self._own.path.parent.parent
+        return other.path is not None and other.path.parent.parent == self._folder.parent
 
     def _question(self, company_id: str) -> str:
         """Return the message about another journal that sent for a company and may have the same service, "" if none."""
         for other in self._that_sent_for(company_id):
+            if self.relation(other) is None and other.database:
+                say = self._command(f"journal addresses --other {other.id[:8]}")
+                return (
+                    f"company {company_id} was exported before from {other}: nothing was sent. If that is the same service, set "
+                    f"BKTOOLS_JOURNAL to that database; if it is another service, record it once: {say} --by NAME"
+                )
             if self.relation(other) is None and self._file(other) is None:
                 restore = self._command("journal restore")
                 say = self._command(f"journal addresses --other {other.id[:8]}")
@@ -210,9 +230,9 @@ class Others:
 
     def _sent_there(self, batch: Batch) -> str:
         sql = f"""
-            SELECT batch_id, state, count(*) AS entries, min(entry_id) AS first FROM temp.wanted
-            CROSS JOIN batch_entries ON entry_id = wanted.id AND live = 1 JOIN batches USING (batch_id)
-            WHERE state IN {_SENT} GROUP BY batch_id
+            SELECT batch_id, state, count(*) AS entries, min(entry_id) AS first
+            FROM batch_entries JOIN batches USING (batch_id)
+            WHERE entry_id IN (SELECT id FROM wanted) AND live = 1 AND state IN {_SENT} GROUP BY batch_id
         """
         for other, file in self._not_of_another_service():
             file.wanted(batch.entry_ids)
@@ -245,19 +265,27 @@ class Others:
                     raise JournalError(
                         f"the journal {other} of the same service is missing: nothing was sent; put its file back"
                     )
+                moved = file.about("moved_to")
+                if moved:
+                    raise JournalError(
+                        f"the history of the journal {other} was moved to {moved}: nothing was sent; set BKTOOLS_JOURNAL to that "
+                        "database"
+                    )
                 # An old copy lacks the batches that were sent after it was made.
                 Marks(file.path.parent, self._marks.outer, other.id).require_current(file)
                 yield other, file
 
     def _beside(self) -> Iterator[Other]:
         """Yield the other journals of the data folder, except the sandbox's, which has no real books."""
-        folder = self._own.path.parent
+        folder = self._folder
         if folder.name == SANDBOX:
             return
         for path in sorted(folder.parent.glob(f"*/{FILE}")):
-            if path.parent not in {folder, folder.parent / SANDBOX} and path.stat().st_size:
+            if path != self._path and path.parent != folder.parent / SANDBOX and path.stat().st_size:
                 file = self._opened(path)
-                yield Other(file.id, path, tuple(file.addresses()))
+                # What a moved journal sent is known from its marks.
+                if file.about("moved_to") is None:
+                    yield Other(file.id, path, tuple(file.addresses()))
 
     def _file(self, other: Other) -> File | None:
         if other.path is None or not other.path.exists():
@@ -272,31 +300,35 @@ class Others:
         return self._open[path]
 
 
-def _has_sent(file: File | None, company_id: str | None = None) -> bool:
+def _has_sent(file: Records | None, company_id: str | None = None) -> bool:
     """Whether a journal sent a batch, for one company or for any; False when it cannot be opened."""
-    sql = f"SELECT 1 FROM batches WHERE state IN {_SENT} AND (?1 IS NULL OR company_id = ?1) LIMIT 1"
+    sql = f"SELECT 1 FROM batches WHERE state IN {_SENT} AND (CAST(?1 AS TEXT) IS NULL OR company_id = ?1) LIMIT 1"
     return file is not None and bool(file.rows(sql, company_id))
 
 
 def _from_marks(folder: Path) -> Other:
     """Return the journal that a folder of outer marks belongs to."""
     about = read_about(folder)
-    path = about["path"]
-    return Other(str(about["journal"]), Path(path) if path else None, tuple(map(str, about["addresses"])))
+    place = str(about["path"])
+    addresses = tuple(map(str, about["addresses"]))
+    if is_database(place):
+        return Other(str(about["journal"]), None, addresses, place)
+    return Other(str(about["journal"]), Path(place) if place else None, addresses)
 
 
-def _point_to(own: File, file: File, by: str) -> None:
+def _point_to(address: str, folder: Path, file: File, by: str) -> None:
     """Make an address that has not sent yet use the journal of another address."""
-    address = own.addresses()[0]
     with file.transaction() as connection:
-        connection.execute("INSERT OR IGNORE INTO addresses VALUES (?, ?, ?)", (address, now().isoformat(), by))
+        connection.execute(
+            "INSERT INTO addresses VALUES (?, ?, ?) ON CONFLICT DO NOTHING", (address, now().isoformat(), by)
+        )
         record_event(connection, "address", address, None, SAME, "the same service", by)
     about = json.dumps({"folder": file.path.parent.name, "by": by, "at": now().isoformat()})
-    with disk.storage_errors(own.path.parent):
-        disk.replace_content(own.path.parent / ELSEWHERE, about.encode())
+    with disk.storage_errors(folder):
+        disk.replace_content(folder / ELSEWHERE, about.encode())
 
 
-def _relate(file: File, other: Other, relation: str, by: str) -> None:
+def _relate(file: Records, other: Other, relation: str, by: str) -> None:
     folder = str(other.path.parent) if other.path else None
     with file.transaction() as connection:
         connection.execute(

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import apsw
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,8 +29,8 @@ from bktools.frames.schema import (
 )
 from bktools.journal.export_jobs import ROWS_AT_ONCE, typed
 from bktools.journal.facts import HELD_BACK, INSERT_HELD_BACK, digest_of
-from bktools.journal.file import Row, record_event
 from bktools.journal.journal import Journal
+from bktools.journal.records import Connection, Row, record_event
 from bktools.service import Service
 
 OPEN, CLOSED, APPLIED = "OPEN", "CLOSED", "APPLIED"
@@ -69,21 +68,22 @@ _UNFINISHED = f"""
         SELECT 1 FROM facts WHERE facts.batch_id = batches.batch_id AND period = ?2 AND claim = ({_NEWEST}))
 """
 _SENT_SINCE = f"""
-    SELECT wanted.id AS entry_id, job_id, sent_at, period FROM temp.wanted
-    CROSS JOIN batch_entries ON batch_entries.entry_id = wanted.id AND live = 1 JOIN batches USING (batch_id)
-    LEFT JOIN facts ON facts.batch_id = batches.batch_id AND facts.entry_id = wanted.id AND claim = ({_NEWEST})
-    WHERE company_id = ? AND state = 'ACCEPTED'
+    SELECT batch_entries.entry_id, job_id, sent_at, period
+    FROM batch_entries JOIN batches ON batches.batch_id = batch_entries.batch_id
+    LEFT JOIN facts ON facts.batch_id = batches.batch_id AND facts.entry_id = batch_entries.entry_id
+        AND claim = ({_NEWEST})
+    WHERE batch_entries.entry_id IN (SELECT id FROM wanted) AND live = 1 AND company_id = ? AND state = 'ACCEPTED'
 """
 _HELD = f"""
     SELECT substr(subject_id, 38) AS period, event_id AS close, at AS held_at,
         {", ".join(f"held_back.{name}" for name in HELD_BACK[2:])}
     FROM events JOIN held_back ON close = event_id
-    WHERE subject = 'close' AND substr(subject_id, 1, 36) = ?1 AND (?2 IS NULL OR substr(subject_id, 38) = ?2)
+    WHERE subject = 'close' AND substr(subject_id, 1, 36) = ?1 AND (CAST(?2 AS TEXT) IS NULL OR substr(subject_id, 38) = ?2)
     ORDER BY event_id DESC, place
 """
 _CLOSES = """
     SELECT substr(subject_id, 38) AS period, at, done_by AS prepared_by, message FROM events
-    WHERE subject = 'close' AND substr(subject_id, 1, 36) = ?1 AND (?2 IS NULL OR substr(subject_id, 38) = ?2)
+    WHERE subject = 'close' AND substr(subject_id, 1, 36) = ?1 AND (CAST(?2 AS TEXT) IS NULL OR substr(subject_id, 38) = ?2)
     ORDER BY event_id
 """
 _EVENTS = """
@@ -342,9 +342,9 @@ def record_close(
     }
     subject = f"{company_id} {month}"
 
-    def write(connection: apsw.Connection) -> None:
-        record_event(connection, "close", subject, None, APPLIED, json.dumps(message, ensure_ascii=False), prepared_by)
-        close = connection.last_insert_rowid()
+    def write(connection: Connection) -> None:
+        told = json.dumps(message, ensure_ascii=False)
+        close = record_event(connection, "close", subject, None, APPLIED, told, prepared_by)
         connection.executemany(INSERT_HELD_BACK, ((close, place, *row) for place, row in enumerate(rows)))
 
     journal.record(write, company_id)
@@ -362,7 +362,11 @@ def approve(journal: Journal, company_id: str, month: str, *, plan_id: str, by: 
 
 def _set_state(journal: Journal, company_id: str, month: str, state: str, reason: str | None, by: str) -> None:
     before, subject = CLOSED if state == OPEN else OPEN, f"{company_id} {month}"
-    journal.record(lambda on: record_event(on, "period", subject, before, state, reason, by), company_id)
+
+    def write(connection: Connection) -> None:
+        record_event(connection, "period", subject, before, state, reason, by)
+
+    journal.record(write, company_id)
 
 
 def _sums(entries: pa.Table) -> dict[str, dict[str, str]]:

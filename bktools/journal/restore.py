@@ -14,8 +14,8 @@ from bktools import disk
 from bktools.contract import rules
 from bktools.errors import ArgumentError, JournalError, StorageError
 from bktools.journal.facts import NOT_KEPT, Facts
-from bktools.journal.file import COMPANIONS, File, now, record_event, remove_with_companions
-from bktools.journal.journal import Journal, change, insert, outer_folder, refuse_second_copy
+from bktools.journal.file import COMPANIONS, File, remove_with_companions
+from bktools.journal.journal import Journal, change, insert, outer_folder, refuse_moved, refuse_second_copy
 from bktools.journal.lock import sending_for
 from bktools.journal.marks import (
     Mark,
@@ -28,6 +28,7 @@ from bktools.journal.marks import (
     unpacked,
 )
 from bktools.journal.others import FILE, folder_of
+from bktools.journal.records import Records, now, record_event
 from bktools.settings import Settings
 
 
@@ -37,15 +38,15 @@ class Restored:
 
     Parameters
     ----------
-    path : Path
-        The journal.
+    place : str
+        The journal's file, or its database.
     set_aside : Path, optional
         New path of the replaced file.
     in_doubt : tuple of str
         UNKNOWN batches. Resolve each with `bktools export resolve`.
     """
 
-    path: Path
+    place: str
     set_aside: Path | None
     in_doubt: tuple[str, ...]
 
@@ -84,6 +85,8 @@ def restore(settings: Settings, source: Path | None, *, by: str) -> Restored:
     """
     if not rules.text("by", by).strip():
         raise ArgumentError("by", "must be the name of the person who restores the journal")
+    if settings.journal is not None:
+        return _go_on(settings, source, by.strip())
     folder = disk.private_folder(folder_of(settings))
     path, outer = folder / FILE, outer_folder(settings)
     made = folder / f"journal-restored-{secrets.token_hex(8)}.sqlite"
@@ -92,7 +95,8 @@ def restore(settings: Settings, source: Path | None, *, by: str) -> Restored:
         with File(made) as file:
             journal_id = _checked(file, source or path, settings, folder)
             marks = Marks(folder, outer, journal_id)
-            refuse_second_copy(marks.last_path(), path, journal_id)
+            refuse_moved(marks.last_place(), path)
+            refuse_second_copy(marks.last_place(), path, journal_id)
             companies = marks.of_all()
             known = [row["company_id"] for row in file.rows("SELECT DISTINCT company_id FROM batches")]
         with ExitStack() as stack:
@@ -107,7 +111,26 @@ def restore(settings: Settings, source: Path | None, *, by: str) -> Restored:
                 doubts = [row["batch_id"] for piece in journal.history("doubts") for row in piece]
     finally:
         remove_with_companions(made)
-    return Restored(path, set_aside, tuple(doubts))
+    return Restored(str(path), set_aside, tuple(doubts))
+
+
+def _go_on(settings: Settings, source: Path | None, by: str) -> Restored:
+    """Accept a database as the journal, after it was restored with its own programs."""
+    if source is not None:
+        raise JournalError(
+            "the journal is a database: nothing was changed; restore it with pg_restore, then accept it with bktools journal "
+            "restore --by NAME"
+        )
+    with Journal(settings) as journal, ExitStack() as stack:
+        companies = journal.marks.of_all()
+        known = [row["company_id"] for row in journal.rows("SELECT DISTINCT company_id FROM batches")]
+        for company_id in sorted({*companies, *known}):
+            stack.enter_context(journal.sending(company_id))
+        _put_in_doubt(journal, companies, journal.marks, by)
+        journal.accept()
+        _mark_anew(journal, companies)
+        doubts = [row["batch_id"] for piece in journal.history("doubts") for row in piece]
+        return Restored(journal.place, None, tuple(doubts))
 
 
 def _copy(source: Path | None, path: Path, made: Path) -> None:
@@ -157,7 +180,7 @@ def _checked(file: File, source: Path, settings: Settings, folder: Path) -> str:
     return str(wanted)
 
 
-def _put_in_doubt(file: File, companies: dict[str, list[Mark]], places: Marks, by: str) -> None:
+def _put_in_doubt(file: Records, companies: dict[str, list[Mark]], places: Marks, by: str) -> None:
     """Write sent batches that are missing in a copy as UNKNOWN."""
     gap = [mark for marks in companies.values() for mark in at_risk(_of_lost_batches(file, marks))]
     with file.transaction() as connection:
@@ -193,11 +216,11 @@ def _put_in_doubt(file: File, companies: dict[str, list[Mark]], places: Marks, b
 
 # PLANNED batches with the same entries: they were withdrawn after the copy was made.
 _WAITING = """
-    SELECT DISTINCT batch_id FROM temp.wanted CROSS JOIN batch_entries ON entry_id = wanted.id AND live = 1
-    JOIN batches USING (batch_id) WHERE state = 'PLANNED' AND batch_id <> ?
+    SELECT DISTINCT batch_id FROM batch_entries JOIN batches USING (batch_id)
+    WHERE entry_id IN (SELECT id FROM wanted) AND live = 1 AND state = 'PLANNED' AND batch_id <> ?
 """
 # Entries that no other batch holds.
-_FREE = "SELECT id FROM temp.wanted WHERE id NOT IN (SELECT entry_id FROM batch_entries WHERE live = 1)"
+_FREE = "SELECT id FROM wanted WHERE id NOT IN (SELECT entry_id FROM batch_entries WHERE live = 1)"
 
 
 def _body_of(mark: Mark, places: Marks) -> bytes:
@@ -213,7 +236,7 @@ def _body_of(mark: Mark, places: Marks) -> bytes:
     return unpacked(mark.body)
 
 
-def _of_lost_batches(file: File, marks: Sequence[Mark]) -> list[Mark]:
+def _of_lost_batches(file: Records, marks: Sequence[Mark]) -> list[Mark]:
     """Return all lines of each batch with an event that is missing in the journal."""
     batches = {mark.batch_id for mark in lost(file, marks)}
     return [mark for mark in marks if mark.batch_id in batches]

@@ -1,4 +1,4 @@
-"""Tables, constraints and migrations of the journal.
+"""Tables, constraints and migrations of the journal's file; `postgres_schema` has those of a database.
 
 A released migration is never changed, because journals exist that it made. Append new ones to `MIGRATIONS`.
 """
@@ -334,4 +334,19 @@ WHEN NEW.state = 'SENDING' AND EXISTS (
 BEGIN SELECT RAISE(ABORT, 'the period of an entry is closed'); END;
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _IDENTITY, _FACTS, _PERIODS)
+# Adds the closing of a file whose history was moved to a database, where each event also has the database's user.
+_MOVED = """
+ALTER TABLE events ADD COLUMN database_user TEXT;
+
+CREATE TRIGGER moved_journals_receive_nothing BEFORE INSERT ON events
+WHEN EXISTS (SELECT 1 FROM about WHERE name = 'moved_to')
+BEGIN SELECT RAISE(ABORT, 'the history was moved to a database'); END;
+
+CREATE TRIGGER moved_journals_stay_so BEFORE UPDATE ON about WHEN OLD.name = 'moved_to'
+BEGIN SELECT RAISE(ABORT, 'the history was moved to a database'); END;
+
+CREATE TRIGGER moved_journals_stay_moved BEFORE DELETE ON about WHEN OLD.name = 'moved_to'
+BEGIN SELECT RAISE(ABORT, 'the history was moved to a database'); END;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _IDENTITY, _FACTS, _PERIODS, _MOVED)

@@ -1,4 +1,4 @@
-"""The interface of a journal; `Journal` implements it with a SQLite file."""
+"""The interface of a journal; `Journal` implements it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from bktools.journal.facts import Facts
-from bktools.journal.file import Row
+from bktools.journal.records import Row
 
 
 class Batch(Protocol):
@@ -84,3 +84,6 @@ class ExportMemory(Protocol):
 
     def in_doubt(self, company_id: str) -> Row | None:
         """Return the oldest UNKNOWN batch of a company, which blocks it."""
+
+    def kept_answer(self, row: Row) -> str:
+        """Return the answer to a batch that this machine received and could not write, "" for none."""

@@ -23,9 +23,9 @@ from bktools.frames.delimited import profile_named
 from bktools.frames.schema import TEXT
 from bktools.journal.accounts import load_accounts
 from bktools.journal.export_jobs import load_export_jobs
-from bktools.journal.file import this_user
 from bktools.journal.journal import Journal
 from bktools.journal.periods import approve, named, record_close
+from bktools.journal.records import this_user
 from bktools.reconcile import reconcile_accounts
 from bktools.reports.changes import changes_since_last_close
 from bktools.reports.month_end import Close, check_target, earlier_close, planned_beside, write_month_end

@@ -24,8 +24,8 @@ from bktools.errors import ArgumentError, BktoolsError, InputError
 from bktools.frames.delimited import profile_named, to_csv
 from bktools.frames.schema import COUNT, TEXT, to_pandas
 from bktools.journal.export_jobs import load_export_jobs
-from bktools.journal.file import this_user
 from bktools.journal.periods import NOT_WAITING, named
+from bktools.journal.records import this_user
 from bktools.reports.closing import close, month_of
 from bktools.reports.month_end import Close
 from bktools.service import Service

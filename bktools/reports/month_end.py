@@ -27,8 +27,8 @@ from bktools.export import ExportPlan
 from bktools.frames.delimited import to_csv
 from bktools.frames.names import in_reading_order, with_names
 from bktools.frames.schema import to_arrow, to_pandas
-from bktools.journal.file import this_process
 from bktools.journal.periods import EVENTS
+from bktools.journal.records import this_process
 from bktools.reconcile import Reconciliation
 from bktools.reports.html import write_report
 from bktools.reports.plots import plot_ageing, plot_coverage

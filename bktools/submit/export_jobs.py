@@ -35,8 +35,8 @@ from bktools.errors import (
 from bktools.export.plan import BatchRequest, ExportPlan
 from bktools.frames.schema import COUNT, TEXT, to_pandas
 from bktools.journal.doubts import Doubts
-from bktools.journal.file import Row, now
 from bktools.journal.journal import Journal
+from bktools.journal.records import Row, now
 from bktools.journal.verbs import ExportMemory
 from bktools.progress import Bar
 from bktools.progress import progress as progress_bar

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-
-import apsw
 import pytest
+from backends import BOTH, REFUSED, typed_by_hand, without_triggers
 
 import bktools
 from bktools.errors import JournalError
 from bktools.export.plan import BatchRequest
 from bktools.journal.doubts import how_to_settle
-from bktools.journal.file import connect
 from bktools.journal.journal import Journal
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
 ENTRIES = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(6)]
+
+
+pytestmark = BOTH
 
 
 @pytest.fixture
@@ -25,8 +25,8 @@ def journal(service):
 
 
 @pytest.fixture
-def by_hand(journal):
-    with closing(connect(journal.path)) as connection:
+def by_hand(journal, backend):
+    with typed_by_hand(journal, backend) as connection:
         yield connection
 
 
@@ -35,7 +35,7 @@ def batch(name: str, entries: list[str]) -> BatchRequest:
 
 
 def refused(by_hand, sql: str) -> None:
-    with pytest.raises(apsw.ConstraintError):
+    with pytest.raises(REFUSED):
         by_hand.execute(sql)
 
 
@@ -69,22 +69,36 @@ def test_an_entry_is_in_one_live_batch(journal, by_hand):
         "DELETE FROM batch_entries",
         "DELETE FROM events",
         "UPDATE events SET message = 'never'",
-        "UPDATE batches SET body = x'00'",
+        "UPDATE batches SET body = body || body",
         "UPDATE batches SET state = 'SENDING'",
         "UPDATE batches SET state = 'PLANNED'",
         "UPDATE batches SET state = 'SENT'",
         "UPDATE batches SET job_id = NULL",
         "UPDATE batch_entries SET live = 0",
         "UPDATE batch_entries SET entry_id = 'another'",
-        "UPDATE OR REPLACE batch_entries SET entry_id = 'another'",
-        "INSERT OR REPLACE INTO events SELECT event_id, at, subject, subject_id, before, after, 'x', done_by FROM events",
-        "INSERT OR REPLACE INTO batches SELECT * FROM batches",
-        "INSERT OR REPLACE INTO batch_entries SELECT batch_id, entry_id, 0 FROM batch_entries",
-        "INSERT OR REPLACE INTO batch_entries SELECT 'c', entry_id, 1 FROM batch_entries WHERE batch_id = 'a'",
+        "INSERT INTO batches SELECT * FROM batches",
+        "DELETE FROM chain",
+        "UPDATE chain SET digest = 'x'",
+        "INSERT INTO chain VALUES (1, 'x')",
+        "file: UPDATE OR REPLACE batch_entries SET entry_id = 'another'",
+        "file: INSERT OR REPLACE INTO events SELECT event_id, at, subject, 'a', before, after, 'x', done_by, '' FROM events",
+        "file: INSERT OR REPLACE INTO batches SELECT * FROM batches",
+        "file: INSERT OR REPLACE INTO batch_entries SELECT batch_id, entry_id, 0 FROM batch_entries",
+        "file: INSERT OR REPLACE INTO batch_entries SELECT 'c', entry_id, 1 FROM batch_entries WHERE batch_id = 'a'",
+        "postgres: TRUNCATE events CASCADE",
+        "postgres: TRUNCATE batch_entries CASCADE",
+        "postgres: INSERT INTO batches SELECT * FROM batches ON CONFLICT (batch_id) DO UPDATE SET job_id = NULL",
+        "postgres: INSERT INTO batch_entries SELECT * FROM batch_entries ON CONFLICT DO NOTHING",
+        "postgres: UPDATE transitions SET after = 'PLANNED'",
+        "postgres: INSERT INTO transitions VALUES ('ACCEPTED', 'PLANNED')",
     ],
 )
-def test_what_happened_cannot_be_undone(journal, by_hand, sql):
+def test_what_happened_cannot_be_undone(journal, by_hand, backend, sql):
     """Nothing is deleted, no event is rewritten, an accepted batch stays accepted."""
+    where, _, text = sql.partition(": ")
+    if text and where != ("file" if backend is None else "postgres"):
+        pytest.skip(f"a statement of {where}")
+    sql = text or sql
     journal.claim([batch("a", ENTRIES[:2])], "plan")
     journal.begin("a")
     journal.settle("a", "ACCEPTED", "job", job_id=ENTRIES[5])
@@ -129,11 +143,13 @@ def test_doubt_is_settled_by_a_person_with_evidence(journal, by_hand):
     refused(by_hand, "UPDATE batches SET state = 'RELEASED', settled_by = 'Ada', message = ''")
 
 
-def test_another_doubt_is_not_replaced(journal, by_hand):
+def test_another_doubt_is_not_replaced(journal, by_hand, backend):
     """REPLACE does not make room for a second batch on its way."""
     journal.claim([batch("a", ENTRIES[:2]), batch("b", ENTRIES[2:4])], "plan")
     journal.begin("a")
-    refused(by_hand, "UPDATE OR REPLACE batches SET state = 'SENDING' WHERE batch_id = 'b'")
+    refused(
+        by_hand, f"UPDATE {'OR REPLACE' if backend is None else ''} batches SET state = 'SENDING' WHERE batch_id = 'b'"
+    )
 
 
 def test_what_the_constraints_say_is_in_the_error(journal):
@@ -162,11 +178,12 @@ def test_a_job_answers_for_one_batch(journal):
     assert journal.state_of("b")["state"] == "SENDING"
 
 
-def test_only_what_is_whole_is_sent(journal, by_hand):
+def test_only_what_is_whole_is_sent(journal, by_hand, backend):
     """A batch whose entries are not all in the journal is not sent."""
     by_hand.execute(
         "INSERT INTO batches (batch_id, company_id, state, entries, body, body_sha256, plan_id, planned_at, changed_at, "
-        "changed_by) VALUES ('a', 'c', 'PLANNED', 2, x'00', '', 'p', 't', 't', 'me')"
+        f"changed_by) VALUES ('a', 'c', 'PLANNED', 2, CAST('{{}}' AS {'BLOB' if backend is None else 'BYTEA'}), '', 'p', "
+        "'t', 't', 'me')"
     )
     by_hand.execute(f"INSERT INTO batch_entries VALUES ('a', '{ENTRIES[0]}', 1)")
     refused(by_hand, "UPDATE batches SET state = 'SENDING'")
@@ -190,12 +207,11 @@ def test_what_waits_for_another_company_is_not_taken(journal):
     assert journal.state_of("a")["state"] == "PLANNED"
 
 
-def test_a_damaged_body_is_not_sent(journal, by_hand):
+def test_a_damaged_body_is_not_sent(journal, by_hand, backend):
     """A body that is not the one that was planned stays where it is, and so does its batch."""
     journal.claim([batch("a", ENTRIES[:2])], "plan")
-    for row in by_hand.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
-        by_hand.execute(f"DROP TRIGGER {row['name']}")
-    by_hand.execute("UPDATE batches SET body = ?", (b'{"accountingEntryIds": []}',))
+    without_triggers(by_hand, backend)
+    by_hand.execute(f"UPDATE batches SET body = CAST('[]' AS {'BLOB' if backend is None else 'BYTEA'})")
     with pytest.raises(JournalError, match="body of batch a in the journal is damaged: nothing was sent"):
         journal.begin("a")
     found = journal.state_of("a")

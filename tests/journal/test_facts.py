@@ -8,16 +8,15 @@ import sqlite3
 from contextlib import closing
 from decimal import Decimal
 
-import apsw
 import pyarrow as pa
 import pytest
+from backends import BOTH, REFUSED, typed_by_hand, without_triggers
 
 from bktools.errors import JournalError
 from bktools.export.plan import BatchRequest
 from bktools.frames.schema import EXPORTED_ENTRIES, FACTS, TEXT
 from bktools.journal import facts
 from bktools.journal.export_jobs import typed
-from bktools.journal.file import connect
 from bktools.journal.journal import Journal
 from bktools.journal.others import FILE
 from bktools.journal.restore import restore
@@ -29,8 +28,14 @@ ENTRIES = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(6)
 
 
 @pytest.fixture
-def settings(tmp_path):
-    return load_settings("https://books.example.com", env={}, data_dir=tmp_path / "data", marks_dir=tmp_path / "marks")
+def settings(tmp_path, backend):
+    return load_settings(
+        "https://books.example.com",
+        env={},
+        data_dir=tmp_path / "data",
+        marks_dir=tmp_path / "marks",
+        journal=backend,
+    )
 
 
 @pytest.fixture
@@ -61,13 +66,16 @@ def claims(journal) -> int:
     return len(journal.rows("SELECT DISTINCT claim FROM facts"))
 
 
+@BOTH
 def test_the_columns_are_those_of_the_frame(journal):
     """The table, the frame and the digest name the same facts in the same order."""
-    columns = [row["name"] for row in journal.rows("SELECT name FROM pragma_table_info('facts')")]
+    journal.claim([batch("a", ["1.00"])], "plan")
+    columns = list(journal.rows("SELECT * FROM facts")[0])
     assert columns == ["batch_id", "claim", "entry_id", *FACTS, "period"]
     assert EXPORTED_ENTRIES.names[-len(facts.COLUMNS) :] == list(facts.COLUMNS)
 
 
+@BOTH
 def test_a_claim_keeps_the_exact_amount_and_the_period(journal):
     """The period is the close's, otherwise the month of the date, and null without a date; unknown columns are null."""
     journal.claim([batch("a", ["12.50", "0.0000001"], supplier="Müller & Söhne")], "plan", "2026-10")
@@ -79,6 +87,7 @@ def test_a_claim_keeps_the_exact_amount_and_the_period(journal):
     assert [row[name] for name in ("date", "currency", "description")] == ["2026-09-30", None, "Entry 0"]
 
 
+@BOTH
 def test_the_facts_of_the_newest_claim_count_and_the_earlier_ones_stay(journal):
     """An entry whose amount was corrected before it was sent, or sent again, shows the amount that was sent last."""
     journal.claim([batch("a", ["1.00"])], "plan")
@@ -99,25 +108,28 @@ def test_the_facts_of_the_newest_claim_count_and_the_earlier_ones_stay(journal):
     assert journal.problems() == []
 
 
+@BOTH
 @pytest.mark.parametrize(
     "sql",
     [
         "DELETE FROM facts",
         "UPDATE facts SET amount = '9.99'",
-        "UPDATE OR REPLACE facts SET amount = '9.99'",
-        "INSERT OR REPLACE INTO facts SELECT * FROM facts",
+        "UPDATE {or_replace} facts SET amount = '9.99'",
+        "INSERT {or_replace} INTO facts SELECT * FROM facts",
         "INSERT INTO facts SELECT batch_id, claim, '{other}', date, '9.99', currency, {rest} FROM facts LIMIT 1",
         "INSERT INTO facts SELECT batch_id, claim - 1, entry_id, date, '9.99', currency, {rest} FROM facts LIMIT 1",
         "INSERT INTO facts SELECT batch_id, claim + 9, entry_id, date, '9.99', currency, {rest} FROM facts LIMIT 1",
     ],
 )
-def test_facts_are_only_added_with_their_claim(journal, sql):
+def test_facts_are_only_added_with_their_claim(journal, backend, sql):
     """SQL typed by hand neither changes nor deletes what was kept, nor adds to a claim that is written."""
     journal.claim([batch("a", ["1.00"]), batch("b", ["2.00"], first=1)], "plan")
-    with closing(connect(journal.path)) as by_hand, pytest.raises(apsw.ConstraintError):
-        by_hand.execute(sql.format(other=ENTRIES[5], rest=", ".join([*facts.COLUMNS[3:-1], "period"])))
+    rest = ", ".join([*facts.COLUMNS[3:-1], "period"])
+    with typed_by_hand(journal, backend) as by_hand, pytest.raises(REFUSED):
+        by_hand.execute(sql.format(other=ENTRIES[5], rest=rest, or_replace="" if backend else "OR REPLACE"))
 
 
+@BOTH
 def test_a_claim_belongs_to_a_planned_batch(journal):
     """Facts cannot be added to a batch that is on its way, even in one transaction with their event."""
     journal.claim([batch("a", ["1.00"])], "plan")
@@ -130,11 +142,13 @@ def test_a_claim_belongs_to_a_planned_batch(journal):
     assert kept(journal) == [("1.00", None, None)]
 
 
-def test_facts_that_somebody_changed_are_told(settings, journal):
+@BOTH
+def test_facts_that_somebody_changed_are_told(journal, backend):
     """With triggers removed and valid checksums the digest in the chain still differs."""
     journal.claim([batch("a", ["1.00", "2.00"])], "plan")
-    with closing(connect(journal.path)) as by_hand:
-        by_hand.execute("DROP TRIGGER facts_stay_as_they_are; UPDATE facts SET amount = '100.00' WHERE amount = '1.00'")
+    with typed_by_hand(journal, backend) as by_hand:
+        without_triggers(by_hand, backend)
+        by_hand.execute("UPDATE facts SET amount = '100.00' WHERE amount = '1.00'")
     assert journal.problems() == ["batch a: the facts of its entries were changed after it was claimed"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+from backends import BOTH
 
 import bktools
 from bktools.errors import ArgumentError, InputError
@@ -12,6 +13,8 @@ from bktools.journal.journal import Journal
 
 BANK = "123e4567-e89b-42d3-a456-426614174000"
 FEES = "223e4567-e89b-42d3-a456-426614174000"
+
+pytestmark = BOTH
 
 
 @pytest.fixture

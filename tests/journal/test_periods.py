@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from decimal import Decimal
 
-import apsw
 import pandas as pd
 import pyarrow as pa
 import pytest
+from backends import BOTH, REFUSED, typed_by_hand, without_triggers
 
 import bktools
 from bktools.errors import ArgumentError, JournalError
 from bktools.export.plan import BatchRequest
-from bktools.journal.file import connect
 from bktools.journal.journal import Journal
 from bktools.journal.periods import approve, record_close
 from bktools.journal.restore import restore
@@ -62,7 +60,8 @@ def close(journal, month: str, not_ready: pd.DataFrame, sent: BatchRequest | Non
     )
 
 
-def test_a_closed_period_receives_nothing(journal, service):
+@BOTH
+def test_a_closed_period_receives_nothing(journal, service, backend):
     """Neither a claim nor SQL typed by hand sends into it; the message names who closed it and how to open it."""
     journal.claim([batch("waiting", ["1.00"])], "plan", "2026-11")
     bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)
@@ -74,10 +73,10 @@ def test_a_closed_period_receives_nothing(journal, service):
     assert journal.state_of("a") is None
     journal.claim([batch("b", ["1.00"], first=2)], "plan", "2026-09")
     journal.claim([batch("waiting", ["1.00"])], "plan", "2026-11")
-    with closing(connect(journal.path)) as by_hand:
+    with typed_by_hand(journal, backend) as by_hand:
         closed = f"INSERT INTO events (at, subject, subject_id, after, done_by) VALUES ('t', 'period', '{COMPANY} 2026-11', 'CLOSED', 'Eve')"
         by_hand.execute(closed)
-        with pytest.raises(apsw.ConstraintError, match="the period of an entry is closed"):
+        with pytest.raises(REFUSED, match="the period of an entry is closed"):
             by_hand.execute("UPDATE batches SET state = 'SENDING' WHERE batch_id = 'waiting'")
     with pytest.raises(JournalError, match="the period of an entry is closed"):
         journal.begin("waiting")
@@ -86,6 +85,7 @@ def test_a_closed_period_receives_nothing(journal, service):
     assert journal.state_of("waiting")["state"] == "SENDING"
 
 
+@BOTH
 def test_a_period_is_closed_once_and_reopened_with_a_reason(journal, service):
     """A second close, a reopening without a reason, and nobody's name are refused; what happened is kept."""
     change = {"company": COMPANY, "service": service}
@@ -112,6 +112,7 @@ def test_a_period_is_closed_once_and_reopened_with_a_reason(journal, service):
     ]
 
 
+@BOTH
 @pytest.mark.parametrize("state", ["PLANNED", "UNKNOWN"])
 def test_a_period_with_an_unfinished_batch_stays_open(journal, service, state):
     """The message names the batch, its state and the command that settles it; an approval does not close it either."""
@@ -129,6 +130,7 @@ def test_a_period_with_an_unfinished_batch_stays_open(journal, service, state):
     assert bktools.load_periods(COMPANY, service=service)["state"].to_list() == ["CLOSED", "CLOSED"]
 
 
+@BOTH
 def test_each_month_shows_its_figures_by_currency(journal, service):
     """Numbers and exact amounts of what was exported, in doubt, held back and still open, never added over currencies."""
     first = batch("a", ["10.10", "0.005"])
@@ -170,6 +172,7 @@ def test_each_month_shows_its_figures_by_currency(journal, service):
     assert (len(other), list(other.columns)) == (0, list(found.columns))
 
 
+@BOTH
 def test_two_closes_of_a_month_hold_back_each_entry_once(journal, service):
     """An entry that both held back counts once, with its newest reason; one that the second did not see any more counts too."""
     close(
@@ -192,13 +195,14 @@ def test_two_closes_of_a_month_hold_back_each_entry_once(journal, service):
     assert len(record.closes) == 2
 
 
+@BOTH
 @pytest.mark.parametrize(
     "sql",
     [
         "DELETE FROM held_back",
         "UPDATE held_back SET amount = '9.99'",
-        "UPDATE OR REPLACE held_back SET amount = '9.99'",
-        "INSERT OR REPLACE INTO held_back SELECT * FROM held_back",
+        "UPDATE {or_replace} held_back SET amount = '9.99'",
+        "INSERT {or_replace} INTO held_back SELECT * FROM held_back",
         "INSERT INTO held_back (close, place, reason) SELECT close, 7, 'x' FROM held_back",
         "INSERT INTO held_back (close, place, reason) SELECT max(event_id) + 1, 0, 'x' FROM events",
         "INSERT INTO events (at, subject, subject_id, after, done_by) VALUES ('t', 'close', 'x', 'APPLIED', 'Eve')",
@@ -207,19 +211,21 @@ def test_two_closes_of_a_month_hold_back_each_entry_once(journal, service):
         "INSERT INTO events (at, subject, subject_id, after, done_by) VALUES ('t', 'period', 'x', 'SHUT', 'Eve')",
     ],
 )
-def test_what_a_close_wrote_stays(journal, sql):
+def test_what_a_close_wrote_stays(journal, backend, sql):
     """SQL typed by hand changes neither the entries held back nor a period, except as a person does."""
     close(journal, "2026-10", held((ENTRIES[0], "no_account", "1.00", "EUR")))
-    with closing(connect(journal.path)) as by_hand, pytest.raises((apsw.ConstraintError, apsw.SQLError)):
-        by_hand.execute(sql)
+    with typed_by_hand(journal, backend) as by_hand, pytest.raises(REFUSED):
+        by_hand.execute(sql.format(or_replace="" if backend else "OR REPLACE"))
 
 
-def test_held_back_entries_that_somebody_changed_are_told(journal):
+@BOTH
+def test_held_back_entries_that_somebody_changed_are_told(journal, backend):
     """With triggers removed the digest in the close's event still differs."""
     close(journal, "2026-10", held((ENTRIES[0], "no_account", "1.00", "EUR")))
     assert journal.problems() == []
-    with closing(connect(journal.path)) as by_hand:
-        by_hand.execute("DROP TRIGGER held_back_stays_as_it_is; UPDATE held_back SET amount = '100.00'")
+    with typed_by_hand(journal, backend) as by_hand:
+        without_triggers(by_hand, backend)
+        by_hand.execute("UPDATE held_back SET amount = '100.00'")
     assert journal.problems() == [
         f"close {COMPANY} 2026-10: the entries that it held back were changed after it was written"
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+from backends import BOTH
 
 import bktools
 from bktools.errors import ArgumentError
@@ -12,6 +13,8 @@ from bktools.journal.export_jobs import open_questions
 from bktools.journal.journal import Journal
 
 COMPANIES = ["9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d", "123e4567-e89b-42d3-a456-426614174000"]
+
+pytestmark = BOTH
 
 
 @pytest.fixture

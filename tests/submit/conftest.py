@@ -18,24 +18,29 @@ from bktools.service.transport import Limits
 
 
 @pytest.fixture
-def talking(monkeypatch, tmp_path) -> Callable:
+def talking(monkeypatch, tmp_path, backend) -> Callable:
     """A function that starts a raw service and returns a connection to it; time limits are those of a test."""
     monkeypatch.setattr(service_module, "_ONE_POST", Limits(connect=0.5, read=0.5, whole=5.0))
 
     @contextmanager
     def start(answer: Answer) -> Iterator[tuple[RawService, Service]]:
-        with RawService(answer) as raw, bktools.connect(raw.base_url, token="t", requests_per_minute=0) as service:
+        with (
+            RawService(answer) as raw,
+            bktools.connect(raw.base_url, token="t", requests_per_minute=0, journal=backend) as service,
+        ):
             yield raw, service
 
     return start
 
 
 @pytest.fixture
-def run(sandbox, service, monkeypatch, tmp_path) -> Callable[[str], tuple[int, str]]:
+def run(sandbox, service, backend, monkeypatch, tmp_path) -> Callable[[str], tuple[int, str]]:
     """A function that runs a command against the test's sandbox, in a folder of its own, and gives code and output."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BKTOOLS_BASE_URL", sandbox.server.base_url)
     monkeypatch.setenv("BKTOOLS_TOKEN", sandbox.server.token)
+    if backend is not None:
+        monkeypatch.setenv("BKTOOLS_JOURNAL", backend)
 
     def command(line: str) -> tuple[int, str]:
         result = CliRunner().invoke(app, shlex.split(line))

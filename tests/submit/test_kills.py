@@ -51,3 +51,19 @@ def test_flipped_cut_and_restored(capsys):
     assert done.returncode == 0, done.stderr
     assert (figures["flips found"], figures["doubles"], figures["foreign errors"]) == (12, 0, 0)
     assert figures["refused"] > 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked and killed as POSIX systems do it")
+@pytest.mark.timeout(240)
+def test_three_machines_and_one_database(postgres, capsys):
+    """Killed senders and cut connections of three machines that share a journal: no entry is booked twice."""
+    program = [sys.executable, str(HERE / "shared_attacks.py"), "--kills", "12", "--cuts", "8"]
+    done = subprocess.run(program, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    figures = json.loads(done.stdout.splitlines()[-1])
+    with capsys.disabled():
+        sys.stdout.write(f"\n{figures}\n")
+    assert (figures["doubles"], figures["foreign errors"]) == (0, 0)
+    assert figures["kills"] >= 12
+    assert figures["cuts"] >= 8
+    assert figures["states"] == {"ACCEPTED": figures["entries"] / 4}

@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from backends import BOTH
 from entries_by_hand import COMPANY, entries_of
 from raw_service import send
 
 import bktools
 from bktools.cli.exits import Exit
 from bktools.errors import BktoolsError, JournalError, PlanError
-from bktools.journal import journal as journal_module
 from bktools.journal.journal import Journal
 from bktools.sandbox.faults import Fault
 from bktools.submit import export_jobs
@@ -48,11 +48,13 @@ def entries(sandbox):
 
 
 @pytest.fixture
-def connect(sandbox, folder) -> Any:
+def connect(sandbox, folder, backend) -> Any:
     """A function that connects to the test's sandbox as to any service."""
 
     def connected(address: str | None = None, **settings: object) -> bktools.Service:
-        return bktools.connect(address or sandbox.server.base_url, token=sandbox.server.token, **settings)
+        return bktools.connect(
+            address or sandbox.server.base_url, token=sandbox.server.token, journal=backend, **settings
+        )
 
     return connected
 
@@ -362,6 +364,7 @@ def test_a_folder_that_moves_while_it_is_used(sandbox, connect, entries, folder,
     assert booked(sandbox) == {1}
 
 
+@BOTH
 def test_what_was_sent_while_somebody_withdrew_it_stays_in_doubt(sandbox, connect, entries, monkeypatch):
     """A batch that waits is sent by another process between the look and the lock: it is not withdrawn."""
     plan = bktools.compose_export_jobs(entries)
@@ -369,16 +372,17 @@ def test_what_was_sent_while_somebody_withdrew_it_stays_in_doubt(sandbox, connec
     with connect() as service:
         with Journal(service.settings) as journal, journal.sending(sandbox.server.company_id):
             journal.claim(plan.requests(), plan.plan_id)
-        lock = journal_module.sending_for
+            kind = type(journal._database)
+        lock = kind.lock
 
         def after_another_run(*arguments: Any, **options: Any) -> Any:
-            monkeypatch.setattr(journal_module, "sending_for", lock)
+            monkeypatch.setattr(kind, "lock", lock)
             sandbox.server.inject(Fault("drop", "create_export_job", times=1))
             sent = bktools.submit_export_jobs(plan, apply=True, service=service)
             assert sent["outcome"].to_list() == ["UNKNOWN"]
             return lock(*arguments, **options)
 
-        monkeypatch.setattr(journal_module, "sending_for", after_another_run)
+        monkeypatch.setattr(kind, "lock", after_another_run)
         with pytest.raises(JournalError, match="changed from PLANNED to UNKNOWN"):
             bktools.resolve_export_job(batch, "released", evidence="wrong month", by="Ada", service=service)
         again = bktools.submit_export_jobs(plan, apply=True, service=service)
@@ -435,6 +439,7 @@ def test_only_a_job_that_may_still_run_is_waited_for(talking, monkeypatch, age, 
         assert sent["outcome"].to_list() == ["ACCEPTED", outcome]
 
 
+@BOTH
 def test_a_batch_that_somebody_withdrew_meanwhile_is_told_in_the_frame(talking, monkeypatch):
     """Whatever another process did in between, what was sent is told, and the rest says why it was not."""
     begin = Journal.begin
@@ -452,6 +457,7 @@ def test_a_batch_that_somebody_withdrew_meanwhile_is_told_in_the_frame(talking, 
         assert len(raw.requests) == 1
 
 
+@BOTH
 def test_marks_that_cannot_be_written_keep_the_batch_planned(talking, folder, tmp_path):
     """Without marks nothing is sent: the message names the setting, and the batch waits."""
     (tmp_path / "marks").write_bytes(b"a file where the folder should be")

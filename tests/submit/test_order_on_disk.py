@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ from entries_by_hand import COMPANY, entries_of
 from raw_service import send
 
 import bktools
+from bktools.service import Service
+from bktools.settings import Secret
 
 WORKER = Path(__file__).parent / "strace_worker.py"
 CALLS = "openat,connect,fsync,fdatasync,pwrite64,write,sendto,sendmsg,writev,close"
@@ -89,5 +92,26 @@ def test_a_copy_of_the_files_knows_of_the_request_when_it_arrives(talking, tmp_p
         folders.append(service.settings.state_dir)
         plan = bktools.compose_export_jobs(entries_of(COMPANY, 3), max_entries=1)
         sent = bktools.submit_export_jobs(plan, apply=True, service=service)
+    assert sent["outcome"].to_list() == ["ACCEPTED"] * 3
+    assert seen == [[("SENDING",)]] * 3
+
+
+def test_another_connection_knows_of_the_request_when_it_arrives(talking, postgres, database):
+    """When the first byte reaches the server, the intent is committed: every other session of the database sees it."""
+    seen = []
+
+    def answer(raw, connection, request):
+        (entry,) = request["accountingEntryIds"]
+        sql = (
+            f"SELECT state FROM bktools.batches JOIN bktools.batch_entries USING (batch_id) WHERE entry_id = '{entry}'"
+        )
+        seen.append(postgres.sql(sql, database))
+        created(raw, connection, request)
+
+    with talking(answer) as (_, service):
+        shared = replace(service.settings, journal=Secret(postgres.address(database)))
+        plan = bktools.compose_export_jobs(entries_of(COMPANY, 3), max_entries=1)
+        with Service(shared) as own:
+            sent = bktools.submit_export_jobs(plan, apply=True, service=own)
     assert sent["outcome"].to_list() == ["ACCEPTED"] * 3
     assert seen == [[("SENDING",)]] * 3

@@ -11,6 +11,7 @@ import socket
 import threading
 
 import pytest
+from backends import BOTH
 from entries_by_hand import COMPANY, entries_of
 from raw_service import job, reset, send
 
@@ -65,6 +66,7 @@ ACCEPTED["in capitals"] = lambda raw, connection, request: send(
 )
 
 
+@BOTH
 @pytest.mark.parametrize("answer", ACCEPTED.values(), ids=ACCEPTED)
 def test_accepted(talking, answer):
     """Any 2xx with an id, the same company and the same number of items."""
@@ -98,6 +100,7 @@ UNKNOWN = {
 }
 
 
+@BOTH
 @pytest.mark.parametrize("answer", UNKNOWN.values(), ids=UNKNOWN)
 def test_unknown(talking, answer):
     """Whatever leaves a doubt: never sent again, and the message says how to settle it."""
@@ -120,6 +123,7 @@ REJECTED = {
 }
 
 
+@BOTH
 @pytest.mark.parametrize("answer", REJECTED.values(), ids=REJECTED)
 def test_rejected(talking, answer):
     """A documented type with any status, and every other 4xx: nothing was booked, and it may be submitted again."""
@@ -144,6 +148,7 @@ def test_a_job_in_progress_is_waited_for_where_others_export(talking, status):
         assert set(raw.accepted.values()) == {1}
 
 
+@BOTH
 def test_no_connection(talking):
     """Refused: nothing was sent, the batch waits."""
     with talking(answers(201)) as (raw, service):
@@ -180,6 +185,7 @@ def test_a_credential_that_is_refused_is_not_tried_for_every_company(talking, mo
         assert 1 <= len(raw.requests) <= 2
 
 
+@BOTH
 def test_a_job_that_answers_twice_is_not_believed(talking):
     """The id of another batch's job proves nothing for this one."""
     same = changed(id="00000000-0000-4000-8000-00000000000a", numberOfItems=1)
@@ -190,6 +196,7 @@ def test_a_job_that_answers_twice_is_not_believed(talking):
         assert "belongs to another batch" in sent["message"][1]
 
 
+@BOTH
 def test_ctrl_c(talking):
     """Ctrl-C while the answer is awaited: the journal says UNKNOWN before the interrupt goes on."""
 

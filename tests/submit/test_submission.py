@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
+from backends import BOTH
 from entries_by_hand import entries_of
 
 import bktools
@@ -21,7 +22,6 @@ from bktools.errors import (
     StorageError,
 )
 from bktools.journal.journal import Journal
-from bktools.journal.lock import sending_for
 from bktools.sandbox.faults import Fault
 
 
@@ -37,6 +37,7 @@ def test_without_apply_nothing_is_sent(sandbox, service, entries):
     assert sandbox.server.export_jobs() == []
 
 
+@BOTH
 def test_batches_are_sent_one_after_another(sandbox, service, entries):
     """Each entry is accepted once; the next batch waits for the job before it."""
     plan = bktools.compose_export_jobs(entries, max_entries=4)
@@ -47,6 +48,7 @@ def test_batches_are_sent_one_after_another(sandbox, service, entries):
     assert sent["job_id"].to_list() == [job["id"] for job in sandbox.server.export_jobs()]
 
 
+@BOTH
 def test_again_sends_nothing(sandbox, service, entries):
     """A plan that was submitted is told as it stands, and history keeps its entries out of the next plan."""
     plan = bktools.compose_export_jobs(entries)
@@ -59,6 +61,7 @@ def test_again_sends_nothing(sandbox, service, entries):
     assert later.not_ready["reason"].unique().tolist() == ["exported"]
 
 
+@BOTH
 def test_another_plan_with_the_same_entries_is_refused(sandbox, service, entries):
     """What one plan booked, another one does not send, history or not."""
     bktools.submit_export_jobs(bktools.compose_export_jobs(entries), apply=True, service=service)
@@ -68,6 +71,7 @@ def test_another_plan_with_the_same_entries_is_refused(sandbox, service, entries
     assert len(sandbox.server.export_jobs()) == 1
 
 
+@BOTH
 def test_a_lost_answer_blocks_the_company_until_it_is_settled(sandbox, service, entries):
     """UNKNOWN says which batch and how to settle it; settled by a person, the rest goes on."""
     sandbox.server.inject(Fault("drop", "create_export_job", times=1))
@@ -127,13 +131,14 @@ def test_a_service_that_is_not_there_leaves_the_batch_planned(sandbox, service, 
     assert "nothing was sent" in sent["message"][0]
 
 
+@BOTH
 def test_only_one_process_sends_for_a_company(sandbox, service, entries):
     """While somebody sends for a company, the others say who, and send for the other companies alone."""
     other = sandbox.server.companies()[1].id
     sandbox.server.configure_company(other, has_contra_accounts=True)
     both = bktools.compose_export_jobs(pd.concat([entries, entries_of(other, 2, first=50)]))
     bktools.load_export_jobs(service=service)
-    with sending_for(service.settings.state_dir, service.settings.company):
+    with Journal(service.settings) as journal, journal.sending(service.settings.company):
         with pytest.raises(JournalBusyError, match="process"):
             bktools.submit_export_jobs(bktools.compose_export_jobs(entries), apply=True, service=service)
         sent = bktools.submit_export_jobs(both, apply=True, service=service).set_index("company_id")["outcome"]
@@ -141,6 +146,7 @@ def test_only_one_process_sends_for_a_company(sandbox, service, entries):
     assert len(sandbox.server.export_jobs()) == 1
 
 
+@BOTH
 def test_entries_that_another_run_took_meanwhile_stop_their_company_alone(sandbox, service, entries, monkeypatch):
     """What was sent before is told, the company whose entries went out in another batch is BLOCKED and says in which."""
     first, second = sorted(company.id for company in sandbox.server.companies()[:2])
@@ -223,6 +229,7 @@ def test_what_stands_in_the_way_of_a_lock_is_one_line(service, sandbox, entries)
     assert bktools.submit_export_jobs(plan, apply=True, service=service)["outcome"].to_list() == ["ACCEPTED"]
 
 
+@BOTH
 def test_an_outcome_that_cannot_be_written_is_told(sandbox, service, entries, monkeypatch):
     """When the journal fails after the answer, the error holds the answer, and the batch is in doubt afterwards."""
     plan = bktools.compose_export_jobs(entries)
@@ -239,11 +246,12 @@ def test_an_outcome_that_cannot_be_written_is_told(sandbox, service, entries, mo
     assert set(sandbox.server.accepted_entries().values()) == {1}
 
 
-def test_what_waits_can_be_withdrawn(service, sandbox, entries):
+@BOTH
+def test_what_waits_can_be_withdrawn(service, sandbox, entries, backend):
     """A batch that waits is released by a person, and its entries may go out in another one."""
     plan = bktools.compose_export_jobs(entries)
     with bktools.connect(
-        "sandbox", base_url="http://127.0.0.1:9", token="t", data_dir=service.settings.data_dir
+        "sandbox", base_url="http://127.0.0.1:9", token="t", data_dir=service.settings.data_dir, journal=backend
     ) as gone:
         assert bktools.submit_export_jobs(plan, apply=True, service=gone)["outcome"].to_list() == ["PLANNED"]
     batch = plan.batches["batch_id"][0]

@@ -1,0 +1,83 @@
+"""Answers of the service that could not be written to the journal, kept in files until they are."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from bktools import disk
+from bktools.errors import StorageError
+from bktools.journal.records import Row, now
+
+FOLDER = "answers"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What became of a batch.
+
+    Parameters
+    ----------
+    state, message : str
+        The new state, and its reason.
+    job_id, job : str, optional
+        The job and its JSON, as the service answered.
+    """
+
+    state: str
+    message: str
+    job_id: str | None = None
+    job: str | None = None
+
+    def values(self) -> dict[str, str | None]:
+        """Return the columns of the batch that change with its state."""
+        jobs = {name: value for name, value in (("job_id", self.job_id), ("job", self.job)) if value is not None}
+        return {"message": self.message, "settled_at": now().isoformat(), **jobs}
+
+    def is_in(self, row: Row) -> bool:
+        """Whether the row of a batch has this answer."""
+        return (row.get("state"), row.get("message"), row.get("job_id")) == (self.state, self.message, self.job_id)
+
+    def __str__(self) -> str:
+        return f"{self.state} ({self.message}{f', job {self.job_id}' if self.job_id else ''})"
+
+
+class KeptAnswers:
+    """The files of one journal on this machine.
+
+    Parameters
+    ----------
+    inner : Path
+        The folder beside the journal, or of the database.
+    """
+
+    def __init__(self, inner: Path) -> None:
+        self._folder = inner / FOLDER
+
+    def write(self, batch_id: str, sent_at: str, answer: Answer) -> None:
+        """Keep the answer to the request of a batch.
+
+        Raises
+        ------
+        StorageError
+            When the file cannot be written.
+        """
+        with disk.storage_errors(self._folder):
+            disk.private_folder(self._folder)
+            content = {"sent_at": sent_at, **asdict(answer)}
+            disk.replace_content(self._path(batch_id), json.dumps(content).encode())
+
+    def read(self, row: Row) -> Answer | None:
+        """Return the kept answer to the request of a batch; None when there is none, or it is of an earlier request."""
+        try:
+            kept = json.loads(self._path(row["batch_id"]).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            raise StorageError(f"the answer in {self._path(row['batch_id'])} cannot be read: {error}") from error
+        return Answer(**kept) if kept.pop("sent_at") == row["sent_at"] else None
+
+    def _path(self, batch_id: str) -> Path:
+        return self._folder / f"{hashlib.sha256(batch_id.encode()).hexdigest()[:32]}.json"

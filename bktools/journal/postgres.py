@@ -1,0 +1,398 @@
+"""The journal's PostgreSQL database, which a team shares: safe settings, migrations, transactions, locks."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import quote
+
+from bktools.errors import ConfigurationError, JournalBusyError, JournalError, StorageError
+from bktools.journal.postgres_schema import MIGRATIONS, RIGHTS, SCHEMA, WRITE_LOCK
+from bktools.journal.records import LOCK_PATIENCE, Row, this_process
+from bktools.settings import Secret
+
+if TYPE_CHECKING:
+    import psycopg
+
+PATIENCE = 30.0  # seconds that a write waits for the write of another process
+CONNECT_TIMEOUT = 10  # seconds
+
+# In force for this session, whatever server, database or role say. The server drops a session whose machine is gone
+# after a minute, and with it the locks; it keeps one that waits for the answer to a request.
+_SESSION = f"""
+    SELECT set_config(name, value, false) FROM (VALUES
+        ('search_path', '{SCHEMA}, pg_temp'), ('synchronous_commit', current_setting('synchronous_commit')),
+        ('lock_timeout', '{PATIENCE:g}s'), ('statement_timeout', '0'), ('idle_session_timeout', '0'),
+        ('idle_in_transaction_session_timeout', '0'), ('tcp_keepalives_idle', '30'), ('tcp_keepalives_interval', '10'),
+        ('tcp_keepalives_count', '3')) AS safe (name, value)
+"""
+_ABOUT_SERVER = """
+    SELECT pg_backend_pid() AS process, session_user AS name, pg_is_in_recovery() AS is_replica,
+        current_setting('server_encoding') AS encoding, current_setting('fsync') AS fsync,
+        current_setting('full_page_writes') AS full_page_writes, current_setting('synchronous_commit') AS commits,
+        current_setting('synchronous_standby_names') AS standbys
+"""
+# Another server, another database of it, or a history that branched off after a restore or a failover.
+_INCARNATION = """
+    SELECT concat_ws(' ', (SELECT system_identifier FROM pg_control_system()),
+        (SELECT oid FROM pg_database WHERE datname = current_database()),
+        substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)) AS incarnation
+"""
+_BEGIN = f"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT pg_advisory_xact_lock({WRITE_LOCK})"
+_HOLDER = """
+    SELECT usename, application_name, pid FROM pg_locks JOIN pg_stat_activity USING (pid)
+    WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND pg_locks.database = datid
+        AND (classid::bigint << 32 | objid::bigint) = ? LIMIT 1
+"""
+
+
+class _Connection:
+    """A connection with the parameters and rows that `bktools.journal.records.Connection` describes."""
+
+    def __init__(self, raw: psycopg.Connection[dict[str, Any]]) -> None:
+        self.raw = raw
+
+    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        cursor = self.raw.execute(_numbered(sql), [*map(_stored, parameters)] or None)
+        return [] if cursor.description is None else [*cursor]
+
+    def executemany(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        with self.raw.cursor() as cursor:
+            cursor.executemany(_numbered(sql), ([*map(_stored, row)] for row in rows))
+
+
+def _numbered(sql: str) -> str:
+    """Return SQL with PostgreSQL's names of parameters: $1 for ?1, or for the first ?."""
+    numbers = count(1)
+    # No query of this project has a question mark in a text.
+    return re.sub(r"\?(\d*)", lambda found: f"${found[1] or next(numbers)}", sql)
+
+
+def _stored(value: Any) -> Any:
+    # PostgreSQL's text has no NUL.
+    return value.replace("\0", "\ufffd") if isinstance(value, str) else value
+
+
+class Postgres:
+    """An open database of the journal; the methods are those of `bktools.journal.records.Database`.
+
+    Parameters
+    ----------
+    address : Secret
+        Address of the database, as libpq reads it: `postgresql://user:password@host:port/name`.
+    on_new : callable
+        Called with the place before a new journal is created; raises to refuse it.
+
+    Raises
+    ------
+    ConfigurationError
+        When the library is not installed, or the address cannot be read.
+    StorageError
+        When the database cannot be reached, or its settings or a pooler could lose what was committed.
+    JournalError
+        When the user may not use it, or it was written by a newer bktools.
+    """
+
+    def __init__(self, address: Secret, on_new: Callable[[str], None]) -> None:
+        self.path: Path | None = None
+        self._address = address
+        self.place = place_of(address)
+        # Companies whose locks this connection holds, and those whose locks went with an earlier connection.
+        self._held: set[str] = set()
+        self._lost: set[str] = set()
+        self._numbers = count()
+        with self.errors("opened"):
+            self._open()
+            try:
+                self._migrate(on_new)
+            except BaseException:
+                self.close()
+                raise
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.connection.raw.close()
+
+    def begin(self) -> None:
+        """Begin a transaction. No other process writes until it ends."""
+        self.connection.raw.execute(_BEGIN)
+
+    def commit(self) -> None:
+        """End a transaction; its changes are on the server's disk then."""
+        cursor = self.connection.raw.execute("COMMIT")
+        if cursor.statusmessage != "COMMIT":
+            raise StorageError(f"the journal {self.place} cannot be written: the server rolled the transaction back")
+
+    def rollback(self) -> None:
+        """End a transaction without its changes, if one is open."""
+        if not self.connection.raw.closed:
+            self.connection.raw.rollback()
+
+    def pieces(self, sql: str, parameters: Sequence[Any], size: int) -> Iterator[list[Row]]:
+        """Yield the rows of a query in lists of at most `size`; the server keeps the others."""
+        import psycopg
+
+        with psycopg.RawServerCursor(self.connection.raw, f"pieces_{next(self._numbers)}", withhold=True) as cursor:
+            cursor.row_factory = psycopg.rows.dict_row
+            cursor.execute(_numbered(sql), [*parameters] or None)
+            yield from iter(lambda: cast("list[Row]", cursor.fetchmany(size)), [])
+
+    def wanted(self, ids: Iterable[str]) -> None:
+        """Fill the table `wanted`, which only this connection sees."""
+        self.connection.execute('CREATE TEMP TABLE IF NOT EXISTS wanted (id TEXT COLLATE "C" PRIMARY KEY)')
+        self.connection.execute("DELETE FROM wanted")
+        self.connection.execute("INSERT INTO wanted SELECT unnest(CAST(? AS TEXT[]))", [[*ids]])
+
+    @contextmanager
+    def lock(self, company_id: str, *, patience: float = LOCK_PATIENCE) -> Iterator[None]:
+        """Hold the lock of a company: an advisory lock of the session, which ends with the connection."""
+        import psycopg
+
+        number = int.from_bytes(hashlib.sha256(company_id.encode()).digest()[:8], signed=True)
+        # The database would give the same session the same lock twice.
+        if company_id in self._held or not self._is_locked(number, patience):
+            raise JournalBusyError(
+                f"{self._holder(number)} is sending for company {company_id}: nothing was sent by this one; run again later"
+            )
+        self._held.add(company_id)
+        try:
+            yield
+        finally:
+            is_lost = company_id in self._lost
+            self._held.discard(company_id)
+            self._lost.discard(company_id)
+            # A lock goes with its connection.
+            if not is_lost:
+                with suppress(psycopg.OperationalError):
+                    self.connection.execute("SELECT pg_advisory_unlock(?)", [number])
+
+    def require_in_place(self) -> None:
+        """Raise when the connection was cut: another process may have taken the locks since."""
+        with self.errors("read"):
+            process = self.connection.execute("SELECT pg_backend_pid() AS process")[0]["process"]
+        if self._lost or process != self._process:
+            raise JournalError(
+                f"the connection to the journal {self.place} was cut, and with it the lock of the company was lost: "
+                "nothing was sent; run again"
+            )
+
+    def require_original(self) -> None:
+        """Raise when the database was restored, copied or failed over since it was used last."""
+        with self.errors("read"):
+            known = self.connection.execute("SELECT value FROM about WHERE name = 'incarnation'")
+            found = self.connection.execute(_INCARNATION)[0]["incarnation"]
+            if [row["value"] for row in known] != [found]:
+                senders = self.connection.execute(
+                    "SELECT DISTINCT split_part(sender, ' process ', 1) AS name FROM batches WHERE sender IS NOT NULL ORDER BY 1"
+                )
+                raise JournalError(
+                    f"the database of the journal {self.place} was restored, copied or failed over since it was used last: it "
+                    "may lack what was sent since. Nothing was sent. Confirm it once on each machine that sent "
+                    f"({', '.join(row['name'] for row in senders) or 'none is known'}): bktools journal restore --by NAME"
+                )
+
+    def keep_incarnation(self) -> None:
+        """Write, in a transaction, that this database is the original."""
+        (row,) = self.connection.execute(_INCARNATION)
+        self.connection.execute(
+            "INSERT INTO about VALUES ('incarnation', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            [row["incarnation"]],
+        )
+
+    def reconnect(self) -> bool:
+        """Connect again if the connection was cut; return whether it was."""
+        if not self.connection.raw.closed:
+            return False
+        self._lost |= self._held
+        with self.errors("reached again"):
+            self._open()
+        return True
+
+    def backup(self, target: Path) -> None:
+        """Refuse: a database is backed up with its own programs."""
+        raise JournalError(
+            f"the journal {self.place} is a database: nothing was written to {target}; back it up with pg_dump"
+        )
+
+    def faults(self) -> list[str]:
+        """Return nothing: the server checks its own pages."""
+        return []
+
+    @contextmanager
+    def errors(self, what: str) -> Iterator[None]:
+        """Turn the database's errors into `JournalError` and `StorageError` of one line."""
+        import psycopg
+        from psycopg import errors
+
+        try:
+            yield
+        except (psycopg.IntegrityError, errors.InvalidTextRepresentation) as error:
+            raise JournalError(
+                f"the journal refused a change that breaks one of its rules: {self._said(error)}"
+            ) from error
+        except errors.InsufficientPrivilege as error:
+            raise JournalError(
+                f"the journal {self.place} cannot be {what} by this database user: {self._said(error)}; its owner grants the "
+                "rights that bktools journal rights ROLE prints"
+            ) from error
+        except (psycopg.Error, UnicodeEncodeError) as error:
+            raise StorageError(f"the journal {self.place} cannot be {what}: {self._said(error)}") from error
+
+    def _said(self, error: Exception) -> str:
+        import psycopg
+
+        primary = error.diag.message_primary if isinstance(error, psycopg.Error) else None
+        text = primary or " ".join(str(error).split()) or type(error).__name__
+        password = _parts(self._address).get("password")
+        return text.replace(str(password), "…") if password else text
+
+    def _open(self) -> None:
+        import psycopg
+        from psycopg.rows import dict_row
+        from psycopg.types.string import StrDumper
+
+        given = _parts(self._address)
+        raw = psycopg.connect(
+            self._address.reveal(),
+            autocommit=True,
+            cursor_factory=psycopg.RawCursor,
+            row_factory=dict_row,
+            client_encoding="utf8",
+            prepare_threshold=None,
+            application_name=given.get("application_name") or this_process()[:63],
+            connect_timeout=given.get("connect_timeout") or CONNECT_TIMEOUT,
+        )
+        try:
+            # Text as text: PostgreSQL does not guess the type of every parameter.
+            raw.adapters.register_dumper(str, StrDumper)
+            connection = _Connection(raw)
+            (about,) = connection.execute(_ABOUT_SERVER)
+            self._require_safe(about, raw.info.backend_pid)
+            connection.execute(_SESSION)
+        except BaseException:
+            raw.close()
+            raise
+        self.connection = connection
+        self._process = about["process"]
+
+    def _require_safe(self, about: Row, promised: int) -> None:
+        reason = _unsafe(about, promised)
+        if reason:
+            raise StorageError(f"the journal {self.place} cannot be kept safely: {reason}; nothing was sent")
+
+    def _is_locked(self, number: int, patience: float) -> bool:
+        end = time.monotonic() + patience
+        with self.errors("locked"):
+            while not self.connection.execute("SELECT pg_try_advisory_lock(?) AS is_held", [number])[0]["is_held"]:
+                if time.monotonic() >= end:
+                    return False
+                time.sleep(LOCK_PATIENCE / 10)
+        return True
+
+    def _holder(self, number: int) -> str:
+        with self.errors("read"):
+            found = self.connection.execute(_HOLDER, [number])
+        return "".join(
+            f"{row['application_name'] or 'another process'} (database user {row['usename']})" for row in found
+        ) or "another process"  # fmt: skip
+
+    def _version(self) -> int:
+        if self.connection.execute("SELECT to_regclass(?) AS name", [f"{SCHEMA}.about"])[0]["name"] is None:
+            return 0
+        return int(self.connection.execute("SELECT value FROM about WHERE name = 'version'")[0]["value"])
+
+    def _migrate(self, on_new: Callable[[str], None]) -> None:
+        if self._version() > len(MIGRATIONS):
+            raise JournalError(
+                f"the journal {self.place} was written by a newer bktools: nothing was changed; upgrade bktools"
+            )
+        if self._version() == len(MIGRATIONS):
+            return
+        try:
+            self.begin()
+            # Another process may have migrated it while this one waited for the transaction.
+            version = self._version()
+            if version == 0:
+                on_new(self.place)
+                self.connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
+            for script in MIGRATIONS[version:]:
+                self.connection.execute(script)
+            self.connection.execute(
+                "INSERT INTO about VALUES ('version', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+                [str(len(MIGRATIONS))],
+            )
+            if version == 0:
+                self.keep_incarnation()
+            self.commit()
+        except BaseException:
+            self.rollback()
+            raise
+
+
+def _unsafe(about: Row, promised: int) -> str:
+    """Return the reason why a server could lose a commit or a lock, "" for none."""
+    reasons = (
+        (about["is_replica"], "it is a replica, which cannot be written: name the primary server"),
+        # A pooler invents the number of the process that it gives a client.
+        (
+            about["process"] != promised,
+            "a connection pooler is in between, which may share a session and its locks: name the server itself",
+        ),
+        (about["commits"] == "off", "synchronous_commit is off, so a commit may be lost: set it to on"),
+        (
+            about["commits"] == "local" and about["standbys"],
+            "synchronous_commit is local, so the standby may lack a commit: set it to on",
+        ),
+        (about["fsync"] != "on", "fsync is off, so a commit may be lost: set it to on"),
+        (about["full_page_writes"] != "on", "full_page_writes is off, so a crash may damage it: set it to on"),
+        (about["encoding"] != "UTF8", f"its encoding is {about['encoding']}: create the database with UTF8"),
+    )
+    return next((reason for is_so, reason in reasons if is_so), "")
+
+
+def _parts(address: Secret) -> dict[str, Any]:
+    """Return the parts of an address. Its text is not shown, because it may hold a password."""
+    try:
+        from psycopg import ProgrammingError
+        from psycopg.conninfo import conninfo_to_dict
+    except ImportError:
+        raise ConfigurationError(
+            "a journal in PostgreSQL needs a library that is not installed: pip install 'bktools[postgres]'"
+        ) from None
+    try:
+        return dict(conninfo_to_dict(address.reveal()))
+    except ProgrammingError:
+        raise ConfigurationError(
+            "journal (BKTOOLS_JOURNAL) must be the address of a PostgreSQL database, such as "
+            "postgresql://user@host:5432/name"
+        ) from None
+
+
+def place_of(address: Secret) -> str:
+    """Return host, port and name of the database, without user and password."""
+    parts = _parts(address)
+    host, port = (quote(str(parts.get(name) or ""), safe=":,.") for name in ("host", "port"))
+    host = host or quote(str(parts.get("hostaddr") or ""), safe=":,.")
+    return f"postgresql://{host}{f':{port}' if port else ''}/{quote(str(parts.get('dbname') or ''))}"
+
+
+def is_database(place: str) -> bool:
+    """Whether the place of a journal is a database, not a file."""
+    return place.startswith("postgresql://")
+
+
+def rights(address: Secret, role: str) -> str:
+    """Return the SQL that grants a role the least rights for the journal."""
+    return RIGHTS.format(database=_quoted(str(_parts(address).get("dbname") or "postgres")), role=_quoted(role))
+
+
+def _quoted(name: str) -> str:
+    if not name or "\0" in name:
+        raise ConfigurationError("a role of a database must have a name")
+    return '"' + name.replace('"', '""') + '"'

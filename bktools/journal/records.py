@@ -1,0 +1,308 @@
+"""The records of a journal: what a SQLite file and a PostgreSQL database have in common.
+
+Every query here and in the modules above is SQL that both understand. `Database` lists what differs between them.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import getpass
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from bktools.addresses import normalised
+from bktools.journal import facts
+from bktools.settings import SANDBOX
+
+ROWS_AT_ONCE = 10_000
+
+# Seconds to wait for the lock of a company: a process that only checks for killed senders holds it for a moment.
+LOCK_PATIENCE = 0.5
+
+Row = Mapping[str, Any]
+
+
+class Connection(Protocol):
+    """A connection to a database. Parameters in SQL are written ? or ?1; NULL needs a CAST to be compared."""
+
+    def execute(self, sql: str, parameters: Sequence[Any] = ..., /) -> Iterable[Row]:
+        """Run a statement; return its rows."""
+
+    def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> object:
+        """Run a statement for each of several rows."""
+
+
+class Database(Protocol):
+    """What differs between the kinds of database. Opening one creates or migrates the journal's tables."""
+
+    path: Path | None
+    place: str
+
+    @property
+    def connection(self) -> Connection:
+        """The open connection."""
+
+    def errors(self, what: str) -> AbstractContextManager[None]:
+        """Turn the database's errors into `JournalError` and `StorageError` of one line."""
+
+    def begin(self) -> None:
+        """Begin a transaction. No other process writes until it ends."""
+
+    def commit(self) -> None:
+        """End a transaction; its changes are on disk then."""
+
+    def rollback(self) -> None:
+        """End a transaction without its changes, if one is open."""
+
+    def pieces(self, sql: str, parameters: Sequence[Any], size: int) -> Iterator[list[Row]]:
+        """Yield the rows of a query in lists of at most `size`, so that memory does not grow with the table."""
+
+    def wanted(self, ids: Iterable[str]) -> None:
+        """Fill the temporary table `wanted` with IDs, for joins; only this connection sees it."""
+
+    def lock(self, company_id: str, *, patience: float = ...) -> AbstractContextManager[None]:
+        """Hold the lock of a company, see `bktools.journal.lock`; it is free as soon as the process dies."""
+
+    def require_in_place(self) -> None:
+        """Raise when this is no longer the opened database, or a lock was lost with a connection."""
+
+    def require_original(self) -> None:
+        """Raise when the database knows by itself that it is a copy."""
+
+    def keep_incarnation(self) -> None:
+        """Write, in a transaction, that this database is the original."""
+
+    def reconnect(self) -> bool:
+        """Connect again if the connection was cut; return whether it was."""
+
+    def backup(self, target: Path) -> None:
+        """Write a consistent copy of the journal to a new file."""
+
+    def faults(self) -> list[str]:
+        """Check the stored bytes; return a line for each fault."""
+
+    def close(self) -> None:
+        """Close the connection."""
+
+
+class Records:
+    """The tables of an open journal. Use them from one thread, and close them.
+
+    Parameters
+    ----------
+    database : Database
+        The open database.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.place = database.place
+        try:
+            self.id: str = self.about("id") or ""
+            if self.rows(_UNCHAINED):
+                # A migration has just made the chain.
+                with self.transaction():
+                    pass
+        except BaseException:
+            database.close()
+            raise
+
+    def close(self) -> None:
+        """Close the database."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """Yield the connection inside a transaction, which is on disk when it ends, or is rolled back."""
+        with self._database.errors("written"):
+            try:
+                self._database.begin()
+                yield self._database.connection
+                self._extend_chain()
+                self._database.commit()
+            except BaseException:
+                self._database.rollback()
+                raise
+
+    def rows(self, sql: str, *parameters: Any) -> list[Row]:
+        """Return the rows of a query, each a mapping from column to value."""
+        with self._database.errors("read"):
+            return list(self._database.connection.execute(sql, parameters))
+
+    def pieces(self, sql: str, *parameters: Any, size: int) -> Iterator[list[Row]]:
+        """Yield the rows of a query in lists of at most `size`, so that memory does not grow with the table."""
+        with self._database.errors("read"):
+            yield from self._database.pieces(sql, parameters, size)
+
+    def about(self, name: str) -> str | None:
+        """Return a property of the journal, None where it is not set."""
+        found = self.rows("SELECT value FROM about WHERE name = ?", name)
+        return str(found[0]["value"]) if found else None
+
+    def digest_at(self, event_id: int) -> str | None:
+        """Return the chain's digest at an event, None where the journal has no such event."""
+        found = self.rows("SELECT digest FROM chain WHERE event_id = ?", event_id)
+        return str(found[0]["digest"]) if found else None
+
+    def addresses(self) -> list[str]:
+        """Return the addresses of the journal's service, oldest first."""
+        known = [row["address"] for row in self.rows("SELECT address FROM addresses ORDER BY since, address")]
+        first = self.about("environment")
+        return known or ([] if first is None else [spelled(first)])
+
+    def last_event(self) -> Row:
+        """Return the number and digest of the last event, 0 and "" where there is none."""
+        found = self.rows("SELECT event_id, digest FROM chain ORDER BY event_id DESC LIMIT 1")
+        return found[0] if found else {"event_id": 0, "digest": ""}
+
+    def wanted(self, ids: Iterable[str]) -> None:
+        """Fill the temporary table `wanted` with IDs, for joins; only this connection sees it."""
+        with self._database.errors("read"):
+            self._database.wanted(ids)
+
+    def require_in_place(self) -> None:
+        """Raise when the journal was moved, replaced or disconnected since it was opened."""
+        self._database.require_in_place()
+
+    def accept(self) -> None:
+        """Accept this database as the original, after it was restored."""
+        with self.transaction():
+            self._database.keep_incarnation()
+
+    def backup(self, target: Path) -> None:
+        """Write a consistent copy of the journal to a new file.
+
+        Raises
+        ------
+        StorageError
+            When the file exists or cannot be written; no partial copy is left.
+        """
+        self._database.backup(target)
+
+    def damage(self) -> list[str]:
+        """Check every stored byte, constraint and chained digest; return a line for each fault."""
+        with self._database.errors("read"):
+            return [
+                *self._database.faults(),
+                *self._broken_chain(),
+                *(f"batch {row['batch_id']}: {row['what']}" for row in self.rows(_CONTRADICTIONS)),
+                *(
+                    f"batch {row['batch_id']}: its body was changed after it was planned"
+                    for piece in self.pieces("SELECT batch_id, body, body_sha256 FROM batches", size=100)
+                    for row in piece
+                    if hashlib.sha256(row["body"]).hexdigest() != row["body_sha256"]
+                ),
+                *(
+                    f"batch {row['subject_id']}: the facts of its entries were changed after it was claimed"
+                    for row in self.rows(facts.CLAIMS)
+                    if self._digest(facts.OF_CLAIM, row["subject_id"], row["event_id"]) != row["message"]
+                ),
+                *(
+                    f"close {row['subject_id']}: the entries that it held back were changed after it was written"
+                    for row in self.rows(facts.CLOSES)
+                    if self._digest(facts.OF_CLOSE, row["event_id"]) != json.loads(row["message"])["held_back_sha256"]
+                ),
+            ]
+
+    def _extend_chain(self) -> None:
+        digest = self.last_event()["digest"]
+        for event in self.rows(_UNCHAINED):
+            digest = _link(digest, event)
+            self._database.connection.execute("INSERT INTO chain VALUES (?, ?)", (event["event_id"], digest))
+
+    def _digest(self, sql: str, *parameters: Any) -> str:
+        return facts.digest_of([tuple(row.values()) for row in self.rows(sql, *parameters)])
+
+    def _broken_chain(self) -> list[str]:
+        digest = ""
+        for piece in self.pieces(_CHAINED, size=ROWS_AT_ONCE):
+            for event in piece:
+                digest = _link(digest, event)
+                if event["digest"] != digest:
+                    return [f"event {event['event_id']} of {event['at']} was changed after it was written"]
+        return []
+
+
+_CONTRADICTIONS = """
+    SELECT batch_id, 'its entries are not all there' AS what FROM batches
+    WHERE entries <> (SELECT count(*) FROM batch_entries WHERE batch_entries.batch_id = batches.batch_id)
+    UNION ALL
+    SELECT batch_id, 'its state is ' || state || ', its last event says ' || told FROM (
+        SELECT batch_id, state, coalesce((
+            SELECT after FROM events WHERE subject = 'batch' AND subject_id = batch_id ORDER BY event_id DESC LIMIT 1
+        ), 'nothing') AS told FROM batches) AS last
+    WHERE state <> told
+"""
+
+_EVENT = "event_id, at, subject, subject_id, before, after, message, done_by, database_user"
+_UNCHAINED = f"""
+    SELECT {_EVENT} FROM events
+    WHERE event_id > (SELECT coalesce(max(event_id), 0) FROM chain) ORDER BY event_id
+"""
+_CHAINED = f"SELECT {_EVENT}, digest FROM events LEFT JOIN chain USING (event_id) ORDER BY event_id"
+
+
+def _link(before: str, event: Row) -> str:
+    """Return the digest of an event and the digest before it."""
+    values = [value for name, value in event.items() if name not in {"digest", "database_user"}]
+    # Events of a file have no database user.
+    user = [] if event["database_user"] is None else [event["database_user"]]
+    return hashlib.sha256(json.dumps([before, *values, *user]).encode()).hexdigest()
+
+
+def spelled(address: str) -> str:
+    """Return the normal form of a service's address, or "sandbox"."""
+    return address if address == SANDBOX else normalised(address)
+
+
+def now() -> dt.datetime:
+    """Return the current time in UTC."""
+    return dt.datetime.now(dt.UTC)
+
+
+def this_user() -> str:
+    """Return the system's user and the machine."""
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        user = "unknown user"
+    return f"{user}@{platform.node()}"
+
+
+def this_process() -> str:
+    """Return this process as user, machine and process number."""
+    return f"{this_user()} process {os.getpid()}"
+
+
+def record_event(
+    connection: Connection,
+    subject: str,
+    subject_id: str,
+    before: str | None,
+    after: str,
+    message: str | None = None,
+    done_by: str | None = None,
+) -> int:
+    """Add an event and return its number. Call it in the transaction of the change that it records."""
+    rows = connection.execute(
+        "INSERT INTO events (at, subject, subject_id, before, after, message, done_by) VALUES (?, ?, ?, ?, ?, ?, ?) "
+        "RETURNING event_id",
+        (now().isoformat(), subject, subject_id, before, after, message, done_by or this_process()),
+    )
+    (row,) = rows
+    return int(row["event_id"])

@@ -1,0 +1,437 @@
+"""A journal that a team shares in PostgreSQL: what is refused, who may do what, cut connections, copies, the move of a file."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import traceback
+from dataclasses import replace
+
+import psycopg
+import pytest
+from backends import typed_by_hand
+from postgres_server import OWNER, PASSWORD, programs
+from typer.testing import CliRunner
+
+from bktools.cli.app import app
+from bktools.errors import ConfigurationError, JournalBusyError, JournalError, StorageError
+from bktools.export.plan import BatchRequest
+from bktools.journal import journal as journal_module
+from bktools.journal import postgres as postgres_module
+from bktools.journal.doubts import how_to_settle
+from bktools.journal.journal import Journal, identity_of
+from bktools.journal.move import move
+from bktools.journal.postgres import place_of
+from bktools.journal.postgres_schema import MIGRATIONS
+from bktools.journal.restore import restore
+from bktools.settings import Secret, load_settings
+
+COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
+ENTRY = "00000000-0000-4000-8000-000000000001"
+HOSTILE = 'an"alyst; DROP TABLE events --'
+
+
+def batch(name: str, number: int = 1) -> BatchRequest:
+    entry = f"{ENTRY[:-1]}{number}"
+    return BatchRequest(name, COMPANY, [entry], f'{{"accountingEntryIds": ["{entry}"]}}'.encode())
+
+
+def send(journal: Journal, name: str, number: int, state: str = "ACCEPTED") -> None:
+    with journal.sending(COMPANY):
+        journal.claim([batch(name, number)], "plan")
+        journal.begin(name)
+        journal.settle(name, state, "said", job_id=f"job-{number}" if state == "ACCEPTED" else None)
+
+
+@pytest.fixture
+def machine(tmp_path, postgres, database):
+    """A function that gives the settings of a machine: its folders, its user of the database."""
+
+    def settings(name: str = "first", address: str | None = None, **others):
+        folders = {f"{kind}_dir": tmp_path / name / kind for kind in ("data", "cache", "marks")}
+        journal = postgres.address(database) if address is None else address
+        return load_settings("https://books.example.com", env={}, **folders, **{"journal": journal} | others)
+
+    return settings
+
+
+@pytest.fixture
+def role(postgres, database):
+    """The address of the database for a user who has no rights yet."""
+    name = f"analyst_{os.getpid()}"
+    postgres.sql(f"CREATE ROLE {name} LOGIN PASSWORD '{PASSWORD}'", database)
+    yield name
+    postgres.sql(f"DROP OWNED BY {name}", database)
+    postgres.sql(f"DROP ROLE {name}")
+
+
+def test_what_was_sent_elsewhere_is_known_on_a_new_machine(machine):
+    """Another machine, with other folders, sees the history, cannot send an entry again, and sends the next one."""
+    with Journal(machine()) as journal:
+        send(journal, "a", 1)
+    with Journal(machine("second")) as journal:
+        journal.require_current()
+        assert [row["state"] for piece in journal.history("batches") for row in piece] == ["ACCEPTED"]
+        assert "are in batch a" in journal.obstacle(batch("b", 1))
+        send(journal, "c", 2)
+    with Journal(machine()) as journal:
+        journal.require_current()
+        assert journal.problems() == []
+
+
+def test_one_machine_sends_for_a_company(machine):
+    """The lock holds for all machines and names its holder; a connection that ends frees it, and what it sent is in doubt."""
+    with Journal(machine("second")) as second:
+        with Journal(machine()) as first, first.sending(COMPANY):
+            first.claim([batch("a")], "plan")
+            first.begin("a")
+            said = f"process {os.getpid()} \\(database user {OWNER}\\) is sending"
+            with pytest.raises(JournalBusyError, match=said), second.sending(COMPANY):
+                pass
+            second.recover()
+            assert second.state_of("a")["state"] == "SENDING"
+        second.recover()
+        assert second.state_of("a")["state"] == "UNKNOWN"
+
+
+def test_a_lock_that_was_lost_with_its_connection_sends_nothing(machine, postgres, database):
+    """After a cut another machine may send, so this one does not, even when it is connected again."""
+    with Journal(machine()) as first, first.sending(COMPANY):
+        first.claim([batch("a", 1), batch("b", 2)], "plan")
+        first.begin("a")
+        postgres.cut(database)
+        first.settle("a", "ACCEPTED", "said", job_id="job")
+        assert first.state_of("a")["job_id"] == "job", "written on a new connection"
+        with Journal(machine("second")) as second, second.sending(COMPANY):
+            with pytest.raises(JournalError, match="with it the lock of the company was lost: nothing was sent"):
+                first.begin("b")
+            second.begin("b")
+
+
+def test_a_connection_that_is_cut_before_the_request_sends_nothing(machine, postgres, database, monkeypatch):
+    """The intent is taken back on a new connection, because no request has left."""
+    with Journal(machine()) as journal, journal.sending(COMPANY):
+        journal.claim([batch("a")], "plan")
+        mark = journal._mark
+
+        def cut(*arguments):
+            monkeypatch.undo()
+            mark(*arguments)
+            postgres.cut(database)
+
+        monkeypatch.setattr(journal, "_mark", cut)
+        with pytest.raises(StorageError, match="terminating connection"):
+            journal.begin("a")
+        assert journal.state_of("a")["state"] == "PLANNED"
+
+
+@pytest.mark.parametrize("is_faster", [False, True], ids=["nobody else", "another machine first"])
+def test_an_outcome_is_kept_until_it_can_be_written(machine, postgres, database, monkeypatch, is_faster):
+    """While the database is away the answer is in a file; it is written later, or told where another machine wrote UNKNOWN."""
+    monkeypatch.setattr(journal_module, "PAUSES", (0.0,))
+    with Journal(machine()) as journal, journal.sending(COMPANY):
+        journal.claim([batch("a")], "plan")
+        journal.begin("a")
+        postgres.sql(f"ALTER DATABASE {database} ALLOW_CONNECTIONS false")
+        postgres.cut(database)
+        with pytest.raises(StorageError):
+            journal.settle("a", "ACCEPTED", "said", job_id="job")
+        postgres.sql(f"ALTER DATABASE {database} ALLOW_CONNECTIONS true")
+    if is_faster:
+        with Journal(machine("second")) as second:
+            second.recover()
+    with Journal(machine()) as journal:
+        journal.recover()
+        found = journal.state_of("a")
+        assert (found["state"], found["job_id"]) == (("UNKNOWN", None) if is_faster else ("ACCEPTED", "job"))
+        assert journal.problems() == []
+        if is_faster:
+            assert "this machine received the answer ACCEPTED (said, job job)" in how_to_settle(journal, found)
+
+
+UNSAFE = {
+    "synchronous_commit is off": "ALTER DATABASE {} SET synchronous_commit = off",
+    "its user's synchronous_commit is off": f"ALTER ROLE {OWNER} IN DATABASE {{}} SET synchronous_commit = off",
+}
+
+
+@pytest.mark.parametrize("statement", UNSAFE.values(), ids=UNSAFE)
+def test_a_commit_that_may_be_lost_is_refused(machine, postgres, database, statement):
+    """Whether the database or the role says so: one line names the setting."""
+    postgres.sql(statement.format(database))
+    with pytest.raises(
+        StorageError, match="synchronous_commit is off, so a commit may be lost: set it to on"
+    ) as refused:
+        Journal(machine())
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("fact", "value", "said"),
+    [
+        ("is_replica", True, "it is a replica"),
+        ("process", 7, "a connection pooler is in between"),
+        ("fsync", "off", "fsync is off"),
+        ("full_page_writes", "off", "full_page_writes is off"),
+        ("encoding", "LATIN1", "its encoding is LATIN1"),
+        ("standbys", "", ""),
+    ],
+)
+def test_a_server_that_could_lose_something_is_refused(fact, value, said):
+    """Each reason is told in words; a safe server has none."""
+    safe = {"process": 1, "is_replica": False, "encoding": "UTF8", "fsync": "on", "full_page_writes": "on"}
+    safe |= {"commits": "on", "standbys": ""}
+    found = postgres_module._unsafe(safe | {fact: value}, 1)
+    assert found.startswith(said)
+    assert bool(found) == bool(said)
+
+
+@pytest.mark.skipif(shutil.which("pgbouncer") is None, reason="the pooler pgbouncer is not installed")
+def test_a_pooler_is_refused(machine, postgres, database, tmp_path):
+    """A real pooler that gives a session to several clients is noticed when the journal is opened."""
+    port = postgres.port + 1
+    folder = postgres.folder / "pooler"
+    folder.mkdir(exist_ok=True)
+    (folder / "users").write_text(f'"{OWNER}" "{PASSWORD}"\n')
+    (folder / "config").write_text(
+        f"[databases]\n* = host=127.0.0.1 port={postgres.port}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\n"
+        f"unix_socket_dir =\nauth_type = plain\nauth_file = {folder}/users\npool_mode = transaction\n"
+        "ignore_startup_parameters = extra_float_digits\n"
+    )
+    if os.geteuid() == 0:
+        for path in (folder, *folder.iterdir()):
+            shutil.chown(path, "nobody")
+    with subprocess.Popen(
+        ["pgbouncer", *(("-u", "nobody") if os.geteuid() == 0 else ()), folder / "config"], stderr=subprocess.PIPE
+    ) as pooler:
+        try:
+            assert pooler.stderr is not None
+            while b"process up" not in pooler.stderr.readline():
+                assert pooler.poll() is None
+            with pytest.raises(StorageError, match="a connection pooler is in between"):
+                Journal(machine(address=postgres.address(database, port=port)))
+        finally:
+            pooler.terminate()
+
+
+def test_a_password_is_never_shown(machine, postgres, database, capsys):
+    """Neither settings, places, messages nor tracebacks have it, whether the database answers or not."""
+    shown = [repr(machine()), machine()._repr_html_(), identity_of(machine())]
+    with Journal(machine()) as journal:
+        shown += [journal.place, str(journal.about_me), repr(journal._database.__dict__["_address"])]
+    wrong = f"{PASSWORD}-wrong"
+    for address in (
+        postgres.address(database, password=wrong),
+        f"postgresql://{OWNER}:{PASSWORD}@127.0.0.1:1/{database}",
+        f"postgresql://{OWNER}:{PASSWORD}%zz@127.0.0.1/{database}",
+        f"mysql://{OWNER}:{PASSWORD}@127.0.0.1/{database}",
+    ):
+        with pytest.raises((StorageError, ConfigurationError)) as refused:
+            Journal(machine(address=address))
+        shown += traceback.format_exception(refused.value, chain=True)
+        assert "\n" not in str(refused.value)
+    lines = [
+        line for text in shown for line in text.splitlines() if not re.search(r"^ {4,}|postgres\.address|test_", line)
+    ]
+    assert PASSWORD not in "\n".join(lines)
+    assert f"postgresql://127.0.0.1:{postgres.port}/{database}" in shown[2]
+
+
+def test_the_least_rights_are_enough_and_no_more(machine, postgres, database, role):
+    """With the printed rights a user sends; he changes neither events nor rules. Without them, the message names the command."""
+    with Journal(machine()) as journal:
+        send(journal, "a", 1)
+    own = postgres.address(database, role)
+    with pytest.raises(JournalError, match="bktools journal rights ROLE"):
+        Journal(machine("second", own))
+    postgres.sql(postgres_module.rights(Secret(own), role), database)
+    with Journal(machine("second", own)) as journal:
+        journal.require_current()
+        send(journal, "b", 2)
+        events = journal.rows("SELECT database_user FROM events ORDER BY event_id")
+        assert [row["database_user"] for row in events] == [OWNER] * 3 + [role] * 3
+        assert journal.problems() == []
+    for sql in (
+        "DELETE FROM events",
+        "UPDATE events SET database_user = 'another'",
+        "TRUNCATE events CASCADE",
+        "ALTER TABLE events DISABLE TRIGGER ALL",
+        "DROP TRIGGER events_refuse_delete ON events",
+        "DELETE FROM batches",
+        "UPDATE batches SET body = ''",
+        "UPDATE about SET value = '0'",
+        "INSERT INTO transitions VALUES ('ACCEPTED', 'PLANNED')",
+        "CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$",
+    ):
+        with typed_by_hand(None, own) as by_hand, pytest.raises(psycopg.errors.InsufficientPrivilege):
+            by_hand.execute(sql)
+
+
+def test_a_name_of_a_role_is_a_name(machine):
+    """Whatever a role is called, the script names it and does nothing else."""
+    script = postgres_module.rights(machine().journal, HOSTILE)
+    assert script.count('"an""alyst; DROP TABLE events --"') == script.count("GRANT")
+    with pytest.raises(ConfigurationError, match="must have a name"):
+        postgres_module.rights(machine().journal, "")
+
+
+def test_a_restored_database_is_noticed(machine, postgres, database):
+    """A dump of before sends nothing from any machine until a person confirms it; what a machine sent since is in doubt."""
+    with Journal(machine()) as journal:
+        send(journal, "a", 1)
+        made = subprocess.run(
+            [programs() / "pg_dump", "-Fc", "-d", postgres.address(database)], stdout=subprocess.PIPE, check=True
+        ).stdout
+        send(journal, "b", 2)
+    postgres.sql(f"DROP DATABASE {database} WITH (FORCE)")
+    postgres.sql(f"CREATE DATABASE {database} TEMPLATE template0")
+    with pytest.raises(JournalError, match="is missing or empty, but export jobs were sent with it"):
+        Journal(machine())
+    subprocess.run([programs() / "pg_restore", "-d", postgres.address(database)], input=made, check=True)
+    for name in ("first", "second"):
+        with (
+            Journal(machine(name)) as journal,
+            pytest.raises(JournalError, match="was restored, copied or failed over"),
+        ):
+            journal.require_current()
+    with pytest.raises(JournalError, match="restore it with pg_restore"):
+        restore(machine(), postgres.folder / "dump", by="Ada")
+    assert restore(machine(), None, by="Ada").in_doubt == ("b",)
+    with Journal(machine()) as journal:
+        journal.require_current()
+        assert "which is UNKNOWN" in journal.obstacle(batch("c", 2))
+        assert journal.problems() == []
+
+
+def test_a_newer_journal_is_left_alone(machine, monkeypatch):
+    """An older version refuses a newer journal in one line; a newer version migrates an older one, or nothing of it."""
+    with Journal(machine()):
+        pass
+    monkeypatch.setattr(postgres_module, "MIGRATIONS", (*MIGRATIONS, "CREATE TABLE later (x TEXT); BROKEN"))
+    with pytest.raises(StorageError, match="BROKEN"):
+        Journal(machine())
+    monkeypatch.setattr(postgres_module, "MIGRATIONS", (*MIGRATIONS, "CREATE TABLE later (x TEXT)"))
+    with Journal(machine()) as journal:
+        assert journal.rows("SELECT * FROM later") == []
+    monkeypatch.undo()
+    with pytest.raises(JournalError, match="was written by a newer bktools: nothing was changed; upgrade bktools"):
+        Journal(machine())
+
+
+@pytest.fixture
+def moved(machine):
+    """A file with a history, and what it holds."""
+    with Journal(replace(machine(), journal=None)) as journal:
+        send(journal, "a", 1)
+        send(journal, "b", 2, "UNKNOWN")
+        return journal.id, journal.path
+
+
+def test_a_file_moves_to_a_database_once(machine, moved, tmp_path):
+    """Every row and digest is in the database; the file refuses to send, and so does an old copy of it; again changes nothing."""
+    journal_id, path = moved
+    shutil.copy(path, tmp_path / "kept.sqlite")
+    last = move(machine(), by="Ada")
+    with Journal(machine()) as journal:
+        assert (journal.id, journal.about("moved_to"), journal.problems()) == (journal_id, None, [])
+        journal.require_current()
+        assert [row["state"] for piece in journal.history("batches") for row in piece] == ["ACCEPTED", "UNKNOWN"]
+        assert journal.rows("SELECT done_by FROM events WHERE after = 'moved'")[0]["done_by"] == "Ada"
+        assert journal.last_event() == last
+        journal.resolve("b", "RELEASED", evidence="not in the ERP", by="Ada")
+        send(journal, "c", 3)
+    closed = replace(machine(), journal=None)
+    said = f"was moved to {place_of(machine().journal)}"
+    with pytest.raises(JournalError, match=f"{said}: nothing was read or sent; set BKTOOLS_JOURNAL"):
+        Journal(closed)
+    for suffix in ("", "-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    shutil.copy(tmp_path / "kept.sqlite", path)
+    with Journal(closed) as journal, pytest.raises(JournalError, match=said):
+        journal.require_current()
+    with pytest.raises(JournalError, match=said):
+        restore(closed, tmp_path / "kept.sqlite", by="Ada")
+    with pytest.raises(JournalError, match=said):
+        move(machine(), by="Ada")
+
+
+def test_a_move_that_was_interrupted_goes_on(machine, moved, monkeypatch):
+    """After a kill between the closing of the file and the copy, neither sends; the next run ends it, a third changes nothing."""
+    from bktools.journal import move as move_module
+
+    with monkeypatch.context() as patched:
+        patched.setattr(move_module._Target, "take", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            move(machine(), by="Ada")
+    with pytest.raises(JournalError, match="was moved to"):
+        Journal(replace(machine(), journal=None))
+    last = move(machine(), by="Ada")
+    assert move(machine(), by="Ada") == last
+    with Journal(machine()) as journal:
+        assert journal.problems() == []
+
+
+def test_a_database_with_a_history_receives_none(machine, moved):
+    """The file stays open, and the database as it was."""
+    with Journal(machine("second")) as journal:
+        send(journal, "z", 9)
+    with pytest.raises(JournalError, match="has a history already: nothing was moved"):
+        move(machine(), by="Ada")
+    with Journal(replace(machine(), journal=None)) as journal:
+        journal.require_current()
+
+
+def test_a_file_beside_is_not_forgotten(machine, moved):
+    """Whoever names a database without moving the file: what was sent with the file is refused all the same."""
+    with Journal(machine()) as journal:
+        assert f"{ENTRY[:-1]}1" in journal.obstacle(batch("x", 1)) or "UNKNOWN" in journal.obstacle(batch("x", 1))
+
+
+def test_the_commands_say_which_journal_is_in_force(machine, postgres, database, monkeypatch):
+    """Three lines of configuration; config, journal, rights, verify and backup name the database and never its password."""
+    monkeypatch.setenv("BKTOOLS_BASE_URL", "https://books.example.com")
+    monkeypatch.setenv("BKTOOLS_TOKEN", "t")
+    monkeypatch.setenv("BKTOOLS_JOURNAL", postgres.address(database))
+    place = f"postgresql://127.0.0.1:{postgres.port}/{database}"
+
+    def run(*words: str) -> str:
+        result = CliRunner().invoke(app, words)
+        assert result.exception is None or isinstance(result.exception, SystemExit | JournalError), result.exception
+        return f"{result.output}{result.exception or ''}"
+
+    said = {
+        words: run(*words.split())
+        for words in ("config", "journal", "journal verify", "journal rights ada", "journal backup")
+    }
+    assert re.search(rf"journal +the database {place}\n", said["config"])
+    assert re.search(rf"database +{place}\n", said["journal"])
+    assert f"{place} is whole" in said["journal verify"]
+    assert 'SCHEMA bktools TO "ada"' in said["journal rights ada"]
+    assert "back it up with pg_dump" in said["journal backup"]
+    assert PASSWORD not in "".join(said.values())
+    monkeypatch.delenv("BKTOOLS_JOURNAL")
+    assert "is a file, which has no roles" in str(CliRunner().invoke(app, ["journal", "rights", "ada"]).exception)
+
+
+def test_the_variable_is_for_its_own_environment(postgres, database, tmp_path):
+    """The sandbox does not use the journal that the variable names for another environment."""
+    env = {"BKTOOLS_BASE_URL": "https://books.example.com", "BKTOOLS_JOURNAL": postgres.address(database)}
+    folders = {"data_dir": tmp_path / "d", "marks_dir": tmp_path / "m"}
+    assert load_settings(env=env, **folders).journal is not None
+    assert load_settings("sandbox", env=env, **folders).journal is None
+
+
+def test_the_command_moves_the_file(machine, postgres, database, monkeypatch):
+    """`journal move` needs a database and a name; it says how many events are there, and the file is closed."""
+    monkeypatch.setenv("BKTOOLS_BASE_URL", "https://books.example.com")
+    with Journal(load_settings()) as journal:
+        send(journal, "a", 1)
+    assert "set BKTOOLS_JOURNAL" in str(CliRunner().invoke(app, ["journal", "move", "--by", "Ada"]).exception)
+    monkeypatch.setenv("BKTOOLS_JOURNAL", postgres.address(database))
+    assert "must name the person" in str(CliRunner().invoke(app, ["journal", "move"]).exception)
+    said = CliRunner().invoke(app, ["journal", "move", "--by", "Ada"]).output
+    assert said == f"4 events are in {place_of(machine().journal)}; the file is closed and kept\n"
+    with Journal(load_settings()) as journal:
+        assert journal.state_of("a")["state"] == "ACCEPTED"

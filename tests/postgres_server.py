@@ -1,0 +1,114 @@
+"""A PostgreSQL server of the tests' own: as a plain user, in a folder of its own, on loopback."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+
+OWNER, PASSWORD = "keeper", "hunter2-never-shown"
+
+
+def programs() -> Path | None:
+    """Return the folder of the server's programs, None where it is not installed."""
+    found = shutil.which("initdb")
+    known = [*sorted(Path("/usr/lib/postgresql").glob("*/bin")), *([Path(found).resolve().parent] if found else [])]
+    return known[0] if known else None
+
+
+class Server:
+    """A running server."""
+
+    def __init__(self, folder: Path, port: int, run: Callable[[str, str], subprocess.Popen[bytes]]) -> None:
+        self.folder = folder
+        self.port = port
+        self._run = run
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self, options: str = "") -> None:
+        """Start it, and wait until it answers."""
+        self._process = self._run("postgres", f"-D {self.folder}/data -p {self.port} {options}")
+        for _ in range(200):
+            try:
+                psycopg.connect(self.address("postgres")).close()
+            except psycopg.OperationalError:
+                time.sleep(0.05)
+            else:
+                return
+        raise AssertionError((self.folder / "log").read_text())
+
+    def stop(self) -> None:
+        """Stop it at once."""
+        if self._process is not None:
+            self._process.send_signal(3)
+            self._process.wait(30)
+
+    def address(self, database: str, user: str = OWNER, password: str = PASSWORD, port: int = 0) -> str:
+        """Return the address of a database."""
+        return f"postgresql://{user}:{password}@127.0.0.1:{port or self.port}/{database}"
+
+    def sql(self, text: str, database: str = "postgres") -> list[tuple]:
+        """Run statements as the server's owner; return the last one's rows."""
+        with psycopg.connect(self.address(database), autocommit=True) as connection:
+            cursor = connection.execute(text)
+            return cursor.fetchall() if cursor.description else []
+
+    @contextmanager
+    def database(self) -> Iterator[str]:
+        """Make a database, and drop it at the end."""
+        name = f"journal_{secrets.token_hex(6)}"
+        self.sql(f"CREATE DATABASE {name} TEMPLATE template0")
+        yield name
+        self.sql(f"DROP DATABASE {name} WITH (FORCE)")
+
+    def cut(self, database: str) -> int:
+        """Cut every connection to a database; return their number."""
+        return len(
+            self.sql(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'")
+        )  # fmt: skip
+
+
+@contextmanager
+def server() -> Iterator[Server]:
+    """Run a server that keeps what it commits."""
+    found = programs()
+    assert found is not None
+    # In memory where that is possible: a sync of the file system is quick there.
+    memory = Path("/dev/shm")
+    folder = Path(tempfile.mkdtemp(prefix="bktools-postgres-", dir=memory if os.access(memory, os.W_OK) else None))
+    (folder / "password").write_text(PASSWORD)
+    plain = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
+    if plain:
+        for path in (folder, folder / "password"):
+            shutil.chown(path, "nobody", "nogroup")
+    log = (folder / "log").open("wb")
+
+    def run(program: str, options: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen([found / program, *options.split()], stdout=log, stderr=log, cwd=folder, **plain)
+
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    made = run(
+        "initdb", f"-D {folder}/data -U {OWNER} -A scram-sha-256 --pwfile {folder}/password -E UTF8 --locale=C -N"
+    )
+    running = Server(folder, port, run)
+    try:
+        assert made.wait(60) == 0, (folder / "log").read_text()
+        settings = f"listen_addresses = '127.0.0.1'\nunix_socket_directories = '{folder}'\nmax_connections = 60\n"
+        with (folder / "data" / "postgresql.conf").open("a") as file:
+            file.write(settings)
+        running.start()
+        yield running
+    finally:
+        running.stop()
+        log.close()
+        shutil.rmtree(folder)
