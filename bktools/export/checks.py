@@ -405,13 +405,14 @@ JOINS = {
     ),
 }
 
-# `contents` holds each entry as one value, without its line in the file; it is compared only for repeated IDs.
+# `suspects` has at least the entries whose ID is repeated. `contents` holds each of these as one value, without its line in
+# the file.
 REPEATS = f"""
 WITH repeat AS (
     SELECT row,
         row_number() OVER (PARTITION BY content ORDER BY line, row) > 1 AS is_copy,
         count(DISTINCT content) OVER (PARTITION BY id) > 1 AS is_conflict
-    FROM entries SEMI JOIN (SELECT id FROM entries GROUP BY id HAVING count(*) > 1) USING (id) JOIN contents USING (row)
+    FROM suspects SEMI JOIN (SELECT id FROM suspects GROUP BY id HAVING count(*) > 1) USING (id) JOIN contents USING (row)
 ), company AS (
     SELECT company_id AS id, regexp_full_match(company_id, '{UUID_REGEX}') AS is_uuid FROM entries GROUP BY ALL
 )"""

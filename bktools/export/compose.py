@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.contract import rules
-from bktools.errors import ArgumentError, InputError
+from bktools.errors import ArgumentError
 from bktools.export import checks, findings
-from bktools.export.plan import BATCHES, ExportOptions, ExportPlan, batch_digest, plan_digest, totals_of
+from bktools.export.batches import batch_ids, batches_of
+from bktools.export.out_of_core import composed_to
+from bktools.export.plan import ExportOptions, ExportPlan, plan_digest, totals_of
 from bktools.export.selection import selected
-from bktools.export.tables import arrow_of, days_of
+from bktools.export.tables import arrow_of
 from bktools.frames.names import in_reading_order, with_names
 from bktools.frames.schema import TEXT, to_pandas
 
@@ -35,6 +37,7 @@ def compose_export_jobs(
     employee_id: str | None = None,
     is_interactive: bool = True,
     vendor_based_bookkeeping: bool = False,
+    to: str | Path | None = None,
 ) -> ExportPlan:
     """Return a plan of export jobs for a selection of accounting entries. Nothing is sent or written.
 
@@ -67,6 +70,10 @@ def compose_export_jobs(
         False for background jobs that need no user.
     vendor_based_bookkeeping : bool
         The interface's option of that name.
+    to : path, optional
+        A new folder for the plan, for entries that do not fit in memory: entries in Parquet are read, checked and sorted
+        in about 2 GB, and the plan is written there with the same IDs. It is submitted from there, a batch at a time;
+        `read_export_plan` opens it again. Default: the plan is in memory.
 
     Returns
     -------
@@ -81,7 +88,7 @@ def compose_export_jobs(
     ArgumentError, InputError
         When an argument breaks a rule, a column is missing, or the selection names unknown entries.
     OutOfMemoryError, StorageError
-        When the entries need more memory or more temporary disk space than there is.
+        When the entries need more memory or more temporary disk space than there is, or `to` exists.
 
     Notes
     -----
@@ -108,6 +115,9 @@ def compose_export_jobs(
         rules.flag("vendor_based_bookkeeping", vendor_based_bookkeeping),
     )
     frames = {"categories": categories, "accounts": accounts, "employees": employees, "history": history}
+    if to is not None:
+        about = {"provenance": _provenance(entries), "journal": _journal_of(history)}
+        return composed_to(Path(to), entries, selection, frames, asked, size, options, about)
     given = {name: arrow_of(frame, name) for name, frame in frames.items() if frame is not None}
     rows = selected(arrow_of(entries, "entries"), selection, entries)
     composed = compose(rows, company=company, period=period, max_entries=size, options=options, **given)
@@ -116,8 +126,8 @@ def compose_export_jobs(
     count = composed.column("reason").null_count
     ready = composed.slice(0, count).drop_columns(["reason", "message"])
     not_ready = composed.slice(count).drop_columns(["batch_id"])
-    batches = _batches(ready)
-    provenance = dict(entries.attrs.get("bktools", {})) if isinstance(entries, pd.DataFrame) else {}
+    batches = batches_of(ready)
+    provenance = _provenance(entries)
     return ExportPlan(
         batches=to_pandas(batches, provenance),
         rows=ready,
@@ -130,6 +140,10 @@ def compose_export_jobs(
         journal=_journal_of(history),
         _find=partial(findings.findings, composed, given, asked),
     )
+
+
+def _provenance(entries: Any) -> dict[str, Any]:
+    return dict(entries.attrs.get("bktools", {})) if isinstance(entries, pd.DataFrame) else {}
 
 
 def _journal_of(history: Any) -> str:
@@ -160,18 +174,12 @@ def compose(
     **given : DataFrame
         The categories, accounts, employees and history, as in `compose_export_jobs`.
     """
-    rows = arrow_of(entries, "entries")
-    rows = rows.drop_columns([name for name in findings.ADDED if name in rows.column_names])
-    for name in ("id", "company_id"):
-        # Lower case, as they are sent, so that equal UUIDs are equal texts.
-        rows = rows.set_column(rows.column_names.index(name), name, pc.ascii_lower(rows.column(name)))
     tables = {name: arrow_of(frame, name) for name, frame in given.items()}
-    if "categories" in tables and "category_id" not in rows.column_names:
-        raise InputError("the entries have no column category_id: add it, or leave out categories")
+    rows = findings.prepared(arrow_of(entries, "entries"), tables)
     found = findings.first_errors(rows, tables, findings.options_of(company=company, period=period))
     is_ready = pc.is_null(found.column("reason"))
     ready = rows.take(found.column("row").filter(is_ready).combine_chunks())
-    ready = ready.append_column("batch_id", _batch_ids(ready, max_entries, options))
+    ready = ready.append_column("batch_id", batch_ids(ready, max_entries, options))
     return pa.concat_tables([ready, _not_ready(rows, found.filter(pc.invert(is_ready)))], promote_options="default")
 
 
@@ -183,24 +191,3 @@ def _not_ready(rows: pa.Table, found: pa.Table) -> pa.Table:
         held = held.append_column(name, pc.cast(found.column(name), TEXT))
     keys = [name for name in ("company_id", "date", "id", "line") if name in rows.column_names]
     return held.sort_by([(name, "ascending") for name in keys])
-
-
-def _batch_ids(ready: pa.Table, size: int, options: ExportOptions) -> pa.Array:
-    """Return the batch ID of each ready entry; the entries are in the order of sending."""
-    ids, names, counts = ready.column("id"), [], []
-    begin = 0
-    for company in ready.column("company_id").value_counts().to_pylist():
-        end = begin + company["counts"]
-        for first in range(begin, end, size):
-            counts.append(min(size, end - first))
-            names.append(batch_digest(company["values"], ids.slice(first, counts[-1]).to_pylist(), options))
-        begin = end
-    return pa.array(names, TEXT).take(pa.array(np.repeat(np.arange(len(names)), counts)))
-
-
-def _batches(ready: pa.Table) -> pa.Table:
-    """Return the batches of the ready entries, in the order of sending."""
-    rows = ready.select(["batch_id", "company_id"]).append_column("day", days_of(ready))
-    found = rows.group_by(["batch_id", "company_id"], use_threads=False)
-    batches = found.aggregate([([], "count_all"), ("day", "min"), ("day", "max")])
-    return batches.rename_columns(BATCHES.names).cast(BATCHES)

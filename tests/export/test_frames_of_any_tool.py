@@ -18,14 +18,12 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hand_made import COMPANY, entry_id
+from hand_made import COMPANY, OTHER, a_month, entry_id
 
 from bktools import compose_export_jobs
 from bktools.errors import ArgumentError, InputError, OutOfMemoryError
 from bktools.export.compose import compose
 from bktools.frames import engine
-
-OTHER = "00000000-0000-4000-8000-00000000000f"
 
 
 def test_something_else_than_entries_is_refused():
@@ -78,28 +76,6 @@ def lift(request, tmp_path):
         "narwhals": nw.from_native,
         "parquet": parquet,
     }[request.param]
-
-
-def a_month(entries) -> dict[str, pd.DataFrame]:
-    """Return entries with repeats, conflicts and all kinds of gaps, and all that they are checked against."""
-    ids = [entry_id(1000 + number) for number in range(12)]
-    frame = entries(
-        120,
-        company_id=[(COMPANY, OTHER, COMPANY.upper(), None)[number % 4] for number in range(120)],
-        date=pd.to_datetime([None if number % 11 == 0 else f"2026-10-{number % 28 + 1:02}" for number in range(120)]),
-        category_id=[None if number % 13 == 0 else ids[number % 12] for number in range(120)],
-        employee_id=[None if number % 7 else ids[number % 12] for number in range(120)],
-        approved=[None if number % 17 == 0 else number % 19 != 0 for number in range(120)],
-    )
-    repeated = pd.concat([frame.head(9), frame.iloc[20:24].assign(currency="USD"), frame], ignore_index=True)
-    categories = pd.DataFrame({"id": ids, "company_id": [COMPANY, OTHER] * 6, "archived": [False] * 10 + [True] * 2})
-    return {
-        "entries": repeated,
-        "categories": categories.assign(account_id=[*ids[:8], None, None, *ids[10:]]),
-        "accounts": pd.DataFrame({"id": ids[:7], "archived": [False] * 6 + [True]}),
-        "employees": pd.DataFrame({"id": ids[:6]}),
-        "history": pd.DataFrame({"entry_id": frame["id"][::10], "state": ["ACCEPTED", "UNKNOWN", "RELEASED"] * 4}),
-    }
 
 
 def test_every_tool_gives_the_same_plan(entries, lift):
