@@ -397,10 +397,11 @@ JOINS = {
     ),
     "usual": (
         f"""LEFT JOIN (
-            SELECT lower(category_id) AS category_id, currency, count(*) AS entries, median(ln(size::DOUBLE)) AS middle,
+            SELECT company_id, lower(category_id) AS category_id, currency, count(*) AS entries, median(ln(size::DOUBLE)) AS middle,
                 greatest(ln({LEAST_REACH}), {DEVIATIONS} * {TO_STANDARD} * mad(ln(size::DOUBLE))) AS reach
             FROM sized WHERE category_id <> '' GROUP BY ALL HAVING count(*) >= {ENOUGH}
-        ) AS usual ON usual.category_id = lower(entry.category_id) AND usual.currency = entry.currency""",
+        ) AS usual ON usual.company_id = entry.company_id AND usual.category_id = lower(entry.category_id)
+            AND usual.currency = entry.currency""",
         "usual.entries, usual.middle, usual.reach",
     ),
 }

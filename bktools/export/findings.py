@@ -229,8 +229,14 @@ def contents(entries: pa.Table, first: int = 0) -> pa.Table:
 
 def list_of(accounts: pa.Table | None) -> str:
     """Return when a list of accounts was last imported, in brackets; empty where the frame does not say."""
-    if accounts is None or (len(accounts) and accounts.column("state").null_count == len(accounts)):
+    if accounts is None:
         return ""
     imported = accounts.filter(pc.equal(accounts.column("state"), "IMPORTED")).column("updated_at")
-    last = pc.max(imported).as_py()
+    return list_text(len(accounts), len(accounts) - accounts.column("state").null_count, pc.max(imported).as_py())
+
+
+def list_text(accounts: int, states: int, last: object) -> str:
+    """Return the text of `list_of` for a number of accounts, how many of them have a state, and the last import."""
+    if accounts and not states:
+        return ""
     return " (no list was imported)" if last is None else f" (last list imported {str(last)[:10]})"

@@ -7,6 +7,7 @@ to their places through files. The queries are those of a plan in memory, so tha
 from __future__ import annotations
 
 import contextlib
+import itertools
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -27,6 +28,7 @@ from bktools.export.plan_file import FRAMES, HEAD, head_bytes, head_of, plan_in,
 from bktools.export.selection import as_ids, as_mask, refuse_missing, selected
 from bktools.export.stored import GROUP, StoredTable
 from bktools.export.tables import arrow_of, chosen, numbered, opened, readable, typed
+from bktools.frames.cluster import is_spark, native
 from bktools.frames.engine import engine_on_disk, pieces, repeated_digests
 from bktools.frames.names import in_reading_order, with_names
 from bktools.frames.schema import TEXT
@@ -36,6 +38,7 @@ MEMORY = "800MB"
 # Rows that are read at a time, and that are put into order at a time.
 PIECE, BUCKET = 131_072, 262_144
 PLACE = "place in the plan"
+PACKED = pa.ipc.IpcWriteOptions(compression="lz4")
 
 Pieces: TypeAlias = Callable[[], Iterator[pa.Table]]
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
@@ -62,12 +65,20 @@ def composed_to(
         try:
             for part in ("plan", "tables", "buckets"):
                 disk.private_folder(work / part)
-            head = _compose(work, _read(entries, selection), frames, asked, size, options, about)
+            head = _compose(work, _read(_in_files(entries, work), selection), frames, asked, size, options, about)
             (work / "plan").rename(folder)
             disk.folder_to_disk(folder.absolute().parent)
         finally:
             shutil.rmtree(work, ignore_errors=True)
     return plan_in(folder, head)
+
+
+def _in_files(entries: Any, work: Path) -> Any:
+    """Return entries, those of a cluster as Parquet that the cluster writes; it must share the folder."""
+    if not is_spark(entries):
+        return entries
+    native(entries).write.parquet(str(work / "source"))
+    return work / "source"
 
 
 def _read(entries: Any, selection: Any) -> Pieces:
@@ -184,13 +195,13 @@ def _among(rows: pa.Table, places: Numbers) -> pa.Table:
 
 
 def _fill(connection: duckdb.DuckDBPyConnection, name: str, rows: Iterable[pa.Table]) -> None:
-    """Make a table of rows in parts."""
-    for number, piece in enumerate(rows):
-        connection.register("piece", piece)
-        connection.execute(
-            f"CREATE OR REPLACE TABLE {name} AS FROM piece" if not number else f"INSERT INTO {name} FROM piece"
-        )
-    connection.unregister("piece")
+    """Make a table of rows in parts, of which there is at least one."""
+    parts = iter(rows)
+    first = next(parts)
+    batches = (batch for part in itertools.chain([first], parts) for batch in part.to_batches())
+    connection.register("parts", pa.RecordBatchReader.from_batches(first.schema, batches))
+    connection.execute(f"CREATE OR REPLACE TABLE {name} AS FROM parts")
+    connection.unregister("parts")
 
 
 def _write_batches(
@@ -313,7 +324,7 @@ def _in_order(rows: Iterable[pa.Table], order: Numbers, folder: Path) -> Iterato
                 )
                 if bucket not in files:
                     file = opened_files.enter_context(disk.exclusive(folder / f"{bucket}.arrow"))
-                    files[bucket] = opened_files.enter_context(pa.ipc.new_stream(file, part.schema))
+                    files[bucket] = opened_files.enter_context(pa.ipc.new_stream(file, part.schema, options=PACKED))
                 files[bucket].write_table(part)
             first += len(piece)
     if not files:
