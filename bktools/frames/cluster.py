@@ -149,7 +149,7 @@ def kinds_of(frame: Any) -> pa.Schema:
     from pyspark.sql.pandas.types import to_arrow_schema
 
     return pa.schema(
-        [field.with_type(TEXT if _is_text(field.type) else field.type) for field in to_arrow_schema(frame.schema)]
+        [field.with_type(TEXT if _is_text(field.type) else field.type) for field in to_arrow_schema(frame.schema, timezone="UTC")]
     )
 
 

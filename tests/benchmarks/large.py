@@ -128,6 +128,7 @@ def reconcile(folder: Path, *, is_limited: bool, compares: bool) -> tuple[int, s
 
 def compose(folder: Path, *, is_limited: bool, compares: bool) -> tuple[int, str]:
     """Compose to a folder, or in memory; return the number of batches, and the ID of the plan with a digest of its rows."""
+    engine.SETTINGS = {**engine.SETTINGS, "max_temp_directory_size": "6GB"}
     where = {"to": folder / "plan"} if is_limited else {}
     plan = compose_export_jobs(folder / "entries.parquet", categories=folder / "categories.parquet", **where)
     rows = digest(plan.entries, plan.not_ready, plan.findings) if compares else ""

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import shutil
-import sys
 import uuid
 from dataclasses import replace
 from decimal import Decimal
@@ -22,7 +18,6 @@ from hand_made import COMPANY, OTHER, a_month, entry_id
 
 from bktools import compose_export_jobs
 from bktools.errors import ArgumentError, InputError, OutOfMemoryError
-from bktools.export.compose import compose
 from bktools.frames import engine
 
 
@@ -43,15 +38,6 @@ def test_frames_of_a_plan_are_composed_again(entries):
         assert (len(again.entries), len(again.not_ready), len(again.batches)) == (count, 0, 1)
         assert "entries ready" in repr(again)
     assert list(part.entries.columns) == list(plan.entries.columns)
-
-
-def spark(test):
-    """Run a test in the process that has Spark, where there is one."""
-    has_spark = importlib.util.find_spec("pyspark") is not None and shutil.which("java") is not None
-    test = pytest.mark.skipif(not has_spark, reason="PySpark comes with bktools[spark] and needs Java")(test)
-    # pyspark says so of itself when it is handed Arrow tables.
-    test = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")(test)
-    return pytest.mark.xdist_group("pyspark")(test)
 
 
 def in_arrow(frame: pd.DataFrame) -> pa.Table:
@@ -115,34 +101,6 @@ def test_a_file_that_is_not_parquet_is_one_line(entries, tmp_path):
     with pytest.raises(InputError, match=r"the entries .*october\.parquet: cannot be read as Parquet") as caught:
         compose_export_jobs(path)
     assert "\n" not in str(caught.value)
-
-
-@spark
-def test_a_cluster_composes_one_company_at_a_time(entries, tmp_path):
-    """The same function on PySpark, by company: the same batch IDs, in the same order, and the same reasons."""
-    from pyspark.sql import SparkSession
-
-    frames = a_month(entries)
-    # No ID is in two companies here: a cluster that composes one company at a time cannot notice that.
-    frame = frames.pop("entries").iloc[13:].dropna(subset="company_id").assign(line=range(90))
-    frame = frame.assign(company_id=frame["company_id"].str.lower(), date=frame["date"].dt.date)
-    given = map_values(in_arrow, frames)
-    alone = compose(in_arrow(frame), max_entries=4, **given)
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "1", "spark.driver.host": "127.0.0.1"}
-    session = SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
-    session.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "true")
-    by_company = session.createDataFrame(in_arrow(frame)).groupBy("company_id")
-    schema = session.createDataFrame(alone).schema
-    rows = by_company.applyInArrow(lambda table: compose(table, max_entries=4, **given), schema).toArrow()
-    session.conf.unset("spark.sql.execution.arrow.useLargeVarTypes")
-    names = ["id", "batch_id", "reason", "message", "line"]
-    found, expected = (
-        table.to_pandas().sort_values("company_id", kind="stable")[names].reset_index(drop=True)
-        for table in (rows, alone)
-    )
-    pd.testing.assert_frame_equal(found, expected, check_dtype=False)
-    assert expected["batch_id"].nunique() > 3
 
 
 @pytest.mark.parametrize("kind", ["pandas", "arrow", "polars", "lazy", "duckdb"])
