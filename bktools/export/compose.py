@@ -186,7 +186,7 @@ def _provenance(entries: Any) -> dict[str, Any]:
 
 def _journal_of(history: Any) -> str:
     """Return the identity of the journal that a history was read from, "" where it is unknown."""
-    return str(getattr(history, "attrs", {}).get("bktools", {}).get("journal", ""))
+    return "" if cluster.is_spark(history) else str(getattr(history, "attrs", {}).get("bktools", {}).get("journal", ""))
 
 
 def _composed(

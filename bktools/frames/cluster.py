@@ -32,12 +32,17 @@ Function: TypeAlias = Callable[[Tables], pa.Table]
 
 def is_spark(frame: Any) -> bool:
     """Whether a frame is a PySpark frame, classic or of Spark Connect."""
-    return type(native(frame)).__module__.startswith("pyspark.")
+    return _is_of_spark(native(frame))
 
 
 def native(frame: Any) -> Any:
     """Return the frame that narwhals wraps, or the frame itself."""
-    return frame.to_native() if hasattr(frame, "to_native") else frame
+    # A frame of Spark Connect has an attribute of every name.
+    return frame.to_native() if not _is_of_spark(frame) and hasattr(frame, "to_native") else frame
+
+
+def _is_of_spark(frame: Any) -> bool:
+    return type(frame).__module__.startswith("pyspark.")
 
 
 @dataclass(frozen=True, repr=False)
@@ -149,7 +154,10 @@ def kinds_of(frame: Any) -> pa.Schema:
     from pyspark.sql.pandas.types import to_arrow_schema
 
     return pa.schema(
-        [field.with_type(TEXT if _is_text(field.type) else field.type) for field in to_arrow_schema(frame.schema, timezone="UTC")]
+        [
+            field.with_type(TEXT if _is_text(field.type) else field.type)
+            for field in to_arrow_schema(frame.schema, timezone="UTC")
+        ]
     )
 
 
