@@ -344,6 +344,19 @@ CHECKS = (
 )
 
 
+# The entries that amounts are compared with: each once, and none of 0.
+SIZED = """
+    SELECT *, abs(amount) AS size
+    FROM entries ANTI JOIN (FROM repeat WHERE is_copy OR is_conflict) AS left_out USING (row)
+    WHERE amount <> 0
+"""
+# What is usual in a category and currency of a company.
+USUAL = f"""
+    SELECT company_id, lower(category_id) AS category_id, currency, count(*) AS entries, median(ln(size::DOUBLE)) AS middle,
+        greatest(ln({LEAST_REACH}), {DEVIATIONS} * {TO_STANDARD} * mad(ln(size::DOUBLE))) AS reach
+    FROM sized WHERE category_id <> '' GROUP BY ALL HAVING count(*) >= {ENOUGH}
+"""
+
 # Tables that a condition reads by these names, each with its join and the columns that it adds to JUDGED. A category, account
 # or employee may have several rows (of two combined snapshots); each of them can make the entry not ready.
 JOINS = {
@@ -396,12 +409,8 @@ JOINS = {
             other_lines(if(entry.amount > 0, twins.minus, twins.plus), entry.row) AS opposite""",
     ),
     "usual": (
-        f"""LEFT JOIN (
-            SELECT company_id, lower(category_id) AS category_id, currency, count(*) AS entries, median(ln(size::DOUBLE)) AS middle,
-                greatest(ln({LEAST_REACH}), {DEVIATIONS} * {TO_STANDARD} * mad(ln(size::DOUBLE))) AS reach
-            FROM sized WHERE category_id <> '' GROUP BY ALL HAVING count(*) >= {ENOUGH}
-        ) AS usual ON usual.company_id = entry.company_id AND usual.category_id = lower(entry.category_id)
-            AND usual.currency = entry.currency""",
+        f"""LEFT JOIN ({USUAL}) AS usual ON usual.company_id = entry.company_id
+            AND usual.category_id = lower(entry.category_id) AND usual.currency = entry.currency""",
         "usual.entries, usual.middle, usual.reach",
     ),
 }
@@ -426,12 +435,8 @@ REASONS = """REPEATS, judged AS (
 SELECT row, reason, CASE WHEN reason IS NULL THEN NULL MESSAGES END AS message FROM judged ORDER BY company_id, day, id
 """
 
-# All findings. `sized` has the entries that amounts are compared with: each once, and none of 0.
-FINDINGS = """REPEATS, sized AS (
-    SELECT *, abs(amount) AS size
-    FROM entries ANTI JOIN (FROM repeat WHERE is_copy OR is_conflict) AS left_out USING (row)
-    WHERE amount <> 0
-), judged AS (
+# All findings.
+FINDINGS = """REPEATS, sized AS (SIZED), judged AS (
     SELECT entry.row, entry.line, entry.company_id, entry.day, entry.id, entry.text, entry.amount, SHOWN
         CASE ENDS END AS last_place, CONDITIONS
     FROM entries AS entry JOINS
@@ -514,6 +519,13 @@ def findings_query(given: set[str]) -> str:
     )
 
 
+def usual_queries(parts: int) -> list[str]:
+    """Return queries of what is usual, each of a part of the categories: medians of all of them take much memory."""
+    of_part = "category_id <> '' AND hash(lower(category_id)) % {} = {}"
+    query = f"{REPEATS}, sized AS ({SIZED}) {USUAL}"
+    return [query.replace("category_id <> ''", of_part.format(parts, part)) for part in range(parts)]
+
+
 def applied(given: set[str]) -> list[Check]:
     """Return the checks that can be made with the given frames, columns and arguments (named as in `Check.needs`)."""
     return [check for check in CHECKS if given.issuperset(check.needs)]
@@ -525,6 +537,7 @@ def _filled(query: str, checks: list[Check], always: tuple[str, ...], **parts: s
     joins = [join for name, join in JOINS.items() if name in always or f"{name}." in read]
     parts |= {
         "REPEATS": REPEATS,
+        "SIZED": SIZED,
         "SHOWN": "".join(f"{shown}, " for _, shown in joins if shown),
         "JOINS": "\n        ".join(source for source, _ in joins),
     }

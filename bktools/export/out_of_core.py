@@ -37,6 +37,8 @@ from bktools.frames.schema import TEXT
 MEMORY = "800MB"
 # Rows that are read at a time, and that are put into order at a time.
 PIECE, BUCKET = 131_072, 262_144
+# Amounts of which medians are taken at a time.
+AMOUNTS = 1_000_000
 PLACE = "place in the plan"
 PACKED = pa.ipc.IpcWriteOptions(compression="lz4")
 
@@ -137,6 +139,9 @@ def _compose(
 
         def decide(name: str, query_of: Callable[[set[str]], str]) -> None:
             query, values = findings.query_of_checks(query_of, names, given.get("accounts"), asked)
+            if f"({checks.USUAL})" in query:
+                _add_usual(connection)
+                query = query.replace(f"({checks.USUAL})", "usual_amounts")
             # The order of the rows of a table is that of the query.
             connection.execute(f"CREATE TABLE {name} AS {query}", values)
 
@@ -179,6 +184,13 @@ def _load(
     connection.execute("CREATE OR REPLACE TABLE suspects AS FROM entries SEMI JOIN repeated ON hash(id) = digest")
     places = np.sort(_rows(connection, "suspects"))
     _fill(connection, "contents", (_among(piece, places) for piece in _counted(rows, findings.contents)))
+
+
+def _add_usual(connection: duckdb.DuckDBPyConnection) -> None:
+    """Make the table of what is usual in each category, some categories at a time."""
+    (count,) = connection.table("entries").count("*").fetchall()[0]
+    for part, query in enumerate(checks.usual_queries(1 + count // AMOUNTS)):
+        connection.execute(f"{'INSERT INTO usual_amounts' if part else 'CREATE TABLE usual_amounts AS'} {query}")
 
 
 def _counted(rows: Pieces, columns_of: Callable[[pa.Table, int], pa.Table]) -> Iterator[pa.Table]:

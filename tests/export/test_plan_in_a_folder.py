@@ -27,6 +27,7 @@ def small_parts(monkeypatch):
     """Read, order and store few rows at a time, so that few entries take many parts."""
     monkeypatch.setattr(out_of_core, "PIECE", 50)
     monkeypatch.setattr(out_of_core, "BUCKET", 30)
+    monkeypatch.setattr(out_of_core, "AMOUNTS", 40)
     monkeypatch.setattr(out_of_core, "GROUP", 20)
 
 
