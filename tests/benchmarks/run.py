@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 import compose
+import large
 import ledger
 import loading
 import reconcile
@@ -15,6 +16,7 @@ BENCHMARKS = {
     "reconcile": reconcile.run,
     "compose": compose.run,
     "ledger": ledger.run,
+    "large": large.run,
     "sandbox": sandbox.run,
 }
 
