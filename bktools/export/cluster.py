@@ -58,7 +58,9 @@ def composed(
     known = cluster.references(rows.withColumn(KEY, company), others, with_shared=True)
     kinds = {name: cluster.kinds_of(frame) for name, frame in {"entries": rows, **others}.items()}
     companies = cluster.Companies(cluster.together([packed, *known]), {**kinds, "shared": SHARED})
-    told = {**asked, "list": _last_list(packed, kinds["entries"], others.get("accounts"))}
+    found = _counted(packed, kinds["entries"], others.get("accounts"))
+    told = {**asked, "list": _last_list(found) if "accounts" in others else ""}
+    companies = companies.bundled(sum(row["entries"] for row in found))
     names = findings.names_of(kinds["entries"].empty_table(), others, asked)
 
     def listed(name: str) -> Any:
@@ -67,13 +69,12 @@ def composed(
     return OnCluster("compose_export_jobs", NAMES, checks.unchecked(names), listed)
 
 
-def _last_list(entries: Any, kind: pa.Schema, accounts: Any) -> str:
-    """Refuse a company that is too large; return when a list of accounts was last imported, as `findings.list_of`."""
+def _counted(entries: Any, kind: pa.Schema, accounts: Any) -> list[dict[str, Any]]:
+    """Refuse a company that is too large; return the number of entries by company, and what the accounts say of lists."""
     from pyspark.sql import functions as sql
 
     if accounts is None:
-        cluster.Companies(entries, {"entries": kind}).counts("compose_export_jobs", "company")
-        return ""
+        return cluster.Companies(entries, {"entries": kind}).counts("compose_export_jobs", "company")
     state, updated = (
         cluster.column(name).cast("string" if name == "state" else "timestamp")
         if name in accounts.columns
@@ -87,7 +88,11 @@ def _last_list(entries: Any, kind: pa.Schema, accounts: Any) -> str:
     ).withColumn("account", sql.lit(1))
     both = cluster.Companies(cluster.together([entries, listed]), {"entries": kind})
     counted = {"accounts": sql.count("account"), "states": sql.count("state"), "last": sql.max("last")}
-    found = both.counts("compose_export_jobs", "company", counted)
+    return both.counts("compose_export_jobs", "company", counted)
+
+
+def _last_list(found: list[dict[str, Any]]) -> str:
+    """Return when a list of accounts was last imported, as `findings.list_of`."""
     last = max((row["last"] for row in found if row["last"] is not None), default=None)
     day = None if last is None else dt.datetime.fromtimestamp(last, dt.UTC)
     return findings.list_text(sum(row["accounts"] for row in found), sum(row["states"] for row in found), day)

@@ -23,6 +23,9 @@ from bktools.visible import visible_line
 SETTING = "spark.bktools.companyRows"
 MOST_ROWS = 5_000_000
 
+# About so many rows are given to a worker at once, and whole companies.
+BUNDLE = 100_000
+
 KEY = "key"
 
 Tables: TypeAlias = Mapping[str, pa.Table]
@@ -125,6 +128,16 @@ class Companies:
     def filled(self, key: str) -> Companies:
         """Return the frames with a key for rows without one."""
         return Companies(self.rows.fillna(key, [KEY]), self.kinds)
+
+    def bundled(self, rows: int) -> Companies:
+        """Return the frames with several keys as one, for a function of several companies; `rows` is the number of all rows.
+
+        Starting a function takes longer than most companies need.
+        """
+        from pyspark.sql import functions as sql
+
+        bundle = sql.pmod(sql.xxhash64(KEY), sql.lit(1 + rows // BUNDLE))
+        return Companies(self.rows.withColumn(KEY, bundle.cast("string")), self.kinds)
 
     def table(self, function: Function) -> Any:
         """Return a lazy PySpark frame of what a function returns for each key; it runs on workers, which have bktools."""

@@ -29,10 +29,11 @@ def reconcile(frames: Mapping[str, Any]) -> Reconciliation:
     given = {noun: _on_cluster(session, frame, noun) for noun, frame in frames.items()}
     if "company_id" not in given["chart"].columns:
         given["chart"] = given["chart"].withColumn("company_id", sql.lit(None).cast("string"))
-    only = _only_company(_companies(given))
+    found = _counted(_companies(given))
+    only = _only_company(found)
     if only:
         given["chart"] = given["chart"].fillna(only, ["company_id"])
-    companies = _companies(given)
+    companies = _companies(given).bundled(sum(row[noun] for row in found for noun in given))
 
     def listed(name: str) -> Any:
         return companies.table(partial(_table, name))
@@ -53,8 +54,8 @@ def _companies(given: Mapping[str, Any]) -> Companies:
     return Companies(cluster.together(parts), {noun: cluster.kinds_of(frame) for noun, frame in given.items()})
 
 
-def _only_company(companies: Companies) -> str | None:
-    """Refuse gaps; return the company for chart rows without one, None when every row has one."""
+def _counted(companies: Companies) -> list[dict[str, Any]]:
+    """Refuse gaps, and a company that is too large; return the number of rows by company and frame."""
     from pyspark.sql import functions as sql
 
     filled = [(noun, name) for noun, names in inputs.FILLED.items() for name in names]
@@ -64,6 +65,11 @@ def _only_company(companies: Companies) -> str | None:
     }
     found = companies.counts(TASK, "company", gaps)
     inputs.check_gaps({(noun, name): sum(row[f"{noun} {name}"] for row in found) for noun, name in filled})
+    return found
+
+
+def _only_company(found: list[dict[str, Any]]) -> str | None:
+    """Return the company for chart rows without one, None when every row has one."""
     named = [row[KEY] for row in found if row[KEY] is not None]
     if len(named) == len(found):
         return None
