@@ -190,7 +190,8 @@ def repeated_digests(connection: duckdb.DuckDBPyConnection, column: str, table: 
     """Return the digests (DuckDB's `hash`) that a column has more than once, of repeated values and rarely of others."""
     # Sorting digests takes a fraction of the time and memory of counting texts.
     source = connection.table(table).filter(f"{column} IS NOT NULL")
-    digests = np.sort(np.asarray(source.project(f"hash({column}) AS digest").fetchnumpy()["digest"]))
+    digests = np.asarray(source.project(f"hash({column}) AS digest").fetchnumpy()["digest"])
+    digests.sort()
     return np.unique(digests[1:][digests[1:] == digests[:-1]])
 
 
