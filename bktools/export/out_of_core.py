@@ -34,7 +34,7 @@ from bktools.frames.names import in_reading_order, with_names
 from bktools.frames.schema import TEXT
 
 # Of the database; Arrow and Python take about as much besides.
-MEMORY = "600MB"
+MEMORY = "500MB"
 # Rows that are read at a time, and that are put into order at a time.
 PIECE, BUCKET = 131_072, 262_144
 # Amounts of which medians are taken at a time.
