@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -39,6 +39,9 @@ HEADING = "## Larger than memory"
 GB = 1000**3
 PIECE = 500_000
 COMPANIES = 100
+
+# A count, an ID, and what returns a digest of all rows.
+Done: TypeAlias = tuple[int, str, Callable[[], str]]
 
 
 def write_charts(folder: Path, accounts: int) -> None:
@@ -117,18 +120,18 @@ def digest(*frames: pd.DataFrame | pa.Table) -> str:
     return found.hexdigest()[:20]
 
 
-def reconcile(folder: Path, *, is_limited: bool, compares: bool) -> tuple[int, str]:
-    """Reconcile, from Parquet or from frames; return the number of findings and a digest of all."""
+def reconcile(folder: Path, *, is_limited: bool) -> Done:
+    """Reconcile, from Parquet or from frames; return the findings and actions."""
     if is_limited:
         engine.SETTINGS = {**engine.SETTINGS, "memory_limit": "5GB"}
     paths = [folder / f"{name}.parquet" for name in ("chart", "accounts", "categories")]
     given = paths if is_limited else [pq.read_table(path) for path in paths]
     found = reconcile_accounts(*given)
-    return len(found.findings), digest(found.findings, found.actions) if compares else ""
+    return len(found.findings), "", lambda: digest(found.findings, found.actions)
 
 
-def on_spark(folder: Path, *, is_limited: bool, compares: bool) -> tuple[int, str]:
-    """Reconcile by PySpark, or here; return the number of findings and a digest of all, in an order of their own."""
+def on_spark(folder: Path, *, is_limited: bool) -> Done:
+    """Reconcile by PySpark, or here; return the findings."""
     paths = [folder / f"{name}.parquet" for name in ("chart", "accounts", "categories")]
     if is_limited:
         session = started_spark()
@@ -137,8 +140,13 @@ def on_spark(folder: Path, *, is_limited: bool, compares: bool) -> tuple[int, st
         SECONDS.append(time.perf_counter() - begin)
     else:
         found = to_arrow(reconcile_accounts(*paths).findings)
-    rows = sorted(str({name: row[name] for name in sorted(row)}) for row in found.to_pylist()) if compares else []
-    return len(found), hashlib.sha256("\n".join(rows).encode()).hexdigest()[:20]
+    return len(found), "", lambda: in_any_order(found)
+
+
+def in_any_order(table: pa.Table) -> str:
+    """Return a digest of all rows, whatever their order: a cluster has none."""
+    rows = sorted(str({name: row[name] for name in sorted(row)}) for row in table.to_pylist())
+    return hashlib.sha256("\n".join(rows).encode()).hexdigest()[:20]
 
 
 # What a work took, where its start is not part of it.
@@ -156,13 +164,12 @@ def started_spark() -> Any:
     return session
 
 
-def compose(folder: Path, *, is_limited: bool, compares: bool) -> tuple[int, str]:
-    """Compose to a folder, or in memory; return the number of batches, and the ID of the plan with a digest of its rows."""
+def compose(folder: Path, *, is_limited: bool) -> Done:
+    """Compose to a folder, or in memory; return the plan."""
     engine.SETTINGS = {**engine.SETTINGS, "max_temp_directory_size": "6GB"}
     where = {"to": folder / "plan"} if is_limited else {}
     plan = compose_export_jobs(folder / "entries.parquet", categories=folder / "categories.parquet", **where)
-    rows = digest(plan.entries, plan.not_ready, plan.findings) if compares else ""
-    return len(plan.batches), f"{plan.plan_id} {rows}"
+    return len(plan.batches), plan.plan_id, lambda: digest(plan.entries, plan.not_ready, plan.findings)
 
 
 @dataclass(frozen=True)
@@ -170,7 +177,7 @@ class Work:
     """What is measured: how its files are written, how it runs, and its limit of memory in bytes."""
 
     write: Callable[[Path, int], None]
-    run: Callable[..., tuple[int, str]]
+    run: Callable[..., Done]
     limit: int
     sizes: tuple[int, ...]
     noun: str
@@ -197,9 +204,11 @@ def run_one(folder: Path, name: str, *, is_limited: bool, compares: bool) -> Non
     """Do one work in this process and print what it took."""
     work = WORKS[name]
     start = time.perf_counter()
-    result = work.run(folder, is_limited=is_limited, compares=compares)
+    count, name, rows = work.run(folder, is_limited=is_limited)
     taken = SECONDS[0] if SECONDS else time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    # Comparing all rows takes more memory than the work.
+    result = [count, name, rows() if compares else ""]
     sys.stdout.write(json.dumps({"seconds": taken, "peak": peak, "result": result}))
 
 
