@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import duckdb
@@ -12,6 +13,7 @@ import pyarrow.compute as pc
 
 from bktools.errors import ArgumentError, InputError
 from bktools.export.tables import days_of
+from bktools.frames import cluster
 from bktools.frames.engine import engine, scannable
 from bktools.frames.names import with_names
 from bktools.frames.schema import TEXT, are_days, plain, to_pandas
@@ -38,11 +40,16 @@ MONEY = ("amount", "currency")
 # Columns of the result that are no key.
 TAKEN = (*MONEY, "entries", "share")
 
+# The sums of a part of the entries.
+PARTLY = """
+SELECT {keys} currency, CAST({count} AS BIGINT) AS entries, sum(amount) AS amount FROM entries GROUP BY ALL
+"""
+
 # A row of the side of the total is one that makes the total larger: of the debits, where these are more than the credits.
 # {keys} are all keys, each with a comma. A row is on the side of the total if it has the total's sign.
 QUERY = """
 WITH sums AS (
-    SELECT {keys} currency, count(*) AS entries, sum(amount) AS amount FROM entries GROUP BY ALL
+    SELECT {keys} currency, {count} AS entries, sum(amount) AS amount FROM entries GROUP BY ALL
 ), totals AS (
     SELECT currency, sum(entries) AS of_currency, sign(coalesce(sum(amount), 0)) AS side FROM sums GROUP BY ALL
 ), sides AS (
@@ -92,7 +99,8 @@ def spend(
         that have the sign of its total. A row of the other sign (such as a credit among expenses) has none, nor has any
         row of a currency whose total is zero; the shares of a currency add up to 1, apart from rounding.
 
-        The currency with most entries comes first; within it the largest amount of the total's sign.
+        The currency with most entries comes first; within it the largest amount of the total's sign. If the entries are a
+        PySpark frame: a lazy PySpark frame of these rows, without an order.
 
     Raises
     ------
@@ -121,28 +129,75 @@ def spend(
     keys = [by] if isinstance(by, str) or not isinstance(by, Iterable) else list(by)
     if not all(isinstance(key, str) for key in keys) or len({*keys, *TAKEN}) < len(keys) + len(TAKEN):
         raise ArgumentError("by", f"must be different names of columns or of {', '.join(KEYS)}", by)
-    rows = _rows(entries, keys)
-    rows = with_names(rows, categories=categories, accounts=accounts, employees=employees)
+    frames = {"categories": categories, "accounts": accounts, "employees": employees}
+    given = {name: frame for name, frame in frames.items() if frame is not None}
+    if cluster.is_spark(entries):
+        spent: Any = _on_cluster(entries, keys, given)
+        return spent  # type: ignore[no-any-return]
+    return to_pandas(_spent(_rows(entries, keys), keys, given), getattr(entries, "attrs", {}).get("bktools"))
+
+
+def _spent(rows: pa.Table, keys: Sequence[str], given: Mapping[str, Any], count: str = "count(*)") -> pa.Table:
+    """Return the sums of rows with the columns that the keys need; `count` is the SQL of how many entries a row stands for."""
+    rows = with_names(rows, **given)
     shown: dict[str, pa.ChunkedArray] = {}
     missing: dict[str, str] = {}
     for key in keys:
         names, _ = KEYS.get(key, ((key,), None))
         shown |= _key(rows, key)
         missing |= {name: f"no {key.replace('_', ' ')}" if name == names[0] else "" for name in names}
-    sums = _summed(shown, _exact(rows.column("amount")), _text(rows.column("currency")))
+    sums = _summed(shown, rows, QUERY, count)
     for name, text in (missing | {"currency": NO_CURRENCY}).items():
         sums = sums.set_column(sums.column_names.index(name), name, pc.fill_null(sums.column(name), text))
     first = [*missing, "currency", "entries", "amount", "share"]
-    ordered = sums.select([*first, *(name for name in sums.column_names if name not in first)])
-    return to_pandas(ordered, getattr(entries, "attrs", {}).get("bktools"))
+    return sums.select([*first, *(name for name in sums.column_names if name not in first)])
+
+
+def _on_cluster(entries: Any, keys: Sequence[str], given: Mapping[str, Any]) -> Any:
+    """Return the sums as a lazy PySpark frame.
+
+    Each partition of the entries is summed where it is; these sums are added by currency. Nothing of a currency is in the sums
+    of another one.
+    """
+    from pyspark.sql import functions as sql
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    frame = cluster.native(entries)
+    wanted = [name for name in frame.columns if name in _wanted(keys)]
+    kind = cluster.kinds_of(frame.select(*map(cluster.column, wanted)))
+    partly = cluster.as_spark(_partly(_rows(kind.empty_table(), keys)).schema)
+
+    def of_partition(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield from _partly(_rows(pa.Table.from_batches([batch]).cast(kind), keys)).cast(partly).to_batches()
+
+    rows = frame.select(*map(cluster.column, wanted)).mapInArrow(of_partition, from_arrow_schema(partly))
+    currency = sql.coalesce("currency", sql.lit(""))
+    others = {name: cluster.lifted(frame.sparkSession, other, f"the {name}") for name, other in given.items()}
+    packed = cluster.packed(rows, "entries", key=currency)
+    kinds = {"entries": cluster.kinds_of(rows)}
+    cluster.Companies(packed, kinds).counts("spend", "the currency")
+    known = cluster.references(rows.withColumn(cluster.KEY, currency), others)
+    kinds |= {name: cluster.kinds_of(other) for name, other in others.items()}
+    return cluster.Companies(cluster.together([packed, *known]), kinds).table(partial(_of_currency, keys))
+
+
+def _partly(rows: pa.Table) -> pa.Table:
+    """Return the sums of the rows that agree in all other columns, and how many entries each stands for."""
+    by = {name: rows.column(name) for name in rows.column_names if name not in MONEY}
+    names = [*by, "currency", "entries", "amount"]
+    return _summed(by, rows, PARTLY, "count(*)").select(names)
+
+
+def _of_currency(keys: Sequence[str], tables: Mapping[str, pa.Table]) -> pa.Table:
+    """Return the sums of one currency. Runs on a worker, where bktools must be installed."""
+    given = {name: table for name, table in tables.items() if name != "entries"}
+    return _spent(tables["entries"], keys, given, "sum(entries)")
 
 
 def _rows(entries: Any, keys: Sequence[str]) -> pa.Table:
     """Return the columns of the entries that the keys need."""
-    wanted = {*MONEY, *keys, "date", "category_id"}
-    for key in keys:
-        names, identifier = KEYS.get(key, ((), None))
-        wanted |= {*names, *([identifier] if identifier else [])}
+    wanted = _wanted(keys)
     # Only PySpark frames have toArrow.
     found: Any = scannable(entries.toArrow() if hasattr(entries, "toArrow") else entries, "the entries", wanted)
     for name in MONEY:
@@ -151,6 +206,15 @@ def _rows(entries: Any, keys: Sequence[str]) -> pa.Table:
             raise InputError(f"the entries have no column {name}, without which nothing can be added up{advice}")
     there = [name for name in found.schema.names if name in wanted]
     return plain(found.select(there) if isinstance(found, pa.Table) else found.to_table(there), "the entries")
+
+
+def _wanted(keys: Sequence[str]) -> set[str]:
+    """Return the columns of entries that the keys need, where the entries have them."""
+    wanted = {*MONEY, *keys, "date", "category_id"}
+    for key in keys:
+        names, identifier = KEYS.get(key, ((), None))
+        wanted |= {*names, *([identifier] if identifier else [])}
+    return wanted
 
 
 def _key(rows: pa.Table, key: str) -> dict[str, pa.ChunkedArray]:
@@ -196,14 +260,17 @@ def _exact(amounts: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.cast(amounts, pa.decimal128(38, kind.scale))
 
 
-def _summed(shown: dict[str, pa.ChunkedArray], amount: pa.ChunkedArray, currency: pa.ChunkedArray) -> pa.Table:
-    """Return the sums by the columns shown and by currency, in the order of the result."""
+def _summed(shown: Mapping[str, pa.ChunkedArray], rows: pa.Table, query: str, count: str) -> pa.Table:
+    """Return the sums by the columns shown and by currency, in the order of the query."""
     # Headings of people may differ in case alone, or be words of the query.
     keys = {f"key{place}": column for place, column in enumerate(shown.values())}
-    query = QUERY.format(keys="".join(f"{name}, " for name in keys))
-    with engine("spend", entries=pa.table(keys | {"amount": amount, "currency": currency})) as connection:
+    table = keys | {"amount": _exact(rows.column("amount")), "currency": _text(rows.column("currency"))}
+    if "entries" in count:
+        table["entries"] = rows.column("entries")
+    sql = query.format(keys="".join(f"{name}, " for name in keys), count=count)
+    with engine("spend", entries=pa.table(table)) as connection:
         try:
-            sums: pa.Table = connection.sql(query).to_arrow_table()
+            sums: pa.Table = connection.sql(sql).to_arrow_table()
         except duckdb.OutOfRangeException:
             raise InputError(
                 "the amounts of the entries are too large to be added exactly: a sum has more than 38 digits"

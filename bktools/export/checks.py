@@ -344,6 +344,19 @@ CHECKS = (
 )
 
 
+# The entries that amounts are compared with: each once, and none of 0.
+SIZED = """
+    SELECT *, abs(amount) AS size
+    FROM entries ANTI JOIN (FROM repeat WHERE is_copy OR is_conflict) AS left_out USING (row)
+    WHERE amount <> 0
+"""
+# What is usual in a category and currency of a company.
+USUAL = f"""
+    SELECT company_id, lower(category_id) AS category_id, currency, count(*) AS entries, median(ln(size::DOUBLE)) AS middle,
+        greatest(ln({LEAST_REACH}), {DEVIATIONS} * {TO_STANDARD} * mad(ln(size::DOUBLE))) AS reach
+    FROM sized WHERE category_id <> '' GROUP BY ALL HAVING count(*) >= {ENOUGH}
+"""
+
 # Tables that a condition reads by these names, each with its join and the columns that it adds to JUDGED. A category, account
 # or employee may have several rows (of two combined snapshots); each of them can make the entry not ready.
 JOINS = {
@@ -396,22 +409,20 @@ JOINS = {
             other_lines(if(entry.amount > 0, twins.minus, twins.plus), entry.row) AS opposite""",
     ),
     "usual": (
-        f"""LEFT JOIN (
-            SELECT lower(category_id) AS category_id, currency, count(*) AS entries, median(ln(size::DOUBLE)) AS middle,
-                greatest(ln({LEAST_REACH}), {DEVIATIONS} * {TO_STANDARD} * mad(ln(size::DOUBLE))) AS reach
-            FROM sized WHERE category_id <> '' GROUP BY ALL HAVING count(*) >= {ENOUGH}
-        ) AS usual ON usual.category_id = lower(entry.category_id) AND usual.currency = entry.currency""",
+        f"""LEFT JOIN ({USUAL}) AS usual ON usual.company_id = entry.company_id
+            AND usual.category_id = lower(entry.category_id) AND usual.currency = entry.currency""",
         "usual.entries, usual.middle, usual.reach",
     ),
 }
 
-# `contents` holds each entry as one value, without its line in the file; it is compared only for repeated IDs.
+# `suspects` has at least the entries whose ID is repeated. `contents` holds each of these as one value, without its line in
+# the file.
 REPEATS = f"""
 WITH repeat AS (
     SELECT row,
         row_number() OVER (PARTITION BY content ORDER BY line, row) > 1 AS is_copy,
         count(DISTINCT content) OVER (PARTITION BY id) > 1 AS is_conflict
-    FROM entries SEMI JOIN (SELECT id FROM entries GROUP BY id HAVING count(*) > 1) USING (id) JOIN contents USING (row)
+    FROM suspects SEMI JOIN (SELECT id FROM suspects GROUP BY id HAVING count(*) > 1) USING (id) JOIN contents USING (row)
 ), company AS (
     SELECT company_id AS id, regexp_full_match(company_id, '{UUID_REGEX}') AS is_uuid FROM entries GROUP BY ALL
 )"""
@@ -424,12 +435,8 @@ REASONS = """REPEATS, judged AS (
 SELECT row, reason, CASE WHEN reason IS NULL THEN NULL MESSAGES END AS message FROM judged ORDER BY company_id, day, id
 """
 
-# All findings. `sized` has the entries that amounts are compared with: each once, and none of 0.
-FINDINGS = """REPEATS, sized AS (
-    SELECT *, abs(amount) AS size
-    FROM entries ANTI JOIN (FROM repeat WHERE is_copy OR is_conflict) AS left_out USING (row)
-    WHERE amount <> 0
-), judged AS (
+# All findings.
+FINDINGS = """REPEATS, sized AS (SIZED), judged AS (
     SELECT entry.row, entry.line, entry.company_id, entry.day, entry.id, entry.text, entry.amount, SHOWN
         CASE ENDS END AS last_place, CONDITIONS
     FROM entries AS entry JOINS
@@ -512,6 +519,13 @@ def findings_query(given: set[str]) -> str:
     )
 
 
+def usual_queries(parts: int) -> list[str]:
+    """Return queries of what is usual, each of a part of the categories: medians of all of them take much memory."""
+    of_part = "category_id <> '' AND hash(lower(category_id)) % {} = {}"
+    query = f"{REPEATS}, sized AS ({SIZED}) {USUAL}"
+    return [query.replace("category_id <> ''", of_part.format(parts, part)) for part in range(parts)]
+
+
 def applied(given: set[str]) -> list[Check]:
     """Return the checks that can be made with the given frames, columns and arguments (named as in `Check.needs`)."""
     return [check for check in CHECKS if given.issuperset(check.needs)]
@@ -523,6 +537,7 @@ def _filled(query: str, checks: list[Check], always: tuple[str, ...], **parts: s
     joins = [join for name, join in JOINS.items() if name in always or f"{name}." in read]
     parts |= {
         "REPEATS": REPEATS,
+        "SIZED": SIZED,
         "SHOWN": "".join(f"{shown}, " for _, shown in joins if shown),
         "JOINS": "\n        ".join(source for source, _ in joins),
     }

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.contract import rules
-from bktools.errors import ArgumentError, InputError
+from bktools.errors import ArgumentError
 from bktools.export import checks, findings
-from bktools.export.plan import BATCHES, ExportOptions, ExportPlan, batch_digest, plan_digest, totals_of
+from bktools.export.batches import batch_ids, batches_of
+from bktools.export.cluster import composed as on_cluster
+from bktools.export.out_of_core import composed_to
+from bktools.export.plan import ExportOptions, ExportPlan, plan_digest, totals_of
 from bktools.export.selection import selected
-from bktools.export.tables import arrow_of, days_of
+from bktools.export.tables import arrow_of
+from bktools.frames import cluster
 from bktools.frames.names import in_reading_order, with_names
 from bktools.frames.schema import TEXT, to_pandas
 
@@ -35,6 +40,7 @@ def compose_export_jobs(
     employee_id: str | None = None,
     is_interactive: bool = True,
     vendor_based_bookkeeping: bool = False,
+    to: str | Path | None = None,
 ) -> ExportPlan:
     """Return a plan of export jobs for a selection of accounting entries. Nothing is sent or written.
 
@@ -67,6 +73,10 @@ def compose_export_jobs(
         False for background jobs that need no user.
     vendor_based_bookkeeping : bool
         The interface's option of that name.
+    to : path, optional
+        A new folder for the plan, for entries that do not fit in memory: entries in Parquet are read, checked and sorted
+        in about 2 GB, and the plan is written there with the same IDs. It is submitted from there, a batch at a time;
+        `read_export_plan` opens it again. Default: the plan is in memory.
 
     Returns
     -------
@@ -76,12 +86,17 @@ def compose_export_jobs(
         check that needs a missing frame is skipped, and `plan.unchecked` lists it. The same input gives the same batches
         with the same IDs.
 
+        If the entries are a PySpark frame and `to` is not given: lazy PySpark frames `entries`, `not_ready`, `batches`,
+        `totals`, `findings`; workers compose one company at a time. Give `to` for a plan to submit: the cluster then writes
+        the entries as Parquet into that folder, which it must share with this machine.
+
     Raises
     ------
     ArgumentError, InputError
         When an argument breaks a rule, a column is missing, or the selection names unknown entries.
     OutOfMemoryError, StorageError
-        When the entries need more memory or more temporary disk space than there is.
+        When the entries need more memory or more temporary disk space than there is, or `to` exists; on a
+        cluster, when a company has more rows than the setting spark.bktools.companyRows of the session (5,000,000).
 
     Notes
     -----
@@ -108,70 +123,81 @@ def compose_export_jobs(
         rules.flag("vendor_based_bookkeeping", vendor_based_bookkeeping),
     )
     frames = {"categories": categories, "accounts": accounts, "employees": employees, "history": history}
-    given = {name: arrow_of(frame, name) for name, frame in frames.items() if frame is not None}
+    about: dict[str, Any] = {"provenance": _provenance(entries), "journal": _journal_of(history)}
+    if to is not None:
+        return composed_to(Path(to), entries, selection, frames, asked, size, options, about)
+    known = {name: frame for name, frame in frames.items() if frame is not None}
+    if cluster.is_spark(entries):
+        if selection is not None:
+            raise ArgumentError("selection", "cannot select from a PySpark frame: filter the frame instead")
+        plan: Any = on_cluster(entries, known, asked, partial(_table_of, size=size, options=options))
+        return plan  # type: ignore[no-any-return]
+    given = {name: arrow_of(frame, name) for name, frame in known.items()}
     rows = selected(arrow_of(entries, "entries"), selection, entries)
-    composed = compose(rows, company=company, period=period, max_entries=size, options=options, **given)
-    composed = with_names(composed, **{name: frame for name, frame in given.items() if name != "history"})
-    composed = composed.select(in_reading_order(composed.column_names))
-    count = composed.column("reason").null_count
-    ready = composed.slice(0, count).drop_columns(["reason", "message"])
-    not_ready = composed.slice(count).drop_columns(["batch_id"])
-    batches = _batches(ready)
-    provenance = dict(entries.attrs.get("bktools", {})) if isinstance(entries, pd.DataFrame) else {}
+    composed = _with_names(_composed(rows, given, asked, size, options), given)
+    ready, not_ready = _split(composed)
+    batches = batches_of(ready)
     return ExportPlan(
-        batches=to_pandas(batches, provenance),
+        batches=to_pandas(batches, about["provenance"]),
         rows=ready,
-        not_ready=to_pandas(not_ready, provenance),
-        totals=to_pandas(totals_of(ready), provenance),
+        not_ready=to_pandas(not_ready, about["provenance"]),
+        totals=to_pandas(totals_of(ready), about["provenance"]),
         options=options,
         unchecked=checks.unchecked(findings.names_of(rows, given, asked)),
         plan_id=plan_digest(batches.column("batch_id").to_pylist(), options),
-        provenance=provenance,
-        journal=_journal_of(history),
+        **about,
         _find=partial(findings.findings, composed, given, asked),
     )
 
 
+def _table_of(
+    name: str, entries: Any, frames: Mapping[str, Any], asked: Mapping[str, Any], *, size: int, options: ExportOptions
+) -> pa.Table:
+    """Return a table of a plan by name: entries, not_ready, batches, totals or findings."""
+    given = {noun: arrow_of(frame, noun) for noun, frame in frames.items()}
+    composed = _with_names(_composed(arrow_of(entries, "entries"), given, asked, size, options), given)
+    ready, not_ready = _split(composed)
+    tables = {
+        "entries": lambda: ready,
+        "not_ready": lambda: not_ready,
+        "batches": lambda: batches_of(ready),
+        "totals": lambda: totals_of(ready),
+        "findings": lambda: findings.findings(composed, given, asked),
+    }
+    return tables[name]()
+
+
+def _with_names(composed: pa.Table, given: Mapping[str, pa.Table]) -> pa.Table:
+    named = with_names(composed, **{name: frame for name, frame in given.items() if name != "history"})
+    return named.select(in_reading_order(named.column_names))
+
+
+def _split(composed: pa.Table) -> tuple[pa.Table, pa.Table]:
+    """Return the ready entries, and those that are not."""
+    count = composed.column("reason").null_count
+    return composed.slice(0, count).drop_columns(["reason", "message"]), composed.slice(count).drop_columns(
+        ["batch_id"]
+    )
+
+
+def _provenance(entries: Any) -> dict[str, Any]:
+    return dict(entries.attrs.get("bktools", {})) if isinstance(entries, pd.DataFrame) else {}
+
+
 def _journal_of(history: Any) -> str:
     """Return the identity of the journal that a history was read from, "" where it is unknown."""
-    return str(getattr(history, "attrs", {}).get("bktools", {}).get("journal", ""))
+    return "" if cluster.is_spark(history) else str(getattr(history, "attrs", {}).get("bktools", {}).get("journal", ""))
 
 
-def compose(
-    entries: Any,
-    *,
-    company: str | None = None,
-    period: str | None = None,
-    max_entries: int = 500,
-    options: ExportOptions = ExportOptions(),  # noqa: B008 - frozen
-    **given: Any,
+def _composed(
+    entries: pa.Table, given: Mapping[str, pa.Table], asked: Mapping[str, Any], size: int, options: ExportOptions
 ) -> pa.Table:
-    """Return the entries in the order of sending, each with its batch_id, or with reason and message at the end.
-
-    A cluster composes one company at a time: `entries.groupBy("company_id").applyInArrow(compose, schema)`. That does not
-    detect an entry ID that two companies have.
-
-    Parameters
-    ----------
-    entries : DataFrame
-        As in `compose_export_jobs`.
-    company, period, max_entries, options
-        As in `compose_export_jobs`, checked.
-    **given : DataFrame
-        The categories, accounts, employees and history, as in `compose_export_jobs`.
-    """
-    rows = arrow_of(entries, "entries")
-    rows = rows.drop_columns([name for name in findings.ADDED if name in rows.column_names])
-    for name in ("id", "company_id"):
-        # Lower case, as they are sent, so that equal UUIDs are equal texts.
-        rows = rows.set_column(rows.column_names.index(name), name, pc.ascii_lower(rows.column(name)))
-    tables = {name: arrow_of(frame, name) for name, frame in given.items()}
-    if "categories" in tables and "category_id" not in rows.column_names:
-        raise InputError("the entries have no column category_id: add it, or leave out categories")
-    found = findings.first_errors(rows, tables, findings.options_of(company=company, period=period))
+    """Return the entries in the order of sending, each with its batch_id, or with reason and message at the end."""
+    rows = findings.prepared(entries, given)
+    found = findings.first_errors(rows, given, asked)
     is_ready = pc.is_null(found.column("reason"))
     ready = rows.take(found.column("row").filter(is_ready).combine_chunks())
-    ready = ready.append_column("batch_id", _batch_ids(ready, max_entries, options))
+    ready = ready.append_column("batch_id", batch_ids(ready, size, options))
     return pa.concat_tables([ready, _not_ready(rows, found.filter(pc.invert(is_ready)))], promote_options="default")
 
 
@@ -183,24 +209,3 @@ def _not_ready(rows: pa.Table, found: pa.Table) -> pa.Table:
         held = held.append_column(name, pc.cast(found.column(name), TEXT))
     keys = [name for name in ("company_id", "date", "id", "line") if name in rows.column_names]
     return held.sort_by([(name, "ascending") for name in keys])
-
-
-def _batch_ids(ready: pa.Table, size: int, options: ExportOptions) -> pa.Array:
-    """Return the batch ID of each ready entry; the entries are in the order of sending."""
-    ids, names, counts = ready.column("id"), [], []
-    begin = 0
-    for company in ready.column("company_id").value_counts().to_pylist():
-        end = begin + company["counts"]
-        for first in range(begin, end, size):
-            counts.append(min(size, end - first))
-            names.append(batch_digest(company["values"], ids.slice(first, counts[-1]).to_pylist(), options))
-        begin = end
-    return pa.array(names, TEXT).take(pa.array(np.repeat(np.arange(len(names)), counts)))
-
-
-def _batches(ready: pa.Table) -> pa.Table:
-    """Return the batches of the ready entries, in the order of sending."""
-    rows = ready.select(["batch_id", "company_id"]).append_column("day", days_of(ready))
-    found = rows.group_by(["batch_id", "company_id"], use_threads=False)
-    batches = found.aggregate([([], "count_all"), ("day", "min"), ("day", "max")])
-    return batches.rename_columns(BATCHES.names).cast(BATCHES)

@@ -36,6 +36,11 @@ BATCHES = pa.schema(
     {"batch_id": TEXT, "company_id": TEXT, "entries": COUNT, "first_date": DATE, "last_date": DATE},
 )
 
+# The columns of a summary of the findings.
+SUMMARY = ("severity", "entries", "check", "about", "message", "to_do", "who")
+
+TOTALS_BY = ("company_id", "currency", "category_id")
+
 # The columns from which requests are made.
 SENT = ("id", "company_id", "batch_id")
 
@@ -192,7 +197,7 @@ class ExportPlan:
             raise PlanError("the batches of the plan were changed since it was made: compose it again")
         if planned != len(self.rows):
             raise PlanError("the entries of the plan do not add up to its batches: compose it again")
-        if pc.count_distinct(self.rows.column("id")).as_py() != len(self.rows):
+        if self._has_repeats():
             raise PlanError("the plan has an entry twice: compose it again")
         if not self._entries_are_unchanged():
             raise PlanError("the frame of the plan's entries was changed since it was made: compose it again")
@@ -203,6 +208,10 @@ class ExportPlan:
         """Check that the plan is unchanged; raise as `requests` does."""
         for _ in self.requests():
             pass
+
+    def _has_repeats(self) -> bool:
+        """Whether the plan has an entry twice."""
+        return bool(pc.count_distinct(self.rows.column("id")).as_py() != len(self.rows))
 
     def _entries_are_unchanged(self) -> bool:
         """Whether the frame `entries`, if it was made, still agrees with `rows`."""
@@ -273,7 +282,8 @@ class ExportPlan:
     def _repr_html_(self) -> str:
         told = self.told
         marked = told.assign(severity=[f"{views.MARKS[severity]} {severity}" for severity in told["severity"]])
-        held = self.not_ready[[name for name in (*FIRST, "reason") if name in self.not_ready.columns]]
+        held, count = self._held_rows()
+        held = held[[name for name in (*FIRST, "reason") if name in held.columns]]
         batches = self.batches[in_reading_order(self.batches.columns)]
         ready = [(currency, shown(amount, currency)) for currency, amount in self.amounts.items()]
         return "".join(
@@ -281,7 +291,7 @@ class ExportPlan:
                 views.heading(f"Export plan: {self._headline()}"),
                 views.table(["currency", "ready"], ready, total=len(ready)),
                 _html(marked, ".findings"),
-                _html(held, ".not_ready"),
+                _html(held, ".not_ready", count),
                 _html(batches, ".batches"),
                 views.table([""], [[f"not checked: {phrase}"] for phrase in self.unchecked], total=len(self.unchecked)),
                 views.next_steps(self._next_steps()),
@@ -294,36 +304,48 @@ class ExportPlan:
 
         Findings of the severity info are left out: no action is needed.
         """
-        found = self.findings[self.findings["severity"] != "info"]
-        groups = found.groupby(["severity", "check"], sort=False)[["about", "message", "to_do", "who"]]
-        told: pd.DataFrame = groups.first().assign(entries=groups.size()).reset_index()
-        return told[["severity", "entries", "check", "about", "message", "to_do", "who"]]
+        return self._summary[self._summary["severity"] != "info"].reset_index(drop=True)
+
+    @cached_property
+    def _summary(self) -> pd.DataFrame:
+        return summary_of(self.findings.assign(entries=1))
+
+    def _held_rows(self) -> tuple[pd.DataFrame, int]:
+        """Return the first entries that are not ready, and the number of all of them."""
+        return self.not_ready.head(views.SHOWN_ROWS), len(self.not_ready)
 
     def _headline(self) -> str:
         ready = f"{len(self.rows):,} entr{'y' if len(self.rows) == 1 else 'ies'} ready"
         batches = f"{len(self.batches):,} batch{'' if len(self.batches) == 1 else 'es'}"
-        found = self.findings["severity"].value_counts()
+        found = self._summary.groupby("severity")["entries"].sum()
         others = [
             f"{found[name]:,} {name}{'' if found[name] == 1 else 's'}" for name in ("warning", "info") if name in found
         ]
-        return ", ".join([f"{ready} in {batches}", f"{len(self.not_ready):,} not ready", *others])
+        return ", ".join([f"{ready} in {batches}", f"{self._held_rows()[1]:,} not ready", *others])
 
     def _next_steps(self) -> list[str]:
         if len(self.batches):
             return ["submit_export_jobs(plan) is a dry run; with apply=True it sends each batch once"]
         return (
             ["nothing to submit: correct the entries that are not ready, then compose the plan again"]
-            if len(self.not_ready)
+            if self._held_rows()[1]
             else []
         )
 
 
-def _html(frame: pd.DataFrame, where: str) -> str:
-    """Return the first rows of a frame as HTML; dates are days, and missing values are empty."""
+def summary_of(findings: pd.DataFrame) -> pd.DataFrame:
+    """Return a row each severity and check: the sum of the column `entries`, and texts of the first finding."""
+    groups = findings.groupby(["severity", "check"], sort=False)
+    summary: pd.DataFrame = groups[["about", "message", "to_do", "who"]].first()
+    return summary.assign(entries=groups["entries"].sum()).reset_index()[list(SUMMARY)]
+
+
+def _html(frame: pd.DataFrame, where: str, count: int | None = None) -> str:
+    """Return the first rows of a frame as HTML, of `count` rows; dates are days, and missing values are empty."""
     rows = frame.head(views.SHOWN_ROWS).astype("object").itertuples(index=False)
     cells = [[f"{value:%Y-%m-%d}" if isinstance(value, pd.Timestamp) else value for value in row] for row in rows]
     cells = [["" if pd.isna(value) else value for value in row] for row in cells]
-    return views.table(list(frame.columns), cells, total=len(frame), where=where)
+    return views.table(list(frame.columns), cells, total=len(frame) if count is None else count, where=where)
 
 
 def _all_are(column: pa.ChunkedArray, text: str) -> bool:
@@ -352,14 +374,19 @@ def totals_of(entries: pa.Table) -> pa.Table:
     InputError
         When the amounts are floats, whose sums are not exact.
     """
-    keys = [name for name in ("company_id", "currency", "category_id") if name in entries.column_names]
-    sums = [("id", "count")]
-    if "amount" in entries.column_names:
-        _require_exact_sums(amounts_of(entries))
+    used = entries.select([name for name in (*TOTALS_BY, "amount") if name in entries.column_names])
+    return added_totals(used.append_column("entries", pa.repeat(pa.scalar(1, COUNT), len(entries))))
+
+
+def added_totals(parts: pa.Table) -> pa.Table:
+    """Return the sums of the columns `entries` and `amount` by company, currency and category; raise as `totals_of`."""
+    keys = [name for name in TOTALS_BY if name in parts.column_names]
+    sums = [("entries", "sum")]
+    if "amount" in parts.column_names:
+        _require_exact_sums(amounts_of(parts))
         sums.append(("amount", "sum"))
-    grouped = entries.group_by(keys).aggregate(sums)
-    names = {"id_count": "entries", "amount_sum": "amount"}
-    grouped = grouped.rename_columns([names.get(name, name) for name in grouped.column_names])
+    grouped = parts.group_by(keys).aggregate(sums)
+    grouped = grouped.rename_columns([name.removesuffix("_sum") for name in grouped.column_names])
     return grouped.sort_by([(name, "ascending") for name in keys])
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import duckdb
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -33,6 +34,8 @@ FEW_ROWS = 100_000
 
 # The schema of a task's functions.
 FUNCTIONS = "functions"
+
+MOST_THREADS = 4
 
 _NUMBERS = itertools.count()
 
@@ -132,6 +135,64 @@ def engine(task: str, functions: str = "", /, **frames: Scannable) -> Iterator[d
             connection.close()
             with database.cursor() as last:
                 last.execute(f"DETACH DATABASE IF EXISTS {name}")
+
+
+@contextlib.contextmanager
+def engine_on_disk(task: str, folder: Path, *, memory: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a database whose tables are in a file of a folder, for frames that are larger than memory.
+
+    Parameters
+    ----------
+    task : str
+        Name of the task for error messages.
+    folder : path
+        A private folder for the file; the caller deletes it.
+    memory : str
+        Most memory of the database, such as "1GB"; what needs more of it goes to the folder.
+
+    Raises
+    ------
+    OutOfMemoryError, StorageError, InputError
+        As `engine` does.
+    """
+    # Each thread has buffers of its own, which do not fit in little memory.
+    limits: dict[str, Any] = {
+        "memory_limit": memory,
+        "temp_directory": str(folder),
+        "threads": min(os.cpu_count() or 1, MOST_THREADS),
+    }
+    with engine_errors(task), duckdb.connect(folder / "tables.duckdb", config={**SETTINGS, **limits}) as connection:
+        # The right side of a join is the small one in all queries; estimates would put the large one into memory.
+        connection.execute("SET enable_progress_bar = false; SET disabled_optimizers = 'build_side_probe_side'")
+        yield connection
+
+
+def pieces(frame: Scannable, rows: int) -> Iterator[pa.Table]:
+    """Yield the rows of a frame in order, a number of rows at a time; an empty frame yields one table without rows.
+
+    A dataset is read while it is iterated.
+    """
+    if isinstance(frame, pa.Table):
+        batches = frame.to_batches(rows)
+    else:
+        # More is not read ahead, to save memory.
+        batches = frame.to_batches(batch_size=rows, batch_readahead=1, fragment_readahead=1)
+    is_empty = True
+    for batch in batches:
+        if batch.num_rows:
+            is_empty = False
+            yield pa.Table.from_batches([batch])
+    if is_empty:
+        yield frame.schema.empty_table()
+
+
+def repeated_digests(connection: duckdb.DuckDBPyConnection, column: str, table: str) -> np.ndarray[Any, Any]:
+    """Return the digests (DuckDB's `hash`) that a column has more than once, of repeated values and rarely of others."""
+    # Sorting digests takes a fraction of the time and memory of counting texts.
+    source = connection.table(table).filter(f"{column} IS NOT NULL")
+    digests = np.asarray(source.project(f"hash({column}) AS digest").fetchnumpy()["digest"])
+    digests.sort()
+    return np.unique(digests[1:][digests[1:] == digests[:-1]])
 
 
 @functools.cache

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from bktools.caller import name_of
 from bktools.errors import ArgumentError
+from bktools.frames import cluster
 from bktools.frames.engine import engine
 from bktools.ledger import inputs, tables
+from bktools.ledger.cluster import matched
 from bktools.ledger.ledger_match import LedgerMatch
 from bktools.ledger.rungs import answers
 
@@ -42,7 +45,10 @@ def match_ledger(exported: Any, ledger: Any, *, days: int = DAYS) -> LedgerMatch
     Returns
     -------
     LedgerMatch
-        What became of each entry, with the evidence; the postings; totals of both sides; the findings.
+        What became of each entry, with the evidence; the postings; totals of both sides; the findings. If a PySpark frame
+        was given: lazy PySpark frames of these names, each with `company_id`, and `companies` (a row each: unchecked,
+        not_from_export, lacking, ledger_from, ledger_until); workers match one company at a time, by `company_id` of both
+        frames.
 
     Raises
     ------
@@ -51,7 +57,8 @@ def match_ledger(exported: Any, ledger: Any, *, days: int = DAYS) -> LedgerMatch
     InputError
         When a column is missing, of a wrong type or has gaps, an entry is there twice, or a file cannot be read.
     OutOfMemoryError, StorageError
-        When the frames need more memory, or more disk space, than there is.
+        When the frames need more memory, or more disk space, than there is; on a cluster, when a company has more rows than
+        the setting spark.bktools.companyRows of the session (5,000,000).
 
     Notes
     -----
@@ -75,6 +82,9 @@ def match_ledger(exported: Any, ledger: Any, *, days: int = DAYS) -> LedgerMatch
     """
     if isinstance(days, bool) or not isinstance(days, int) or not 0 <= days <= MOST_DAYS:
         raise ArgumentError(name_of("days"), f"must be a whole number from 0 to {MOST_DAYS}", days)
+    if cluster.is_spark(exported) or cluster.is_spark(ledger):
+        match: Any = matched({"exported": exported, "ledger": ledger}, partial(match_ledger, days=days))
+        return match  # type: ignore[no-any-return]
     given = inputs.read(exported, ledger)
     with engine("match_ledger") as connection:
         inputs.show(connection, given)

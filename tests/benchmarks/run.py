@@ -6,6 +6,7 @@ import argparse
 
 import companies
 import compose
+import large
 import ledger
 import loading
 import reconcile
@@ -16,6 +17,7 @@ BENCHMARKS = {
     "reconcile": reconcile.run,
     "compose": compose.run,
     "ledger": ledger.run,
+    "large": large.run,
     "sandbox": sandbox.run,
     "companies": companies.run,
 }

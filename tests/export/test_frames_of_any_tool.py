@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import shutil
-import sys
 import uuid
 from dataclasses import replace
 from decimal import Decimal
@@ -18,14 +14,11 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hand_made import COMPANY, entry_id
+from hand_made import COMPANY, OTHER, a_month, entry_id
 
 from bktools import compose_export_jobs
 from bktools.errors import ArgumentError, InputError, OutOfMemoryError
-from bktools.export.compose import compose
 from bktools.frames import engine
-
-OTHER = "00000000-0000-4000-8000-00000000000f"
 
 
 def test_something_else_than_entries_is_refused():
@@ -45,15 +38,6 @@ def test_frames_of_a_plan_are_composed_again(entries):
         assert (len(again.entries), len(again.not_ready), len(again.batches)) == (count, 0, 1)
         assert "entries ready" in repr(again)
     assert list(part.entries.columns) == list(plan.entries.columns)
-
-
-def spark(test):
-    """Run a test in the process that has Spark, where there is one."""
-    has_spark = importlib.util.find_spec("pyspark") is not None and shutil.which("java") is not None
-    test = pytest.mark.skipif(not has_spark, reason="PySpark comes with bktools[spark] and needs Java")(test)
-    # pyspark says so of itself when it is handed Arrow tables.
-    test = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")(test)
-    return pytest.mark.xdist_group("pyspark")(test)
 
 
 def in_arrow(frame: pd.DataFrame) -> pa.Table:
@@ -78,28 +62,6 @@ def lift(request, tmp_path):
         "narwhals": nw.from_native,
         "parquet": parquet,
     }[request.param]
-
-
-def a_month(entries) -> dict[str, pd.DataFrame]:
-    """Return entries with repeats, conflicts and all kinds of gaps, and all that they are checked against."""
-    ids = [entry_id(1000 + number) for number in range(12)]
-    frame = entries(
-        120,
-        company_id=[(COMPANY, OTHER, COMPANY.upper(), None)[number % 4] for number in range(120)],
-        date=pd.to_datetime([None if number % 11 == 0 else f"2026-10-{number % 28 + 1:02}" for number in range(120)]),
-        category_id=[None if number % 13 == 0 else ids[number % 12] for number in range(120)],
-        employee_id=[None if number % 7 else ids[number % 12] for number in range(120)],
-        approved=[None if number % 17 == 0 else number % 19 != 0 for number in range(120)],
-    )
-    repeated = pd.concat([frame.head(9), frame.iloc[20:24].assign(currency="USD"), frame], ignore_index=True)
-    categories = pd.DataFrame({"id": ids, "company_id": [COMPANY, OTHER] * 6, "archived": [False] * 10 + [True] * 2})
-    return {
-        "entries": repeated,
-        "categories": categories.assign(account_id=[*ids[:8], None, None, *ids[10:]]),
-        "accounts": pd.DataFrame({"id": ids[:7], "archived": [False] * 6 + [True]}),
-        "employees": pd.DataFrame({"id": ids[:6]}),
-        "history": pd.DataFrame({"entry_id": frame["id"][::10], "state": ["ACCEPTED", "UNKNOWN", "RELEASED"] * 4}),
-    }
 
 
 def test_every_tool_gives_the_same_plan(entries, lift):
@@ -139,34 +101,6 @@ def test_a_file_that_is_not_parquet_is_one_line(entries, tmp_path):
     with pytest.raises(InputError, match=r"the entries .*october\.parquet: cannot be read as Parquet") as caught:
         compose_export_jobs(path)
     assert "\n" not in str(caught.value)
-
-
-@spark
-def test_a_cluster_composes_one_company_at_a_time(entries, tmp_path):
-    """The same function on PySpark, by company: the same batch IDs, in the same order, and the same reasons."""
-    from pyspark.sql import SparkSession
-
-    frames = a_month(entries)
-    # No ID is in two companies here: a cluster that composes one company at a time cannot notice that.
-    frame = frames.pop("entries").iloc[13:].dropna(subset="company_id").assign(line=range(90))
-    frame = frame.assign(company_id=frame["company_id"].str.lower(), date=frame["date"].dt.date)
-    given = map_values(in_arrow, frames)
-    alone = compose(in_arrow(frame), max_entries=4, **given)
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "1", "spark.driver.host": "127.0.0.1"}
-    session = SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
-    session.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "true")
-    by_company = session.createDataFrame(in_arrow(frame)).groupBy("company_id")
-    schema = session.createDataFrame(alone).schema
-    rows = by_company.applyInArrow(lambda table: compose(table, max_entries=4, **given), schema).toArrow()
-    session.conf.unset("spark.sql.execution.arrow.useLargeVarTypes")
-    names = ["id", "batch_id", "reason", "message", "line"]
-    found, expected = (
-        table.to_pandas().sort_values("company_id", kind="stable")[names].reset_index(drop=True)
-        for table in (rows, alone)
-    )
-    pd.testing.assert_frame_equal(found, expected, check_dtype=False)
-    assert expected["batch_id"].nunique() > 3
 
 
 @pytest.mark.parametrize("kind", ["pandas", "arrow", "polars", "lazy", "duckdb"])

@@ -170,7 +170,7 @@ def test_what_is_no_file_of_a_plan(tmp_path):
     (tmp_path / "notes.plan").write_text(f"company {COMPANY}")
     with pytest.raises(PlanError, match="is not a plan, or is damaged"):
         read_plan(tmp_path / "notes.plan")
-    with pytest.raises(PlanError, match=f"the plan {tmp_path} cannot be read: Is a directory"):
+    with pytest.raises(PlanError, match=f"the folder {tmp_path} is not a plan: "):
         read_plan(tmp_path)
 
 

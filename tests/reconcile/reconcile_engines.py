@@ -1,16 +1,13 @@
 """The engines that a reconciliation runs on, each with how frames come in and rows come out."""
 
-import importlib.util
 import itertools
-import os
-import shutil
-import sys
 
 import duckdb
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import spark
 
 from bktools.frames import schema
 
@@ -89,21 +86,7 @@ class PySpark:
     """Frames of a local Spark session."""
 
     def __init__(self):
-        from pyspark.sql import SparkSession
-
-        # Workers are started with the first python3 on the path otherwise, which may not have bktools.
-        os.environ["PYSPARK_PYTHON"] = sys.executable
-        settings = {
-            "spark.ui.enabled": "false",
-            "spark.sql.shuffle.partitions": "1",
-            "spark.default.parallelism": "1",
-            "spark.driver.host": "127.0.0.1",
-            "spark.driver.bindAddress": "127.0.0.1",
-            # A few rows run once: compiling a query takes longer than running it.
-            "spark.sql.codegen.wholeStage": "false",
-            "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-        }
-        self._session = SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
+        self._session = spark.session()
 
     def frame(self, table):
         """Return an Arrow table as a frame of the engine."""
@@ -119,17 +102,7 @@ class PySpark:
 
     def jobs(self):
         """Return how many jobs have run."""
-        return len(self._session.sparkContext.statusTracker().getJobIdsForGroup())
+        return spark.jobs(self._session)
 
 
-NEEDS_SPARK = (
-    pytest.mark.skipif(importlib.util.find_spec("pyspark") is None, reason="pyspark comes with bktools[spark]"),
-    pytest.mark.skipif(shutil.which("java") is None, reason="PySpark needs Java 17 or newer on the path"),
-    # pyspark says so of itself when it is handed Arrow tables.
-    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
-    pytest.mark.xdist_group("pyspark"),
-    # Java and the workers start in it.
-    pytest.mark.timeout(300),
-)
-
-PYSPARK = pytest.param("pyspark", marks=NEEDS_SPARK)
+PYSPARK = pytest.param("pyspark", marks=spark.NEEDS_SPARK)

@@ -80,6 +80,12 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         return jobs
 
 
+def larger_than_memory(folder: Path) -> bktools.ExportPlan:
+    """Compose a plan into a folder, and open it again."""
+    bktools.compose_export_jobs(folder / "entries.parquet", to=folder / "plan")
+    return bktools.read_export_plan(folder / "plan")
+
+
 def months() -> bktools.PeriodRecord:
     """Close a month, open it again, and show what it exported."""
     bktools.close_period("2026-10", by="Grace")
