@@ -83,7 +83,7 @@ def test_what_is_refused():
     session.conf.unset("spark.bktools.companyRows")
 
 
-@pytest.mark.skipif(importlib.util.find_spec("grpc") is None, reason="Spark Connect comes with pyspark[connect]")
+@pytest.mark.skipif(importlib.util.find_spec("grpc_status") is None, reason="Spark Connect comes with the extra spark")
 def test_spark_connect():
     """A process that is connected to a Spark server runs all four functions, and has the rows of this machine."""
     script = Path(__file__).with_name("spark_connect.py")
