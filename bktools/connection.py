@@ -128,10 +128,7 @@ class Sandbox:
         from bktools.sandbox import Server
 
         with ExitStack() as stack:
-            if self._folder is None:
-                folder = Path(stack.enter_context(disk.temporary_folder()))
-            else:
-                folder = Path(self._folder)
+            folder = Path(stack.enter_context(disk.temporary_folder()) if self._folder is None else self._folder)
             settings = load_settings(
                 SANDBOX, env={}, data_dir=folder / "data", cache_dir=folder / "cache", marks_dir=folder / "marks"
             )

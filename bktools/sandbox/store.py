@@ -357,8 +357,10 @@ class State:
 
 def _advice(error: sqlite3.DatabaseError) -> str:
     match getattr(error, "sqlite_errorcode", 0) & 0xFF:
-        case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR:
-            return "free some space on its drive and run again; the state is kept"
+        case sqlite3.SQLITE_FULL:
+            return "free some space on its drive and run again"
+        case sqlite3.SQLITE_IOERR:
+            return "check its drive and the free space there, then run again"
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return "another process is writing to it: end that process or wait, then run again"
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:

@@ -214,7 +214,7 @@ class FolderStore:
             if found.damage or any(item.time >= before for item in found.snapshots):
                 return Pruned(0, 0)
             # The lock's file stays: another process may be waiting for it.
-            (folder / history.FILE).unlink(missing_ok=True)
+            disk.remove(folder / history.FILE)
             size = sum(_remove(path) for path in folder.glob("*.parquet"))
         return Pruned(len(found.snapshots), size)
 
