@@ -5,10 +5,17 @@ A message says `decimal='.'` in Python, and `--entry-decimal .` in a command tha
 
 from __future__ import annotations
 
+import os
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+
+ON_WINDOWS = os.name == "nt"
+_PLAIN_WORD = re.compile(r"[A-Za-z0-9_:\\/.=+-]+")
+# PowerShell ends a text at each of these.
+_APOSTROPHES = re.compile("['\u2018\u2019\u201a\u201b]")
 
 _options: ContextVar[Mapping[str, str] | None] = ContextVar("options", default=None)
 
@@ -58,7 +65,7 @@ def setting(argument: str, value: object = None) -> str:
     option = (_options.get() or {}).get(argument)
     if option is None:
         return f"{argument}={'' if value is None else repr(value)}"
-    return " ".join([option, *map(_in_shell, _values(value))])
+    return " ".join([option, *map(_one_word, _values(value))])
 
 
 def _values(value: object) -> list[str]:
@@ -67,6 +74,13 @@ def _values(value: object) -> list[str]:
     return [value] if isinstance(value, str) else []
 
 
-def _in_shell(text: str) -> str:
+def _one_word(text: str) -> str:
     # A command to copy is one line; headings are compared without their spaces.
-    return shlex.quote(" ".join(text.split()))
+    return in_shell(" ".join(text.split()))
+
+
+def in_shell(text: str) -> str:
+    """Return text as one word of a command to copy: for PowerShell on Windows, for sh elsewhere."""
+    if not ON_WINDOWS:
+        return shlex.quote(text)
+    return text if _PLAIN_WORD.fullmatch(text) else "'" + _APOSTROPHES.sub(r"\g<0>\g<0>", text) + "'"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 import threading
 from collections.abc import Iterable
 from contextlib import ExitStack
@@ -12,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
+from bktools import disk
 from bktools.errors import ArgumentError, ConfigurationError, StorageError
 from bktools.service import Service
 from bktools.settings import SANDBOX, Overrides, Secret, Settings, load_settings
@@ -128,10 +128,7 @@ class Sandbox:
         from bktools.sandbox import Server
 
         with ExitStack() as stack:
-            if self._folder is None:
-                folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bktools-")))
-            else:
-                folder = Path(self._folder)
+            folder = Path(stack.enter_context(disk.temporary_folder()) if self._folder is None else self._folder)
             settings = load_settings(
                 SANDBOX, env={}, data_dir=folder / "data", cache_dir=folder / "cache", marks_dir=folder / "marks"
             )

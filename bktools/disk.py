@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -26,6 +27,23 @@ PRIVATE_FOLDER = 0o700
 TEMPORARY = "tmp-"
 DAMAGED = "damaged-"
 
+# Whether file names are devices' names, open files keep their names, and folders cannot be opened.
+ON_WINDOWS = os.name == "nt"
+
+# Windows errors: access denied (replacing an open file), sharing violation, lock violation.
+_HELD = frozenset({5, 32, 33})
+# Seconds to wait for another program to close a file: virus scanners and indexers hold new files for a moment.
+PATIENCE = 3.0
+_LOOK = 0.05
+
+CLOSE_IT = "close it there (in Excel, a viewer or a notebook) and run again"
+
+# Names of devices in every folder of Windows, with any extension: a file of that name is written to the device.
+_DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?", re.IGNORECASE)
+_NOT_IN_NAMES = re.compile(r'[<>:"|?*\\/\x00-\x1f]')
+# Characters of a path, where Windows is not configured for long paths.
+_LONGEST_PATH = 260
+
 # Seconds to wait until a reader opens a named pipe.
 READER_TIMEOUT = 30.0
 
@@ -33,6 +51,11 @@ READER_TIMEOUT = 30.0
 def temporary(folder: Path) -> Path:
     """Return an unused path in a folder."""
     return folder / f"{TEMPORARY}{secrets.token_hex(8)}"
+
+
+def temporary_folder() -> tempfile.TemporaryDirectory[str]:
+    """Return a private folder that is deleted after its use. On Windows, a file that is still being read stays."""
+    return tempfile.TemporaryDirectory(prefix="bktools-", ignore_cleanup_errors=ON_WINDOWS)
 
 
 def exclusive(path: Path, mode: int = PRIVATE_FILE) -> io.BufferedWriter:
@@ -56,8 +79,8 @@ def to_disk(file: io.BufferedWriter) -> None:
 
 def folder_to_disk(folder: Path) -> None:
     """Flush a folder's list of files to the disk."""
-    if os.name == "nt":
-        return  # Windows cannot open a folder, and writes its entries by itself
+    if ON_WINDOWS:
+        return  # it cannot open a folder, and writes its entries by itself
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -72,7 +95,82 @@ def beside(path: Path) -> Iterator[Path]:
     try:
         yield name
     finally:
-        name.unlink(missing_ok=True)
+        remove(name)
+
+
+def is_held(error: OSError) -> bool:
+    """Return whether an operation failed because another program holds the file open; only Windows refuses that."""
+    return getattr(error, "winerror", None) in _HELD
+
+
+def replace(source: Path, target: Path, *, patience: float | None = None) -> None:
+    """Rename a file or folder, in the place of an existing file. Wait some seconds while another program holds one.
+
+    Parameters
+    ----------
+    source, target : Path
+        The file or folder, and its new path. A folder never replaces another one.
+    patience : float, optional
+        Seconds to wait; `PATIENCE` by default.
+
+    Raises
+    ------
+    OSError
+        When it cannot be renamed.
+    """
+    end = time.monotonic() + (PATIENCE if patience is None else patience)
+    while True:
+        try:
+            source.replace(target)
+        except OSError as error:
+            if not is_held(error) or time.monotonic() > end:
+                raise
+            time.sleep(_LOOK)
+        else:
+            return
+
+
+def remove(path: Path) -> bool:
+    """Remove a file that is no longer needed; return False for one that another program holds open, which stays."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        if not is_held(error):
+            raise
+        return False
+    return True
+
+
+def held_file(folder: Path) -> Path | None:
+    """Return a file in a folder that another program holds open so that it cannot be moved; None on other systems."""
+    for path in sorted(folder.rglob("*")):
+        try:
+            if path.is_file():
+                # Windows refuses to rename an open file, also to its own name.
+                replace(path, path)
+        except OSError as error:
+            if is_held(error):
+                return path
+    return None
+
+
+def file_name(text: str) -> str:
+    """Return a text as a file name that every system allows: Windows reserves some characters and names."""
+    name = _NOT_IN_NAMES.sub("_", text).strip().rstrip(". ") or "_"
+    return f"_{name}" if _DEVICE.fullmatch(name) else name
+
+
+def require_file_name(path: Path) -> None:
+    """Refuse a file name that Windows reads as a device or changes.
+
+    Raises
+    ------
+    StorageError
+        On Windows, for such a name.
+    """
+    name = path.name
+    if ON_WINDOWS and (file_name(name) != name):
+        raise StorageError(f"{path} cannot be a file on Windows: choose another name, such as {file_name(name)}")
 
 
 def replace_content(path: Path, content: bytes) -> None:
@@ -99,6 +197,7 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object], *, priva
         When the file cannot be written; an existing file is unchanged.
     """
     path = Path(path)
+    require_file_name(path)
     with storage_errors(path):
         try:
             found = path.stat()
@@ -122,6 +221,9 @@ def is_standard_output(path: str | Path) -> bool:
 
 def _standard(found: os.stat_result) -> int | None:
     """Return the handle of standard output (1) or standard error (2) when a file is one of them, else None."""
+    if not found.st_ino:
+        # On Windows, pipes and devices have no number and would all be the same file.
+        return None
     for handle in (1, 2):
         try:
             if os.path.samestat(found, os.fstat(handle)):
@@ -147,8 +249,8 @@ def _opened(path: Path, found: os.stat_result) -> int:
         # A duplicate shares the position with printed text; a file opened again would be written from its start.
         sys.stdout.flush()
         return os.dup(handle)
-    if not stat.S_ISFIFO(found.st_mode):
-        return os.open(path, os.O_WRONLY)
+    if ON_WINDOWS or not stat.S_ISFIFO(found.st_mode):
+        return os.open(path, os.O_WRONLY | getattr(os, "O_BINARY", 0))
     end = time.monotonic() + READER_TIMEOUT
     while True:
         try:
@@ -174,7 +276,18 @@ def storage_errors(path: Path) -> Iterator[None]:
     except OSError as error:
         if isinstance(error, BktoolsError):
             raise
-        raise StorageError(f"{path} cannot be written: {error.strerror or error}") from error
+        raise StorageError(f"{path} cannot be written: {_reason(path, error)}") from error
+
+
+def _reason(path: Path, error: OSError) -> str:
+    if is_held(error):
+        return f"it is open in another program, or you may not change it; {CLOSE_IT}"
+    length = len(str(path.absolute()))
+    if ON_WINDOWS and error.errno == errno.ENOENT and length >= _LONGEST_PATH:
+        return (
+            f"its path has {length} characters, more than Windows allows; use a shorter folder, or turn on long paths"
+        )
+    return error.strerror or str(error)
 
 
 def _replace(
@@ -186,5 +299,5 @@ def _replace(
                 new.chmod(mode)
             write(file)
             to_disk(file)
-        new.replace(path)
+        replace(new, path)
     folder_to_disk(path.parent)

@@ -16,7 +16,7 @@ from bktools.export.tables import days_of
 from bktools.frames import cluster
 from bktools.frames.engine import engine, scannable
 from bktools.frames.names import with_names
-from bktools.frames.schema import TEXT, are_days, plain, to_pandas
+from bktools.frames.schema import TEXT, are_days, plain, to_pandas, wall_times
 
 # A key of `by`: the columns that show it, and the identifier that tells two of the same name apart.
 KEYS: dict[str, tuple[tuple[str, ...], str | None]] = {
@@ -221,7 +221,7 @@ def _key(rows: pa.Table, key: str) -> dict[str, pa.ChunkedArray]:
     """Return the columns of a key as text; blank ones are null."""
     names, identifier = KEYS.get(key, ((key,), None))
     if key == "month" and "date" in rows.column_names:
-        return {"month": pc.strftime(days_of(rows), "%Y-%m")}
+        return {"month": pc.utf8_slice_codeunits(pc.cast(days_of(rows), TEXT), 0, len("2026-10"))}
     if identifier is not None and identifier in rows.column_names:
         ids = pc.ascii_lower(_text(rows.column(identifier)))
         # What has no name is shown by its ID.
@@ -240,7 +240,7 @@ def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_timestamp(kind) and kind.tz is None and are_days(column):
         column = pc.cast(column, pa.date32())
     try:
-        text = pc.cast(column, TEXT)
+        text = pc.cast(wall_times(column), TEXT)
     except pa.ArrowException:
         raise InputError(
             f"a column of the entries holds {kind}, by which nothing can be grouped: make it text"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
 from unicodedata import category, east_asian_width
 
 # Control characters (C0, DEL, C1) except tab and line feed, Unicode's other line ends, direction marks and overrides, and
 # lone surrogates. Letters of every script stay, and so do joiners.
 _UNSAFE = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
+# Signs of this project, for consoles that lack them.
+_PLAIN = str.maketrans({"✖": "x", "▲": "!", "●": "o", "→": "->"})
 _WITHOUT_WIDTH = {"Mn", "Me", "Cf"}
 _IN_LINES = re.compile(f"[{_UNSAFE}]")
 _IN_ONE_LINE = re.compile(rf"[\t\n{_UNSAFE}]")
@@ -21,6 +24,25 @@ def visible(text: str) -> str:
 def visible_line(text: str) -> str:
     """Return text as one line: as `visible`, with line ends and tabs escaped too."""
     return _IN_ONE_LINE.sub(_escape, text)
+
+
+def printable(text: str, encoding: str | None = None) -> str:
+    r"""Return text as `visible`, with escapes for letters that an encoding lacks.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    encoding : str, optional
+        By default that of standard output, such as cp1252 in a console of Windows.
+    """
+    known = encoding or getattr(sys.stdout, "encoding", None) or "utf-8"
+    shown = visible(text)
+    try:
+        shown.encode(known)
+    except UnicodeEncodeError:
+        return shown.translate(_PLAIN).encode(known, "backslashreplace").decode(known)
+    return shown
 
 
 def _escape(found: re.Match[str]) -> str:

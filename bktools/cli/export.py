@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bktools.caller import command
+from bktools.caller import command, in_shell
 from bktools.cli import options
 from bktools.cli.exits import Exit
 from bktools.cli.mappings import remembered
@@ -129,7 +128,7 @@ def compose(
         write_plan(plan, file, made_for=service.settings.identity, made_by=this_process())
     if csv is not None:
         plan.to_csv(csv, profile)
-    again = f"bktools export submit {shlex.quote(str(file))}{options.same(environment, sandbox=sandbox)}"
+    again = f"bktools export submit {in_shell(str(file))}{options.same(environment, sandbox=sandbox)}"
     if plan.batches.empty:
         again = "correct the entries that are not ready, then compose again; there is nothing to submit"
     typer.echo(f"\nWritten to {file}; nothing was sent. Next: {again}")

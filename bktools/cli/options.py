@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bktools.caller import command
+from bktools.caller import command, in_shell
 from bktools.cli.output import tell
 from bktools.errors import ArgumentError, InputError
 
@@ -151,7 +150,7 @@ def selected(environment: str | None, *, sandbox: bool) -> str | None:
 
 def same(environment: str | None, *, sandbox: bool) -> str:
     """Return the options that select the same environment, for a command in a message."""
-    return " --sandbox" if sandbox else f" --environment {shlex.quote(environment)}" if environment else ""
+    return " --sandbox" if sandbox else f" --environment {in_shell(environment)}" if environment else ""
 
 
 def the_company(service: Service) -> str:

@@ -12,7 +12,7 @@ import typer
 
 from bktools.errors import StorageError
 from bktools.progress import hushed
-from bktools.visible import visible
+from bktools.visible import printable, visible
 
 log = logging.getLogger("bktools")
 
@@ -50,7 +50,7 @@ class _Visible(io.TextIOWrapper):
     """A text stream that shows control characters and direction marks as escapes."""
 
     def write(self, text: str) -> int:
-        super().write(visible(text))
+        super().write(printable(text, self.encoding))
         return len(text)
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bktools.caller import command
+from bktools.caller import command, in_shell
 from bktools.cli import options
 from bktools.cli.exits import Exit
 from bktools.cli.mappings import remembered
@@ -111,7 +110,7 @@ def verify(
             same = options.same(environment, sandbox=sandbox)
             typer.echo(
                 f"  Check it, then record it: bktools export resolve {found.batch_id} --outcome {found.outcome}"
-                f" --evidence {shlex.quote(found.text)} --by NAME{same}"
+                f" --evidence {in_shell(found.text)} --by NAME{same}"
             )
     if out is not None:
         match.to_csv(out, profile)

@@ -68,7 +68,7 @@ def composed_to(
             for part in ("plan", "tables", "buckets"):
                 disk.private_folder(work / part)
             head = _compose(work, _read(_in_files(entries, work), selection), frames, asked, size, options, about)
-            (work / "plan").rename(folder)
+            disk.replace(work / "plan", folder)
             disk.folder_to_disk(folder.absolute().parent)
         finally:
             shutil.rmtree(work, ignore_errors=True)

@@ -27,7 +27,7 @@ from bktools.frames.currencies import shown
 from bktools.frames.delimited import tables_to_csv
 from bktools.frames.names import FIRST, in_reading_order
 from bktools.frames.schema import COUNT, DATE, FACTS, TEXT, texts_of, to_arrow, to_pandas
-from bktools.visible import visible
+from bktools.visible import printable
 
 # Most digits of a decimal.
 DIGITS = 38
@@ -277,7 +277,7 @@ class ExportPlan:
         lines += ["  each with its first entry; all of them are in .findings"] if len(told) else []
         lines += [f"  not checked: {phrase}" for phrase in self.unchecked]
         lines += [f"  next: {step}" for step in self._next_steps()]
-        return visible("\n".join(lines))
+        return printable("\n".join(lines))
 
     def _repr_html_(self) -> str:
         told = self.told

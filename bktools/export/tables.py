@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from bktools.errors import BktoolsError, InputError
 from bktools.frames.currencies import MINOR_UNITS
 from bktools.frames.engine import Scannable, scannable
-from bktools.frames.schema import DATE, MONEY, TEXT, plain
+from bktools.frames.schema import DATE, MONEY, TEXT, days, plain
 
 FLAGS = ("approved", "archived")
 IDS = ("id", "company_id", "category_id", "employee_id", "account_id", "entry_id", "state", "tax_code_external_id")
@@ -145,7 +145,7 @@ def days_of(entries: pa.Table) -> pa.ChunkedArray:
     kind = entries.schema.field("date").type
     if not (pa.types.is_null(kind) or pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
         raise InputError(f"the column date of the entries holds {kind}, not dates: read them with read_entries")
-    return pc.cast(entries.column("date"), DATE, safe=False)
+    return days(entries.column("date"))
 
 
 def amounts_of(entries: pa.Table) -> pa.ChunkedArray:

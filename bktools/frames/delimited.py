@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from bktools import disk
 from bktools.errors import ArgumentError, InputError
-from bktools.frames.schema import are_days, to_arrow
+from bktools.frames.schema import are_days, days, to_arrow, wall_times
 from bktools.progress import progress as progress_bar
 
 # A spreadsheet reads a cell that begins with one of these signs as a formula, or hides the sign. The full-width signs come
@@ -182,7 +182,7 @@ def _as_text(column: pa.ChunkedArray, form: Profile, name: str) -> pa.ChunkedArr
     kind = column.type
     if pa.types.is_timestamp(kind):
         is_dated = kind.tz is None and are_days(column)
-        return pc.strftime(column, format="%Y-%m-%d") if is_dated else _times(column)
+        return days(column).cast(pa.string()) if is_dated else _times(column)
     if pa.types.is_decimal(kind) or pa.types.is_floating(kind):
         text = _plain(column) if pa.types.is_decimal(kind) else column.cast(pa.string())
         return text if form.decimal == "." else pc.replace_substring(text, ".", form.decimal)
@@ -217,7 +217,9 @@ def _times(column: pa.ChunkedArray) -> pa.ChunkedArray:
         shorter = times.cast(pa.timestamp(unit, zone), safe=False)
         if pc.all(pc.equal(shorter.cast(times.type), times)).as_py() is not False:
             break
-    return pc.strftime(shorter, format=f"%Y-%m-%dT%H:%M:%S{'Z' if zone else ''}")
+    # Not with `strftime`, which needs a database of zones even for times without one; Windows has none.
+    text = pc.replace_substring(wall_times(shorter).cast(pa.string()), " ", "T", max_replacements=1)
+    return pc.binary_join_element_wise(text, "Z", "") if zone else text
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:

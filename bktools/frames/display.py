@@ -16,7 +16,7 @@ from bktools.frames.currencies import shown
 from bktools.frames.engine import scannable
 from bktools.frames.names import IDENTIFIERS, in_reading_order
 from bktools.frames.schema import are_days
-from bktools.visible import visible_line, width
+from bktools.visible import printable, visible_line, width
 
 SHOWN_ROWS = 20
 GAP = "  "
@@ -43,7 +43,7 @@ class Shown:
         lines = [[_cut(visible_line(cell)) for cell in line] for line in (self.columns, *self.rows)]
         widths = [max(map(width, cells)) for cells in zip(*lines, strict=True)]
         told = [GAP.join(map(_padded, line, widths, self.to_the_right)).rstrip() for line in lines]
-        return "\n".join([*told, *([self._more()] if self._more() else [])])
+        return printable("\n".join([*told, *([self._more()] if self._more() else [])]))
 
     def _repr_html_(self) -> str:
         looks = [

@@ -25,6 +25,7 @@ from bktools.errors import InputError
 TEXT = pa.large_string()
 FLAG = pa.bool_()
 COUNT = pa.int64()
+_UTC = {"UTC", "Etc/UTC", "Z", "+00:00"}
 INSTANT = pa.timestamp("us", tz="UTC")
 DATE = pa.date32()
 # For frames without rows; otherwise the scale comes from the file.
@@ -311,12 +312,29 @@ def texts_of(table: pa.Table, name: str) -> list[str | None]:
     if name not in table.column_names:
         return [None] * len(table)
     column = table.column(name)
-    values: list[Any] = (column.cast(DATE, safe=False) if pa.types.is_timestamp(column.type) else column).to_pylist()
+    values: list[Any] = (days(column) if pa.types.is_timestamp(column.type) else column).to_pylist()
     if column.type == TEXT:
         return values
     # Arrow would write a small decimal with an exponent.
     text = "{:f}".format if pa.types.is_decimal(column.type) else str
     return [None if value is None else text(value) for value in values]
+
+
+def days(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the calendar day of dates and times; times with a zone have the day of their zone."""
+    return wall_times(column).cast(DATE, safe=False)
+
+
+def wall_times(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return times with a zone as the clocks of their zone show them, without the zone; other columns unchanged."""
+    kind = column.type
+    if not pa.types.is_timestamp(kind) or kind.tz is None:
+        return column
+    plain = pa.timestamp(kind.unit)
+    if kind.tz in _UTC:
+        return column.cast(plain)
+    # Arrow needs a database of zones from the system, which Windows lacks. Where pandas needs one, it brings it.
+    return pa.chunked_array([pa.array(column.to_pandas().dt.tz_localize(None), plain)])
 
 
 def are_days(times: pa.ChunkedArray) -> bool:

@@ -214,8 +214,10 @@ def _dates(ledger: Ledger, notes: list[str]) -> pa.ChunkedArray:
     # `strptime` alone takes 2026105 for the fifth of October, and 20260931 for the first.
     texts = pc.if_else(cells.matches(texts, _FORMS[ledger.date_format]), texts, pa.scalar(None, texts.type))
     found = pc.strptime(texts.cast(pa.string()), ledger.date_format, "s", error_is_null=True)
-    is_same = pc.equal(pc.strftime(found, ledger.date_format), texts.cast(pa.string()))
-    found = pc.if_else(is_same, found, pa.scalar(None, found.type)).cast(schema.DATE)
+    found = found.cast(schema.DATE)
+    # Not with `strftime`, which needs a database of zones; Windows has none.
+    is_same = pc.equal(*(pc.replace_substring(text.cast(pa.string()), "-", "") for text in (found, texts)))
+    found = pc.if_else(is_same, found, pa.scalar(None, found.type))
     example = dt.date(2026, 10, 31).strftime(ledger.date_format)
     cells.refuse(
         table, place, cells.mask(pc.is_null(found)), f"must hold dates such as {example}: export the file again"

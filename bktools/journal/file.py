@@ -142,7 +142,7 @@ class Sqlite:
         try:
             disk.exclusive(unfinished).close()
             _copy(self.connection, unfinished)
-            unfinished.replace(target)
+            disk.replace(unfinished, target)
             disk.folder_to_disk(target.parent)
         except BaseException as error:
             target.unlink(missing_ok=True)

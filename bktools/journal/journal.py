@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -12,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from bktools.caller import in_shell
 from bktools.errors import JournalBusyError, JournalError, StorageError
 from bktools.journal import facts
 from bktools.journal.file import File, Sqlite
@@ -118,7 +118,7 @@ class Journal(Records):
 
     def command(self, words: str) -> str:
         """Return a command ready to be run: it names this journal's environment."""
-        named = "--sandbox" if self._environment == SANDBOX else f"--environment {shlex.quote(self._environment)}"
+        named = "--sandbox" if self._environment == SANDBOX else f"--environment {in_shell(self._environment)}"
         return f"bktools {words} {named}"
 
     @property

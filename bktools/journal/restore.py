@@ -249,10 +249,10 @@ def _put_in_place(made: Path, path: Path) -> Path | None:
         for suffix in (*COMPANIONS, ""):
             beside = path.with_name(path.name + suffix)
             if beside.exists() and set_aside is not None:
-                beside.replace(set_aside.with_name(set_aside.name + suffix))
+                disk.replace(beside, set_aside.with_name(set_aside.name + suffix))
             else:
                 beside.unlink(missing_ok=True)
-        made.replace(path)
+        disk.replace(made, path)
         disk.folder_to_disk(path.parent)
     return set_aside
 

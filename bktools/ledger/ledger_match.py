@@ -15,7 +15,7 @@ from bktools import views
 from bktools.frames.currencies import shown
 from bktools.frames.delimited import tables_to_csv
 from bktools.ledger.checks import SEVERITIES, STATUSES
-from bktools.visible import visible
+from bktools.visible import printable
 
 # Statuses in words.
 WORDS = {
@@ -145,7 +145,7 @@ class LedgerMatch:
         if len(self.findings):
             lines.append("  each with its first finding; all of them are in .findings")
         lines += [f"  not compared: {phrase}" for phrase in self.unchecked]
-        return visible("\n".join(lines))
+        return printable("\n".join(lines))
 
     def _repr_html_(self) -> str:
         rows = [

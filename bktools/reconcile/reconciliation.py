@@ -15,6 +15,7 @@ from bktools.frames.delimited import tables_to_csv
 from bktools.frames.engine import in_pandas
 from bktools.reconcile import rendering
 from bktools.reconcile.suggestions import suggest
+from bktools.visible import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -131,7 +132,7 @@ class Reconciliation:
     def __repr__(self) -> str:
         if not self._is_collected:
             return rendering.not_collected()
-        return rendering.text(self.findings, self.coverage, self.summary)
+        return printable(rendering.text(self.findings, self.coverage, self.summary))
 
     def _repr_html_(self) -> str:
         if not self._is_collected:

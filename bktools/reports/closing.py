@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from bktools.caller import name_of, setting
 from bktools.connection import service_or_default
 from bktools.contract import rules
-from bktools.errors import ArgumentError, InputError
+from bktools.errors import ArgumentError, InputError, StorageError
 from bktools.export import compose_export_jobs
 from bktools.frames.delimited import profile_named
 from bktools.frames.schema import TEXT
@@ -28,7 +28,14 @@ from bktools.journal.periods import approve, named, record_close
 from bktools.journal.records import this_user
 from bktools.reconcile import reconcile_accounts
 from bktools.reports.changes import changes_since_last_close
-from bktools.reports.month_end import Close, check_target, earlier_close, planned_beside, write_month_end
+from bktools.reports.month_end import (
+    Close,
+    check_target,
+    earlier_close,
+    planned_beside,
+    require_closed,
+    write_month_end,
+)
 from bktools.reports.record import record_of
 from bktools.service import Service
 from bktools.submit import create_accounts, submit_export_jobs
@@ -112,7 +119,7 @@ def close_month(
         When an argument breaks a rule, or the folder holds other files than a close; nothing is sent.
     ServiceError, JournalError, StorageError
         When a step fails. The journal has the completed steps, and a second run resumes after them. With `apply`, also
-        when the period is closed; then nothing is sent.
+        when the period is closed, or a file of an earlier close is open in Excel; then nothing is sent.
 
     Notes
     -----
@@ -177,6 +184,7 @@ def close(
     target = Path(folder or f"month-end-{period}")
     target = target if apply else planned_beside(target)
     check_target(target)
+    require_closed(target)
     if apply:
         with Journal(service.settings) as journal:
             journal.require_open(company, [period])
@@ -271,7 +279,13 @@ def close(
         changes=changes_since_last_close(record, service=service),
     )
     kept = earlier_close(target)
-    return replace(closed, folder=write_month_end(closed, target, profile), kept=kept)
+    try:
+        folder = write_month_end(closed, target, profile)
+    except StorageError as error:
+        if not apply:
+            raise
+        raise StorageError(f"{error}; {_sent(jobs)} recorded in the journal, and nothing is sent twice") from error
+    return replace(closed, folder=folder, kept=kept)
 
 
 class _Steps:
@@ -322,6 +336,11 @@ def _chosen(entries: pd.DataFrame, period: str) -> str:
     # The latest months first: their entries wait for the next close, or their dates are mistyped.
     outside = f"; other entries: {', '.join(others[: -SHOWN_MONTHS - 1 : -1])}{more}" if others else ""
     return f"{period}, by the dates of the entries{outside} (another: {setting('month', 'YYYY-MM')})"
+
+
+def _sent(jobs: pd.DataFrame) -> str:
+    count = int((jobs["outcome"] == "ACCEPTED").sum())
+    return f"{count:,} export {'job was' if count == 1 else 'jobs were'} sent and {'is' if count == 1 else 'are'}"
 
 
 def _up_to(entries: pd.DataFrame, period: str) -> pd.Series:

@@ -209,7 +209,7 @@ def close_companies(
             with turn.taken():
                 done = close(
                     **{part: of_company(company_id) for part, of_company in parts.items()},
-                    month=period, company=company_id, folder=target / name, apply=apply, max_entries=max_entries,
+                    month=period, company=company_id, folder=target / disk.file_name(name), apply=apply, max_entries=max_entries,
                     wait=wait, others_export=others_export, by=prepared_by, approved_by=approved_by, profile=profile,
                     seen=None, service=service, history=history, waiting=turn.given_up, progress=False,
                 )  # fmt: skip

@@ -35,7 +35,7 @@ from bktools.reports.plots import plot_ageing, plot_coverage
 from bktools.reports.record import PeriodRecord
 from bktools.reports.to_do import actions_of, as_frame
 from bktools.reports.workbook import write_close
-from bktools.visible import visible
+from bktools.visible import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -132,7 +132,7 @@ class Close:
             lines.append("  nothing was written to the service: use apply=True to do it")
         if self.folder is not None:
             lines.append(f"  written to {self.folder}")
-        return visible("\n".join(lines))
+        return printable("\n".join(lines))
 
 
 NO_EVENTS = to_pandas(EVENTS.empty_table())
@@ -186,6 +186,7 @@ def check_target(folder: Path) -> None:
     StorageError
         When nothing can be written beside it.
     """
+    disk.require_file_name(folder)
     if folder.is_dir() and folder.samefile(Path()):
         # The folder is replaced as a whole, which would leave the shell in a deleted folder.
         raise InputError(f"{folder} is the folder you are in: give another folder with --out, such as close")
@@ -198,6 +199,19 @@ def check_target(folder: Path) -> None:
         probe = folder.parent / f".{folder.name}.{secrets.token_hex(4)}"
         probe.mkdir(mode=0o700)
         probe.rmdir()
+
+
+def require_closed(folder: Path) -> None:
+    """Refuse a folder with a file that another program holds open; Windows cannot move it.
+
+    Raises
+    ------
+    StorageError
+        With the name of the file.
+    """
+    held = disk.held_file(folder)
+    if held is not None:
+        raise StorageError(f"{held} is open in another program, so {folder} cannot be replaced: {disk.CLOSE_IT}")
 
 
 def write_month_end(close: Close, folder: Path, profile: str = "excel") -> Path:
@@ -215,9 +229,9 @@ def write_month_end(close: Close, folder: Path, profile: str = "excel") -> Path:
     Raises
     ------
     StorageError
-        When it cannot be written. The folder is whole or missing, and an earlier one stays.
+        When it cannot be written. The folder is whole or missing, and an earlier one stays. When a file of an earlier one
+        is open in a program that keeps it from being moved, the new folder is named after the time of its start.
     """
-    check_target(folder)
     staging = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
     with disk.storage_errors(folder):
         try:
@@ -238,8 +252,7 @@ def write_month_end(close: Close, folder: Path, profile: str = "excel") -> Path:
             files[REPORT] = _described(write_report(close, staging / REPORT, pictures))
             text = json.dumps(_manifest(close, files, inputs, profile), indent=2, ensure_ascii=False, default=str)
             disk.write_whole(staging / MANIFEST, lambda file: file.write(f"{text}\n".encode()))
-            _keep_earlier(folder)
-            staging.replace(folder)
+            _put_in_place(staging, folder, close.begun_at)
         finally:
             shutil.rmtree(staging, ignore_errors=True)
     return folder
@@ -259,6 +272,10 @@ def earlier_close(folder: Path) -> Path | None:
         begun = dt.datetime.fromisoformat(_read_manifest(folder)["begun_at"])
     except (ValueError, KeyError, TypeError) as error:
         raise StorageError(f"the manifest in {folder} cannot be read, so the folder is not moved: {error}") from error
+    return _dated(folder, begun)
+
+
+def _dated(folder: Path, begun: dt.datetime) -> Path:
     return folder.with_name(f"{folder.name}.{begun:%Y-%m-%dT%H%M%S.%fZ}")
 
 
@@ -276,12 +293,23 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         raise StorageError(f"the manifest in {folder} cannot be read, so the folder is not moved: {error}") from error
 
 
-def _keep_earlier(folder: Path) -> None:
-    kept = earlier_close(folder)
-    if kept is not None:
-        folder.replace(kept)
-    elif folder.exists():
-        folder.rmdir()
+def _put_in_place(staging: Path, folder: Path, begun: dt.datetime) -> None:
+    try:
+        kept = earlier_close(folder)
+        if kept is not None:
+            disk.replace(folder, kept)
+        elif folder.exists():
+            folder.rmdir()
+        disk.replace(staging, folder)
+    except OSError as error:
+        if not disk.is_held(error):
+            raise
+        own = _dated(folder, begun)
+        disk.replace(staging, own)
+        raise StorageError(
+            f"the close was written to {own}, because a file in {folder} is open in another program: close it there (in "
+            "Excel, a viewer or a notebook) and rename the folders yourself"
+        ) from error
 
 
 def _picture(close: Close, plot: Callable[[Close, Axes], Axes], path: Path) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import math
+import os
 import socket
 import struct
 import threading
@@ -203,8 +204,9 @@ async def _end_connection(scope: Scope, receive: Receive, *, reset: bool) -> Non
     if transport is None:
         return
     if reset:
-        # With this option set, closing sends a reset (RST).
-        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        # With this option set, closing sends a reset (RST). Windows has a structure of two short numbers.
+        linger = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         transport.abort()
     else:
         transport.close()

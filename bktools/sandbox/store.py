@@ -101,7 +101,7 @@ class Store:
             self._use_wal()
         except sqlite3.DatabaseError as error:
             self._connection.close()
-            raise StorageError(f"{file} cannot be used as a sandbox database ({error}); reset the sandbox") from error
+            raise StorageError(f"{file} cannot be used as a sandbox database ({error}); {_advice(error)}") from error
         self.settings: Mapping[str, str] = dict(self._execute("SELECT name, value FROM settings"))
 
     def __enter__(self) -> Self:
@@ -353,6 +353,20 @@ class State:
     store: Store
     max_limit: int
     job_seconds: float
+
+
+def _advice(error: sqlite3.DatabaseError) -> str:
+    match getattr(error, "sqlite_errorcode", 0) & 0xFF:
+        case sqlite3.SQLITE_FULL:
+            return "free some space on its drive and run again"
+        case sqlite3.SQLITE_IOERR:
+            return "check its drive and the free space there, then run again"
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return "another process is writing to it: end that process or wait, then run again"
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
+            return "grant yourself access to it and its folder, or choose another file"
+        case _:
+            return "reset the sandbox (bktools sandbox reset)"
 
 
 def is_open(file: Path) -> bool:

@@ -97,8 +97,7 @@ class FolderStore:
             snapshot = Snapshot(**asdict(facts), file=name, size=size, footer=footer)
             # Lock before the rename, so that no other process removes the file before the history lists it.
             with _locked(folder):
-                # An existing file of that name has the same content, or is damaged.
-                new.replace(folder / name)
+                self._name(new, folder / name)
                 disk.folder_to_disk(folder)
                 snapshots = (*self._history(folder).snapshots, snapshot)
                 history.write(folder, query, snapshots, self._owner)
@@ -215,7 +214,7 @@ class FolderStore:
             if found.damage or any(item.time >= before for item in found.snapshots):
                 return Pruned(0, 0)
             # The lock's file stays: another process may be waiting for it.
-            (folder / history.FILE).unlink(missing_ok=True)
+            disk.remove(folder / history.FILE)
             size = sum(_remove(path) for path in folder.glob("*.parquet"))
         return Pruned(len(found.snapshots), size)
 
@@ -239,6 +238,16 @@ class FolderStore:
                 log.info("old snapshots removed: %d (keep_days is %d)", gone.snapshots, self._keep.days)
         finally:
             _pruning.release()
+
+    @staticmethod
+    def _name(new: Path, path: Path) -> None:
+        """Give a file the name of its content; an existing file of that name has the same content, or is damaged."""
+        try:
+            disk.replace(new, path, patience=0)
+        except OSError as error:
+            # On Windows, an open file cannot be replaced; it need not be when it is undamaged.
+            if not disk.is_held(error) or not _has_named_content(path):
+                raise
 
     def _history(self, folder: Path) -> History:
         found = history.read(folder)
@@ -333,16 +342,21 @@ def _clear(folder: Path, listed: set[str]) -> None:
         is_ours = path.name.startswith((disk.TEMPORARY, disk.DAMAGED)) or (path.suffix == ".parquet" and not has_lost)
         with contextlib.suppress(FileNotFoundError):
             if is_ours and not is_kept and time.time() - path.stat().st_mtime > LEFT_OVER:
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+                shutil.rmtree(path) if path.is_dir() else disk.remove(path)
 
 
 def _remove(path: Path) -> int:
     try:
         size = path.stat().st_size
-        path.unlink()
     except FileNotFoundError:
         return 0
-    return size
+    # On Windows, a file that is being read stays; `_clear` removes it later.
+    return size if disk.remove(path) else 0
+
+
+def _has_named_content(path: Path) -> bool:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() == path.stem
 
 
 def _credential_digest(settings: Settings) -> str:

@@ -6,7 +6,6 @@ import contextlib
 import copy
 import functools
 import logging
-import tempfile
 import uuid
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from bktools import disk
 from bktools.caller import can_set, setting
 from bktools.contract import rules
 from bktools.contract.employees import EMPLOYEES
@@ -150,7 +150,7 @@ def reading(
     options = Options.of(**{name: value for name, value in given.items() if name not in names})
     with contextlib.ExitStack() as stack:
         # Without a cache, the store is deleted after the load.
-        folder = None if options.cache else stack.enter_context(tempfile.TemporaryDirectory(prefix="bktools-"))
+        folder = None if options.cache else stack.enter_context(disk.temporary_folder())
         store: Store = FolderStore(service.settings, None if folder is None else Path(folder))
         if options.until is not None and service.settings.snapshots is not None:
             shared = DeltaStore(service.settings, service.settings.snapshots)

@@ -19,7 +19,7 @@ from bktools.export.tables import days_of
 from bktools.frames.currencies import shown
 from bktools.frames.names import FIRST, in_reading_order, with_names
 from bktools.frames.schema import TEXT, to_arrow
-from bktools.visible import visible
+from bktools.visible import printable, visible
 
 # More rows make the page slow; a filter in Python is quicker.
 MAX_ROWS = 20_000
@@ -128,7 +128,7 @@ class EntryPicker:
         return HTML(page)  # type: ignore[no-untyped-call]
 
     def __repr__(self) -> str:
-        return f"EntryPicker: {visible(self._grid.told)}"
+        return f"EntryPicker: {printable(self._grid.told)}"
 
     def _ipython_display_(self) -> None:
         from IPython.display import display

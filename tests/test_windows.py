@@ -1,0 +1,236 @@
+"""What Windows refuses, emulated on this system: open files, names of devices, code pages, no database of zones."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import datetime as dt
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import windows
+
+import bktools
+from bktools import caller, disk
+from bktools.errors import StorageError
+from bktools.frames import schema
+from bktools.reports.month_end import MANIFEST, WORKBOOK
+from bktools.store import FolderStore
+from bktools.visible import printable
+
+CODES = pd.DataFrame({"code": ["0400"]})
+ZONES = "/usr/share/zoneinfo"
+
+
+@pytest.fixture
+def on_windows(monkeypatch):
+    """Refuse what Windows refuses."""
+    windows.refuse(monkeypatch)
+
+
+def _with_mount(mount, *command, **variables):
+    """Run a command in a namespace of its own with something mounted; skip where the system allows none."""
+    unshare = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
+    if shutil.which("unshare") is None or subprocess.run([*unshare, f"mount {mount}"], check=False).returncode:
+        pytest.skip("this system gives no namespaces to mount in")
+    return subprocess.run(
+        [*unshare, f'mount {mount} && exec "$@"', "sh", *map(str, command)],
+        env=os.environ | variables,
+        capture_output=True,
+        check=False,
+    )
+
+
+def test_two_months_are_closed_under_all_of_it_at_once(tmp_path):
+    """Two closes, a ledger and sums, without zones, POSIX modules or UTF-8: all folders are whole."""
+    done = _with_mount(
+        f"-t tmpfs none {ZONES}", sys.executable, windows.__file__, tmp_path,
+        PYTHONIOENCODING="cp1252", PYTHONWARNDEFAULTENCODING="1",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr.decode()
+    told = done.stdout.decode("cp1252")
+    assert told.count("export jobs: 1 ACCEPTED") == 2
+    assert "Steuerbüro Hoffmann" in told
+    folders = sorted(tmp_path.glob("2026-*"))
+    assert [path.name for path in folders] == ["2026-09", "2026-10"]
+    for folder in folders:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        assert manifest["applied"]
+        assert set(manifest["files"]) < {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
+    rows = pd.read_csv(folders[0] / "machine" / "export_history.csv")
+    assert rows["sent_at"].str.fullmatch(r"2\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z").all()
+    assert [path for path in tmp_path.rglob("*") if path.name.startswith((disk.TEMPORARY, ".2026"))] == []
+
+
+@pytest.fixture
+def given(service, samples):
+    chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
+    return chart, bktools.read_entries(samples[1])
+
+
+def test_a_month_whose_file_is_open_is_never_half_closed(sandbox, service, given, tmp_path, on_windows):
+    """Open before: nothing is sent. Opened while jobs are sent: the new folder has another name, and the error says so."""
+    folder = bktools.close_month(*given, folder=tmp_path / "october", service=service).folder
+    known = len(sandbox.server.accounts())
+    open_file = rf"{WORKBOOK} is open in another program, .*: close it there \(in Excel"
+    with (folder / WORKBOOK).open("rb"), pytest.raises(StorageError, match=open_file):
+        bktools.close_month(*given, folder=folder, apply=True, service=service)
+    assert sandbox.server.export_jobs() == []
+    assert len(sandbox.server.accounts()) == known
+    with contextlib.ExitStack() as excel:
+
+        def opens(step, _):
+            if step == "jobs":
+                excel.enter_context((folder / WORKBOOK).open("rb"))
+
+        with pytest.raises(StorageError, match="1 export job was sent and is recorded in the journal") as raised:
+            bktools.close_month(*given, folder=folder, apply=True, seen=opens, service=service)
+    assert not json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["applied"]
+    (beside,) = (path for path in tmp_path.iterdir() if path != folder)
+    assert f"the close was written to {beside}" in str(raised.value)
+    assert json.loads((beside / MANIFEST).read_text(encoding="utf-8"))["applied"]
+    assert len(sandbox.server.export_jobs()) == 1
+
+
+def test_a_file_that_is_open_elsewhere_is_waited_for(tmp_path, on_windows, monkeypatch):
+    """A virus scanner that lets go is no error; Excel that does not is one line, and the file is as it was."""
+    path = bktools.to_csv(CODES, tmp_path / "codes.csv")
+    before = path.read_bytes()
+    with path.open("rb"), pytest.raises(StorageError, match=r"it is open in another program.*close it there") as raised:
+        bktools.to_csv(CODES, path, "machine")
+    assert "\n" not in str(raised.value)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+    monkeypatch.setattr(disk, "PATIENCE", 10.0)
+    scanner = path.open("rb")
+    closing = threading.Timer(0.1, scanner.close)
+    closing.start()
+    bktools.to_csv(CODES, path, "machine")
+    closing.join()
+    assert path.read_bytes() == b"code\n0400\n"
+
+
+def test_snapshots_that_are_being_read_stay_until_later(sandbox, service, on_windows):
+    """The same table is loaded again, and an old one pruned, while a reader holds the files; they go when it has ended."""
+    store = FolderStore(service.settings)
+    bktools.load_categories(service=service)
+    (query,) = store.queries()
+    first = store.path(query, store.history(query).snapshots[0])
+    later = dt.datetime.now(dt.UTC) + dt.timedelta(days=400)
+    with first.open("rb"):
+        bktools.load_categories(refresh=True, service=service)
+        assert [store.path(query, item) for item in store.history(query).snapshots] == [first, first]
+        sandbox.server.add_category("Fees of October")
+        bktools.load_categories(refresh=True, service=service)
+        assert store.prune(query, dt.timedelta(days=1), now=later).size == 0
+        assert len(store.history(query).snapshots) == 1
+        assert first.exists()
+    os.utime(first, (0, 0))
+    bktools.load_categories(refresh=True, service=service)
+    assert not first.exists()
+    assert len(bktools.load_categories(service=service)) == 241
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("CON", "_CON"), ("aux.csv", "_aux.csv"), ("com1", "_com1"), ("Nul.tar.gz", "_Nul.tar.gz"),
+        ("Müller & Co. KG.", "Müller & Co. KG"), ("a/b\\c:d*?", "a_b_c_d__"), (" .. ", "_"), ("", "_"),
+        ("console", "console"), ("com10", "com10"), ("東京支店", "東京支店"),
+    ],
+)  # fmt: skip
+def test_a_name_of_a_file_works_on_every_system(text, name):
+    """Names of devices, characters that Windows reserves, and dots and spaces at the end are replaced."""
+    assert disk.file_name(text) == name
+    assert disk.file_name(name) == name
+
+
+@pytest.mark.parametrize("name", ["NUL.csv", "con", "codes.csv.", "totals: October.csv"])
+def test_a_table_is_never_written_to_a_device(name, tmp_path, on_windows):
+    """Windows would send the table to a device, or change the name: it is refused with a name that works."""
+    with pytest.raises(StorageError, match=f"on Windows: choose another name, such as {disk.file_name(name)}$"):
+        bktools.to_csv(CODES, tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_path_that_is_too_long_says_so(tmp_path, monkeypatch):
+    """Windows tells of a missing folder when a path is too long; the length is what helps."""
+    monkeypatch.setattr(disk, "ON_WINDOWS", True)
+    with pytest.raises(StorageError, match=r"its path has \d{3} characters, more than Windows allows"):
+        bktools.to_csv(CODES, tmp_path / ("a" * 200) / ("b" * 100))
+
+
+def test_a_code_page_without_a_letter_is_no_error(monkeypatch):
+    """What standard output cannot show is an escape or a plain sign; everything else stays."""
+    text = "✖ 0400 → Größe 会議\x1b[0m …"
+    assert printable(text, "cp1252") == r"x 0400 -> Größe \u4f1a\u8b70\x1b[0m …"
+    assert printable(text, "utf-8") == "✖ 0400 → Größe 会議\\x1b[0m …"
+
+
+def test_a_command_to_copy_is_for_the_shell_of_the_system(monkeypatch):
+    """On Windows, words are quoted as PowerShell reads them: nothing in them is run or left out."""
+    assert caller.in_shell("it's 1") == """'it'"'"'s 1'"""
+    monkeypatch.setattr(caller, "ON_WINDOWS", True)
+    assert caller.in_shell("it's $(1)") == "'it''s $(1)'"
+    assert caller.in_shell("@a,b") == "'@a,b'"
+    assert caller.in_shell("it\u2019s") == "'it\u2019\u2019s'"
+    assert caller.in_shell(r"C:\plans\october.plan") == r"C:\plans\october.plan"
+
+
+def test_a_day_is_that_of_its_zone():
+    """Days and times of a column with a zone are right without Arrow's zones."""
+    times = pd.Series(pd.to_datetime(["2026-10-31T23:30Z", None]))
+    for zone, day in (("UTC", 31), ("Europe/Berlin", 1)):
+        column = schema.to_arrow(times.dt.tz_convert(zone).to_frame("at")).column("at")
+        assert schema.days(column).to_pylist() == [dt.date(2026, 10 + (day == 1), day), None]
+
+
+def test_a_full_disk_is_no_reason_to_reset_the_sandbox(tmp_path):
+    """The advice is that for the error."""
+    done = _with_mount(
+        f"-t tmpfs -o size=200k none {tmp_path}", sys.executable, "-m", "bktools", "categories", "--sandbox",
+        BKTOOLS_DATA_DIR=str(tmp_path),
+    )  # fmt: skip
+    told = done.stderr.decode().splitlines()[-1]
+    assert "free some space on its drive" in told
+    assert "reset" not in told
+
+
+ROOT = Path(bktools.__file__).parent
+ZONED = {"strftime", "assume_timezone", "local_timestamp", "year", "month", "day", "hour", "day_of_week"}
+
+
+def _uses():
+    """Yield each use of a module's attribute in the package: file, source of its top-level statement, module, name."""
+    for path in ROOT.rglob("*.py"):
+        source = path.read_text(encoding="utf-8")
+        lines = source.splitlines()
+        for statement in ast.parse(source).body:
+            text = "\n".join(lines[statement.lineno - 1 : statement.end_lineno])
+            for node in ast.walk(statement):
+                if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                    yield path, text, node.value.id, node.attr
+                elif isinstance(node, ast.Import):
+                    yield from ((path, text, "import", alias.name) for alias in node.names)
+
+
+def test_no_call_of_posix_stands_alone():
+    """Each has its counterpart for Windows in the same function, and none looks for Arrow's zones."""
+    uses = list(_uses())
+    assert len(uses) > 1000
+    alone = [
+        (path.name, name)
+        for path, text, module, name in uses
+        if (module == "pc" and name in ZONED)
+        or (module == "os" and name in windows.CALLS and not ("ON_WINDOWS" in text or f'hasattr(os, "{name}")' in text))
+        or (module == "import" and name in windows.MODULES and "except ImportError" not in text)
+        or (module == "signal" and name not in {"SIGINT", "SIGTERM"})
+    ]
+    assert alone == []
