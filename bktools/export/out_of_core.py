@@ -33,11 +33,11 @@ from bktools.frames.engine import engine_on_disk, pieces, repeated_digests
 from bktools.frames.names import in_reading_order, with_names
 from bktools.frames.schema import TEXT
 
-# Of the database; Arrow and Python take about as much besides.
+# Memory for DuckDB; Arrow and Python take about as much besides.
 MEMORY = "500MB"
-# Rows that are read at a time, and that are put into order at a time.
+# Rows read at a time, and rows sorted at a time.
 PIECE, BUCKET = 131_072, 262_144
-# Amounts of which medians are taken at a time.
+# Number of amounts whose medians are computed at a time.
 AMOUNTS = 1_000_000
 PLACE = "place in the plan"
 PACKED = pa.ipc.IpcWriteOptions(compression="lz4")
@@ -84,7 +84,7 @@ def _in_files(entries: Any, work: Path) -> Any:
 
 
 def _read(entries: Any, selection: Any) -> Pieces:
-    """Return what yields the selected entries, typed, with the number of their line."""
+    """Return a function that yields the selected entries, typed, with their line numbers."""
     found = opened(entries, "entries")
     if isinstance(found, pa.Table):
         rows = selected(typed(found, "entries"), selection, entries)
@@ -298,7 +298,7 @@ def _write_findings(connection: duckdb.DuckDBPyConnection, composed: Pieces, wor
 
 
 def _rows(connection: duckdb.DuckDBPyConnection, table: str) -> Numbers:
-    # Half of the memory of 64 bits.
+    # 32 bits take half of the memory of 64.
     return np.asarray(connection.execute(f"SELECT row::INTEGER AS row FROM {table}").fetchnumpy()["row"])
 
 

@@ -36,7 +36,7 @@ class StoredTable:
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns."""
+        """Names and types of the columns."""
         return self._metadata.schema.to_arrow_schema()
 
     def slice(self, begin: int, count: int) -> pa.Table:

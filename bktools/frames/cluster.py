@@ -23,7 +23,7 @@ from bktools.visible import visible_line
 SETTING = "spark.bktools.companyRows"
 MOST_ROWS = 5_000_000
 
-# About so many rows are given to a worker at once, and whole companies.
+# A worker gets about this many rows at once, always whole companies.
 BUNDLE = 100_000
 
 KEY = "key"

@@ -117,7 +117,7 @@ ANTI JOIN categories ON known.company_id = categories.company_id AND known.id = 
 WHERE id IS NOT NULL AND archived IS NOT true
 """
 
-# Where all codes have one length, none is read once more.
+# The codes of a chart are read again only when they have several lengths.
 CHARTS = """
 CREATE TABLE charts AS
 WITH

@@ -173,7 +173,7 @@ def close_companies(
     service, executor = service_or_default(service), threads_of(executor)
     names = service.settings.company_names
     profile_named(profile)
-    # Checked once, so that a wrong argument is one error and not one of each company.
+    # Checked here, so that a wrong argument is one error and not one for each company.
     prepared_by = this_user() if by is None else named("by", by)
     approved_by = None if approved_by is None else named("approved_by", approved_by)
     period = month_of(entries, dt.datetime.now(dt.UTC)) if month is None else rules.month("month", month)
@@ -227,7 +227,7 @@ def close_companies(
                 seen(result[0]["company"], result[0]["outcome"], result[0]["message"])
     overview = to_pandas(pa.Table.from_pylist([row for row, _ in found], schema=OVERVIEW))
     sums = [row for _, rows in found for row in rows]
-    # The scale of the finest amount; without any, any scale fits.
+    # The scale of the finest amount.
     scale = max((-int(row["amount"].as_tuple().exponent) for row in sums), default=0)
     money = pa.decimal128(38, scale)
     shape = pa.schema({"company": TEXT, "currency": TEXT, "amount": money, "company_id": TEXT})

@@ -444,7 +444,7 @@ class Service:
         found = self._rates.get(settings.credential)
         if found is None:
             found = Rate(settings.requests_per_minute, shared=shared_window(settings))
-            # Of two threads that make one, the first is used.
+            # When two threads make one at the same time, both use the first.
             found = self._rates.setdefault(settings.credential, found)
         return found
 

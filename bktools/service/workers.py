@@ -161,7 +161,7 @@ def threads_of(executor: Executor | None) -> Executor | None:
 
 
 def _stoppable(call: Callable[[], Result], stop: threading.Event) -> Result:
-    """Run a call in a thread of somebody else, which may itself be a worker."""
+    """Run a call in a thread of the caller's executor, which may itself be a worker."""
     before = stop_of_this_thread()
     _here.stop = stop
     try:

@@ -245,7 +245,7 @@ class _Sending:
         # A worker that must stop hands on no part of the rows.
         pause(0)
         if len(self._errors) > 1:
-            # Nowhere else is written what the service answered.
+            # These lines are the only record of what the service answered.
             raise StorageError("; ".join(map(str, self._errors))) from self._errors[0]
         for error in self._errors:
             raise error

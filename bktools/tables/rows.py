@@ -28,7 +28,7 @@ SLICE = 1000
 ROW_GROUP = 50_000
 
 UUID_LENGTH = 36
-# Odd random numbers, one for each four letters of a UUID.
+# Random odd factors, one for every four letters of a UUID.
 FACTORS = np.random.default_rng(20261122).integers(2**64, size=UUID_LENGTH // 4, dtype=np.uint64) | np.uint64(1)
 
 # Memory for counting the ids of a long table; the rest goes to disk.
