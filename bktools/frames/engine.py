@@ -175,8 +175,11 @@ def pieces(frame: Scannable, rows: int) -> Iterator[pa.Table]:
     if isinstance(frame, pa.Table):
         batches = frame.to_batches(rows)
     else:
-        # More is not read ahead, to save memory.
-        batches = frame.to_batches(batch_size=rows, batch_readahead=1, fragment_readahead=1)
+        # Nothing is read ahead, which would take twice the memory.
+        unbuffered = ds.ParquetFragmentScanOptions(pre_buffer=False)
+        batches = frame.to_batches(
+            batch_size=rows, batch_readahead=1, fragment_readahead=1, fragment_scan_options=unbuffered
+        )
     is_empty = True
     for batch in batches:
         if batch.num_rows:
