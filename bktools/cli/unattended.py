@@ -121,12 +121,15 @@ def _logging_to(out: _Watched, log_format: LogFormat, level: int) -> Iterator[No
     handler.setFormatter(_JsonFormatter() if log_format is LogFormat.JSON else _TextFormatter())
     before = log.level, log.propagate
     log.addHandler(handler)
-    log.level, log.propagate = level, False
+    # Setting the attribute would leave the cache of enabled levels as it was.
+    log.setLevel(level)
+    log.propagate = False
     try:
         yield
     finally:
         log.removeHandler(handler)
-        log.level, log.propagate = before
+        log.setLevel(before[0])
+        log.propagate = before[1]
 
 
 @contextmanager

@@ -68,7 +68,11 @@ def jupyterlab(home: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}/lab/tree/{{}}?token={token}&reset"
     finally:
         server.terminate()
-        server.wait(timeout=20)
+        try:
+            server.wait(timeout=20)
+        except subprocess.TimeoutExpired:  # its kernels may be slow to end on a busy machine
+            server.kill()
+            server.wait()
 
 
 @contextmanager

@@ -41,7 +41,7 @@ def object_storage(folder: Path) -> Iterator[dict[str, str]]:
     ports = dict(zip((*PARTS, "s3.port.grpc"), _free_ports(len(PARTS) + 1), strict=True))
     options = {f"-{name}": port for name, port in ports.items()} | {
         "-dir": folder, "-ip": "127.0.0.1", "-ip.bind": "127.0.0.1", "-filer": "true", "-s3": "true",
-        "-s3.config": folder / "s3.json", "-s3.port.iceberg": 0, "-s3.iam": "false", "-master.telemetry": "false",
+        "-s3.config": folder / "s3.json", "-s3.port.iceberg": 0, "-s3.port.lance": 0, "-s3.iam": "false", "-master.telemetry": "false",
         "-master.volumeSizeLimitMB": 16, "-volume.max": 20,
     }  # fmt: skip
     command = [program(), "-logtostderr=true", "server", *(f"{name}={value}" for name, value in options.items())]
