@@ -42,17 +42,18 @@ def with_names(entries: pa.Table, *, categories: Any = None, accounts: Any = Non
     """
     if categories is not None and "category_id" in entries.column_names:
         known = _named(categories, "categories", ("name", "account_id"))
-        found = _found(entries.column("category_id"), known)
-        entries = _with(entries, "category_name", found.column("name"))
+        found = _places(entries.column("category_id"), known)
+        entries = _with(entries, "category_name", known.column("name").take(found))
         if accounts is not None:
-            account = _found(found.column("account_id"), _named(accounts, "accounts", ("code", "external_id", "name")))
+            others = _named(accounts, "accounts", ("code", "external_id", "name"))
+            account = others.take(_places(known.column("account_id"), others).take(found))
             code = pc.coalesce(account.column("code"), account.column("external_id"))
             entries = _with(entries, "account_code", code)
             entries = _with(entries, "account_name", account.column("name"))
     if employees is not None and "employee_id" in entries.column_names:
         known = _named(employees, "employees", ("first_name", "last_name", "email"))
-        found = _found(entries.column("employee_id"), known)
-        entries = _with(entries, "employee_name", _full_name(found))
+        names = _full_name(known)
+        entries = _with(entries, "employee_name", names.take(_places(entries.column("employee_id"), known)))
     return entries
 
 
@@ -79,14 +80,14 @@ def _named(frame: Any, noun: str, columns: tuple[str, ...]) -> pa.Table:
         name: pc.cast(table.column(name), TEXT) if name in table.column_names else pa.nulls(len(table), TEXT)
         for name in ("id", *columns)
     }
-    return pa.table(there | {"id": pc.ascii_lower(there["id"])})
+    named = pa.table(there | {"id": pc.ascii_lower(there["id"])})
+    # A null would be found for an entry without an identifier.
+    return named.filter(pc.is_valid(named.column("id")))
 
 
-def _found(ids: pa.ChunkedArray, known: pa.Table) -> pa.Table:
-    """Return the row of each identifier; one of nulls where it is unknown."""
-    # index_in would find a null among the identifiers.
-    known = known.filter(pc.is_valid(known.column("id")))
-    return known.take(pc.index_in(pc.ascii_lower(pc.cast(ids, TEXT)), known.column("id").combine_chunks()))
+def _places(ids: pa.ChunkedArray, known: pa.Table) -> pa.ChunkedArray:
+    """Return the number of the row of each identifier, null where it is unknown."""
+    return pc.index_in(pc.ascii_lower(pc.cast(ids, TEXT)), known.column("id").combine_chunks())
 
 
 def _full_name(employees: pa.Table) -> pa.ChunkedArray:
