@@ -260,7 +260,7 @@ def table(measured: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     """Return the measurements in Markdown."""
     lines = [
         "`python tests/benchmarks/run.py large` writes this section. At the smallest size all rows are those of the same work",
-        "without a limit.",
+        "without a limit; the rows of a cluster are compared at every size.",
         "",
         machine("duckdb", "pandas", "pyarrow"),
         "",
