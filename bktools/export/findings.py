@@ -19,7 +19,7 @@ from bktools.export import checks
 from bktools.export.tables import amounts_of, days_of, decimals_of, numbered, texts_of
 from bktools.frames.currencies import MINOR_UNITS
 from bktools.frames.engine import engine
-from bktools.frames.names import FIRST, IDENTIFIERS
+from bktools.frames.names import FIRST, IDENTIFIERS, last_import
 from bktools.frames.schema import MONEY, TEXT
 
 # Columns that composing adds to the entries.
@@ -239,4 +239,4 @@ def list_text(accounts: int, states: int, last: object) -> str:
     """Return the text of `list_of` for a number of accounts, how many of them have a state, and the last import."""
     if accounts and not states:
         return ""
-    return " (no list was imported)" if last is None else f" (last list imported {str(last)[:10]})"
+    return last_import(last)

@@ -180,7 +180,7 @@ def _load(
 ) -> None:
     """Make the tables that the queries of the checks read: entries, suspects, contents."""
     _fill(connection, "entries", _counted(rows, read_columns))
-    connection.register("repeated", pa.table({"digest": repeated_digests(connection, "id", "entries")}))
+    connection.register("repeated", repeated_digests(connection, "entries", "id"))
     connection.execute("CREATE OR REPLACE TABLE suspects AS FROM entries SEMI JOIN repeated ON hash(id) = digest")
     places = np.sort(_rows(connection, "suspects"))
     _fill(connection, "contents", (_among(piece, places) for piece in _counted(rows, findings.contents)))

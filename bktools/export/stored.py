@@ -128,6 +128,6 @@ class StoredPlan(ExportPlan):
 
     def _has_repeats(self) -> bool:
         with engine("submit_export_jobs", entries=scannable(self.rows.path)) as connection:
-            connection.register("repeated", pa.table({"digest": repeated_digests(connection, "id", "entries")}))
+            connection.register("repeated", repeated_digests(connection, "entries", "id"))
             query = "SELECT id FROM entries SEMI JOIN repeated ON hash(id) = digest GROUP BY id HAVING count(*) > 1"
             return connection.execute(query).fetchone() is not None

@@ -189,13 +189,16 @@ def pieces(frame: Scannable, rows: int) -> Iterator[pa.Table]:
         yield frame.schema.empty_table()
 
 
-def repeated_digests(connection: duckdb.DuckDBPyConnection, column: str, table: str) -> np.ndarray[Any, Any]:
-    """Return the digests (DuckDB's `hash`) that a column has more than once, of repeated values and rarely of others."""
+def repeated_digests(connection: duckdb.DuckDBPyConnection, table: str, *columns: str) -> pa.Table:
+    """Return the digests (DuckDB's `hash`) that some columns have more than once: of repeated values, rarely of others.
+
+    Rows without the last column are left out.
+    """
     # Sorting digests takes a fraction of the time and memory of counting texts.
-    source = connection.table(table).filter(f"{column} IS NOT NULL")
-    digests = np.asarray(source.project(f"hash({column}) AS digest").fetchnumpy()["digest"])
+    query = f"SELECT hash({', '.join(columns)}) AS digest FROM {table} WHERE {columns[-1]} IS NOT NULL"  # noqa: S608 - own words
+    digests = np.asarray(connection.execute(query).fetchnumpy()["digest"])
     digests.sort()
-    return np.unique(digests[1:][digests[1:] == digests[:-1]])
+    return pa.table({"digest": np.unique(digests[1:][digests[1:] == digests[:-1]])})
 
 
 @functools.cache

@@ -57,6 +57,11 @@ def with_names(entries: pa.Table, *, categories: Any = None, accounts: Any = Non
     return entries
 
 
+def last_import(last: object) -> str:
+    """Return when a list of accounts was last imported, in brackets, for messages; `last` is None where none was."""
+    return " (no list was imported)" if last is None else f" (last list imported {str(last)[:10]})"
+
+
 def in_reading_order(columns: Iterable[str]) -> list[str]:
     """Return column names as a person reads them: names and money, then what is to be done, identifiers last.
 

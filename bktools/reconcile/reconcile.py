@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow.compute as pc
 
 from bktools.frames.engine import Scannable, has_order, scannable
+from bktools.frames.names import last_import
 from bktools.frames.schema import TEXT, to_pandas
 from bktools.reconcile import cluster, inputs, tables
 from bktools.reconcile.reconciliation import Reconciliation
@@ -87,4 +88,4 @@ def _last_import(accounts: Any) -> str:
     if len(table.column_names) != 2:  # noqa: PLR2004 - both of them
         return ""
     last = pc.max(table.filter(pc.equal(pc.cast(table.column("state"), TEXT), "IMPORTED")).column("updated_at")).as_py()
-    return " (no list was imported)" if last is None else f" (last list imported {str(last)[:10]})"
+    return last_import(last)

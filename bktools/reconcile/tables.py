@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import duckdb
-import numpy as np
 import pyarrow as pa
 
 from bktools.contract.accounts import LONGEST_TEXT
-from bktools.frames.engine import Scannable, engine
+from bktools.frames.engine import Scannable, engine, repeated_digests
 from bktools.frames.schema import KNOWN_STATES
 from bktools.frames.templates import quoted
 from bktools.reconcile import inputs
@@ -331,7 +330,8 @@ def results(frames: Mapping[str, Scannable], *names: str, known_since: str = "")
             connection.execute(f"CREATE VIEW given_{noun} AS SELECT {columns} FROM {noun}_frame")
         _seen(connection)
         connection.execute(VIEWS)
-        connection.register("repeated", _repeated(connection))
+        sides = [repeated_digests(connection, side, "company_id", "external_id") for side in ("chart", "known")]
+        connection.register("repeated", pa.concat_tables(sides))
         connection.execute(CHARTS + DOUBLED + _pairs(frames) + ACCOUNTS + COVERAGE + UNUSED)
         return [_kept(connection, name) for name in names]
 
@@ -363,17 +363,6 @@ def _seen(connection: duckdb.DuckDBPyConnection) -> None:
     inputs.check_gaps(counts)
     if has_nameless:
         inputs.check_companies(*connection.execute("SELECT len(enum_range(NULL::company))").fetchall()[0])
-
-
-def _repeated(connection: duckdb.DuckDBPyConnection) -> pa.Table:
-    """Return the digests of external IDs that are repeated on one side, and rarely one of another ID."""
-    found = []
-    for side in ("chart", "known"):
-        columns = connection.execute(f"SELECT hash(company_id, external_id) AS digest FROM {side}").fetchnumpy()
-        # Sorting takes half the time of a GROUP BY.
-        digests = np.sort(columns["digest"])
-        found.append(digests[1:][digests[1:] == digests[:-1]])
-    return pa.table({"digest": np.concatenate(found)})
 
 
 def _pairs(frames: Mapping[str, Scannable]) -> str:
