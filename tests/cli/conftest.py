@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from commands import run_command
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -19,15 +18,4 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     folder = tmp_path / "here"
     folder.mkdir()
     monkeypatch.chdir(folder)
-
-    def command(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "bktools", *map(str, arguments)],
-            env=os.environ | variables,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=110,
-        )
-
-    return command
+    return run_command
