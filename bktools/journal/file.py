@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import secrets
+import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from ctypes import addressof, c_int
@@ -32,6 +35,13 @@ SAFE = (
     "temp_store = MEMORY",
 )
 
+# The threads of a process take turns in the order in which they ask. SQLite only tries again and again, and among thirty
+# threads one may never meet the moment at which no other writes.
+_turns: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
+if hasattr(os, "register_at_fork"):
+    # A forked process has none of the threads that would give their turn back.
+    os.register_at_fork(after_in_child=_turns.clear)
+
 
 class Sqlite:
     """An open SQLite file of the journal; the methods are those of `bktools.journal.records.Database`.
@@ -56,6 +66,7 @@ class Sqlite:
         self._path = path
         self.place = str(path)
         self._on_new = on_new
+        self._turn: threading.Lock | None = None
         with self.errors("opened"):
             self.connection = connect(path)
             try:
@@ -71,16 +82,29 @@ class Sqlite:
 
     def begin(self) -> None:
         """Begin a transaction. No other process writes until it ends."""
+        turn = _turns[self._path.absolute()]
+        # Without a turn SQLite decides, and tells that the journal is locked.
+        if turn.acquire(timeout=PATIENCE):
+            self._turn = turn
         self.connection.execute("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
         """End a transaction; its changes are on disk then."""
         self.connection.execute("COMMIT")
+        self._end_turn()
 
     def rollback(self) -> None:
         """End a transaction without its changes, if one is open."""
-        if self.connection.in_transaction:
-            self.connection.execute("ROLLBACK")
+        try:
+            if self.connection.in_transaction:
+                self.connection.execute("ROLLBACK")
+        finally:
+            self._end_turn()
+
+    def _end_turn(self) -> None:
+        if self._turn is not None:
+            turn, self._turn = self._turn, None
+            turn.release()
 
     def pieces(self, sql: str, parameters: Sequence[Any], size: int) -> Iterator[list[Row]]:
         """Yield the rows of a query in lists of at most `size`."""

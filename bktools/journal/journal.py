@@ -306,8 +306,10 @@ class Journal(Records):
             can be sending its batches.
         """
         if company_id is not None:
+            sql = "SELECT * FROM batches WHERE company_id = ? AND state = 'SENDING'"
+            if not self.rows(sql, company_id):
+                return
             with self.transaction() as connection:
-                sql = "SELECT * FROM batches WHERE company_id = ? AND state = 'SENDING'"
                 found = self.rows(sql, company_id)
                 for row in found:
                     answer = self.kept.read(row)

@@ -87,7 +87,7 @@ def findings(
 
 def content(entry: Entry) -> tuple[Any, ...]:
     """Return all of an entry but its line."""
-    return tuple(value for name, value in entry.items() if name != "line")
+    return tuple(entry[name] for name in sorted(entry.keys() - {"line"}))
 
 
 def twin_key(entry: Entry) -> tuple[Any, ...]:

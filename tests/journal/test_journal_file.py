@@ -10,6 +10,8 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
@@ -146,6 +148,25 @@ def test_many_processes_open_a_new_journal_at_once(tmp_path):
     command = [sys.executable, "-c", code, str(tmp_path / "shared")]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(6)]
     assert [process.communicate() for process in running] == [("1\n", "")] * 6
+
+
+def test_threads_write_in_turn(service, monkeypatch):
+    """Many threads that write at once wait for each other, not for SQLite, which gives some of them no chance."""
+    Journal(service.settings).close()
+
+    def write(number: int) -> int:
+        with Journal(service.settings) as journal:
+            # SQLite gives up at once.
+            journal._database.connection.set_busy_timeout(0)
+            for _ in range(20):
+                with journal.transaction() as connection:
+                    connection.execute("CREATE TEMP TABLE IF NOT EXISTS here (number INTEGER)")
+                    connection.execute("INSERT INTO here VALUES (?)", (number,))
+                    time.sleep(0.0005)
+            return len(journal.rows("SELECT * FROM here"))
+
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(write, range(8))) == [20] * 8
 
 
 def test_opening_again_keeps_the_locks_of_this_process(service, tmp_path):
