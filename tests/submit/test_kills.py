@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-KILLS = int(os.environ.get("KILLS", "300"))
+KILLS = int(os.environ.get("KILLS", "100"))
 SEED = int(os.environ.get("KILLS_SEED", "1"))
 
 
