@@ -8,12 +8,15 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib.util import find_spec
 
 ON_WINDOWS = os.name == "nt"
-_PLAIN_WORD = re.compile(r"[A-Za-z0-9_:\\/.=+-]+")
+# Neither PowerShell nor cmd needs quotes around these, and cmd does not know single ones.
+_PLAIN_WORD = re.compile(r"[A-Za-z0-9_:\\/.=+\[\]-]+")
 # PowerShell ends a text at each of these.
 _APOSTROPHES = re.compile("['\u2018\u2019\u201a\u201b]")
 
@@ -84,3 +87,17 @@ def in_shell(text: str) -> str:
     if not ON_WINDOWS:
         return shlex.quote(text)
     return text if _PLAIN_WORD.fullmatch(text) else "'" + _APOSTROPHES.sub(r"\g<0>\g<0>", text) + "'"
+
+
+def install_command(extra: str) -> str:
+    """Return the command that adds an extra to the environment that runs now, be it installed from a wheel or a checkout.
+
+    What is installed satisfies `bktools[extra]`, so pip and uv look for the libraries of the extra only.
+    """
+    python = in_shell(sys.executable)
+    if find_spec("pip") is None:
+        installer = f"uv pip install --python {python}"
+    else:
+        # PowerShell runs a quoted path only behind an ampersand.
+        installer = f"{'& ' if ON_WINDOWS and python != sys.executable else ''}{python} -m pip install"
+    return f"{installer} {in_shell(f'bktools[{extra}]')}"

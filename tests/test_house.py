@@ -30,6 +30,7 @@ FLOORS = {
     "views": 0,
     "colours": 0,
     "glyphs": 0,
+    "release": 0,
     "contract": 1,
     "service": 2,
     "sandbox": 2,

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-import bktools
 from bktools.cli import (
     accounts,
     categories,
@@ -69,7 +68,9 @@ _with_exit_codes(app)
 
 def _version(asked: bool) -> None:
     if asked:
-        typer.echo(f"bktools {bktools.__version__}")
+        from bktools.release import version_line
+
+        typer.echo(version_line())
         raise typer.Exit
 
 
@@ -77,7 +78,10 @@ def _version(asked: bool) -> None:
 def every_command(
     *,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and end.")
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Show version, commit and libraries, and end."
+        ),
     ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show the whole traceback of an error.")] = False,
     quiet: Annotated[

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
+from bktools.caller import install_command
 from bktools.errors import ConfigurationError, JournalBusyError, JournalError, StorageError
 from bktools.journal.postgres_schema import MIGRATIONS, RIGHTS, SCHEMA, WRITE_LOCK
 from bktools.journal.records import LOCK_PATIENCE, Row, this_process
@@ -363,7 +364,7 @@ def _parts(address: Secret) -> dict[str, Any]:
         from psycopg.conninfo import conninfo_to_dict
     except ImportError:
         raise ConfigurationError(
-            "a journal in PostgreSQL needs a library that is not installed: pip install 'bktools[postgres]'"
+            f"a journal in PostgreSQL needs a library that is not installed: {install_command('postgres')}"
         ) from None
     try:
         return dict(conninfo_to_dict(address.reveal()))

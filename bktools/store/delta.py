@@ -27,6 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools import disk
+from bktools.caller import install_command
 from bktools.errors import ArgumentError, ConfigurationError, StorageError
 from bktools.settings import SANDBOX, Settings
 from bktools.store.folder import FolderStore
@@ -371,6 +372,6 @@ def _deltalake() -> Any:
         import deltalake
     except ImportError as error:
         raise ConfigurationError(
-            f"shared snapshots need the package deltalake ({error}): pip install 'bktools[delta]'"
+            f"shared snapshots need the package deltalake ({error}): {install_command('delta')}"
         ) from error
     return deltalake

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools import views
+from bktools.caller import install_command
 from bktools.errors import ConfigurationError, InputError
 from bktools.export import ExportPlan
 from bktools.export.selection import as_ids, as_mask, refuse_missing
@@ -303,8 +304,8 @@ def _grid_class() -> Any:
         import traitlets
     except ImportError as error:
         raise ConfigurationError(
-            "the grid needs the extra notebook: pip install -e '.[notebook]' in the checkout (without it, give "
-            f"compose_export_jobs a mask or IDs as selection): {error}"
+            f"the grid needs the extra notebook: {install_command('notebook')} (without it, give compose_export_jobs a mask or IDs "
+            f"as selection): {error}"
         ) from error
 
     class Grid(anywidget.AnyWidget):

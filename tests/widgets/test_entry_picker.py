@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import bktools
+from bktools.caller import install_command
 from bktools.errors import InputError
 from bktools.widgets import entries as room
 
@@ -192,4 +193,4 @@ def test_without_the_extra(tmp_path: Path):
     done = subprocess.run(
         [sys.executable, "-c", code], env={"PYTHONPATH": path}, capture_output=True, text=True, check=True
     )
-    assert "pip install -e '.[notebook]' in the checkout" in done.stdout
+    assert f"needs the extra notebook: {install_command('notebook')} (without it" in done.stdout

@@ -1,0 +1,45 @@
+"""The version of this copy, its commit, and what it runs on. The build reads this file, too, without the package."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import subprocess
+from pathlib import Path
+
+HERE = Path(__file__).parent
+LIBRARIES = ("pandas", "pyarrow", "duckdb")
+
+
+def commit() -> str | None:
+    """Return the commit of this copy, with `-dirty` if files were changed since; None where it is not known.
+
+    A wheel has the file that its build wrote. A checkout asks git.
+    """
+    recorded = HERE / "commit.txt"
+    if recorded.exists():
+        return recorded.read_text(encoding="utf-8")
+    if not (HERE.parent / ".git").exists():
+        return None
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=10", "--exclude=*"]
+    try:
+        # The words are those of the line above.
+        asked = subprocess.run(command, cwd=HERE, capture_output=True, text=True, check=True, timeout=10)  # noqa: S603
+    except (OSError, subprocess.SubprocessError):
+        # Without git, or where git refuses the folder, the version is still worth showing.
+        return None
+    return asked.stdout.strip()
+
+
+def version_line() -> str:
+    """Return one line for the report of a problem: version, commit, Python, main libraries, system."""
+    from bktools import __version__
+
+    return ", ".join(
+        [
+            f"bktools {__version__} ({commit() or 'commit not known'})",
+            f"Python {platform.python_version()}",
+            *(f"{name} {importlib.metadata.version(name)}" for name in LIBRARIES),
+            f"{platform.system()} {platform.release()} {platform.machine()}",
+        ]
+    )

@@ -1,0 +1,104 @@
+"""What somebody gets who has a wheel and no checkout."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import bktools
+from bktools import caller, release
+
+ROOT = Path(__file__).parent.parent
+uv = pytest.importorskip("uv", reason="uv builds and installs the wheel")
+UV = uv.find_uv_bin()
+
+
+def run(*command, folder, fails=False):
+    """Run a command without the settings of this process, and return what it printed."""
+    names = {"PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "VIRTUAL_ENV"}
+    variables = {name: value for name, value in os.environ.items() if name not in names}
+    variables["PATH"] = os.pathsep.join([str(Path(UV).parent), variables["PATH"]])
+    done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
+    if command[0] == UV and "Failed to fetch" in done.stderr:
+        pytest.skip("the package index cannot be reached")
+    assert (done.returncode != 0) == fails, done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.mark.timeout(300)
+def test_the_story_of_a_wheel(tmp_path):
+    """It is built, checked and installed; in an empty folder it closes a month twice, and no message knows of a checkout."""
+    run(UV, "build", "--out-dir", str(tmp_path), str(ROOT), folder=tmp_path)
+    [wheel], [sdist] = tmp_path.glob("*.whl"), tmp_path.glob("*.tar.gz")
+    run(sys.executable, "-m", "twine", "check", "--strict", str(wheel), str(sdist), folder=tmp_path)
+    with zipfile.ZipFile(wheel) as files:
+        packed = {name for name in files.namelist() if ".dist-info/" not in name}
+        [page] = [files.read(name).decode() for name in files.namelist() if name.endswith("/METADATA")]
+    tracked = run("git", "ls-files", "bktools", folder=ROOT).split()
+    assert packed == {*tracked, "bktools/commit.txt"}
+    # A page of an index has no files of the repository.
+    assert "](tests/" not in page
+    with tarfile.open(sdist) as files:
+        assert not [name for name in files.getnames() if re.search(r"/(tests|notebooks|\.ci|\.git)/", name)]
+
+    run(UV, "venv", "--quiet", "--python", sys.executable, "fresh", folder=tmp_path)
+    programs = tmp_path / "fresh" / Path(sys.executable).parent.name
+    python, command = str(programs / "python"), str(programs / "bktools")
+    run(UV, "pip", "install", "--quiet", "--python", python, str(wheel), folder=tmp_path)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    told = [
+        run(command, "--version", folder=empty),
+        run(command, "month-end", "--sandbox", "--apply", folder=empty),
+        run(command, "month-end", "--sandbox", "--apply", folder=empty),
+        run(
+            python,
+            "-c",
+            "import bktools; print(len(bktools.load_categories(service=bktools.connect('sandbox'))))",
+            folder=empty,
+        ),
+        run(command, "snapshots", "publish", "shared", "--sandbox", folder=empty, fails=True),
+    ]
+    version, first, second, rows, missing = told
+    assert version.startswith(f"bktools {bktools.__version__} ({release.commit()}), Python 3.")
+    assert "1 ACCEPTED" in first
+    assert "nothing new: 225 entries exported before" in second
+    assert rows.endswith("240\n")
+    assert not [text for text in told if re.search(rf"checkout|clone|pip install -e|{re.escape(str(ROOT))}", text)]
+    # The command of the message works, although no index has bktools.
+    assert "Would install" in run("sh", "-c", f"{missing.rpartition(': ')[2].strip()} --dry-run", folder=empty)
+
+
+def test_the_command_for_an_extra(monkeypatch):
+    """It names the interpreter that runs, uses pip where there is one, and is quoted for the system's shell."""
+    monkeypatch.setattr(sys, "executable", r"C:\Program Files\Python\python.exe")
+    monkeypatch.setattr(caller, "ON_WINDOWS", True)
+    monkeypatch.setattr(caller, "find_spec", lambda _: None)
+    assert (
+        caller.install_command("delta")
+        == r"uv pip install --python 'C:\Program Files\Python\python.exe' bktools[delta]"
+    )
+    monkeypatch.setattr(caller, "find_spec", lambda _: "pip")
+    assert caller.install_command("delta") == r"& 'C:\Program Files\Python\python.exe' -m pip install bktools[delta]"
+    monkeypatch.setattr(caller, "ON_WINDOWS", False)
+    monkeypatch.setattr(sys, "executable", "/opt/venv/bin/python")
+    assert caller.install_command("delta") == "/opt/venv/bin/python -m pip install 'bktools[delta]'"
+
+
+def test_a_commit_is_no_condition(monkeypatch, tmp_path):
+    """Without git, outside of a checkout, and where git fails, the version is shown all the same."""
+    assert re.fullmatch(r"[0-9a-f]{10,}(-dirty)?", release.commit())
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", str(tmp_path))
+        assert release.version_line().startswith(f"bktools {bktools.__version__} (commit not known), Python 3.")
+    monkeypatch.setattr(release, "HERE", tmp_path / "bktools")
+    assert release.commit() is None
+    (tmp_path / ".git").mkdir()
+    assert release.commit() is None
