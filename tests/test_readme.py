@@ -14,6 +14,7 @@ from bktools.settings import SETTINGS, load_settings
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
 def test_the_first_lines_run(tmp_path):
@@ -47,9 +48,9 @@ def test_every_setting_is_told():
 
 
 def test_every_command_told_is_one():
-    """A command that the README names exists."""
+    """A command that the README or the changelog names exists."""
     known = {command.name for command in app.registered_commands} | {group.name for group in app.registered_groups}
-    told = set(re.findall(r"bktools ([a-z][a-z-]+)", README))
+    told = set(re.findall(r"bktools ([a-z][a-z-]+)", README + CHANGELOG))
     assert told - known - {"month-end"} <= {"turns"}
 
 
