@@ -86,7 +86,18 @@ def in_shell(text: str) -> str:
     """Return text as one word of a command to copy: for PowerShell on Windows, for sh elsewhere."""
     if not ON_WINDOWS:
         return shlex.quote(text)
-    return text if _PLAIN_WORD.fullmatch(text) else "'" + _APOSTROPHES.sub(r"\g<0>\g<0>", text) + "'"
+    return text if _PLAIN_WORD.fullmatch(text) else _in_powershell(text)
+
+
+def _in_powershell(text: str) -> str:
+    return "'" + _APOSTROPHES.sub(r"\g<0>\g<0>", text) + "'"
+
+
+def set_variables(values: Mapping[str, object]) -> str:
+    """Return the line that sets variables of the environment in the system's shell."""
+    if ON_WINDOWS:
+        return "; ".join(f"$env:{name} = {_in_powershell(str(value))}" for name, value in values.items())
+    return "export " + " ".join(f"{name}={shlex.quote(str(value))}" for name, value in values.items())
 
 
 def install_command(extra: str) -> str:

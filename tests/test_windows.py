@@ -182,6 +182,7 @@ def test_a_command_to_copy_is_for_the_shell_of_the_system(monkeypatch):
     assert caller.in_shell("@a,b") == "'@a,b'"
     assert caller.in_shell("it\u2019s") == "'it\u2019\u2019s'"
     assert caller.in_shell(r"C:\plans\october.plan") == r"C:\plans\october.plan"
+    assert caller.set_variables({"A": "http://h:1", "B": "it's"}) == "$env:A = 'http://h:1'; $env:B = 'it''s'"
 
 
 def test_a_day_is_that_of_its_zone():

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bktools import caller
+
 if TYPE_CHECKING:
     from bktools.sandbox import Server
 
@@ -33,15 +35,19 @@ balance  {BALANCE}
   token  {BALANCE_TOKEN}
 company  {COMPANY}
 state    {file}
-Ctrl-C stops it. To paste into another terminal, for curl:
+Ctrl-C stops it. To paste into another terminal, as if it were a real service:
+"""
 
-export {for_curl}
+FOR_CURL = """
+{variables}
 curl -s "$ADDRESS/v1/bookkeeping-categories:search?limit=2" -H "Authorization: Bearer $TOKEN" \
 -H "Content-Type: application/json" -d '{{"companyId": "'$COMPANY'"}}'
 
-or for bktools, as if it were a real service:
+or for bktools:
+"""
 
-export {for_bktools}
+FOR_BKTOOLS = """
+{variables}
 bktools categories
 """
 
@@ -122,11 +128,14 @@ def _how_to_connect(server: Server) -> str:
         "BALANCE": server.balance_url,
         "BALANCE_TOKEN": server.balance_token,
     }
-    return HOW_TO_CONNECT.format(
-        **values,
-        file=server.file,
-        for_curl=" ".join(f"{name}={value}" for name, value in values.items()),
-        for_bktools=" ".join(f"{VARIABLES[name]}={value}" for name, value in values.items()),
+    settings = {VARIABLES[name]: value for name, value in values.items()}
+    return "".join(
+        [
+            HOW_TO_CONNECT.format(**values, file=server.file),
+            # curl's line is for sh.
+            "" if caller.ON_WINDOWS else FOR_CURL.format(variables=caller.set_variables(values)),
+            FOR_BKTOOLS.format(variables=caller.set_variables(settings)),
+        ]
     )
 
 
