@@ -1,6 +1,6 @@
 """Runs the month-end, and tests, on a Windows Python under Wine. All of it comes from packages of PyPI.
 
-    python tests/on_wine.py FOLDER tests/frames tests/export …
+    python tests/on_wine.py FOLDER tests/frames tests/export -k "not ctrl_c"
 
 The interpreter of Windows is in the wheel of panda3d, which ships it to make installers; its library is that of the Python
 that runs this script. Three small files that Windows has and Wine or that wheel lacks are compiled. Needs Wine 8 or newer.
@@ -123,8 +123,10 @@ def main() -> None:
     for words in (["--version"], *[["month-end", "--sandbox", "--apply"]] * 2):
         if run(folder, folder / "empty", "-m", "bktools", *words):
             sys.exit("it does not run")
-    for test in tests:
-        run(folder, ROOT, "-m", "pytest", "-o", "addopts=", "-p", "no:cacheprovider", "-q", "--tb=line", test)
+    if tests:
+        sys.exit(
+            run(folder, ROOT, "-m", "pytest", "-o", "addopts=", "-p", "no:cacheprovider", "-q", "--tb=line", *tests)
+        )
 
 
 if __name__ == "__main__":

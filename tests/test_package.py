@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -32,8 +33,15 @@ def run(*command, folder, fails=False):
     return done.stdout + done.stderr
 
 
+@pytest.fixture
+def fresh(tmp_path):
+    """The folder of an environment, which is deleted afterwards, because it has half a gigabyte."""
+    yield tmp_path / "fresh"
+    shutil.rmtree(tmp_path / "fresh", ignore_errors=True)
+
+
 @pytest.mark.timeout(300)
-def test_the_story_of_a_wheel(tmp_path):
+def test_the_story_of_a_wheel(tmp_path, fresh):
     """It is built, checked and installed; in an empty folder it closes a month twice, and no message knows of a checkout."""
     run(UV, "build", "--out-dir", str(tmp_path), str(ROOT), folder=tmp_path)
     [wheel], [sdist] = tmp_path.glob("*.whl"), tmp_path.glob("*.tar.gz")
@@ -48,8 +56,8 @@ def test_the_story_of_a_wheel(tmp_path):
     with tarfile.open(sdist) as files:
         assert not [name for name in files.getnames() if re.search(r"/(tests|notebooks|\.ci|\.git)/", name)]
 
-    run(UV, "venv", "--quiet", "--python", sys.executable, "fresh", folder=tmp_path)
-    programs = tmp_path / "fresh" / Path(sys.executable).parent.name
+    run(UV, "venv", "--quiet", "--python", sys.executable, str(fresh), folder=tmp_path)
+    programs = fresh / Path(sys.executable).parent.name
     python, command = str(programs / "python"), str(programs / "bktools")
     run(UV, "pip", "install", "--quiet", "--python", python, str(wheel), folder=tmp_path)
     empty = tmp_path / "empty"
