@@ -16,6 +16,7 @@ import threading
 import uuid
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Self
 
 Answer = Callable[["RawService", socket.socket, dict], None]
@@ -46,7 +47,9 @@ class RawService:
 
     def close(self) -> None:
         """Take no more connections."""
-        self._listening.shutdown(socket.SHUT_RDWR)
+        # Windows refuses this and needs it not: closing wakes the thread that accepts.
+        with suppress(OSError):
+            self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()
 
     def serve(self) -> None:
