@@ -23,6 +23,7 @@ from bktools.service import answers, auth
 from bktools.service.rate import Rate, shared_window
 from bktools.service.retry import Budget, Deadline, RetryPolicy, repeated
 from bktools.service.transport import Answer, Limits, Request, Transport
+from bktools.service.workers import interruptible
 from bktools.settings import Settings
 
 Record = TypeVar("Record")
@@ -431,7 +432,7 @@ class Service:
             deadline.extend(rate.wait(deadline.end))
             left = max(deadline.end - time.monotonic(), SHORTEST)
             bounds = replace(bounds, whole=min(bounds.whole, left))
-        answer = self._transport.send(request, bounds, fresh=fresh, settings=settings)
+        answer = interruptible(lambda: self._transport.send(request, bounds, fresh=fresh, settings=settings))
         if not 200 <= answer.status < 300:  # noqa: PLR2004 - the class of success
             error = answers.error_of(answer, endpoint)
             if error.status in BUSY and error.retry_after is not None:

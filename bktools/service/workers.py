@@ -15,6 +15,7 @@ from concurrent.futures import Executor, Future
 from concurrent.futures import wait as wait_for
 from typing import TypeVar
 
+from bktools.caller import ON_WINDOWS
 from bktools.errors import ArgumentError
 
 Result = TypeVar("Result")
@@ -86,6 +87,17 @@ def side_by_side(calls: Iterable[Callable[[], Result]], threads: int) -> Generat
         stop.set()
         for _ in crew:
             tasks.put(None)
+
+
+def interruptible(call: Callable[[], Result]) -> Result:
+    """Return the result of a call that may block; Ctrl-C ends it on Windows, too.
+
+    There, Ctrl-C interrupts no read of a socket, so the main thread waits for another one.
+    """
+    if not ON_WINDOWS or threading.current_thread() is not threading.main_thread():
+        return call()
+    [result] = side_by_side([call], threads=1)
+    return result
 
 
 def as_they_end(

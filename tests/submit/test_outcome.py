@@ -16,6 +16,7 @@ from entries_by_hand import COMPANY, entries_of
 from raw_service import job, reset, send
 
 import bktools
+from bktools.service import workers
 
 TYPES = ("MISSING_CONTRA_ACCOUNTS", "EXPORT_ALREADY_IN_PROGRESS", "ACCOUNTING_INTEGRATION_NOT_FOUND")
 
@@ -197,12 +198,17 @@ def test_a_job_that_answers_twice_is_not_believed(talking):
 
 
 @BOTH
-def test_ctrl_c(talking):
-    """Ctrl-C while the answer is awaited: the journal says UNKNOWN before the interrupt goes on."""
+@pytest.mark.parametrize("on_windows", [False, True])
+def test_ctrl_c(talking, monkeypatch, on_windows):
+    """Ctrl-C while the answer is awaited: the journal says UNKNOWN before the interrupt goes on, on Windows too."""
+    monkeypatch.setattr(workers, "ON_WINDOWS", on_windows or workers.ON_WINDOWS)
 
     def answer(raw, connection, request):
         raw.held.append(connection.dup())
-        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        if hasattr(signal, "pthread_kill"):
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        else:
+            signal.raise_signal(signal.SIGINT)
 
     with talking(answer) as (raw, service):
         with pytest.raises(KeyboardInterrupt):
