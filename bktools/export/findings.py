@@ -224,7 +224,9 @@ def contents(entries: pa.Table, first: int = 0) -> pa.Table:
     content = entries.select([name for name in entries.column_names if name != "line"])
     # DuckDB ignores case in names, so two names could collide.
     content = content.rename_columns([str(place) for place in range(content.num_columns)])
-    return numbered(pa.table({"content": content.to_struct_array()}), "row", first=first)
+    # Without its type, no rows would be an error before pyarrow 20.
+    values = [batch.to_struct_array() for batch in content.to_batches()]
+    return numbered(pa.table({"content": pa.chunked_array(values, pa.struct(content.schema))}), "row", first=first)
 
 
 def list_of(accounts: pa.Table | None) -> str:

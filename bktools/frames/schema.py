@@ -2,6 +2,9 @@
 
 Frames have the interface's field names in snake_case. Text is pandas `str`, flags are `bool`, timestamps are in UTC,
 calendar dates have no time zone, and money is in exact decimals. Missing values stay null.
+
+The types are the same with pandas 2 and 3. Frames that you make yourself differ: pandas 2 makes objects of text, which are
+read alike, and its `astype("str")` turns a missing value into the text "None".
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
 import msgspec
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -187,7 +191,13 @@ EXPORT_EVENTS = _schema(
 PUBLISHED = _schema({"table": TEXT, "snapshots": COUNT, "rows": COUNT, "already_there": COUNT, "uri": TEXT}, {})
 
 
+# The type of text in frames: pandas 3's `str`. pandas 2 has it under this name only, and would make objects of text.
+STRINGS = pd.StringDtype("pyarrow", na_value=np.nan)
+
+
 def _pandas_type(kind: pa.DataType) -> Any:
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return STRINGS
     # Arrow's decimals stay exact in sums and groups; an object column of Decimal would be slow and lose its scale.
     return pd.ArrowDtype(kind) if pa.types.is_decimal(kind) else None
 
@@ -238,14 +248,16 @@ def to_arrow(frame: pd.DataFrame | pa.Table, name: str = "the frame") -> pa.Tabl
     try:
         return plain(pa.Table.from_pandas(frame, preserve_index=False), name)
     except _NO_COLUMN:
-        for heading, column in frame.items():
-            _refuse_mixed(str(heading), column, name)
-        raise
+        arrays = [_array_of(str(heading), column, name) for heading, column in frame.items()]
+        return plain(pa.Table.from_arrays(arrays, headings), name)
 
 
-def _refuse_mixed(heading: str, column: pd.Series, name: str) -> None:
+def _array_of(heading: str, column: pd.Series, name: str) -> pa.Array | pa.ChunkedArray:
     try:
-        pa.array(column, from_pandas=True)
+        if column.dtype == "object":
+            # Arrow before 21 has no type for UUID objects.
+            column = column.map(lambda value: str(value) if isinstance(value, uuid.UUID) else value)
+        return pa.array(column, from_pandas=True)
     except _NO_COLUMN as error:
         why = " ".join(str(error.args[0] if isinstance(error, pa.ArrowException) else error).split())
         raise InputError(

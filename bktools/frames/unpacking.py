@@ -151,7 +151,11 @@ def _parquet_table(data: bytes, kind: str, source: str, *, nested: bool) -> tupl
             f"unpacks to far more than its {len(data):,} bytes, too much for a {kind}: export it again from its source",
             source=source,
         )
-    columns = [_as_declared(column, field.type) for column, field in zip(table.columns, schema, strict=True)]
+    # Arrow before 21 reads the format's own UUIDs as bytes, unless Arrow wrote them.
+    leaves = (file.schema.column(place) for place in range(len(file.schema)))
+    uuids = {leaf.path for leaf in leaves if leaf.logical_type.type == "UUID"}
+    kinds = [pa.uuid() if field.name in uuids else field.type for field in schema]
+    columns = [_as_declared(column, kind) for column, kind in zip(table.columns, kinds, strict=True)]
     read = pa.table(columns, names=schema.names)
     # Invalid UTF-8 would otherwise fail in a later step.
     read.validate(full=True)
@@ -162,7 +166,7 @@ def _as_declared(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     """Return a column without the dictionary that it was read with; string views become plain text."""
     if column.type == kind:
         return column
-    plain = column.cast(column.type.value_type)
+    plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
     return plain if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind) else plain.cast(kind)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
+from bktools.frames.schema import STRINGS
+
 MOST = 3
 # Names with a lower score are hardly similar. In the sample data, similar pairs score 70.6 and more (Versicherung and
 # Versicherungen), unrelated pairs 67.5 and less (Messe and Kasse, Tanken and Bank, Mitarbeiteressen and Beiträge).
@@ -38,4 +40,4 @@ def suggest(coverage: pd.DataFrame, actions: pd.DataFrame) -> pd.DataFrame:
                     (category["category_id"], company, category["name"], account["external_id"], account["name"], score)
                 )
     frame = pd.DataFrame(rows, columns=COLUMNS)
-    return frame.astype({**dict.fromkeys(COLUMNS[:-1], "str"), "score": "float64"})
+    return frame.astype({**dict.fromkeys(COLUMNS[:-1], STRINGS), "score": "float64"})

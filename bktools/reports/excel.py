@@ -146,9 +146,9 @@ def too_large(frame: pd.DataFrame) -> str | None:
         return f"has {len(frame):,} rows, a sheet holds {MAX_ROWS - 1:,}"
     if len(frame.columns) > MAX_COLUMNS:
         return f"has {len(frame.columns):,} columns, a sheet holds {MAX_COLUMNS:,}"
-    for name in frame.columns:
-        if pd.api.types.is_string_dtype(frame[name]):
-            longest = frame[name].str.len().max()
+    for name, column in frame.items():
+        if pd.api.types.infer_dtype(column, skipna=True) == "string":
+            longest = column.str.len().max()
             if longest > MAX_CHARACTERS:
                 return f"has a text of {int(longest):,} characters in {name!r}, a cell holds {MAX_CHARACTERS:,}"
     return None

@@ -22,7 +22,7 @@ from bktools.connection import service_or_default
 from bktools.contract import rules
 from bktools.errors import ArgumentError, BktoolsError, InputError
 from bktools.frames.delimited import profile_named, to_csv
-from bktools.frames.schema import COUNT, TEXT, to_pandas
+from bktools.frames.schema import COUNT, STRINGS, TEXT, to_pandas
 from bktools.journal.export_jobs import load_export_jobs
 from bktools.journal.periods import NOT_WAITING, named
 from bktools.journal.records import this_user
@@ -285,7 +285,7 @@ def _by_company(frame: pd.DataFrame) -> Callable[[str], pd.DataFrame]:
 
     def of_company(company_id: str) -> pd.DataFrame:
         if groups is None:
-            found = bare.assign(company_id=pd.Series(company_id, index=bare.index, dtype="str"))
+            found = bare.assign(company_id=pd.Series(company_id, index=bare.index, dtype=STRINGS))
         else:
             found = groups.get(company_id, bare.iloc[:0]).reset_index(drop=True)
         found.attrs["bktools"] = {

@@ -17,7 +17,7 @@ from bktools import bars
 from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan
 from bktools.frames.currencies import shown
-from bktools.frames.schema import TEXT, to_arrow
+from bktools.frames.schema import STRINGS, TEXT, to_arrow
 from bktools.reports import plots
 from bktools.spending import spend
 
@@ -215,7 +215,7 @@ def _draw_panels(panels: dict[str, bars.Panel], figure: Figure | None, *, groups
 
 def _as_bars(rows: pd.DataFrame, keys: list[str]) -> tuple[pd.DataFrame, Told]:
     """Return the amount of each group; two groups of one name are told apart by their IDs."""
-    labels = pd.Series(_labels(rows, keys), dtype="str")
+    labels = pd.Series(_labels(rows, keys), dtype=STRINGS)
     identifiers = rows[rows.columns[-1]].to_numpy()
     if rows.columns[-1] != "share":
         twice = labels.duplicated(keep=False)
@@ -235,7 +235,7 @@ def _as_pareto(rows: pd.DataFrame, keys: list[str]) -> tuple[pd.DataFrame, Told]
 def _as_months(rows: pd.DataFrame, keys: list[str]) -> tuple[pd.DataFrame, Told]:
     """Return the amount of each month in order, in parts by the other keys; the earliest of many months are left out."""
     others = [key for key in keys if key != "month"]
-    labels = pd.Series(_labels(rows, others) if others else [bars.MONEY] * len(rows), rows.index, dtype="str")
+    labels = pd.Series(_labels(rows, others) if others else [bars.MONEY] * len(rows), rows.index, dtype=STRINGS)
     sizes = rows["amount"].astype("float64").abs().groupby(labels).sum().sort_values(ascending=False, kind="stable")
     largest = list(sizes.index[:SHOWN_PARTS])
     parts = labels.where(labels.isin(largest), OTHERS)

@@ -17,7 +17,7 @@ from bktools.export import ExportPlan
 from bktools.export.tables import days_of
 from bktools.frames.currencies import shown
 from bktools.frames.engine import in_pandas
-from bktools.frames.schema import to_arrow
+from bktools.frames.schema import STRINGS, to_arrow
 from bktools.reconcile import Reconciliation
 
 if TYPE_CHECKING:
@@ -302,7 +302,7 @@ def ages_of(waiting: pd.DataFrame, day: dt.date) -> pd.Series:
     # The same days as in the batches of a plan.
     dated = days_of(to_arrow(waiting.filter(["id", "date"]), "the entries"))
     return pd.Series(
-        [_age(days) for days in pc.days_between(dated, pa.scalar(day, dated.type)).to_pylist()], dtype="str"
+        [_age(days) for days in pc.days_between(dated, pa.scalar(day, dated.type)).to_pylist()], dtype=STRINGS
     )
 
 
@@ -310,7 +310,7 @@ def reasons_of(waiting: pd.DataFrame) -> pd.Series:
     """Return the reason of each entry; the less frequent ones are one."""
     frequent = set(waiting["reason"].value_counts().index[:SHOWN_REASONS])
     named = [name.replace("_", " ") if name in frequent else OTHER_REASONS for name in waiting["reason"]]
-    return pd.Series(named, dtype="str")
+    return pd.Series(named, dtype=STRINGS)
 
 
 def ages_in_order(there: Iterable[str]) -> list[str]:

@@ -22,7 +22,7 @@ from bktools.frames.currencies import MINOR_UNITS, USUAL
 from bktools.frames.currencies import shown as shown_amount
 from bktools.frames.engine import in_pandas
 from bktools.frames.names import FIRST, IDENTIFIERS, in_reading_order
-from bktools.frames.schema import to_arrow
+from bktools.frames.schema import STRINGS, to_arrow
 from bktools.journal.periods import NOT_WAITING
 from bktools.reports.excel import EXACT_DIGITS, NARROWEST, look_of, too_large, write_column
 from bktools.reports.to_do import IDS, Action, actions_of, in_pandas_records, sums
@@ -580,7 +580,7 @@ def _findings(close: Close) -> pd.DataFrame:
         message.removesuffix(f": {to_do}")
         for message, to_do in zip(of_accounts["message"], of_accounts["to_do"], strict=True)
     ]
-    of_accounts = of_accounts.assign(message=pd.Series(facts, of_accounts.index, dtype="str"))
+    of_accounts = of_accounts.assign(message=pd.Series(facts, of_accounts.index, dtype=STRINGS))
     entries = close.plan.findings
     held = set(zip(close.plan.not_ready["id"], close.plan.not_ready["reason"], strict=True))
     known = [key not in held for key in zip(entries["id"], entries["check"], strict=True)] if len(entries) else []

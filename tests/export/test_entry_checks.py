@@ -13,6 +13,7 @@ from bktools import compose_export_jobs
 from bktools.errors import ArgumentError
 from bktools.export import checks
 from bktools.export.checks import CHECKS, Check
+from bktools.frames.schema import STRINGS
 
 OTHER = "00000000-0000-4000-8000-00000000000f"
 CATEGORY = "00000000-0000-4000-8000-0000000000c1"
@@ -50,7 +51,7 @@ def imported() -> dict[str, pd.DataFrame]:
 # The entry that fails each error, the arguments, the fact, what is to be done, and who does it.
 ERRORS = {
     "no_service_id": (
-        {"id": pd.array([None], dtype="str")}, {},
+        {"id": pd.array([None], dtype=STRINGS)}, {},
         "the file has no entry ID of the service", "export the entries from the service with their IDs", "here",
     ),
     "not_a_uuid": ({"id": ["7"]}, {}, "the entry ID is not a valid UUID", "correct it in the file", "here"),

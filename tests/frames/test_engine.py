@@ -14,12 +14,13 @@ import pytest
 
 from bktools.errors import ArgumentError, InputError, OutOfMemoryError
 from bktools.frames.engine import engine, in_pandas, scannable
+from bktools.frames.schema import to_pandas
 
 CODES = pa.table(
     {"code": pa.array(["0400", None, "1200 of more than twelve letters"], pa.large_string()), "more": [1, 2, 3]}
 )
 KINDS = {
-    "pandas": lambda _: CODES.to_pandas(),
+    "pandas": lambda _: to_pandas(CODES),
     "arrow": lambda _: CODES,
     "polars": lambda _: pl.from_arrow(CODES),
     "lazy polars": lambda _: pl.from_arrow(CODES).lazy(),

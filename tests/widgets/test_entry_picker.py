@@ -14,6 +14,7 @@ import pytest
 import bktools
 from bktools.caller import install_command
 from bktools.errors import InputError
+from bktools.frames.schema import STRINGS
 from bktools.widgets import entries as room
 
 
@@ -87,7 +88,7 @@ def test_entries_without_amounts(entries: pd.DataFrame):
 def test_entries_without_a_currency_are_counted(entries: pd.DataFrame):
     """An entry that lacks its currency or its amount is in the count, and the amounts of the others stay exact."""
     awkward = entries.head(4).copy()
-    awkward["currency"] = pd.array(["EUR", None, "EUR", None], dtype="str")
+    awkward["currency"] = pd.array(["EUR", None, "EUR", None], dtype=STRINGS)
     awkward["amount"] = pd.array(
         [Decimal("1.10"), Decimal("2.20"), None, Decimal("4.40")], dtype=entries["amount"].dtype
     )
@@ -171,7 +172,7 @@ def test_refusals(entries: pd.DataFrame, monkeypatch: pytest.MonkeyPatch):
     """Too many rows, no IDs and unknown IDs are one line with the way out."""
     with pytest.raises(InputError, match="no column id"):
         bktools.pick_entries(entries.drop(columns="id"))
-    with pytest.raises(InputError, match="column date of the entries holds large_string, not dates"):
+    with pytest.raises(InputError, match=r"column date of the entries holds (large_)?string, not dates"):
         bktools.pick_entries(entries.assign(date="31.10.2026"))
     with pytest.raises(InputError, match="names unknown entries"):
         bktools.pick_entries(entries, selection=["123e4567-e89b-42d3-a456-426614174000"])
