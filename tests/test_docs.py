@@ -18,7 +18,7 @@ def test_examples_run(name: str, monkeypatch: pytest.MonkeyPatch):
     """Each example of a public name does what it shows."""
     thing = getattr(bktools, name)
     module = importlib.import_module(bktools._HOMES[name])
-    finder = doctest.DocTestFinder(recurse=False)
+    finder = doctest.DocTestFinder(recurse=inspect.isclass(thing))
     tests = finder.find(thing, name, module=False, globs=vars(module).copy())
     runner = doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
     for test in tests:

@@ -14,16 +14,13 @@ from bktools.contract.noun import Noun
 from bktools.contract.paging import Page, PageRequest
 from bktools.errors import PagingError, StatusError
 from bktools.service.retry import Budget
-from bktools.service.service import Service
+from bktools.service.service import LARGE_PAGE, Service
 from bktools.service.workers import side_by_side
 
 Record = TypeVar("Record")
 
 # A page, and whether it is proven to join the page before; None where that is unknown.
 Pages = Generator[tuple[Page[Record], bool | None], None, None]
-
-# ASSUMED: a service with a smaller limit returns fewer rows; the interface states no largest page.
-LARGE_PAGE = 1000
 
 # Statuses of a refusal of a page that is too large, or too far from the beginning.
 REFUSED = (400, 413, 422)

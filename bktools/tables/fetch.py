@@ -96,12 +96,12 @@ def fetch(
                     bar.update(len(page.data))
                 rows.finish()
                 repeated = rows.repeated()
-                problem = repeated or rows.drift()
+                problem = repeated or rows.checks.drift()
             except ShiftedError as error:
                 problem = repeated = str(error)
         if not problem or (attempt == ATTEMPTS and not strict and not repeated):
-            complaints = tuple(filter(None, [problem, *rows.unfiltered()]))
-            return Facts(time.isoformat(), rows.count, rows.verified(), complaints)
+            complaints = tuple(filter(None, [problem, *rows.checks.unfiltered()]))
+            return Facts(time.isoformat(), rows.count, rows.checks.verified(), complaints)
         bar.update(-rows.count)
         log.info("%s: attempt %s of %s failed: %s", noun.name, attempt, ATTEMPTS, problem)
     raise DriftError(

@@ -184,7 +184,7 @@ class Load:
         Several companies are read concurrently, and each to its end, whatever becomes of the others. Without
         `options.collect` the first failure is raised then.
         """
-        queries = self._queries(noun, company, filters)
+        queries = self.queries(noun, company, filters)
         if len(queries) == 1 and not self.options.collect:
             with progress(noun.name, shown=self.options.progress) as bar:
                 parts = [self._part(noun, queries[0], bar=bar, keep=keep, threads=THREADS)]
@@ -230,7 +230,7 @@ class Load:
     def _credential(self, query: Query) -> Any:
         return self.service.settings.of_company(query.filters.get("company_id")).credential
 
-    def _queries(self, noun: Noun[Any], company: Company, filters: Mapping[str, Any]) -> list[Query]:
+    def queries(self, noun: Noun[Any], company: Company, filters: Mapping[str, Any]) -> list[Query]:
         """Return a query for each company; raise for a wrong filter before anything is sent."""
         given = noun.checked({**filters, "company_id": uuid.UUID(int=0)})
         companies: Sequence[str | None] = _named(company, self.service.settings)

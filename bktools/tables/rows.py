@@ -35,6 +35,83 @@ FACTORS = np.random.default_rng(20261122).integers(2**64, size=UUID_LENGTH // 4,
 ID_MEMORY = "64MB"
 
 
+class Checks(Generic[Record]):
+    """Checks a table while its pages come: filters, repeated ids, the service's count, pages that join.
+
+    Parameters
+    ----------
+    noun, filters, strict, advice
+        As in `RowWriter`.
+    """
+
+    def __init__(
+        self, noun: Noun[Record], filters: Mapping[str, Any], *, strict: bool = True, advice: str = ""
+    ) -> None:
+        self._noun = noun
+        self._filters = [
+            (item, filters[item.argument]) for item in noun.filters if item.column and item.argument in filters
+        ]
+        self._strict, self._advice = strict, advice
+        self.count = 0
+        self._digests: list[np.ndarray[Any, np.dtype[np.uint64]]] = []
+        self._totals: list[int] = []
+        self._joined: bool | None = True
+        self._unfiltered: dict[str, int] = {}
+
+    def page(self, page: Page[Record], *, joined: bool | None) -> None:
+        """Count a page; `joined` is whether it is proven to join the page before."""
+        self.count += len(page.data)
+        if page.pagination.total is not None and page.pagination.total not in self._totals:
+            self._totals.append(page.pagination.total)
+        if joined is not True and self._joined is not False:
+            self._joined = joined
+
+    def rows(self, rows: pa.Table) -> pa.Table:
+        """Return rows with their UUIDs in lower case; raise when they do not match the filters."""
+        rows = checked(rows.combine_chunks(), self._noun.name)
+        for item, value in self._filters:
+            if wrong := count_unmatched(rows, item, value):
+                if self._strict:
+                    raise UnreadableAnswerError(
+                        f"the service did not apply the filter {item.argument} (sent as {item.sent_as}): {wrong} of "
+                        f"{rows.num_rows} {self._noun.name} do not match it; nothing was kept{self._advice}"
+                    )
+                self._unfiltered[item.argument] = self._unfiltered.get(item.argument, 0) + wrong
+        self._digests += [_digests(chunk) for chunk in rows.column("id").chunks]
+        return rows
+
+    def distinct(self) -> int:
+        """Return the number of different ids; two ids may be taken for one, with a chance of 1 in 10^19 a pair."""
+        digests = np.sort(np.concatenate([np.empty(0, np.uint64), *self._digests]))
+        return len(digests) - int((digests[1:] == digests[:-1]).sum())
+
+    def drift(self) -> str:
+        """Return a message when counts or pages show that the table changed while it was read, else ""."""
+        totals, rows = self._totals, f"{self.count} rows came"
+        if self._joined is False:
+            return f"{rows} in pages that do not join"
+        if totals and not min(totals) <= self.count <= max(totals):
+            return f"{rows}, but the service counts {max(totals)}"
+        if len(totals) > 1 and not self._joined:
+            return f"{rows} while the service's count went from {totals[0]} to {totals[-1]}"
+        return ""
+
+    def unfiltered(self) -> list[str]:
+        """Return a message for each filter that the service did not apply, with the number of rows."""
+        found = self._unfiltered.items()
+        return [f"{count} of {self.count} rows do not match the filter {name}" for name, count in found]
+
+    def verified(self) -> tuple[str, ...]:
+        """Return the checks that the table passed."""
+        is_counted = len(self._totals) == 1
+        passed = {
+            "filters": not self._unfiltered,
+            "total": is_counted and not self.drift(),
+            "joins": bool(self._joined),
+        }
+        return ("ids", *(name for name, has_passed in passed.items() if has_passed))
+
+
 class RowWriter(Generic[Record]):
     """Takes pages, writes row groups, and detects rows that are missing, repeated or do not match the filters.
 
@@ -66,17 +143,12 @@ class RowWriter(Generic[Record]):
         strict: bool = True,
         advice: str = "",
     ) -> None:
-        self._noun = noun
+        self.checks = Checks(noun, filters, strict=strict, advice=advice)
         self._schema = schema_of(noun.record)
-        self._filters = [
-            (item, filters[item.argument]) for item in noun.filters if item.column and item.argument in filters
-        ]
-        self._strict, self._advice = strict, advice
         self._kept = kept
         self._records: list[Record] = []
         self._slices: list[pa.Table] = []
         self._waiting = 0
-        self._written = 0
         self._file = disk.exclusive(path)
         self._parquet = pq.ParquetWriter(
             self._file,
@@ -88,25 +160,18 @@ class RowWriter(Generic[Record]):
         )
         self._path = path
         self._ids: pa.ChunkedArray | None = None
-        self._digests: list[np.ndarray[Any, np.dtype[np.uint64]]] = []
         self._thread = ThreadPoolExecutor(1, "bktools-writer")
         self._pending: Future[None] | None = None
-        self._totals: list[int] = []
-        self._joined: bool | None = True
-        self._unfiltered: dict[str, int] = {}
 
     @property
     def count(self) -> int:
         """Number of rows added."""
-        return self._written + self._waiting + len(self._records)
+        return self.checks.count
 
     def add(self, page: Page[Record], *, joined: bool | None) -> None:
         """Add a page, and whether it is proven to join the page before."""
         self._records += page.data
-        if page.pagination.total is not None and page.pagination.total not in self._totals:
-            self._totals.append(page.pagination.total)
-        if joined is not True and self._joined is not False:
-            self._joined = joined
+        self.checks.page(page, joined=joined)
         if len(self._records) >= SLICE:
             self._to_slice()
         while self._waiting >= ROW_GROUP:
@@ -125,38 +190,11 @@ class RowWriter(Generic[Record]):
     def repeated(self) -> str:
         """Return a message when rows came twice, else "". Call it after `finish`."""
         if self.count > ROW_GROUP:
-            digests = np.sort(np.concatenate(self._digests))
-            is_certain = len(digests) == self.count and bool((digests[1:] != digests[:-1]).all())
-            distinct = self.count if is_certain else _distinct_ids(self._path)
+            distinct = self.checks.distinct()
+            distinct = distinct if distinct == self.count else _distinct_ids(self._path)
         else:  # most tables; importing DuckDB would take longer than loading one
             distinct = 0 if self._ids is None else pc.count_distinct(self._ids).as_py()
         return f"{self.count} rows came, {self.count - distinct} of them a second time" if distinct < self.count else ""
-
-    def drift(self) -> str:
-        """Return a message when counts or pages show that the table changed while it was read, else ""."""
-        totals, rows = self._totals, f"{self.count} rows came"
-        if self._joined is False:
-            return f"{rows} in pages that do not join"
-        if totals and not min(totals) <= self.count <= max(totals):
-            return f"{rows}, but the service counts {max(totals)}"
-        if len(totals) > 1 and not self._joined:
-            return f"{rows} while the service's count went from {totals[0]} to {totals[-1]}"
-        return ""
-
-    def unfiltered(self) -> list[str]:
-        """Return a message for each filter that the service did not apply, with the number of rows."""
-        found = self._unfiltered.items()
-        return [f"{count} of {self.count} rows do not match the filter {name}" for name, count in found]
-
-    def verified(self) -> tuple[str, ...]:
-        """Return the checks that the table passed."""
-        is_counted = len(self._totals) == 1
-        passed = {
-            "filters": not self._unfiltered,
-            "total": is_counted and not self.drift(),
-            "joins": bool(self._joined),
-        }
-        return ("ids", *(name for name, has_passed in passed.items() if has_passed))
 
     def __enter__(self) -> Self:
         return self
@@ -184,22 +222,12 @@ class RowWriter(Generic[Record]):
         rest = waiting.slice(rows)
         self._slices = [rest] if rest.num_rows else []
         self._waiting = rest.num_rows
-        self._written += rows
         self._wait()
         self._pending = self._thread.submit(self._write, waiting.slice(0, rows))
 
     def _write(self, rows: pa.Table) -> None:
-        rows = checked(rows.combine_chunks(), self._noun.name)
-        for item, value in self._filters:
-            if wrong := count_unmatched(rows, item, value):
-                if self._strict:
-                    raise UnreadableAnswerError(
-                        f"the service did not apply the filter {item.argument} (sent as {item.sent_as}): {wrong} of "
-                        f"{rows.num_rows} {self._noun.name} do not match it; nothing was kept{self._advice}"
-                    )
-                self._unfiltered[item.argument] = self._unfiltered.get(item.argument, 0) + wrong
+        rows = self.checks.rows(rows)
         self._ids = rows.column("id")
-        self._digests += [_digests(chunk) for chunk in self._ids.chunks]
         self._parquet.write_table(rows, row_group_size=ROW_GROUP)
         if self._kept is not None:
             self._kept.append(rows)

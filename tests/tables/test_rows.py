@@ -56,7 +56,7 @@ def written(folder, size, count=2_500):
             page = Page(records[begin : begin + size], Pagination(has_next_page=True, has_previous_page=True))
             rows.add(page, joined=True)
         rows.finish()
-        assert (rows.repeated(), rows.drift(), rows.unfiltered()) == ("", "", [])
+        assert (rows.repeated(), rows.checks.drift(), rows.checks.unfiltered()) == ("", "", [])
     return (folder / "rows.parquet").read_bytes()
 
 

@@ -115,7 +115,10 @@ def own_sandbox(folder: Path) -> int:
     with bktools.Sandbox(folder, seed=2, latency=0.01, requests_per_minute=None) as service:
         page = service.search_categories(str(service.settings.company), limit=5)
         names: list[str] = [category.name for category in page.data]
-        return len(names)
+        mails: set[str] = set()
+        for people in service.pages("employees", limit=100, email="ada@example.com"):
+            mails |= set(people["email"])
+        return len(names) + len(mails)
 
 
 def somebody(employee_id: str) -> str:
