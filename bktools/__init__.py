@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from bktools.connection import Sandbox, connect
     from bktools.export import ExportPlan, compose_export_jobs, read_export_plan
+    from bktools.frames.arrow import to_arrow
     from bktools.frames.delimited import to_csv
     from bktools.frames.display import show
     from bktools.inputs.chart_of_accounts import read_chart_of_accounts
@@ -98,6 +99,7 @@ _HOMES = {
     "show": "bktools.frames.display",
     "spend": "bktools.spending",
     "submit_export_jobs": "bktools.submit",
+    "to_arrow": "bktools.frames.arrow",
     "to_csv": "bktools.frames.delimited",
     "to_delta": "bktools.tables.shared",
     "to_excel": "bktools.reports.excel",
@@ -151,6 +153,7 @@ __all__ = [
     "show",
     "spend",
     "submit_export_jobs",
+    "to_arrow",
     "to_csv",
     "to_delta",
     "to_excel",

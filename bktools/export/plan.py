@@ -23,6 +23,7 @@ from bktools.contract.rules import INT64_MAX
 from bktools.errors import InputError, PlanError
 from bktools.export import findings
 from bktools.export.tables import amounts_of
+from bktools.frames.arrow import tables_to_arrow
 from bktools.frames.currencies import shown
 from bktools.frames.delimited import tables_to_csv
 from bktools.frames.names import FIRST, in_reading_order
@@ -40,6 +41,9 @@ BATCHES = pa.schema(
 SUMMARY = ("severity", "entries", "check", "about", "message", "to_do", "who")
 
 TOTALS_BY = ("company_id", "currency", "category_id")
+
+# The tables that `to_csv` and `to_arrow` hand over.
+_TABLES = ("batches", "entries", "not_ready", "totals", "findings")
 
 # The columns from which requests are made.
 SENT = ("id", "company_id", "batch_id")
@@ -262,9 +266,11 @@ class ExportPlan:
         StorageError
             When a file cannot be written. Each file is then complete or unchanged.
         """
-        names = ("batches", "entries", "not_ready", "totals", "findings")
-        tables = {name: getattr(self, name) for name in names}
-        return tables_to_csv({f"export_{name}": frame for name, frame in tables.items()}, folder, profile)
+        return tables_to_csv({f"export_{name}": getattr(self, name) for name in _TABLES}, folder, profile)
+
+    def to_arrow(self) -> dict[str, pa.Table]:
+        """Return batches, entries, not_ready, totals and findings by name, each as `bktools.to_arrow` does."""
+        return tables_to_arrow({name: getattr(self, name) for name in _TABLES})
 
     def __repr__(self) -> str:
         lines = [f"ExportPlan {self.plan_id}: {self._headline()}"]

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
 from bktools import views
+from bktools.frames.arrow import tables_to_arrow
 from bktools.frames.currencies import shown
 from bktools.frames.delimited import tables_to_csv
 from bktools.ledger.checks import SEVERITIES, STATUSES
@@ -28,6 +30,9 @@ WORDS = {
     "ambiguous": "ambiguous",
     "not_comparable": "not comparable",
 }
+
+_TABLES = ("entries", "findings", "totals", "batches", "postings")
+
 MARKS = {"error": "✖", "warning": "▲", "info": "●"}
 
 
@@ -128,8 +133,11 @@ class LedgerMatch:
         StorageError
             When a file cannot be written; an existing file is unchanged.
         """
-        names = ("entries", "findings", "totals", "batches", "postings")
-        return tables_to_csv({f"ledger_{name}": getattr(self, name) for name in names}, folder, profile)
+        return tables_to_csv({f"ledger_{name}": getattr(self, name) for name in _TABLES}, folder, profile)
+
+    def to_arrow(self) -> dict[str, pa.Table]:
+        """Return entries, findings, totals, batches and postings by name, each as `bktools.to_arrow` does."""
+        return tables_to_arrow({name: getattr(self, name) for name in _TABLES})
 
     def __getstate__(self) -> dict[str, Any]:
         """Return all tables for pickle and copy, computed now."""

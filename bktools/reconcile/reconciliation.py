@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+import pyarrow as pa
 
 from bktools import views
+from bktools.frames.arrow import tables_to_arrow
 from bktools.frames.delimited import tables_to_csv
 from bktools.frames.engine import in_pandas
 from bktools.reconcile import rendering
@@ -19,6 +21,8 @@ from bktools.visible import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+_TABLES = ("findings", "actions", "coverage")
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -121,8 +125,11 @@ class Reconciliation:
         StorageError
             When a file cannot be written; an existing file is unchanged.
         """
-        tables = {"findings": self.findings, "actions": self.actions, "coverage": self.coverage}
-        return tables_to_csv({name: in_pandas(frame) for name, frame in tables.items()}, folder, profile)
+        return tables_to_csv({name: in_pandas(getattr(self, name)) for name in _TABLES}, folder, profile)
+
+    def to_arrow(self) -> dict[str, pa.Table]:
+        """Return findings, actions and coverage by name, each as `bktools.to_arrow` does."""
+        return tables_to_arrow({name: getattr(self, name) for name in _TABLES})
 
     def __getstate__(self) -> dict[str, Any]:
         """Return all tables for pickle and copy, computed now, because the input frames are not copied."""

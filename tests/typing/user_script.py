@@ -86,6 +86,12 @@ def larger_than_memory(folder: Path) -> bktools.ExportPlan:
     return bktools.read_export_plan(folder / "plan")
 
 
+def in_arrow(plan: bktools.ExportPlan, found: bktools.Reconciliation, match: bktools.LedgerMatch) -> list[str]:
+    """Hand every table to another tool."""
+    tables = plan.to_arrow() | found.to_arrow() | match.to_arrow()
+    return sorted(tables | {"plan": bktools.to_arrow(plan.entries)})
+
+
 def months() -> bktools.PeriodRecord:
     """Close a month, open it again, and show what it exported."""
     bktools.close_period("2026-10", by="Grace")

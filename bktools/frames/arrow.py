@@ -1,0 +1,80 @@
+"""`to_arrow`: a frame as an Arrow table with the same types whatever pandas keeps them in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from bktools.frames.engine import in_pandas
+from bktools.frames.schema import DATE, TEXT, are_days, days
+from bktools.frames.schema import to_arrow as plain_table
+
+
+def to_arrow(frame: Any) -> pa.Table:
+    """Return a frame as an Arrow table, for Polars, DuckDB, Spark and Parquet.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Any frame, also of Polars, DuckDB or PySpark. It is not changed; its index is left out.
+
+    Returns
+    -------
+    pyarrow.Table
+        Text is large_string, money decimal128, a flag bool, a count int64, a date date32, and a time timestamp[us], in
+        UTC where it has a zone; a missing value is null. Times without a zone are dates when every time of the column
+        is midnight. The schema has no metadata but `bktools`, the source of the rows as JSON, where it is known.
+
+    Raises
+    ------
+    InputError
+        When a column holds values of several types, or two columns have one name.
+
+    Notes
+    -----
+    The tables of a result come at once by its method: `plan.to_arrow()["batches"]`. Source of the columns: interface,
+    section 2.
+
+    Examples
+    --------
+    >>> import bktools
+    >>> with bktools.Sandbox() as service:
+    ...     table = bktools.to_arrow(bktools.load_categories(service=service))
+    >>> table.schema.field("archived").type
+    DataType(bool)
+
+    `polars.from_arrow(table)` is a Polars frame, `duckdb.from_arrow(table)` a relation of DuckDB.
+    """
+    known = getattr(frame, "attrs", {}).get("bktools")
+    table = plain_table(frame if isinstance(frame, pa.Table) else in_pandas(frame))
+    columns = [_exact(column) for column in table.columns]
+    metadata = {"bktools": json.dumps(known, default=str)} if known else None
+    schema = pa.schema(list(zip(table.column_names, (column.type for column in columns), strict=True)), metadata)
+    return pa.table(columns, schema=schema)
+
+
+def tables_to_arrow(tables: Mapping[str, Any]) -> dict[str, pa.Table]:
+    """Return each frame as `to_arrow` does."""
+    return {name: to_arrow(frame) for name, frame in tables.items()}
+
+
+def _exact(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind, types = column.type, pa.types
+    if types.is_dictionary(kind):
+        return _exact(column.cast(kind.value_type))
+    if types.is_timestamp(kind):
+        return days(column) if kind.tz is None and are_days(column) else _in_microseconds(column)
+    wanted = TEXT if types.is_string(kind) or types.is_string_view(kind) else DATE if types.is_date(kind) else kind
+    return column.cast(wanted)
+
+
+def _in_microseconds(times: pa.ChunkedArray) -> pa.ChunkedArray:
+    zone = times.type.tz and "UTC"
+    try:
+        return times.cast(pa.timestamp("us", zone))
+    except pa.ArrowInvalid:
+        # Nanoseconds would be lost.
+        return times.cast(pa.timestamp(times.type.unit, zone))

@@ -1,0 +1,67 @@
+"""`to_arrow`: frames in Arrow and Polars, with exact types and nothing of pandas."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import bktools
+from bktools.errors import InputError
+from bktools.service import Service
+
+UTC, DECIMAL = pa.timestamp("us", "UTC"), pa.decimal128(38, 2)
+
+
+def test_every_type_is_exact(awkward: pd.DataFrame):
+    """Polars gets text, decimals, dates, UTC times, flags and counts with the same values, and no null becomes a value."""
+    frame = awkward.assign(
+        kind=pd.Categorical(awkward["code"]),
+        nano=awkward["at"].dt.tz_convert("Asia/Tokyo").astype("datetime64[ns, Asia/Tokyo]"),
+    )
+    frame = frame.set_index(pd.Index(range(7, 7 + len(frame)), name="left out"))
+    table = bktools.to_arrow(frame)
+    kinds = [pa.large_string(), DECIMAL, pa.date32(), UTC, pa.bool_(), pa.int64(), pa.large_string(), UTC]
+    assert table.schema.types == kinds
+    assert table.schema.metadata is None
+    read = pl.from_arrow(table)
+    assert isinstance(read, pl.DataFrame)
+    assert (
+        read["code"].to_list()
+        == read["kind"].to_list()
+        == [None if pd.isna(text) else text for text in awkward["code"]]
+    )
+    assert read["amount"].dtype == pl.Decimal(38, 2)
+    assert read["amount"].drop_nulls().sum() == sum(awkward["amount"].dropna(), Decimal(0))
+    assert read["date"].dtype == pl.Date
+    assert read["at"].equals(read["nano"].alias("at"))
+    assert read["at"].null_count() == read["date"].null_count() == 1
+
+
+def test_results_come_with_all_their_tables(service: Service, samples: tuple[Path, Path]):
+    """A load carries its source; a plan and a reconciliation hand over each of their tables, as they write them."""
+    categories = bktools.load_categories(service=service)
+    table = bktools.to_arrow(categories)
+    assert pl.from_arrow(table)["id"].to_list() == list(categories["id"])
+    assert json.loads(table.schema.metadata[b"bktools"])["rows"] == len(categories)
+    chart, entries = bktools.read_chart_of_accounts(samples[0]), bktools.read_entries(samples[1])
+    found = bktools.reconcile_accounts(chart, bktools.load_accounts(service=service), categories)
+    plan = bktools.compose_export_jobs(entries, categories=categories)
+    for result in (found, plan):
+        tables = result.to_arrow()
+        assert {name: table.num_rows for name, table in tables.items()} == {
+            name: len(getattr(result, name)) for name in tables
+        }
+    assert plan.to_arrow()["entries"].schema.field("amount").type == DECIMAL
+    assert plan.to_arrow()["batches"].schema.field("first_date").type == pa.date32()
+
+
+def test_what_is_no_column_is_one_line():
+    """A column of several types is refused by its name."""
+    with pytest.raises(InputError, match="column code of the frame holds values of mixed or unknown types"):
+        bktools.to_arrow(pd.DataFrame({"code": ["0400", 400]}))
