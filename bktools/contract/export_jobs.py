@@ -91,7 +91,7 @@ def create_body(
     ASSUMED: `accountingEntryIds` and `companyId` are required, `employeeId` is nullable, the flags have the
     interface's defaults.
     """
-    entries = rules.unique_uuids("accounting_entry_ids", accounting_entry_ids)
+    entries = rules.uuids_once("accounting_entry_ids", accounting_entry_ids)
     if not entries:
         raise ArgumentError("accounting_entry_ids", "must name at least one accounting entry")
     return msgspec.json.encode(

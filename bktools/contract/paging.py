@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, SupportsIndex, TypeVar
 
 import msgspec
 
@@ -36,8 +36,8 @@ class PageRequest:
 
     before: str | None = None
     after: str | None = None
-    offset: int | None = None
-    limit: int | None = None
+    offset: SupportsIndex | None = None
+    limit: SupportsIndex | None = None
     sorting_keys: Sequence[str] = ()
     sorting_order: Sequence[str] = ()
 

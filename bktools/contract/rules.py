@@ -10,7 +10,7 @@ import operator
 import re
 import uuid
 from collections.abc import Iterable, Mapping
-from typing import SupportsIndex
+from typing import Any, SupportsIndex
 
 from bktools.errors import ArgumentError
 
@@ -21,6 +21,11 @@ UUID_PATTERN = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-f
 UUID_REGEX = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
 
 MONTH_PATTERN = re.compile(r"\d{4}-(0[1-9]|1[0-2])\Z", re.ASCII)
+FIRST_MONTH = "0001-01"
+
+# Types whose text is ISO 8601, unless it is a quarter, a week or a year; known by name, because pandas is on a higher floor.
+CALENDAR_TYPES = {"Period", "datetime64"}
+CALENDAR_PATTERN = re.compile(r"\d{4}-\d\d(-\d\d([T ][\d:.]+)?)?\Z", re.ASCII)
 
 # Names that a message lists.
 SHOWN_NAMES = 10
@@ -29,8 +34,21 @@ INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
 
 
+def plain(value: object) -> Any:
+    """Return a single value of NumPy or Arrow as Python's own; any other value as it is."""
+    if hasattr(value, "as_py"):
+        return value.as_py()
+    found: Any = value
+    if type(value).__module__ != "numpy" or found.ndim:
+        return value
+    # Nanoseconds would become a number.
+    is_time = found.dtype.kind in "mM" and not str(found.dtype).endswith(("[D]", "[M]", "[Y]"))
+    return (found.astype(f"{found.dtype.kind}8[us]") if is_time else found).item()
+
+
 def uuid_text(argument: str, value: object) -> str:
     """Return a UUID, given as text or `uuid.UUID`, as lower-case text."""
+    value = plain(value)
     if isinstance(value, uuid.UUID):
         return str(value)
     if not isinstance(value, str) or not UUID_PATTERN.match(value):
@@ -53,25 +71,35 @@ def company_id(argument: str, value: object, names: Mapping[str, str]) -> str:
     return named or uuid_text(argument, value)
 
 
-def company_ids(argument: str, values: Iterable[object], names: Mapping[str, str]) -> list[str]:
-    """Return the UUIDs of companies in the given order, as `company_id` does; refuse a repeated one."""
-    return _unique(argument, [company_id(f"{argument}[{index}]", value, names) for index, value in enumerate(values)])
+def company_ids(argument: str, values: object, names: Mapping[str, str]) -> list[str]:
+    """Return the UUIDs of companies in the given order, as `company_id` does, each once."""
+    found = [company_id(f"{argument}[{index}]", value, names) for index, value in enumerate(_items(argument, values))]
+    return list(dict.fromkeys(found))
 
 
-def unique_uuids(argument: str, values: Iterable[object]) -> list[str]:
-    """Return UUIDs as lower-case text in the given order; refuse a repeated one."""
-    if isinstance(values, str | bytes):
-        raise ArgumentError(argument, "must be a list of UUIDs, not one text", values)
-    return _unique(argument, [uuid_text(f"{argument}[{index}]", value) for index, value in enumerate(values)])
+def unique_uuids(argument: str, values: object) -> list[str]:
+    """Return UUIDs as lower-case text in the given order, each once: a column of a frame may repeat them."""
+    return list(dict.fromkeys(_uuids(argument, values)))
 
 
-def _unique(argument: str, found: list[str]) -> list[str]:
-    seen: set[str] = set()
+def uuids_once(argument: str, values: object) -> list[str]:
+    """Return UUIDs as lower-case text in the given order; refuse a repeated one, which would be booked twice."""
+    found, seen = _uuids(argument, values), set[str]()
     for index, value in enumerate(found):
         if value in seen:
             raise ArgumentError(f"{argument}[{index}]", "must not repeat an item of the list", value)
         seen.add(value)
     return found
+
+
+def _uuids(argument: str, values: object) -> list[str]:
+    return [uuid_text(f"{argument}[{index}]", value) for index, value in enumerate(_items(argument, values))]
+
+
+def _items(argument: str, values: object) -> Iterable[object]:
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise ArgumentError(argument, "must be a list of UUIDs, not one value", values)
+    return values
 
 
 def text(argument: str, value: object, *, shortest: int = 0, longest: int | None = None) -> str:
@@ -86,21 +114,38 @@ def text(argument: str, value: object, *, shortest: int = 0, longest: int | None
 
 
 def month(argument: str, value: object) -> str:
-    """Return a month such as 2026-10."""
-    if not MONTH_PATTERN.match(text(argument, value)):
+    """Return a month such as 2026-10, given as text, as a period of pandas, or as a day or a time in it."""
+    found = value if isinstance(value, str) else calendar_text(value)[: len("2026-10")]
+    if not MONTH_PATTERN.match(found) or found < FIRST_MONTH:
         raise ArgumentError(argument, "must be a month such as 2026-10", value)
-    return str(value)
+    return found
+
+
+def calendar_text(value: object) -> str:
+    """Return a month, a day or a time as ISO 8601 text; "" for any other value.
+
+    Takes dates and times of Python, NumPy and pandas, and periods of pandas.
+    """
+    if isinstance(value, dt.date):
+        # A missing time of pandas is a date, and equals nothing.
+        return value.isoformat() if value == value else ""  # noqa: PLR0124
+    if type(value).__name__ not in CALENDAR_TYPES:
+        return ""
+    found = str(value)
+    return found if CALENDAR_PATTERN.match(found) else ""
 
 
 def flag(argument: str, value: object) -> bool:
-    """Return True or False; refuse numbers and words."""
-    if not isinstance(value, bool):
+    """Return True or False, of Python or NumPy; refuse numbers and words."""
+    found = plain(value)
+    if not isinstance(found, bool):
         raise ArgumentError(argument, "must be True or False", value)
-    return value
+    return found
 
 
 def whole_number(argument: str, value: object, *, smallest: int = 0, largest: int = INT64_MAX) -> int:
-    """Return an integer, of Python or numpy, within the bounds; refuse booleans."""
+    """Return an integer, of Python or NumPy, within the bounds; refuse booleans."""
+    value = plain(value)
     if isinstance(value, bool) or not isinstance(value, SupportsIndex):
         raise ArgumentError(argument, "must be a whole number", value)
     value = operator.index(value)

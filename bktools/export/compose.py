@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsIndex
 
 import pandas as pd
 import pyarrow as pa
@@ -22,7 +22,7 @@ from bktools.export.selection import selected
 from bktools.export.tables import arrow_of
 from bktools.frames import cluster
 from bktools.frames.names import in_reading_order, with_names
-from bktools.frames.schema import TEXT, to_pandas
+from bktools.frames.schema import TEXT, Month, to_pandas
 
 
 def compose_export_jobs(
@@ -34,9 +34,9 @@ def compose_export_jobs(
     employees: Any = None,
     history: Any = None,
     company: str | None = None,
-    period: str | None = None,
+    period: Month | None = None,
     currency: str | None = None,
-    max_entries: int = 500,
+    max_entries: SupportsIndex = 500,
     employee_id: str | None = None,
     is_interactive: bool = True,
     vendor_based_bookkeeping: bool = False,

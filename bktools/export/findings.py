@@ -5,7 +5,6 @@ from __future__ import annotations
 import calendar
 import contextlib
 import datetime as dt
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -20,7 +19,7 @@ from bktools.export.tables import amounts_of, days_of, decimals_of, numbered, te
 from bktools.frames.currencies import MINOR_UNITS
 from bktools.frames.engine import engine
 from bktools.frames.names import FIRST, IDENTIFIERS, last_import
-from bktools.frames.schema import MONEY, TEXT
+from bktools.frames.schema import MONEY, TEXT, Month
 
 # Columns that composing adds to the entries.
 ADDED = ("batch_id", "reason", "message")
@@ -30,10 +29,10 @@ FOUND = ("check", "severity", "about", "message", "to_do", "who")
 
 CURRENCIES = pa.table({"code": pa.array(MINOR_UNITS, TEXT), "units": pa.array(MINOR_UNITS.values(), pa.int8())})
 
-_MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])\Z")
 
-
-def options_of(*, company: str | None = None, period: str | None = None, currency: str | None = None) -> dict[str, Any]:
+def options_of(
+    *, company: str | None = None, period: Month | None = None, currency: str | None = None
+) -> dict[str, Any]:
     """Return the arguments of the checks by name: only those that were given.
 
     Raises
@@ -45,11 +44,10 @@ def options_of(*, company: str | None = None, period: str | None = None, currenc
     if company is not None:
         options["company"] = rules.uuid_text("company", company)
     if period is not None:
-        if not _MONTH.match(rules.text("period", period)) or period < "0001":
-            raise ArgumentError("period", "must be a month such as 2026-10", period)
-        year, month = map(int, period.split("-"))
+        named = rules.month("period", period)
+        year, month = map(int, named.split("-"))
         last = dt.date(year, month, calendar.monthrange(year, month)[1])
-        options |= {"period": period, "first": last.replace(day=1), "last": last}
+        options |= {"period": named, "first": last.replace(day=1), "last": last}
     if currency is not None:
         if rules.text("currency", currency) not in MINOR_UNITS:
             raise ArgumentError("currency", "must be the code of a currency in ISO 4217, such as EUR", currency)

@@ -25,6 +25,11 @@ from bktools.contract.categories import Category
 from bktools.contract.employees import Employee
 from bktools.errors import InputError
 
+# Arguments: a moment such as 2026-10-31 or an ISO 8601 instant, where a month or a day means its end; a month such as
+# 2026-10, or a day or a time in it.
+Moment = str | dt.date | dt.datetime | pd.Period | np.datetime64
+Month = Moment
+
 # Converting large_string to pandas `str` takes a third of the time of string.
 TEXT = pa.large_string()
 FLAG = pa.bool_()

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from bktools.caller import setting
+from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
 from bktools.frames.unpacking import MIB, archive_size
@@ -46,6 +47,7 @@ def read_workbook(data: bytes, score: Score, *, sheet: str | int | None, source:
     InputError
         When the workbook cannot be read, unpacks to more than it may, is locked, or has no such sheet or no cells.
     """
+    sheet = rules.plain(sheet)
     if isinstance(sheet, bool) or not isinstance(sheet, str | int | None):
         raise ArgumentError("sheet", "must be the name of a sheet, or its position from 0", sheet)
     book = _parsed(data, sheet, source)

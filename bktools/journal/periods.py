@@ -23,6 +23,7 @@ from bktools.frames.schema import (
     INSTANT,
     PERIODS,
     TEXT,
+    Month,
     texts_of,
     to_arrow,
     to_pandas,
@@ -177,7 +178,7 @@ def _scaled(schema: pa.Schema, rows: list[dict[str, Any]]) -> pa.Schema:
 
 
 def close_period(
-    month: str, *, by: str, company: str | None = None, reason: str | None = None, service: Service | None = None
+    month: Month, *, by: str, company: str | None = None, reason: str | None = None, service: Service | None = None
 ) -> None:
     """Close a month: nothing can be sent into it any more.
 
@@ -217,7 +218,7 @@ def close_period(
 
 
 def reopen_period(
-    month: str, *, by: str, reason: str, company: str | None = None, service: Service | None = None
+    month: Month, *, by: str, reason: str, company: str | None = None, service: Service | None = None
 ) -> None:
     """Open a closed month again.
 
@@ -259,8 +260,10 @@ def reopen_period(
     _change(OPEN, month, by, company, reason, service)
 
 
-def _change(state: str, month: str, by: str, company: str | None, reason: str | None, service: Service | None) -> None:
-    month, by = rules.month("month", month), named("by", by)
+def _change(
+    state: str, month: Month, by: str, company: str | None, reason: str | None, service: Service | None
+) -> None:
+    period, by = rules.month("month", month), named("by", by)
     settings = service_or_default(service).settings
     company_id = company or settings.company
     if company_id is None:
@@ -268,11 +271,11 @@ def _change(state: str, month: str, by: str, company: str | None, reason: str | 
     company_id = rules.uuid_text("company", company_id)
     with Journal(settings) as journal:
         journal.recover()
-        if state_of(journal, company_id, month) == state:
-            raise JournalError(f"the period {month} of company {company_id} is {state} already: nothing was recorded")
+        if state_of(journal, company_id, period) == state:
+            raise JournalError(f"the period {period} of company {company_id} is {state} already: nothing was recorded")
         if state == CLOSED:
-            refuse_unfinished(journal, company_id, month)
-        _set_state(journal, company_id, month, state, reason, by)
+            refuse_unfinished(journal, company_id, period)
+        _set_state(journal, company_id, period, state, reason, by)
 
 
 def named(argument: str, name: object) -> str:

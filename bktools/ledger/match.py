@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, SupportsIndex
 
 from bktools.caller import name_of
-from bktools.errors import ArgumentError
+from bktools.contract import rules
 from bktools.frames import cluster
 from bktools.frames.engine import engine
 from bktools.ledger import inputs, tables
@@ -19,7 +19,7 @@ DAYS = 7
 MOST_DAYS = 366
 
 
-def match_ledger(exported: Any, ledger: Any, *, days: int = DAYS) -> LedgerMatch:
+def match_ledger(exported: Any, ledger: Any, *, days: SupportsIndex = DAYS) -> LedgerMatch:
     """Hold every exported entry against the postings of the accounting system's general ledger.
 
     Entries are matched one to one, exact matches first: a posting that names the entry's ID in its document number or
@@ -80,8 +80,7 @@ def match_ledger(exported: Any, ledger: Any, *, days: int = DAYS) -> LedgerMatch
     >>> match.entries[["entry_id", "status", "booked_voucher_id"]].fillna("").values.tolist()
     [['e1', 'booked', 'A 1'], ['e2', 'missing', '']]
     """
-    if isinstance(days, bool) or not isinstance(days, int) or not 0 <= days <= MOST_DAYS:
-        raise ArgumentError(name_of("days"), f"must be a whole number from 0 to {MOST_DAYS}", days)
+    days = rules.whole_number(name_of("days"), days, largest=MOST_DAYS)
     if cluster.is_spark(exported) or cluster.is_spark(ledger):
         match: Any = matched({"exported": exported, "ledger": ledger}, partial(match_ledger, days=days))
         return match  # type: ignore[no-any-return]

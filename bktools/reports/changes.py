@@ -105,6 +105,10 @@ def compare(
     service = service_or_default(service)
     company = company or service.settings.company
     company = None if company is None else rules.uuid_text("company", company)
+    # A period of pandas is a month or a day.
+    before, after = (
+        value if isinstance(value, dt.date) else rules.calendar_text(value) or value for value in (before, after)
+    )
     are_months = [isinstance(value, str) and bool(rules.MONTH_PATTERN.match(value)) for value in (before, after)]
     if any(are_months):
         if not all(are_months):

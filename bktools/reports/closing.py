@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, SupportsIndex, TypeVar
 
 import pandas as pd
 import pyarrow as pa
@@ -20,7 +20,7 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError, StorageError
 from bktools.export import compose_export_jobs
 from bktools.frames.delimited import profile_named
-from bktools.frames.schema import TEXT
+from bktools.frames.schema import TEXT, Month
 from bktools.journal.accounts import load_accounts
 from bktools.journal.export_jobs import load_export_jobs
 from bktools.journal.journal import Journal
@@ -52,13 +52,13 @@ def close_month(
     chart: pd.DataFrame,
     entries: pd.DataFrame,
     *,
-    month: str | None = None,
+    month: Month | None = None,
     company: str | None = None,
     categories: pd.DataFrame | None = None,
     employees: pd.DataFrame | None = None,
     folder: str | Path | None = None,
     apply: bool = False,
-    max_entries: int = 500,
+    max_entries: SupportsIndex = 500,
     wait: float | dt.timedelta = 300.0,
     others_export: bool = False,
     by: str | None = None,
@@ -143,13 +143,13 @@ def close(
     chart: pd.DataFrame,
     entries: pd.DataFrame,
     *,
-    month: str | None,
+    month: Month | None,
     company: str | None,
     categories: pd.DataFrame | None,
     employees: pd.DataFrame | None,
     folder: str | Path | None,
     apply: bool,
-    max_entries: int,
+    max_entries: SupportsIndex,
     wait: float | dt.timedelta,
     others_export: bool,
     by: str | None,
@@ -178,6 +178,7 @@ def close(
     profile_named(profile)
     prepared_by = this_user() if by is None else named("by", by)
     approved_by = None if approved_by is None else named("approved_by", approved_by)
+    apply = rules.flag("apply", apply)
     period = month_of(entries, begun_at) if month is None else rules.month("month", month)
     in_period = _up_to(entries, period)
     # Arguments and folders are checked before anything is sent.

@@ -17,7 +17,7 @@ from bktools import disk
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError, StorageError
 from bktools.frames.engine import in_pandas
-from bktools.frames.schema import COUNT, KNOWN_STATES, TEXT, to_arrow, to_pandas
+from bktools.frames.schema import COUNT, KNOWN_STATES, TEXT, Month, to_arrow, to_pandas
 from bktools.inputs.columns import normal
 from bktools.inputs.file import read_table
 from bktools.inputs.table import Table
@@ -48,7 +48,7 @@ FOLDER = "fixes"
 VERSION = 1
 
 
-def read_fixes(path: str | PathLike[str], *, company: str | None = None, period: str | None = None) -> pd.DataFrame:
+def read_fixes(path: str | PathLike[str], *, company: str | None = None, period: Month | None = None) -> pd.DataFrame:
     """Read what people filled in on the sheet "to do" of a close's workbook.
 
     Parameters

@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsIndex
 
 import pandas as pd
 import pyarrow as pa
@@ -22,7 +22,7 @@ from bktools.connection import service_or_default
 from bktools.contract import rules
 from bktools.errors import ArgumentError, BktoolsError, InputError
 from bktools.frames.delimited import profile_named, to_csv
-from bktools.frames.schema import COUNT, STRINGS, TEXT, to_pandas
+from bktools.frames.schema import COUNT, STRINGS, TEXT, Month, to_pandas
 from bktools.journal.export_jobs import load_export_jobs
 from bktools.journal.periods import NOT_WAITING, named
 from bktools.journal.records import this_user
@@ -104,12 +104,12 @@ def close_companies(
     entries: pd.DataFrame,
     *,
     companies: Iterable[str] | None = None,
-    month: str | None = None,
+    month: Month | None = None,
     categories: pd.DataFrame | None = None,
     employees: pd.DataFrame | None = None,
     folder: str | Path | None = None,
     apply: bool = False,
-    max_entries: int = 500,
+    max_entries: SupportsIndex = 500,
     wait: float | dt.timedelta = 300.0,
     others_export: bool = False,
     by: str | None = None,
@@ -170,7 +170,7 @@ def close_companies(
     >>> group.companies["outcome"].to_list()
     ['PLANNED', 'PLANNED']
     """
-    service, executor = service_or_default(service), threads_of(executor)
+    service, executor, apply = service_or_default(service), threads_of(executor), rules.flag("apply", apply)
     names = service.settings.company_names
     profile_named(profile)
     # Checked here, so that a wrong argument is one error and not one for each company.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -17,7 +16,7 @@ from bktools import bars
 from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan
 from bktools.frames.currencies import shown
-from bktools.frames.schema import STRINGS, TEXT, to_arrow
+from bktools.frames.schema import STRINGS, TEXT, Moment, to_arrow
 from bktools.reports import plots
 from bktools.spending import spend
 
@@ -96,7 +95,7 @@ def plot_money(
     by: str = "reason",
     *,
     jobs: pd.DataFrame | None = None,
-    as_of: dt.date | None = None,
+    as_of: Moment | None = None,
     figure: Figure | None = None,
 ) -> dict[str, Axes]:
     """Draw the value of all entries of a plan, exported and held back: a chart a currency.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow as pa
@@ -17,7 +17,7 @@ from bktools.export import ExportPlan
 from bktools.export.tables import days_of
 from bktools.frames.currencies import shown
 from bktools.frames.engine import in_pandas
-from bktools.frames.schema import STRINGS, to_arrow
+from bktools.frames.schema import STRINGS, Moment, to_arrow
 from bktools.reconcile import Reconciliation
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ def plot_export_value(
     )
 
 
-def plot_ageing(plan: ExportPlan, ax: Axes | None = None, *, as_of: dt.date | None = None) -> Axes:
+def plot_ageing(plan: ExportPlan, ax: Axes | None = None, *, as_of: Moment | None = None) -> Axes:
     """Draw the entries that are not ready for export, by age and reason.
 
     Parameters
@@ -289,10 +289,12 @@ def plot_ageing(plan: ExportPlan, ax: Axes | None = None, *, as_of: dt.date | No
     )
 
 
-def day_of(moment: dt.date | None) -> dt.date:
+def day_of(moment: Moment | None) -> dt.date:
     """Return the day that ages are counted to: today (UTC) by default."""
     try:
-        return pd.Timestamp(moment or dt.datetime.now(dt.UTC)).date()
+        # A period of pandas means its last day.
+        last: Any = getattr(moment, "end_time", moment)
+        return pd.Timestamp(dt.datetime.now(dt.UTC) if last is None else last).date()
     except (TypeError, ValueError):
         raise ArgumentError("as_of", "must be a date, such as datetime.date(2026, 10, 31)", moment) from None
 

@@ -13,7 +13,7 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.frames.currencies import shown
 from bktools.frames.names import in_reading_order
-from bktools.frames.schema import to_pandas
+from bktools.frames.schema import Month, to_pandas
 from bktools.journal.journal import Journal
 from bktools.journal.periods import CLOSES, closes_of, events_of, held_back, not_kept, sent_entries, state_of, totals_of
 from bktools.service import Service
@@ -118,7 +118,7 @@ def _entries(count: int) -> str:
     return f"{count:,} entr{'y' if count == 1 else 'ies'}"
 
 
-def record_of(month: str, company: str | None = None, *, service: Service | None = None) -> PeriodRecord:
+def record_of(month: Month, company: str | None = None, *, service: Service | None = None) -> PeriodRecord:
     """Return what a month's close exported and held back, from the journal: the same figures at any later time.
 
     Parameters

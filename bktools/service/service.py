@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex, TypedDict, TypeVar, Unpack
 from urllib.parse import quote
 from uuid import UUID
 
@@ -120,8 +120,8 @@ class Service:
         name: str | None = None,
         before: str | None = None,
         after: str | None = None,
-        offset: int | None = None,
-        limit: int | None = None,
+        offset: SupportsIndex | None = None,
+        limit: SupportsIndex | None = None,
         sorting_keys: Sequence[str] = (),
         sorting_order: Sequence[str] = (),
     ) -> Page[categories.Category]:
@@ -295,8 +295,8 @@ class Service:
         external_id: str | None = None,
         before: str | None = None,
         after: str | None = None,
-        offset: int | None = None,
-        limit: int | None = None,
+        offset: SupportsIndex | None = None,
+        limit: SupportsIndex | None = None,
         sorting_keys: Sequence[str] = (),
         sorting_order: Sequence[str] = (),
     ) -> Page[employees.Employee]:
@@ -366,7 +366,7 @@ class Service:
         table: Literal["categories", "employees"],
         company: str | UUID | Iterable[str | UUID] | None = None,
         *,
-        limit: int = LARGE_PAGE,
+        limit: SupportsIndex = LARGE_PAGE,
         verify: Literal["strict", "warn"] = "strict",
         **filters: Unpack[Filters],
     ) -> Iterator[pd.DataFrame]:

@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 
 from bktools.connection import service_or_default
+from bktools.contract import rules
 from bktools.contract.accounts import Account, create_body
 from bktools.errors import (
     ArgumentError,
@@ -120,7 +121,7 @@ def create_accounts(
     # Check every account before sending the first.
     wanted = [_checked(action) for action in actions if action["action"] == "create"]
     service = service_or_default(service)
-    if not apply:
+    if not rules.flag("apply", apply):
         rows = [_row(account, "PLANNED", None, "would be created") for account in wanted]
         return _frame(rows, service, applied=False)
     with (

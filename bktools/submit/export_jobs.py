@@ -33,7 +33,7 @@ from bktools.errors import (
     StorageError,
 )
 from bktools.export.plan import BatchRequest, ExportPlan
-from bktools.frames.schema import COUNT, TEXT, to_pandas
+from bktools.frames.schema import COUNT, TEXT, Month, to_pandas
 from bktools.journal.doubts import Doubts
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, now
@@ -77,7 +77,7 @@ def submit_export_jobs(
     apply: bool = False,
     wait: float | dt.timedelta = 300.0,
     others_export: bool = False,
-    period: str | None = None,
+    period: Month | None = None,
     executor: Executor | None = None,
     progress: bool | None = None,
     service: Service | None = None,
@@ -149,7 +149,7 @@ def submit_export_jobs(
     if not isinstance(plan, ExportPlan):
         raise ArgumentError("plan", f"must be a result of compose_export_jobs, is a {type(plan).__name__}")
     seconds, executor = _seconds(wait), threads_of(executor)
-    rules.flag("others_export", others_export)
+    apply, others_export = rules.flag("apply", apply), rules.flag("others_export", others_export)
     period = None if period is None else rules.month("period", period)
     service = service_or_default(service)
     rows: list[dict[str, Any]] = []
@@ -190,6 +190,7 @@ def _require_its_journal(plan: ExportPlan, journal: ExportMemory) -> None:
 
 
 def _seconds(wait: float | dt.timedelta) -> float:
+    wait = rules.plain(wait)
     if isinstance(wait, dt.timedelta):
         wait = wait.total_seconds()
     if isinstance(wait, bool) or not isinstance(wait, int | float) or math.isnan(wait) or wait < 0:

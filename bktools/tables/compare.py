@@ -9,10 +9,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.frames.schema import TEXT, to_arrow, to_pandas
+from bktools.frames.schema import TEXT, Moment, to_arrow, to_pandas
 from bktools.service import Service
 from bktools.tables.load import load_categories
-from bktools.tables.options import Moment
 from bktools.tables.read import Company
 
 # Field and the word for its change.

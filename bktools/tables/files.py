@@ -18,9 +18,9 @@ from bktools.contract.categories import CATEGORIES
 from bktools.contract.employees import EMPLOYEES
 from bktools.contract.noun import Noun
 from bktools.errors import StorageError
-from bktools.frames.schema import schema_of
+from bktools.frames.schema import Moment, schema_of
 from bktools.service import Service
-from bktools.tables.options import ONE_HOUR, Moment, OnError, Verify
+from bktools.tables.options import ONE_HOUR, OnError, Verify
 from bktools.tables.read import Company, reading, warn
 
 

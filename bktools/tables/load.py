@@ -16,9 +16,9 @@ from bktools.contract.categories import CATEGORIES
 from bktools.contract.employees import EMPLOYEES, Employee
 from bktools.contract.noun import Noun
 from bktools.frames.records import checked, rows_of
-from bktools.frames.schema import schema_of, to_pandas
+from bktools.frames.schema import Moment, schema_of, to_pandas
 from bktools.service import Service
-from bktools.tables.options import ONE_HOUR, Moment, OnError, Verify
+from bktools.tables.options import ONE_HOUR, OnError, Verify
 from bktools.tables.read import Company, reading, warn
 
 

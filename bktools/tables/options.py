@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import contextlib
 import datetime as dt
 from concurrent.futures import Executor
@@ -11,12 +12,12 @@ from typing import Literal, Self
 from bktools.caller import can_set, name_of, setting
 from bktools.contract import rules
 from bktools.errors import ArgumentError
+from bktools.frames.schema import Moment
 from bktools.service.workers import threads_of
 from bktools.store import Facts, History, Snapshot
 
 ONE_HOUR = dt.timedelta(hours=1)
 
-Moment = str | dt.date | dt.datetime
 Verify = Literal["strict", "warn"]
 OnError = Literal["raise", "collect"]
 
@@ -79,6 +80,7 @@ class Options:
             raise ArgumentError("verify", 'must be "strict" or "warn"', verify)
         if on_error not in ("raise", "collect"):
             raise ArgumentError(name_of("on_error"), 'must be "raise" or "collect"', on_error)
+        refresh, cache = rules.flag("refresh", refresh), rules.flag("cache", cache)
         until = None if as_of is None else instant("as_of", as_of)
         way_out = setting("verify", "warn") if can_set("verify") else ""
         return cls(
@@ -110,20 +112,17 @@ class Options:
 
 
 def instant(argument: str, moment: Moment) -> dt.datetime:
-    """Return a moment in UTC; a day means its end."""
-    value: dt.date | dt.datetime
-    if isinstance(moment, str):
-        try:
-            value = dt.date.fromisoformat(moment) if len(moment) <= len("2026-10-31") else rules.timestamp(moment)
-        except ValueError:
-            raise ArgumentError(argument, "must be a day such as 2026-10-31 or an ISO 8601 instant", moment) from None
-    elif isinstance(moment, dt.date) and moment == moment:  # noqa: PLR0124 - NaT, which is a date, equals nothing
-        value = moment
-    else:
-        raise ArgumentError(argument, "must be a day such as 2026-10-31 or an ISO 8601 instant", moment)
-    if isinstance(value, dt.datetime):
-        return value.replace(tzinfo=dt.UTC) if value.tzinfo is None else value.astimezone(dt.UTC)
-    return dt.datetime.combine(value, dt.time.max, tzinfo=dt.UTC)
+    """Return a moment in UTC; a day or a month means its end."""
+    text = moment if isinstance(moment, str) else rules.calendar_text(moment)
+    try:
+        if rules.MONTH_PATTERN.match(text):
+            year, month = map(int, text.split("-"))
+            text = f"{text}-{calendar.monthrange(year, month)[1]}"
+        if len(text) > len("2026-10-31"):
+            return rules.timestamp(text)
+        return dt.datetime.combine(dt.date.fromisoformat(text), dt.time.max, tzinfo=dt.UTC)
+    except ValueError:
+        raise ArgumentError(argument, "must be a day such as 2026-10-31 or an ISO 8601 instant", moment) from None
 
 
 def age_of(facts: Facts) -> str:
@@ -139,6 +138,7 @@ def age_of(facts: Facts) -> str:
 
 
 def _age(max_age: object) -> dt.timedelta:
+    max_age = rules.plain(max_age)
     age = max_age if isinstance(max_age, dt.timedelta) else None
     if isinstance(max_age, int | float) and not isinstance(max_age, bool):
         # Infinity, NaN and millions of years do not fit into a timedelta.

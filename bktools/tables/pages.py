@@ -6,7 +6,7 @@ import datetime as dt
 import warnings
 from collections.abc import Iterator
 from contextlib import closing
-from typing import Any
+from typing import Any, SupportsIndex
 
 import pandas as pd
 
@@ -28,7 +28,7 @@ TABLES: dict[str, Noun[Any]] = {noun.name: noun for noun in (CATEGORIES, EMPLOYE
 
 
 def pages(
-    service: Service, table: str, company: Company = None, *, limit: int, verify: str, **filters: Any
+    service: Service, table: str, company: Company = None, *, limit: SupportsIndex, verify: str, **filters: Any
 ) -> Iterator[pd.DataFrame]:
     """Check the arguments, and return the iterator of `Service.pages`."""
     noun = TABLES.get(table)
@@ -38,10 +38,10 @@ def pages(
     unknown = next((name for name in filters if name not in known), None)
     if unknown is not None:
         raise ArgumentError(unknown, f"is not a filter of the {table}: choose from {', '.join(known)}")
-    limit = rules.whole_number("limit", limit, smallest=1, largest=rules.INT32_MAX)
+    rows = rules.whole_number("limit", limit, smallest=1, largest=rules.INT32_MAX)
     options = Options.of(verify=verify, progress=False)
     queries = Load(service, options, FolderStore(service.settings)).queries(noun, company, filters)
-    return _pages(service, noun, queries, limit, strict=options.strict)
+    return _pages(service, noun, queries, rows, strict=options.strict)
 
 
 def _pages(

@@ -66,10 +66,9 @@ BAD_CATEGORY_FILTERS = [
     ({"company_id": "x"}, "company_id must be a UUID"),
     ({"company_id": None}, "company_id must be a UUID"),
     ({"company_id": f"{ID}\n"}, "company_id must be a UUID"),
-    ({"ids": [ID, ID.upper()]}, r"ids\[1\] must not repeat"),
     ({"ids": ID}, "ids must be a list of UUIDs"),
     ({"account_ids": ["x"]}, r"account_ids\[0\] must be a UUID"),
-    ({"category_group_ids": [OTHER, OTHER]}, r"category_group_ids\[1\] must not repeat"),
+    ({"ids": 5}, "ids must be a list of UUIDs"),
     ({"archived": "yes"}, "archived must be True or False"),
     ({"archived": 1}, "archived must be True or False"),
     ({"name": 5}, "name must be text"),
@@ -84,8 +83,13 @@ def test_bad_category_filter(arguments, message):
 
 
 def test_category_body_has_the_interface_s_names():
-    """Filters are sent under the interface's names; an empty list is no filter."""
-    given = {"company_id": uuid.UUID(ID), "ids": [OTHER], "account_ids": [], "category_group_ids": [OTHER]}
+    """Filters are sent under the interface's names, each item once; an empty list is no filter."""
+    given = {
+        "company_id": uuid.UUID(ID),
+        "ids": [OTHER, OTHER.upper()],
+        "account_ids": [],
+        "category_group_ids": [OTHER],
+    }
     query, body = categories.CATEGORIES.request(given | {"archived": False, "name": ""})
     assert query == []
     assert body == {"companyId": ID, "ids": [OTHER], "categoryGroupIds": [OTHER], "archived": False, "name": ""}
