@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from bktools.errors import BktoolsError, StorageError
 
@@ -43,6 +43,9 @@ _DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?", 
 _NOT_IN_NAMES = re.compile(r'[<>:"|?*\\/\x00-\x1f]')
 # Characters of a path, where Windows is not configured for long paths.
 _LONGEST_PATH = 260
+
+# Bytes of a content for a buffer that are kept in memory; a longer one is made in a temporary file.
+MOST_IN_MEMORY = 64 * 2**20
 
 # Seconds to wait until a reader opens a named pipe.
 READER_TIMEOUT = 30.0
@@ -209,6 +212,42 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object], *, priva
             mode = stat.S_IMODE(found.st_mode) if found else None
             _replace(Path(os.path.realpath(path)), write, private=private, mode=mode)
     return path
+
+
+def is_buffer(target: object) -> bool:
+    """Return whether a target is an open file or a buffer, not a path."""
+    return callable(getattr(target, "write", None))
+
+
+def is_text(target: object) -> bool:
+    """Return whether an open file or a buffer takes text, not bytes."""
+    return isinstance(target, io.TextIOBase) or isinstance(getattr(target, "encoding", None), str)
+
+
+def write_to(target: IO[Any], write: Callable[[IO[bytes]], object]) -> None:
+    """Write a whole content to an open file or a buffer, which stays open; nothing where the content cannot be made.
+
+    Parameters
+    ----------
+    target : file
+        Takes bytes, or text: then the content is UTF-8, and its byte order mark is left out.
+    write : callable
+        Receives an open file and writes the content to it.
+
+    Raises
+    ------
+    StorageError
+        When the target cannot be written; it may hold a part.
+    """
+    with tempfile.SpooledTemporaryFile(MOST_IN_MEMORY) as whole:
+        write(whole)
+        whole.seek(0)
+        content: IO[Any] = io.TextIOWrapper(whole, "utf-8-sig", newline="") if is_text(target) else whole
+        try:
+            shutil.copyfileobj(content, target)
+        except (OSError, ValueError) as error:
+            # Python raises ValueError for a closed file, and for a letter that its encoding lacks.
+            raise StorageError(f"the given buffer cannot be written: {error}") from error
 
 
 def is_standard_output(path: str | Path) -> bool:

@@ -61,7 +61,7 @@ def compose_export_jobs(
         As `load_export_jobs(entries=True)` returns it. The plan can then be submitted only with that journal.
     company : str, optional
         UUID of the only company to export. Default: all companies of the entries.
-    period : str, optional
+    period : str, Period, date or datetime, optional
         The month to export, such as "2026-10". Entries dated later wait for their own month; earlier ones get a warning.
     currency : str, optional
         The company's own currency, such as "EUR". Entries in another one are counted in `plan.findings`.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, cast, overload
 
 import pandas as pd
 import pyarrow as pa
@@ -82,16 +83,35 @@ PROFILES = {
 }
 
 
-def to_csv(frame: pd.DataFrame, path: str | Path, profile: str = "excel", *, progress: bool | None = None) -> Path:
+@overload
+def to_csv(
+    frame: pd.DataFrame, path: str | PathLike[str], profile: str = "excel", *, progress: bool | None = None
+) -> Path: ...
+
+
+@overload
+def to_csv(
+    frame: pd.DataFrame, path: IO[str] | IO[bytes], profile: str = "excel", *, progress: bool | None = None
+) -> None: ...
+
+
+def to_csv(
+    frame: pd.DataFrame,
+    path: str | PathLike[str] | IO[str] | IO[bytes],
+    profile: str = "excel",
+    *,
+    progress: bool | None = None,
+) -> Path | None:
     """Write a frame as CSV. The file is written completely or not at all.
 
     Parameters
     ----------
     frame : DataFrame
         Any frame. It is not changed; its index is not written.
-    path : path
-        File to write. Only you can read a new file; an existing one is replaced and keeps its permissions. A device or
-        a pipe is written to directly.
+    path : path, file or buffer
+        File to write. Only you can read a new file; an existing one is replaced and keeps its permissions, also through
+        a link. A device or a pipe is written to directly. An open file or a buffer gets the whole content at its
+        position, and stays open; one for text gets no byte order mark, and should be opened with `newline=""`.
     profile : str
         "excel": UTF-8 with BOM, comma, CRLF. "excel-eu": semicolon and decimal comma. In both, text and headings that a
         spreadsheet would read as a formula get an apostrophe in front, and codes such as 0400 are written as ="0400".
@@ -101,13 +121,13 @@ def to_csv(frame: pd.DataFrame, path: str | Path, profile: str = "excel", *, pro
 
     Returns
     -------
-    Path
-        The file.
+    Path or None
+        The file; None for an open file or a buffer.
 
     Raises
     ------
     ArgumentError
-        When the profile is unknown.
+        When the profile is unknown, or the target is neither a path nor a file.
     InputError
         When a column cannot be written as text (mixed types, lists, durations), or two columns have one name.
     StorageError
@@ -137,7 +157,7 @@ def to_csv(frame: pd.DataFrame, path: str | Path, profile: str = "excel", *, pro
     is_split = "\r" not in form.line_end and any(map(_has_return, (headings, *columns.values())))
 
     def write(file: IO[bytes]) -> None:
-        with progress_bar(f"write {Path(path).name}", total=len(text), shown=progress) as bar:
+        with progress_bar(f"write {name_of(path)}", total=len(text), shown=progress) as bar:
             for begin in range(0, max(len(text), 1), ROWS_AT_ONCE):
                 part = text.iloc[begin : begin + ROWS_AT_ONCE]
                 part.to_csv(
@@ -153,7 +173,22 @@ def to_csv(frame: pd.DataFrame, path: str | Path, profile: str = "excel", *, pro
                 )
                 bar.update(len(part))
 
-    return disk.write_whole(path, write)
+    return written(path, write)
+
+
+def written(target: str | PathLike[str] | IO[str] | IO[bytes], write: Callable[[IO[bytes]], object]) -> Path | None:
+    """Write a content to a path, or to an open file or a buffer; return the path."""
+    if disk.is_buffer(target):
+        disk.write_to(cast("IO[Any]", target), write)
+        return None
+    if not isinstance(target, str | PathLike):
+        raise ArgumentError("path", "must be a path, an open file or a buffer", target)
+    return disk.write_whole(Path(target), write)
+
+
+def name_of(target: object) -> str:
+    """Return the name of a target for a progress bar."""
+    return Path(target).name if isinstance(target, str | PathLike) else "the buffer"
 
 
 def tables_to_csv(tables: Mapping[str, pd.DataFrame], folder: str | Path, profile: str) -> list[Path]:

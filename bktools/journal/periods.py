@@ -184,7 +184,7 @@ def close_period(
 
     Parameters
     ----------
-    month : str
+    month : str, Period, date or datetime
         As 2026-10.
     by : str
         Name of the person who closes it; kept permanently.
@@ -224,7 +224,7 @@ def reopen_period(
 
     Parameters
     ----------
-    month : str
+    month : str, Period, date or datetime
         As 2026-10.
     by : str
         Name of the person who opens it; kept permanently.

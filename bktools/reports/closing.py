@@ -75,7 +75,7 @@ def close_month(
         The ERP's chart of accounts, as `read_chart_of_accounts` returns it.
     entries : DataFrame
         As `read_entries` returns it; those dated after the month wait for the next close.
-    month : str, optional
+    month : str, Period, date or datetime, optional
         As 2026-10. By default the last month that has ended and has entries, where a month with less than a twentieth
         of the busiest month's entries does not count; the current month where none has ended. Never one in the future.
     company : str, optional

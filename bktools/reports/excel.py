@@ -6,14 +6,16 @@ import datetime as dt
 import math
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from os import PathLike
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast, overload
 
 import pandas as pd
 import pyarrow as pa
 
 from bktools import disk
 from bktools.errors import ArgumentError, InputError
+from bktools.frames.delimited import name_of, written
 from bktools.frames.schema import are_days, to_arrow
 from bktools.progress import Bar
 from bktools.progress import progress as progress_bar
@@ -36,9 +38,24 @@ WIDTH_SAMPLE = 500
 Writer = Callable[[Any, int, int, Any, Any], bool]
 
 
+@overload
 def to_excel(
-    tables: pd.DataFrame | Mapping[str, pd.DataFrame], path: str | Path, *, progress: bool | None = None
-) -> Path:
+    tables: pd.DataFrame | Mapping[str, pd.DataFrame], path: str | PathLike[str], *, progress: bool | None = None
+) -> Path: ...
+
+
+@overload
+def to_excel(
+    tables: pd.DataFrame | Mapping[str, pd.DataFrame], path: IO[bytes], *, progress: bool | None = None
+) -> None: ...
+
+
+def to_excel(
+    tables: pd.DataFrame | Mapping[str, pd.DataFrame],
+    path: str | PathLike[str] | IO[bytes],
+    *,
+    progress: bool | None = None,
+) -> Path | None:
     """Write frames as an Excel workbook, one sheet each; the file is written whole or not at all.
 
     Parameters
@@ -46,16 +63,16 @@ def to_excel(
     tables : DataFrame or mapping of str to DataFrame
         One frame, or frames by the name of their sheet (31 characters at most); they are not changed, their indexes are
         not written.
-    path : path
+    path : path, file or buffer
         File to write, ending in .xlsx. A new file is readable by you alone; an existing one is replaced and keeps its
-        permissions.
+        permissions. An open file or a buffer for bytes gets the whole workbook at its position, and stays open.
     progress : bool, optional
         Whether to show a progress bar; by default in a terminal or notebook.
 
     Returns
     -------
-    Path
-        The file. Each sheet has its headings frozen and a filter on each column. A last sheet, "about", lists the sources
+    Path or None
+        The file; None for an open file or a buffer. Each sheet has its headings frozen and a filter on each column. A last sheet, "about", lists the sources
         of the frames that have them.
 
     Raises
@@ -82,7 +99,10 @@ def to_excel(
     ...     pd.read_excel(path, dtype="str", engine="calamine")["code"].to_list()
     ['0400', '=1+1']
     """
-    if Path(path).suffix.lower() != ".xlsx":
+    if disk.is_buffer(path):
+        if disk.is_text(path):
+            raise ArgumentError("path", "must be a path, or a file or buffer for bytes, not for text", path)
+    elif Path(cast("str", path)).suffix.lower() != ".xlsx":
         raise ArgumentError("path", "must end in .xlsx", str(path))
     named = {"table": tables} if isinstance(tables, pd.DataFrame) else dict(tables)
     check_sheets(named)
@@ -94,11 +114,11 @@ def to_excel(
 
 def write_workbook(
     tables: Mapping[str, pd.DataFrame],
-    path: str | Path,
+    path: str | PathLike[str] | IO[bytes],
     *,
     made_at: dt.datetime | None = None,
     progress: bool | None = None,
-) -> Path:
+) -> Path | None:
     """Write checked sheets; the same tables and time give the same bytes."""
     arrow = {name: to_arrow(frame, f"the table {name!r}") for name, frame in tables.items()}
 
@@ -108,14 +128,14 @@ def write_workbook(
         cells = sum(table.num_rows * table.num_columns for table in arrow.values())
         with (
             xlsxwriter.Workbook(file, {"in_memory": True, "strings_to_urls": False}) as book,
-            progress_bar(f"write {Path(path).name}", total=cells, unit="cell", shown=progress) as bar,
+            progress_bar(f"write {name_of(path)}", total=cells, unit="cell", shown=progress) as bar,
         ):
             book.set_properties({"title": "bktools", "created": made_at or dt.datetime.now(dt.UTC)})
             looks = {name: book.add_format(look) for name, look in _LOOKS.items()}
             for name, table in arrow.items():
                 _write_sheet(book.add_worksheet(name), table, book, looks, bar)
 
-    return disk.write_whole(path, write)
+    return written(path, write)
 
 
 def check_sheets(tables: Mapping[str, pd.DataFrame]) -> None:

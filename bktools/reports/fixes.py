@@ -57,7 +57,7 @@ def read_fixes(path: str | PathLike[str], *, company: str | None = None, period:
         The workbook, saved by any spreadsheet program.
     company : str, optional
         UUID of the company that it must be of.
-    period : str, optional
+    period : str, Period, date or datetime, optional
         The month that it must be of, as 2026-10.
 
     Returns

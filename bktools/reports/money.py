@@ -109,7 +109,7 @@ def plot_money(
         back, by age in parts by reason, beside a chart of the number of entries.
     jobs : DataFrame, optional
         As `submit_export_jobs` returns it: entries of its accepted batches are exported, not just ready.
-    as_of : date, optional
+    as_of : date, datetime or Period, optional
         The day that ages are counted to; today (UTC) by default.
     figure : matplotlib.figure.Figure, optional
         Where to draw, such as a figure of your own; its size is set. Default: a new figure.

@@ -252,7 +252,7 @@ def plot_ageing(plan: ExportPlan, ax: Axes | None = None, *, as_of: Moment | Non
         As `compose_export_jobs` returns it.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure without it.
-    as_of : date, optional
+    as_of : date, datetime or Period, optional
         The day that ages are counted to; today (UTC) by default.
 
     Returns

@@ -123,7 +123,7 @@ def record_of(month: Month, company: str | None = None, *, service: Service | No
 
     Parameters
     ----------
-    month : str
+    month : str, Period, date or datetime
         As 2026-10.
     company : str, optional
         UUID of the company; the configured one by default.

@@ -132,7 +132,7 @@ class Service:
         company_id : str
             UUID of the company.
         ids, account_ids, category_group_ids : iterable of str, optional
-            Only categories with one of these UUIDs; each UUID once. An empty list is no filter.
+            Only categories with one of these UUIDs. An empty list is no filter.
         archived : bool, optional
             Only archived or only active categories.
         name : str, optional

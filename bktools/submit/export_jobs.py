@@ -99,7 +99,7 @@ def submit_export_jobs(
         True when people also export by hand: wait for any job in progress. By default, wait only while a job from this
         journal may still run. Any other job in progress makes the batch UNKNOWN, because a gateway may have repeated this
         very request.
-    period : str, optional
+    period : str, Period, date or datetime, optional
         The month of the close that sends the entries, as 2026-10; kept with each of them. Default: the month of the
         entry's date.
     executor : concurrent.futures.Executor, optional

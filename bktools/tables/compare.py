@@ -44,7 +44,7 @@ def compare_categories(
 
     Parameters
     ----------
-    before, after : str, date or datetime
+    before, after : str, date, datetime or Period
         The newest snapshots at the end of these days (UTC) or at these instants. Default for `after`: the current
         categories.
     company : str, UUID or iterable of them, optional

@@ -48,13 +48,13 @@ def load_categories(
         Company or companies, by UUID or by a short name of the config file. Default: the configured company. With none
         configured, or "all": every company with an employee that the credential can see.
     ids, account_ids, category_group_ids : iterable of str, optional
-        Only categories with one of these UUIDs; each UUID once.
+        Only categories with one of these UUIDs: a list, or a column of a frame, which may repeat them.
     archived : bool, optional
         Only archived or only active categories.
     name : str, optional
         Search by name; the service defines the match.
-    as_of : str, date or datetime, optional
-        Use the last snapshot up to the end of that day (UTC) or up to that instant. Nothing is fetched.
+    as_of : str, date, datetime or Period, optional
+        Use the last snapshot up to the end of that day or month (UTC) or up to that instant. Nothing is fetched.
     max_age : timedelta or seconds
         Use the last snapshot if it is not older than this. Default: one hour. A snapshot from the future is not used.
     refresh : bool

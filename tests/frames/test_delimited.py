@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
+import gzip
+import io
 import re
 import stat
+import tempfile
 from decimal import Decimal
 from pathlib import Path
 
@@ -183,3 +186,47 @@ def test_a_long_frame_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert parts == whole == ("\ufeffn\r\n" + "".join(f"{n}\r\n" for n in range(1_001))).encode()
     bktools.to_csv(frame, tmp_path / "silent.csv")
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_buffer_gets_the_bytes_of_the_file(awkward: pd.DataFrame, tmp_path: Path, profile: str):
+    """A buffer of bytes, of text, and an open file have what the file would have, at their position, and stay open."""
+    whole = bktools.to_csv(awkward, tmp_path / "file.csv", profile).read_bytes()
+    raw, text = io.BytesIO(), io.StringIO(newline="")
+    raw.write(b"before ")
+    assert bktools.to_csv(awkward, raw, profile) is None
+    assert raw.getvalue() == b"before " + whole
+    bktools.to_csv(awkward, text, profile)
+    assert text.getvalue() == whole.decode("utf-8-sig")
+    with gzip.open(tmp_path / "file.csv.gz", "wb") as packed, tempfile.NamedTemporaryFile("w", newline="") as opened:
+        bktools.to_csv(awkward, packed, profile)
+        bktools.to_csv(awkward, opened, profile)
+        opened.flush()
+        assert Path(opened.name).read_bytes() == whole.removeprefix(b"\xef\xbb\xbf")
+    assert gzip.decompress((tmp_path / "file.csv.gz").read_bytes()) == whole
+
+
+def test_a_buffer_that_cannot_be_written(awkward: pd.DataFrame):
+    """A closed buffer, an encoding without the letters, and what is no buffer are one line; a bad frame writes nothing."""
+    closed, narrow, empty = io.BytesIO(), io.TextIOWrapper(io.BytesIO(), "cp1252"), io.BytesIO()
+    closed.close()
+    for buffer in (closed, narrow):
+        with pytest.raises(StorageError, match="the given buffer cannot be written"):
+            bktools.to_csv(awkward, buffer)
+    with pytest.raises(ArgumentError, match="path must be a path, an open file or a buffer, got 7"):
+        bktools.to_csv(awkward, 7)
+    with pytest.raises(InputError, match="cannot be written as text"):
+        bktools.to_csv(pd.DataFrame({"lists": [["a"]]}), empty)
+    assert empty.getvalue() == b""
+
+
+def test_a_link_stays_and_its_file_keeps_its_mode(tmp_path: Path):
+    """Written through a link, the file behind it has the new content and the mode it had, and the link is still one."""
+    shared, link = tmp_path / "shared.csv", tmp_path / "link.csv"
+    shared.touch()
+    shared.chmod(0o640)
+    link.symlink_to(shared.name)
+    assert bktools.to_csv(pd.DataFrame({"n": [1]}), link, "machine") == link
+    assert link.is_symlink()
+    assert shared.read_bytes() == b"n\n1\n"
+    assert stat.S_IMODE(shared.stat().st_mode) == 0o640

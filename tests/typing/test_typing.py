@@ -36,7 +36,7 @@ def test_a_wrong_call_is_found(tmp_path: Path):
     """The names carry types: calls that are wrong are errors, so the script above says something."""
     script = tmp_path / "wrong.py"
     wrong = {
-        "bktools.to_csv([1], 2)": "arg-type",
+        "bktools.to_csv([1], 2)": "call-overload",
         "bktools.load_categories(nope=1)": "call-arg",
         "n: int = bktools.connect()": "assignment",
         "bktools.Sandbox(latencey=1)": "call-arg",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+import io
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 import bktools
@@ -90,6 +92,18 @@ def in_arrow(plan: bktools.ExportPlan, found: bktools.Reconciliation, match: bkt
     """Hand every table to another tool."""
     tables = plan.to_arrow() | found.to_arrow() | match.to_arrow()
     return sorted(tables | {"plan": bktools.to_arrow(plan.entries)})
+
+
+def in_buffers(jobs: pd.DataFrame) -> bytes:
+    """Write to memory, for a mail or an upload; take values of pandas and NumPy as arguments."""
+    text, raw = io.StringIO(), io.BytesIO()
+    bktools.to_csv(jobs, text, profile="machine")
+    bktools.to_csv(jobs, raw)
+    bktools.to_excel(jobs, raw)
+    bktools.load_categories(jobs["company_id"], ids=jobs["id"], as_of=pd.Period("2026-10"))
+    bktools.record_of(pd.Timestamp("2026-10-31"))
+    bktools.compose_export_jobs(jobs, max_entries=np.int64(100), period=dt.date(2026, 10, 31))
+    return raw.getvalue() + text.getvalue().encode()
 
 
 def months() -> bktools.PeriodRecord:
