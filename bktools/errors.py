@@ -42,6 +42,8 @@ There are five warnings: `StaleSnapshotWarning`, `UnverifiedTableWarning`, `Inco
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from bktools.visible import visible_line
@@ -184,7 +186,18 @@ class InDoubtError(JournalError):
 
 
 class ServiceError(BktoolsError):
-    """A request to the service failed."""
+    """A request to the service failed.
+
+    Attributes
+    ----------
+    headers : mapping of str to str
+        Headers of the answer by their names in lower case, without cookies and credentials; empty without an answer.
+    request_id : str
+        The service's identifier of the request, from one of these headers, for its support; "" without one.
+    """
+
+    headers: Mapping[str, str] = MappingProxyType({})
+    request_id: str = ""
 
 
 class NotSentError(ServiceError, ConnectionError):

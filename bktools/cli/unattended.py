@@ -34,7 +34,7 @@ FLAGS = ("--verbose", "--quiet")
 WITH_VALUE = "--log-format"
 
 # Fields of a log line beside time, level and message.
-FIELDS = ("error", "exit_code", "seconds")
+FIELDS = ("error", "exit_code", "seconds", "request_id")
 
 
 class LogFormat(StrEnum):

@@ -10,6 +10,9 @@ import msgspec
 
 Record = TypeVar("Record")
 
+# ASSUMED: headers of an answer that may identify the request for the service's support; the interface names none.
+REQUEST_ID_HEADERS = ("x-request-id", "request-id", "x-correlation-id", "x-amzn-requestid", "x-trace-id", "cf-ray")
+
 
 class Credential(StrEnum):
     """Kinds of credentials (interface, section 5)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import os
 import socket
@@ -161,6 +162,10 @@ class Server:
             self.token, self.api_key = store.settings["token"], store.settings["api_key"]
             self.balance_token = store.settings["balance_token"]
             self.company_id = store.companies()[0].id
+        # Its lines would be among those of whoever logs at INFO, unless they ask for them by this logger's level.
+        web_server = logging.getLogger("uvicorn")
+        if web_server.level == logging.NOTSET:
+            web_server.setLevel(logging.WARNING)
         sockets = _listen(self._ports)
         self.base_url, self.balance_url = (f"http://{LOOPBACK}:{s.getsockname()[1]}" for s in sockets)
         self._failure = None

@@ -19,7 +19,7 @@ from bktools.errors import (
     StatusError,
     UnreadableAnswerError,
 )
-from bktools.service.transport import Answer
+from bktools.service.transport import Answer, of_answer
 
 Record = TypeVar("Record")
 
@@ -47,17 +47,19 @@ def decoded(answer: Answer, decoder: msgspec.json.Decoder[Record], endpoint: End
     try:
         return decoder.decode(answer.body)
     except msgspec.ValidationError as error:
-        raise UnreadableAnswerError(
+        broken = UnreadableAnswerError(
             f"the answer to {endpoint.operation} breaks the interface: {error}", status=answer.status
-        ) from error
+        )
+        raise of_answer(broken, answer.headers) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         kind = _one_line(answer.headers.get("content-type", "no content type"))
         found = f"is not JSON ({_one_line(str(error))}; {kind})" if answer.body else f"has no body ({answer.status})"
-        raise UnreadableAnswerError(
+        unreadable = UnreadableAnswerError(
             f"the answer to {endpoint.operation} {found}: is the address right?",
             status=answer.status,
             repeatable=True,
-        ) from error
+        )
+        raise of_answer(unreadable, answer.headers) from error
 
 
 def error_of(answer: Answer, endpoint: Endpoint) -> StatusError:
@@ -78,7 +80,7 @@ def error_of(answer: Answer, endpoint: Endpoint) -> StatusError:
         advice = "redirects are not followed, so that no credential goes to another host: is the address right?"
     reason = ": ".join(part for part in (kind, detail) if part)
     message = f"{endpoint.operation} was answered {answer.status}" + (f" ({reason})" if reason else "")
-    return error(
+    found = error(
         f"{message}: {advice}" if advice else message,
         status=answer.status,
         body=answer.body,
@@ -86,6 +88,7 @@ def error_of(answer: Answer, endpoint: Endpoint) -> StatusError:
         detail=detail,
         retry_after=_retry_after(answer.headers.get("retry-after")),
     )
+    return of_answer(found, answer.headers)
 
 
 def _type_and_detail(body: bytes) -> tuple[str, str]:

@@ -35,8 +35,9 @@ PARTS = 121
 # Longest Retry-After (seconds) that makes all requests wait. A longer one only fails the call that received it.
 LONGEST_HOLD = 300.0
 
-# Seconds from which a wait is logged.
+# Seconds from which a wait is logged, and between the ends of two waits that are one.
 NOTICED = 5.0
+SAME_MOMENT = 1.0
 
 FOLDER = "rate"
 
@@ -76,7 +77,7 @@ class Rate:
         self._clock = clock
         self._sleep = sleep
         self._sent: deque[float] = deque()
-        self._held_until = -math.inf
+        self._held_until = self._told_until = -math.inf
         self._lock = threading.Lock()
         self._reserved = threading.local()
 
@@ -113,10 +114,18 @@ class Rate:
                     status=429,
                     retry_after=held,
                 )
-            if wait >= NOTICED:
-                log.info("waiting %.0f s for room under %d requests a minute", wait, self._per_minute)
+            why = "as the service asked" if held > 0 else f"for room under {self._per_minute} requests a minute"
+            self._tell(now, wait, why)
             self._sleep(wait)
             asked += wait if held > 0 else 0.0
+
+    def _tell(self, now: float, wait: float, why: str) -> None:
+        """Log a wait; threads that wait for the same moment log it once."""
+        with self._lock:
+            if wait < NOTICED or now + wait <= self._told_until + SAME_MOMENT:
+                return
+            self._told_until = now + wait
+        log.info("waiting %.0f s, %s", wait, why)
 
     def reserve(self) -> None:
         """Wait for the next request of this thread now. It is then sent at once."""
@@ -127,8 +136,6 @@ class Rate:
         """Make every request wait some seconds, because the service asked for it."""
         if not 0 < seconds <= LONGEST_HOLD:
             return
-        if seconds >= NOTICED:
-            log.warning("the service asked to wait %.0f s (Retry-After): every request waits", seconds)
         with self._lock:
             if self._shared is not None:
                 self._shared.hold(seconds)

@@ -126,6 +126,7 @@ def repeated(
             wait = _pause_after(error, max(attempt, waits), policy)
             if not is_repeatable(error) or time.monotonic() + wait > deadline.end:
                 raise
+            told = "the rate limit"
             if isinstance(error, RateLimitedError) and policy.attempts > 1:
                 # The service is not down, so waiting uses neither an attempt nor the budget; the deadline ends it.
                 waits += 1
@@ -133,7 +134,14 @@ def repeated(
                 raise
             else:
                 attempt += 1
-            log.info("a request failed (%s): attempt %d of %d in %.1f s", error, attempt, policy.attempts, wait)
+                told = f"attempt {attempt} of {policy.attempts}"
+            log.info(
+                "waiting %.1f s, then sending again (%s): %s",
+                wait,
+                told,
+                error,
+                extra={"request_id": error.request_id or None},
+            )
         else:
             budget.give_back()
             return answer

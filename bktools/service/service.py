@@ -23,7 +23,7 @@ from bktools.errors import DuplicateAccountError, StatusError
 from bktools.service import answers, auth
 from bktools.service.rate import Rate, shared_window
 from bktools.service.retry import Budget, Deadline, RetryPolicy, repeated
-from bktools.service.transport import Answer, Limits, Request, Transport
+from bktools.service.transport import Answer, Limits, Request, Transport, of_answer
 from bktools.service.workers import interruptible
 from bktools.settings import Settings
 
@@ -218,14 +218,15 @@ class Service:
             )
         except StatusError as error:
             if accounts.is_duplicate(error.status, f"{error.type} {error.detail}"):
-                raise DuplicateAccountError(
+                exists = DuplicateAccountError(
                     f"an account with the external ID {external_id!r} exists in company {company_id} already, but its id "
                     "is unknown: import the service's list (bktools accounts import FILE)",
                     status=error.status,
                     body=error.body,
                     type=error.type,
                     detail=error.detail,
-                ) from error
+                )
+                raise of_answer(exists, error.headers) from error
             raise
         account = answers.decoded(answer, decoder_of(Data[accounts.Account]), endpoint).data
         return msgspec.structs.replace(account, matched=answer.status == accounts.MATCHED_STATUS)

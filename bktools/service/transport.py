@@ -7,6 +7,7 @@ and no log lines with addresses, which may hold an e-mail.
 from __future__ import annotations
 
 import functools
+import re
 import ssl
 import threading
 import time
@@ -16,12 +17,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 import httpx
 import truststore
 
+from bktools.contract.endpoint import REQUEST_ID_HEADERS
 from bktools.errors import (
     ArgumentError,
     CertificateError,
@@ -29,6 +31,7 @@ from bktools.errors import (
     ConnectionLostError,
     NotSentError,
     ProxyError,
+    ServiceError,
     UnreachableError,
     UnreadableAnswerError,
 )
@@ -36,6 +39,8 @@ from bktools.service.auth import without_secrets
 from bktools.service.deadlines import ConnectionTrace, Deadlines
 from bktools.service.workers import pause
 from bktools.settings import Settings
+
+Failure = TypeVar("Failure", bound=ServiceError)
 
 GZIP_WINDOW = 31  # zlib: expect a gzip header and checksum
 
@@ -46,6 +51,10 @@ BROKEN_HANDSHAKE = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError
 PROXY_CANNOT_REACH = {"502", "503", "504"}
 
 LONGEST_REASON = 300
+LONGEST_REQUEST_ID = 128
+
+# Headers of answers that hold credentials.
+_SECRET_HEADER = re.compile(r"cookie|authorization|token|secret|credential|password|api-?key")
 
 _RENEW = "the service must renew it, or the clock of this machine is wrong"
 _ADDRESS = "is the address right (bktools config shows it)?"
@@ -147,6 +156,7 @@ class Transport:
         pause(0)
         settings = settings or self._settings
         end = time.monotonic() + limits.whole
+        headers: dict[str, str] = {}
         with self._connections(fresh=fresh) as connections, self._deadlines.enforced(connections.trace, end):
             trace = connections.trace
             trace.begin()
@@ -163,14 +173,18 @@ class Transport:
                     body = _whole_body(response, headers.get("content-encoding", ""), limits)
                 finally:
                     response.close()
+            except UnreadableAnswerError as error:
+                of_answer(error, headers)
+                raise
             except (httpx.TransportError, OSError) as error:
                 # A worker that must stop gets this error too: whether anything was sent matters more than why it ended.
                 reason = f"longer than {limits.whole:g} s" if time.monotonic() > end else _reason(error, settings)
                 if not trace.is_sent:
                     raise self._not_sent(request, trace, error, reason) from None
-                raise ConnectionLostError(
+                lost = ConnectionLostError(
                     f"the connection broke while the service answered ({reason}): the request may have arrived"
-                ) from None
+                )
+                raise of_answer(lost, headers) from None
         return Answer(response.status_code, headers, without_secrets(body, settings))
 
     def refuse_closed(self) -> None:
@@ -256,6 +270,16 @@ class Transport:
 class _Connections:
     http: httpx.HTTPTransport
     trace: ConnectionTrace
+
+
+def of_answer(error: Failure, headers: Mapping[str, str]) -> Failure:
+    """Return an error with the headers of its answer, and with its request id at the end of the message."""
+    error.headers = {name: value for name, value in headers.items() if not _SECRET_HEADER.search(name)}
+    found = next((error.headers[name] for name in REQUEST_ID_HEADERS if name in error.headers), "")
+    error.request_id = found.strip()[:LONGEST_REQUEST_ID]
+    if error.request_id:
+        error.args = (f"{error.args[0]} (request id {error.request_id})",)
+    return error
 
 
 def _reason(error: Exception, settings: Settings) -> str:

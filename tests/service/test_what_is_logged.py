@@ -1,0 +1,104 @@
+"""What a failure hands to whoever asks the service's support, and what the log tells: each wait once, and no credential."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import threading
+
+import pytest
+from scripted_server import Close, answer
+from small_service import COMPANY, SmallService, row
+
+from bktools.errors import ConnectionLostError, RateLimitedError, ServerError, StatusError, UnreadableAnswerError
+from bktools.sandbox import Server
+from bktools.service.rate import Rate
+from bktools.service.retry import RetryPolicy
+
+TOKEN = "tok/en+of==the/books"
+ONCE = RetryPolicy(attempts=1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "steps"),
+    [
+        (
+            ServerError,
+            answer({"message": "down"}, 503, X_Request_Id="abc-7", Set_Cookie="session=1", Echo=f"Bearer {TOKEN}"),
+        ),
+        (UnreadableAnswerError, answer(b"<html>", X_Correlation_Id="abc-7", X_Api_Key="1", Echo=TOKEN)),
+        (UnreadableAnswerError, answer(b"", Request_Id="abc-7", Content_Encoding="br", Echo=TOKEN)),
+        (ConnectionLostError, [*answer(b"{", X_Request_Id="abc-7", Echo=TOKEN, Content_Length="9"), Close()]),
+        (StatusError, answer({}, 418, X_Request_Id=f"{TOKEN} abc-7", Echo=TOKEN)),
+    ],
+    ids=["status", "no JSON", "encoding", "cut", "echoed"],
+)
+def test_an_error_has_the_headers_and_the_request_id(serve, converse, kind, steps):
+    """The request id is a field and ends the message; cookies and credentials are in no field and no copy of the error."""
+    service = converse(serve(lambda _: steps), token=TOKEN, retry=ONCE)
+    with pytest.raises(kind) as caught:
+        service.search_categories(COMPANY)
+    error = pickle.loads(pickle.dumps(caught.value))
+    assert error.request_id in {"abc-7", "[credential] abc-7"}
+    assert str(error).endswith(f" (request id {error.request_id})")
+    assert "[credential]" in error.headers["echo"]
+    assert not {"set-cookie", "x-api-key"} & error.headers.keys()
+    assert TOKEN not in repr((error, error.__dict__))
+
+
+def test_an_error_without_an_answer_has_none(converse):
+    """Nothing listens there: no headers, no request id."""
+    with pytest.raises(ConnectionError) as caught:
+        converse("http://127.0.0.1:9", retry=ONCE).search_categories(COMPANY)
+    assert (caught.value.headers, caught.value.request_id) == ({}, "")
+
+
+def test_each_retry_is_one_line_at_info(serve, converse, caplog):
+    """A root logger at INFO gets a line for each retry and each wait, from bktools alone, with the request id."""
+    caplog.set_level(logging.INFO)
+    faults = {
+        1: answer({}, 503, X_Request_Id="first"),
+        2: answer({}, 429, Retry_After="0", X_Request_Id="second"),
+    }
+    service = converse(serve(SmallService([row(1)], fault=faults.get)), token=TOKEN)
+    assert len(service.search_categories(COMPANY).data) == 1
+    told = [(record.name, record.levelname, record.request_id) for record in caplog.records]
+    assert told == [("bktools", "INFO", "first"), ("bktools", "INFO", "second")]
+    first, second = (record.getMessage() for record in caplog.records)
+    assert "then sending again (attempt 2 of 4): search_categories was answered 503" in first
+    assert "then sending again (the rate limit): search_categories was answered 429" in second
+    assert TOKEN not in caplog.text
+
+
+def test_a_wait_of_all_threads_is_one_line(caplog):
+    """Sixteen threads that wait for the same moment tell it once, with the reason."""
+    caplog.set_level(logging.INFO)
+    now, together = [0.0], threading.Barrier(16)
+
+    def sleep(seconds):
+        together.wait(10)
+        now[0] = max(now[0], 30.5)
+
+    rate = Rate(0, clock=lambda: now[0], sleep=sleep)
+    rate.hold(30)
+    threads = [threading.Thread(target=rate.wait) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [record.getMessage() for record in caplog.records] == ["waiting 30 s, as the service asked"]
+    rate.hold(30)
+    with pytest.raises(RateLimitedError, match="asked to wait 30 s more"):
+        rate.wait(end=now[0] + 1)
+
+
+def test_the_sandbox_logs_nothing_unless_asked(tmp_path, caplog):
+    """A notebook that logs at INFO does not see the web server; whoever sets the server's logger does."""
+    caplog.set_level(logging.INFO)
+    with Server(tmp_path / "quiet"):
+        pass
+    assert caplog.records == []
+    caplog.set_level(logging.INFO, logger="uvicorn")
+    with Server(tmp_path / "asked"):
+        pass
+    assert any("Started server" in record.getMessage() for record in caplog.records)
