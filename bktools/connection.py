@@ -30,7 +30,9 @@ def connect(environment: str | None = None, **overrides: Unpack[Overrides]) -> S
         "production", "staging", "sandbox", a table of the config file, or a base URL. Default: the configured one.
     **overrides
         Settings by name: `base_url`, `token`, `api_key`, `company`, `cache_dir`, `data_dir`, `requests_per_minute`,
-        `balance_url`, `balance_token` and the others of `bktools.settings.Settings`.
+        `timeout` (seconds that the service may take to begin an answer or to go on with one; default 60), `retries` (how
+        often a failed request is sent again at most; default 4), `balance_url`, `balance_token` and the others of
+        `bktools.settings.Settings`. An export job is sent once whatever `retries` is, and has 300 seconds at least.
 
     Returns
     -------

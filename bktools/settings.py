@@ -11,6 +11,7 @@ in the table of its environment.
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import ipaddress
 import os
@@ -32,6 +33,8 @@ from bktools.errors import ConfigurationError
 
 SANDBOX = "sandbox"
 COMPANIES = "companies"
+
+LONGEST_TIMEOUT = 3600
 
 # Kinds of object storage that shared snapshots may be in.
 STORAGES = ("s3", "gs", "az", "abfss")
@@ -177,14 +180,29 @@ def location(name: str, value: object) -> str:
     return text.rstrip("/") if separator else str(_path(name, text))
 
 
-def _rate(name: str, value: object) -> int:
+def _count(zero: str) -> Callable[[str, object], int]:
+    """Return the check of a whole number, with the meaning of 0."""
+
+    def read(name: str, value: object) -> int:
+        try:
+            # Read from the text, so that 1.5, infinity and True are refused.
+            number = int(str(value))
+        except ValueError:
+            number = -1
+        if number < 0:
+            raise ConfigurationError(f"{name} must be a whole number, 0 for {zero}, got {value!r}")
+        return number
+
+    return read
+
+
+def _seconds(name: str, value: object) -> float:
     try:
-        # Read from the text, so that 1.5, infinity and True are refused.
-        number = int(str(value))
+        number = value.total_seconds() if isinstance(value, dt.timedelta) else float(str(value))
     except ValueError:
-        number = -1
-    if number < 0:
-        raise ConfigurationError(f"{name} must be a whole number, 0 for no limit, got {value!r}")
+        number = 0.0
+    if not 0 < number <= LONGEST_TIMEOUT:
+        raise ConfigurationError(f"{name} must be seconds, more than 0 and up to {LONGEST_TIMEOUT}, got {value!r}")
     return number
 
 
@@ -255,6 +273,10 @@ class Settings:
         Marks of everything that was sent, outside of the data folder: they reveal an old copy of the journal.
     requests_per_minute : int
         The client's own limit; 0 for no limit.
+    timeout : float
+        Seconds that the service may take to begin an answer, or to go on with one. An export job has 300 at least.
+    retries : int
+        How often a failed request is sent again at most; 0 for never. An export job never is.
     proxy : Secret, optional
         Address of an HTTP proxy, which may hold a user name and a password.
     ca_bundle : Path, optional
@@ -280,11 +302,13 @@ class Settings:
     company: str | None = _setting(_text, connection=True)
     currency: str | None = _setting(_currency, connection=True)
     journal: Secret | None = _setting(_database, connection=True)
-    requests_per_minute: int = _setting(_rate, default=500)
+    requests_per_minute: int = _setting(_count("no limit"), default=500)
+    timeout: float = _setting(_seconds, default=60.0)
+    retries: int = _setting(_count("none"), default=4)
     proxy: Secret | None = _setting(_proxy)
     ca_bundle: Path | None = _setting(_path)
     snapshots: str | None = _setting(location)
-    keep_days: int = _setting(_rate, default=90)
+    keep_days: int = _setting(_count("no limit"), default=90)
     cache_dir: Path = _setting(_path, default=Path())
     data_dir: Path = _setting(_path, default=Path())
     marks_dir: Path = _setting(_path, default=Path())
@@ -381,6 +405,8 @@ class Overrides(TypedDict, total=False):
     currency: str | None
     journal: str | Secret | None
     requests_per_minute: int | None
+    timeout: float | dt.timedelta | None
+    retries: int | None
     proxy: str | Secret | None
     ca_bundle: str | os.PathLike[str] | None
     snapshots: str | os.PathLike[str] | None

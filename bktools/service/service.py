@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 Record = TypeVar("Record")
 
-# An export may take long, and an early timeout would leave its outcome unknown.
-_ONE_POST = Limits(connect=10.0, read=300.0, whole=600.0)
+# Seconds for an export at least: it may take long, and an early timeout would leave its outcome unknown.
+LONG = 300.0
 
 SHORTEST = 0.05
 
@@ -52,6 +52,20 @@ def decoder_of(kind: type[Record]) -> msgspec.json.Decoder[Record]:
     """Return the cached decoder of a type."""
     decoder: msgspec.json.Decoder[Record] = _decoders(kind)
     return decoder
+
+
+def policy_of(settings: Settings) -> RetryPolicy:
+    """Return the policy of the settings `retries` and `timeout`."""
+    usual = RetryPolicy()
+    return replace(usual, attempts=settings.retries + 1, deadline=max(usual.deadline, settings.timeout))
+
+
+def limits_of(settings: Settings, *, shortest: float = 0.0) -> Limits:
+    """Return the limits of the setting `timeout`; `shortest` is the least time for an answer, in seconds."""
+    usual, read = Limits(), max(settings.timeout, shortest)
+    return replace(
+        usual, connect=min(usual.connect, settings.timeout), read=read, whole=max(usual.whole, 2 * shortest, read)
+    )
 
 
 class Filters(TypedDict, total=False):
@@ -100,8 +114,8 @@ class Service:
         on_close: Callable[[], None] | None = None,
     ) -> None:
         self.settings = settings
-        self._retry = retry or RetryPolicy()
-        self._limits = limits or Limits()
+        self._retry = retry or policy_of(settings)
+        self._limits = limits or limits_of(settings)
         self._on_close = on_close
         self._transport = Transport(settings)
         self._rate = Rate(settings.requests_per_minute, shared=shared_window(settings))
@@ -283,7 +297,7 @@ class Service:
             export_jobs.CREATE_EXPORT_JOB,
             decoder_of(Data[export_jobs.ExportJob]),
             body=body,
-            limits=_ONE_POST,
+            limits=limits_of(self.settings, shortest=LONG),
             fresh=True,
             company_id=rules.uuid_text("company_id", company_id),
         ).data

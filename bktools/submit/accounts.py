@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import pandas as pd
@@ -170,7 +171,8 @@ def _sent(account: Mapping[str, Any], service: Service, budget: Budget) -> dict[
         return service.create_account(**account)
 
     try:
-        answer = repeated(once, REPEATS, budget)
+        attempts = min(REPEATS.attempts, service.settings.retries + 1)
+        answer = repeated(once, replace(REPEATS, attempts=attempts), budget)
     except DuplicateAccountError as error:
         return _memory(account, "EXISTS", message=str(error))
     except STOPPING:

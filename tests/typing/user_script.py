@@ -145,7 +145,7 @@ def somebody(employee_id: str) -> str:
     """Ask a service of one's own for a person, and tell what went wrong."""
     settings: dict[str, Any] = {"data_dir": "here"}
     try:
-        with bktools.connect("https://books.example.com", token="t", requests_per_minute=100, **settings) as service:
+        with bktools.connect("https://books.example.com", token="t", timeout=30, retries=2, **settings) as service:
             return str(bktools.get_employee(employee_id, service=service)["email"])
     except bktools.errors.NotFoundError as error:
         return error.detail
