@@ -163,6 +163,17 @@ class FolderStore:
         found = ((folder, item.query) for folder, item in self._histories())
         return [query for folder, query in found if query is not None and self.folder(query) == folder]
 
+    def newest_of_another_credential(self, query: Query) -> Snapshot | None:
+        """Return the newest snapshot of a query that another credential loaded, of the same environment and service."""
+        own, text = self.folder(query), query.canonical()
+        found = [
+            item.snapshots[-1]
+            for folder, item in self._histories()
+            if folder != own and item.owner == self._owner and item.snapshots and item.query is not None
+            if item.query.canonical() == text
+        ]
+        return max(found, key=lambda snapshot: snapshot.time, default=None)
+
     @property
     def publisher(self) -> str:
         """The name of this cache folder where its snapshots are published; it reveals nothing."""

@@ -192,6 +192,7 @@ class Load:
         else:
             parts, failures = self._of_many(noun, queries, keep=keep)
         self._report_age(noun.name, parts)
+        self._report_renewal(noun.name, parts)
         return parts, failures
 
     def _of_many(self, noun: Noun[Any], queries: Sequence[Query], *, keep: bool) -> tuple[list[Part], list[Failure]]:
@@ -256,7 +257,7 @@ class Load:
         if part is not None:
             return part
         if self.options.until is not None:
-            raise _no_snapshot(noun, fresh, f"{self.options.until:%Y-%m-%d %H:%M} UTC")
+            raise _no_snapshot(noun, fresh, f"{self.options.until:%Y-%m-%d %H:%M} UTC", self._left_behind(query))
         older = () if self.options.refresh else history.snapshots
         try:
             return self._fetched(noun, query, bar=bar, keep=keep, threads=threads, has_copy=bool(older))
@@ -305,6 +306,26 @@ class Load:
         snapshot = self.store.append(query, write)
         rows = pa.concat_tables([schema_of(noun.record).empty_table(), *kept]) if keep else None
         return Part(query, snapshot, rows, source="service")
+
+    def _report_renewal(self, noun: str, parts: Sequence[Part]) -> None:
+        """Say once that this credential begins a history of its own beside that of another one."""
+        fetched = next((part for part in parts if part.source == "service"), None)
+        if fetched is None or not self.options.cache or len(self.store.history(fetched.query).snapshots) > 1:
+            return
+        left_behind = self._left_behind(fetched.query)
+        if left_behind:
+            note(f"{noun}: the first snapshot of this credential{left_behind}", shown=self.options.progress)
+
+    def _left_behind(self, query: Query) -> str:
+        """Return a phrase about snapshots that another credential loaded, as one before its renewal; "" without any."""
+        settings = self.service.settings
+        found = None if settings.is_sandbox else FolderStore(settings).newest_of_another_credential(query)
+        if found is None:
+            return ""
+        return (
+            f"; those up to {found.time:%Y-%m-%d %H:%M} UTC were loaded with another one, and are read only with that one: "
+            "a name for the credential (BKTOOLS_CREDENTIAL_NAME) keeps snapshots readable when a token is renewed"
+        )
 
     def _report_age(self, noun: str, parts: Sequence[Part]) -> None:
         # `warn` reports stale snapshots.
@@ -374,10 +395,10 @@ def _named(company: Company, settings: Settings) -> list[str]:
     return named
 
 
-def _no_snapshot(noun: Noun[Any], damaged: Snapshot | None, until: str) -> SnapshotNotFoundError:
+def _no_snapshot(noun: Noun[Any], damaged: Snapshot | None, until: str, left_behind: str) -> SnapshotNotFoundError:
     if damaged is not None:
         return SnapshotNotFoundError(f"the snapshot of {damaged.fetched_at} of these {noun.name} is damaged or missing")
     return SnapshotNotFoundError(
         f"no snapshot of these {noun.name} up to {until} was found: the first load makes the first snapshot "
-        "(bktools snapshots list shows them)"
+        f"(bktools snapshots list shows them){left_behind}"
     )

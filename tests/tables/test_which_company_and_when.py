@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 import time
 import uuid
 
@@ -13,6 +14,7 @@ from test_clocks_and_folders import clock_off_by, with_settings
 
 import bktools
 from bktools.errors import ArgumentError, SnapshotNotFoundError, StaleSnapshotWarning
+from bktools.settings import Secret
 
 FIRST, SECOND, THIRD = (str(uuid.UUID(int=number)) for number in (1, 2, 3))
 NO_ROWS = {"data": [], "pagination": {"hasNextPage": False, "hasPreviousPage": False, "total": 0}}
@@ -81,3 +83,22 @@ def test_a_moment_means_utc_on_any_machine(served_by, monkeypatch, moment, said)
     finally:
         monkeypatch.undo()
         time.tzset()
+
+
+def test_a_renewed_token_is_told_of_the_history_before_it(served_by, tmp_path, capsys):
+    """The first load with another token, and a moment of the past, say which snapshots are left behind and what keeps them."""
+    first = served_by(lambda _: answer(NO_ROWS))
+    bktools.load_categories(service=first, progress=True)
+    day = dt.datetime.now(dt.UTC)
+    assert "another one" not in capsys.readouterr().err
+    said = rf"those up to {day:%Y-%m-%d} ..:.. UTC were loaded with another one.*BKTOOLS_CREDENTIAL_NAME"
+    with with_settings(first, token=Secret("renewed")) as renewed:
+        with pytest.raises(SnapshotNotFoundError, match=said):
+            bktools.load_categories(as_of=day, service=renewed)
+        for is_first in (True, False):
+            bktools.load_categories(service=renewed, refresh=True, progress=True)
+            told = re.search(f"categories: the first snapshot of this credential; {said}", capsys.readouterr().err)
+            assert bool(told) is is_first
+    other = served_by(lambda _: answer(NO_ROWS), token="renewed")
+    bktools.load_categories(service=other, progress=True)
+    assert "another one" not in capsys.readouterr().err
