@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import logging
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bktools import caller
+from bktools.progress import hushed
+from bktools.visible import visible_line
 
 if TYPE_CHECKING:
     from bktools.sandbox import Server
+
+log = logging.getLogger("bktools")
 
 app = typer.Typer(
     help="The embedded service: serve it, delete its state, write its sample files.", no_args_is_help=True
@@ -81,7 +87,7 @@ def serve(
         ),
     ] = None,
 ) -> None:
-    """Serve the sandbox until Ctrl-C; print lines to paste for curl and for bktools.
+    """Serve the sandbox until Ctrl-C; print lines to paste for curl and for bktools, and each request to standard error.
 
     Example: bktools sandbox serve --port 8765
     """
@@ -101,6 +107,7 @@ def serve(
         faults=fault or (),
         db=db,
         balance_port=balance_port,
+        on_request=_tell,
     )
     of_new_world = [name for name in ("seed", "companies", "categories", "employees") if _is_given(context, name)]
     if of_new_world and server.file.exists():
@@ -112,6 +119,15 @@ def serve(
             server.wait()
         except KeyboardInterrupt:
             typer.echo("stopped; its state is kept")
+
+
+def _tell(method: str, path: str, status: int | None, seconds: float) -> None:
+    """Print or log one line about a request: method, path, status and milliseconds."""
+    line = f"{method} {visible_line(path)} {status or 'no answer'} {seconds * 1000:.0f} ms"
+    if hushed.is_set():
+        log.info("%s", line)
+    else:
+        print(line, file=sys.stderr, flush=True)
 
 
 def _is_given(context: typer.Context, name: str) -> bool:

@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bktools.contract import ENDPOINTS
 from bktools.contract.endpoint import Endpoint, Host
@@ -29,6 +29,9 @@ from bktools.sandbox.store import State
 
 # Returns the connection of a client's address, None once it is closed. Faults that break connections need it.
 TransportOf = Callable[[tuple[str, int]], asyncio.Transport | None]
+
+# Called after each request with its method, path, status (None where no answer began) and seconds.
+OnRequest = Callable[[str, str, int | None, float], None]
 
 ErrorHandler = Callable[[Request, Exception], Awaitable[Response]]
 
@@ -53,7 +56,14 @@ class Conduct:
     requests_per_minute: int | None
 
 
-def build_app(state: State, conduct: Conduct, base_url: str, balance_url: str, transport_of: TransportOf) -> ASGIApp:
+def build_app(
+    state: State,
+    conduct: Conduct,
+    base_url: str,
+    balance_url: str,
+    transport_of: TransportOf,
+    on_request: OnRequest | None = None,
+) -> ASGIApp:
     """Return the application: the main host and the balance host, told apart by their ports."""
     count = _rate_limit(conduct.requests_per_minute)
 
@@ -77,7 +87,8 @@ def build_app(state: State, conduct: Conduct, base_url: str, balance_url: str, t
     described = Route("/openapi.json", describe, methods=["GET"])
     main = host(MAIN_ROUTES, MAIN_AUDIENCE, _main_error, described)
     separate = host(BALANCE_ROUTES, BALANCE_AUDIENCE, _balance_error)
-    return _hosts({_port(base_url): main, _port(balance_url): separate}, transport_of)
+    hosts = _hosts({_port(base_url): main, _port(balance_url): separate}, transport_of)
+    return hosts if on_request is None else _telling(hosts, on_request)
 
 
 def _operation(
@@ -166,6 +177,33 @@ def _hosts(apps: Mapping[int, ASGIApp], transport_of: TransportOf) -> ASGIApp:
         await apps[port](scope, receive, send)
 
     return app
+
+
+def _telling(app: ASGIApp, on_request: OnRequest) -> ASGIApp:
+    """Tell of each request once, before its client has the whole answer. Its query may hold an e-mail and is left out."""
+
+    async def telling(scope: Scope, receive: Receive, send: Send) -> None:
+        status, is_told, begin = None, False, time.perf_counter()
+
+        def tell() -> None:
+            nonlocal is_told
+            if not is_told:
+                on_request(scope["method"], scope["path"], status, time.perf_counter() - begin)
+            is_told = True
+
+        async def noting(message: Message) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            if message["type"] == "http.response.body" and not message.get("more_body"):
+                tell()
+            await send(message)
+
+        try:
+            await app(scope, receive, noting)
+        finally:
+            tell()
+
+    return telling
 
 
 async def _main_error(request: Request, error: Exception) -> Response:

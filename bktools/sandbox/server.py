@@ -19,7 +19,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from bktools.errors import ArgumentError, StorageError
-from bktools.sandbox.app import Conduct, build_app
+from bktools.sandbox.app import Conduct, OnRequest, build_app
 from bktools.sandbox.auth import ALL_SCOPES, BALANCE_AUDIENCE, MAIN_AUDIENCE, Caller
 from bktools.sandbox.faults import Fault, Faults, check_seconds, check_whole
 from bktools.sandbox.jobs import job_at
@@ -76,6 +76,8 @@ class Server:
         File of the state; `folder / "service.sqlite"` by default.
     balance_port : int
         Port of the balance host; a free one unless given.
+    on_request : callable, optional
+        Called after each request with its method, path, status (None where no answer began) and seconds.
 
     Attributes
     ----------
@@ -120,6 +122,7 @@ class Server:
         faults: Iterable[Fault | str] = (),
         db: Path | str | None = None,
         balance_port: int = 0,
+        on_request: OnRequest | None = None,
     ) -> None:
         for name, value, smallest, largest in (
             ("port", port, 0, 65535),
@@ -140,6 +143,7 @@ class Server:
         self.file = Path(db) if db is not None else Path(folder) / DATABASE
         self._world = World(seed, companies, categories, employees)
         self._ports = (port, balance_port)
+        self._on_request = on_request
         self._max_limit = max_limit
         self._job_seconds = job_seconds
         self._faults = Faults(faults)
@@ -279,7 +283,9 @@ class Server:
         try:
             with self._store() as store:
                 state = State(store, self._max_limit, self._job_seconds)
-                app = build_app(state, self._conduct, self.base_url, self.balance_url, self._transport_of)
+                app = build_app(
+                    state, self._conduct, self.base_url, self.balance_url, self._transport_of, self._on_request
+                )
                 config = uvicorn.Config(
                     app,
                     http="h11",

@@ -299,3 +299,30 @@ def test_sample_data(run, tmp_path):
 def test_environment_of_the_tests_is_their_own():
     """What these tests start keeps its state in a folder of the test."""
     assert str(load_settings("sandbox").state_dir).startswith(os.environ["BKTOOLS_DATA_DIR"])
+
+
+@pytest.mark.parametrize(
+    ("option", "line"),
+    [
+        ((), r"(POST|GET) (\S+) (\d+|no answer) \d+ ms"),
+        (("--log-format", "json"), r'.*"level": "INFO", "message": "(POST|GET) (\S+) (\d+|no answer) \d+ ms"\}'),
+        (("--quiet",), None),
+    ],
+)
+def test_each_request_is_a_line(option, line):
+    """Method, path, status and time, without the query and the credential; in the log with --log-format, none with --quiet."""
+    with served(*option, "--fault", "reset:operation=search_employees") as (variables, _, process):
+        search(variables, "?limit=1")
+        with pytest.raises(ConnectionError):
+            get(f"{variables['ADDRESS']}/v2/employees?email=anna%40b.example", variables["TOKEN"])
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            get(f"{variables['ADDRESS']}/%1b%5b31m", variables["TOKEN"])
+        refused.value.read()
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=20)
+    assert not {variables["TOKEN"], "anna", "\x1b"} & set(re.split(r"[ =?@]", told))
+    found = [match.groups() for text in told.splitlines() if line and (match := re.fullmatch(line, text))]
+    path = "/v1/bookkeeping-categories:search"
+    shown = "/\\\\x1b[31m" if option else "/\\x1b[31m"
+    expected = [("POST", path, "200"), ("GET", "/v2/employees", "no answer"), ("GET", shown, "404")]
+    assert found == (expected if line else [])
