@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bktools.colours import INK, colours, ink_on
+from bktools.colours import INK, LIGHT_INK, colours, ink_on
 from bktools.errors import ArgumentError
 from bktools.glyphs import drawable, families
 from bktools.progress import in_notebook
@@ -255,6 +255,7 @@ def _finish(ax: Axes, names: list[str], *, title: str, note: str, unit: str, emp
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["bottom", "left"]].set_color(INK)
     ax.tick_params(colors=INK)
+    ax.tick_params(axis="x", labelcolor=LIGHT_INK)
     if not names:
         ax.spines[:].set_visible(False)
         ax.set_xticks([])

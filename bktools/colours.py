@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 INK = "#7A7A7A"
+# Of the numbers on an axis. Labels that are all dark, or all light, make Jupyter put a white or black page behind a picture.
+LIGHT_INK = "#837C8C"
 # What needs no attention, and what stands for several meanings.
 QUIET = "#9A9A9A"
 # Brightness of a colour that black and white are equally readable on.

@@ -5,6 +5,7 @@ Text has the page's own colours; lines are a transparent grey, visible on both.
 
 from __future__ import annotations
 
+import datetime as dt
 import html
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
@@ -52,7 +53,7 @@ def table(
     headings : sequence of str
         One a column; all empty for a table without headings.
     rows : iterable of sequences
-        Values; shown as text, numbers to the right.
+        Values; shown as text, numbers to the right, dates on one line.
     total : int
         Number of all rows.
     where : str
@@ -73,9 +74,11 @@ def table(
     if not body:
         return ""
     more = f"<p>… and {total - shown:,} more{f' in {html.escape(where)}' if where else ''}</p>"
+    # The table is as wide as its lines, and the page stays as it is.
     return (
-        f'<table style="border-collapse:collapse">{f"<thead><tr>{head}</tr></thead>" if head else ""}'
-        f"<tbody>{body}</tbody></table>{more if total > shown else ''}"
+        f'<div style="overflow-x:auto"><table style="border-collapse:collapse">'
+        f"{f'<thead><tr>{head}</tr></thead>' if head else ''}<tbody>{body}</tbody></table></div>"
+        f"{more if total > shown else ''}"
     )
 
 
@@ -87,4 +90,5 @@ def next_steps(steps: Iterable[str]) -> str:
 def _cell(value: Any, look: str = "") -> str:
     if isinstance(value, int | Decimal) and not isinstance(value, bool):
         return f'<td style="{_CELL}{TO_THE_RIGHT}">{value:,}</td>'
+    look = ON_ONE_LINE if isinstance(value, dt.date) else look
     return f'<td style="{_CELL}{look}">{html.escape(short(value))}</td>'

@@ -295,7 +295,7 @@ class ExportPlan:
         return "".join(
             [
                 views.heading(f"Export plan: {self._headline()}"),
-                views.table(["currency", "ready"], ready, total=len(ready)),
+                views.table(["currency", "ready"], ready, total=len(ready), looks=["", views.TO_THE_RIGHT]),
                 _html(marked, ".findings"),
                 _html(held, ".not_ready", count),
                 _html(batches, ".batches"),
@@ -349,8 +349,8 @@ def summary_of(findings: pd.DataFrame) -> pd.DataFrame:
 def _html(frame: pd.DataFrame, where: str, count: int | None = None) -> str:
     """Return the first rows of a frame as HTML, of `count` rows; dates are days, and missing values are empty."""
     rows = frame.head(views.SHOWN_ROWS).astype("object").itertuples(index=False)
-    cells = [[f"{value:%Y-%m-%d}" if isinstance(value, pd.Timestamp) else value for value in row] for row in rows]
-    cells = [["" if pd.isna(value) else value for value in row] for row in cells]
+    cells = [["" if pd.isna(value) else value for value in row] for row in rows]
+    cells = [[value.date() if isinstance(value, pd.Timestamp) else value for value in row] for row in cells]
     return views.table(list(frame.columns), cells, total=len(frame) if count is None else count, where=where)
 
 

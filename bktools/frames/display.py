@@ -53,8 +53,7 @@ class Shown:
         table = views.table(self.columns, self.rows, total=len(self.rows), shown=len(self.rows), looks=looks)
         note = f"<p>{self._more()}</p>" if self._more() else ""
         mark = views.heading(self.where) if self.where else ""
-        # The table is as wide as its lines, and the page stays as it is.
-        return f'{mark}<div style="overflow-x:auto">{table or "<p>no rows</p>"}</div>{note}'
+        return f"{mark}{table}{note}"
 
     def _more(self) -> str:
         left = self.total - len(self.rows)

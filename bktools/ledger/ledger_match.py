@@ -164,7 +164,10 @@ class LedgerMatch:
             [
                 views.heading(self.headline),
                 views.table(
-                    ["currency", "exported", "booked once", "missing"], self._money(), total=len(self._money())
+                    ["currency", "exported", "booked once", "missing"],
+                    self._money(),
+                    total=len(self._money()),
+                    looks=["", *[views.TO_THE_RIGHT] * 3],
                 ),
                 views.table(
                     ["severity", "entries", "check", "the first of them"], rows, total=len(rows), where=".findings"

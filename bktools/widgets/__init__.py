@@ -1,1 +1,1 @@
-"""Pickers for JupyterLab; what they pick can be had as data and as code."""
+"""Pickers for notebooks; what they pick can be had as data and as code."""

@@ -60,7 +60,7 @@ function render({ model, el }) {
   let selected = new Set(model.get("selected"));
 
   const root = element("div", {
-    class: "bktools-picker", role: "group", "aria-label": "Entries to pick from",
+    class: `bktools-picker ${model.get("key")}`, role: "group", "aria-label": "Entries to pick from",
     // JupyterLab's own keys, such as A and D, stay out of the grid.
     "data-lm-suppress-shortcuts": "true", onkeydown: (event) => event.stopPropagation(),
   });

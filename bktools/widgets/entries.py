@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import secrets
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from bktools.export.tables import days_of
 from bktools.frames.currencies import shown
 from bktools.frames.names import FIRST, in_reading_order, with_names
 from bktools.frames.schema import TEXT, to_arrow
+from bktools.progress import in_notebook
 from bktools.visible import printable, visible
 
 # More rows make the page slow; a filter in Python is quicker.
@@ -36,11 +38,13 @@ KINDS = {"date": "date", "amount": "number"}
 # Columns that name an entry for a screen reader.
 NAMING = ("date", "supplier", "description", "amount", "currency")
 
-# The static table is for a notebook that is opened again: the widget's own style hides it while there is a widget, and
-# this one hides the message that there is none. An untrusted notebook shows both.
-_WITHOUT_WIDGET = """<style>
-.jp-OutputArea:has(.bktools-picked):not(:has(.bktools-picker)) .jupyter-widgets { display: none; }
+# The static table is for a notebook that is opened again, and for exported pages. This style hides it while its grid is on
+# the page, and in JupyterLab and Notebook 7 the message that there is no grid. An untrusted notebook shows both.
+_STYLE = """<style>
+.jp-OutputArea:has(.bktools-picked):not(:has(.bktools-picker)) .jupyter-widgets {{ display: none; }}
+body:has(.bktools-picker.{key}) .bktools-picked.{key} {{ display: none; }}
 </style>"""
+_ADVICE = ": click rows, or press Space on one, to select"
 
 
 class EntryPicker:
@@ -54,7 +58,9 @@ class EntryPicker:
     Notes
     -----
     Show it by naming it at the end of a cell. Selections by mouse, by keyboard and by `select` are equal. A notebook that
-    is saved keeps a static table of what was selected.
+    is saved or exported keeps a static table of what was selected.
+
+    In marimo, `grid = mo.ui.anywidget(picker.widget)` lets the cells that name `grid` run again after each selection.
     """
 
     def __init__(self, entries: pd.DataFrame, grid: pa.Table, selection: Any = None) -> None:
@@ -73,6 +79,7 @@ class EntryPicker:
             ],
             rows=[list(row) for row in zip(*(column.to_pylist() for column in grid.columns), strict=True)],
             selected=_places(entries, selection),
+            key=f"bktools-{secrets.token_hex(4)}",
         )
         self._grid.observe(self._tell, names="selected")
         self._tell()
@@ -81,6 +88,11 @@ class EntryPicker:
     def selection(self) -> pd.DataFrame:
         """The rows of `entries` that are selected, in their order: `compose_export_jobs(entries, selection=...)`."""
         return self.entries.iloc[sorted(self._grid.selected)]
+
+    @property
+    def widget(self) -> Any:
+        """The grid as an anywidget, for other notebooks and dashboards."""
+        return self._grid
 
     @property
     def totals(self) -> pd.DataFrame:
@@ -111,11 +123,16 @@ class EntryPicker:
     def _tell(self, _change: Any = None) -> None:
         self._grid.told = _said(self.totals, len(self.entries))
         for display in self._displays:
-            display.update(self._static())
+            display.update(self._static(), raw=True)
 
-    def _static(self) -> Any:
-        from IPython.display import HTML
+    @property
+    def _told(self) -> str:
+        """The selection in one line; advice on clicks is for the grid alone."""
+        told: str = self._grid.told
+        return told.removesuffix(_ADVICE)
 
+    def _static(self) -> dict[str, str]:
+        """Return what is shown where there is no grid: a table of the selection, and a line of text."""
         names = [name for name in self._grid_rows.column_names if name not in HIDDEN]
         places = sorted(self._grid.selected)
         picked = self._grid_rows.select(names).take(pa.array(places[:KEPT_ROWS], pa.int64()))
@@ -125,19 +142,25 @@ class EntryPicker:
         looks = [{"amount": views.TO_THE_RIGHT, "date": views.ON_ONE_LINE}.get(name, "") for name in names]
         labels = [LABELS.get(name, name.replace("_", " ")) for name in names]
         table = views.table(labels, rows, total=len(places), shown=KEPT_ROWS, where=".selection", looks=looks)
-        page = f'{_WITHOUT_WIDGET}<div class="bktools-picked">{views.heading(self._grid.told)}{table}</div>'
-        return HTML(page)  # type: ignore[no-untyped-call]
+        style = _STYLE.format(key=self._grid.key)
+        page = f'{style}<div class="bktools-picked {self._grid.key}">{views.heading(self._told)}{table}</div>'
+        return {"text/html": page, "text/plain": repr(self)}
 
     def __repr__(self) -> str:
-        return f"EntryPicker: {printable(self._grid.told)}"
+        return f"EntryPicker: {printable(self._told)}"
 
     def _ipython_display_(self) -> None:
         from IPython.display import display
 
-        handle = display(self._static(), display_id=True)  # type: ignore[no-untyped-call]
-        # None outside of a notebook.
-        self._displays += [handle] if handle else []
-        display(self._grid if handle else repr(self))  # type: ignore[no-untyped-call]
+        handle = display(self._static(), raw=True, display_id=True)  # type: ignore[no-untyped-call]
+        # IPython on a terminal has no page.
+        if in_notebook():
+            self._displays.append(handle)
+            display(self._grid)  # type: ignore[no-untyped-call]
+
+    def _display_(self) -> Any:
+        """Return what marimo shows."""
+        return self._grid
 
 
 def pick_entries(
@@ -148,7 +171,7 @@ def pick_entries(
     employees: Any = None,
     selection: Any = None,
 ) -> EntryPicker:
-    """Show accounting entries as a grid in JupyterLab, to sort, filter, search and select rows.
+    """Show accounting entries as a grid in a notebook, to sort, filter, search and select rows.
 
     A column's filter takes any part of a text, and for numbers and dates also `>100`, `<=2026-10-15`, `100..200` or
     `2026-10-01..2026-10-15`. With the keyboard: arrow keys move between rows, Space selects, Shift and arrow select a
@@ -287,7 +310,7 @@ def _totals(entries: pd.DataFrame) -> pd.DataFrame:
 def _said(totals: pd.DataFrame, of: int) -> str:
     count = int(totals["entries"].sum())
     if not count:
-        return f"none of {of:,} entries selected: click rows, or press Space on one, to select"
+        return f"none of {of:,} entries selected{_ADVICE}"
     sums = [
         f"{'without currency' if pd.isna(row['currency']) else row['currency']} "
         f"{shown(row['amount'], None if pd.isna(row['currency']) else row['currency'])} ({row['entries']:,})"
@@ -317,5 +340,9 @@ def _grid_class() -> Any:
         rows: Any = traitlets.List().tag(sync=True)
         selected = traitlets.List(traitlets.Int()).tag(sync=True)
         told = traitlets.Unicode().tag(sync=True)
+        key = traitlets.Unicode().tag(sync=True)
+
+        def __repr__(self) -> str:
+            return f"grid of {len(self.rows):,} entries"
 
     return Grid

@@ -32,7 +32,8 @@ def test_a_click_selects(entries: pd.DataFrame):
     """Rows clicked are the selection, its totals are exact, and the plan is of them."""
     picker = bktools.pick_entries(entries)
     assert len(picker.selection) == 0
-    assert "click rows, or press Space on one, to select" in repr(picker)
+    assert "click rows, or press Space on one, to select" in picker.widget.told
+    assert repr(picker) == "EntryPicker: none of 320 entries selected"
     _click(picker, 2, 0, 1)
     pd.testing.assert_frame_equal(picker.selection, entries.iloc[[0, 1, 2]])
     _click(picker, 0, 1, 4)
@@ -105,7 +106,7 @@ def test_text_of_an_entry_is_no_markup(entries: pd.DataFrame):
     """What somebody wrote into a description is text: markup is escaped, directions and escapes are shown."""
     wrong = entries.head(1).assign(description="<script>alert(1)</script>\x1b[31m\u202e")
     picker = bktools.pick_entries(wrong, selection=[True])
-    kept = picker._static().data
+    kept = picker._static()["text/html"]
     assert "&lt;script&gt;alert(1)" in kept
     assert "<script" not in kept
     for text in (str(picker._grid.rows), kept):
@@ -147,9 +148,9 @@ def test_names_beside_entries(entries: pd.DataFrame, service: bktools.Service):
 def test_what_was_picked_stays_in_the_notebook(entries: pd.DataFrame):
     """The static table follows the selection: names and money of the rows, without identifiers."""
     picker = bktools.pick_entries(entries)
-    assert "none of 320 entries selected" in picker._static().data
+    assert "<b>none of 320 entries selected</b>" in picker._static()["text/html"]
     _click(picker, 4)
-    kept = picker._static().data
+    kept = picker._static()["text/html"]
     assert "1 of 320 entries selected: JPY 3,590 (1)" in kept
     assert "Tokyo Kotsu Taxi" in kept
     assert entries["id"][4] not in kept
