@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bktools.colours import INK, LIGHT_INK, colours, ink_on
+from bktools.consoles import in_notebook
 from bktools.errors import ArgumentError
 from bktools.glyphs import drawable, families
-from bktools.progress import in_notebook
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import html
 import logging
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Protocol
+from typing import Any, Protocol
 
 from bktools.caller import is_command
+from bktools.consoles import in_marimo, in_notebook
 from bktools.visible import visible
 
 log = logging.getLogger("bktools")
@@ -74,14 +76,17 @@ def progress(label: str, *, total: int | None = None, unit: str = "row", shown: 
     unit : str
         Name of one item.
     shown : bool, optional
-        True always shows a bar, False never. Default: a bar in a terminal or a notebook.
+        True always shows a bar, False never. Default: a bar in a terminal or in a notebook of Jupyter.
     """
     step = _Step(label, unit)
     with ExitStack() as stack:
         _running.append(step)
         stack.callback(_running.remove, step)
         if shown or (shown is None and _is_interactive() and not hushed.is_set()):
-            bar = _bar_class()(total=total, desc=label, unit=f" {unit}", leave=False, delay=0.3)
+            from tqdm import tqdm
+
+            where: Any = {"file": _Output(), "ncols": 80} if in_notebook() else {}
+            bar = tqdm(total=total, desc=label, unit=f" {unit}", leave=False, delay=0.3, **where)
             step.bar = stack.enter_context(bar)
         yield step
 
@@ -94,34 +99,41 @@ def note(text: str, *, shown: bool | None = None) -> None:
     text : str
         One line.
     shown : bool, optional
-        As in `progress`.
+        As in `progress`, and in marimo, too.
     """
     log.info("%s", text)
-    if shown or (shown is None and (_is_interactive() or is_command()) and not hushed.is_set()):
+    is_page = in_notebook() or in_marimo()
+    if shown or (shown is None and (is_page or _is_interactive() or is_command()) and not hushed.is_set()):
         # A notebook shows standard error in red, like an error.
-        print(visible(text), file=sys.stdout if in_notebook() else sys.stderr)
+        print(visible(text), file=sys.stdout if is_page else sys.stderr)
 
 
-def in_notebook() -> bool:
-    """Whether this process is the kernel of a notebook; importing IPython alone does not count."""
-    ipython = sys.modules.get("IPython")
-    shell = None if ipython is None else ipython.get_ipython()
-    return shell is not None and hasattr(shell, "kernel")
+class _Output:
+    """An output of a notebook that a bar is written to.
+
+    The bar of tqdm for notebooks is a widget, of which a saved or exported notebook keeps an error or half a bar. This
+    output is empty in the end.
+    """
+
+    encoding = "utf-8"
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+
+    def write(self, text: str) -> None:
+        """Replace what the output shows."""
+        from IPython.display import display
+
+        line = text.strip()
+        shown = {"text/html": f"<pre>{html.escape(line)}</pre>" if line else "", "text/plain": line}
+        if self._handle is not None:
+            self._handle.update(shown, raw=True)
+        elif line:
+            self._handle = display(shown, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+
+    def flush(self) -> None:
+        """Do nothing: it is shown already."""
 
 
 def _is_interactive() -> bool:
     return sys.stderr.isatty() or in_notebook()
-
-
-def _bar_class() -> type:
-    # Without ipywidgets, tqdm.auto warns in a notebook; the plain bar does not.
-    if in_notebook():
-        try:
-            import ipywidgets  # noqa: F401
-        except ImportError:
-            from tqdm import tqdm as plain
-
-            return plain
-    from tqdm.auto import tqdm
-
-    return tqdm

@@ -29,6 +29,7 @@ import platformdirs
 
 from bktools import views
 from bktools.addresses import is_loopback, normalised
+from bktools.consoles import readable
 from bktools.errors import ConfigurationError
 
 SANDBOX = "sandbox"
@@ -380,7 +381,8 @@ class Settings:
         return [*found, *((f"companies.{company.name}", str(company), source) for company in self.companies)]
 
     def __repr__(self) -> str:
-        return "\n".join(["Settings", *(f"  {name:<20} {value}  ({source})" for name, value, source in self.rows())])
+        lines = ["Settings", *(f"  {name:<20} {value}  ({source})" for name, value, source in self.rows())]
+        return readable("\n".join(lines))
 
     def _repr_html_(self) -> str:
         rows = self.rows()

@@ -76,7 +76,7 @@ def table(
     more = f"<p>… and {total - shown:,} more{f' in {html.escape(where)}' if where else ''}</p>"
     # The table is as wide as its lines, and the page stays as it is.
     return (
-        f'<div style="overflow-x:auto"><table style="border-collapse:collapse">'
+        f'<div style="overflow-x:auto;margin:.5em 0"><table style="border-collapse:collapse">'
         f"{f'<thead><tr>{head}</tr></thead>' if head else ''}<tbody>{body}</tbody></table></div>"
         f"{more if total > shown else ''}"
     )

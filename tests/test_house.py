@@ -23,6 +23,7 @@ FLOORS = {
     "errors": 0,
     "addresses": 0,
     "caller": 0,
+    "consoles": 0,
     "visible": 0,
     "settings": 0,
     "disk": 0,
@@ -53,8 +54,8 @@ FLOORS = {
     "__main__": 10,
 }
 
-# `settings` reads `errors`, `addresses` and `views`, `progress` reads `caller`; these import nothing of bktools.
-GROUND = {"errors", "addresses", "views", "caller", "visible"}
+# `settings` reads `errors`, `addresses` and `views`, `consoles` and `progress` read `caller`; these import nothing of bktools.
+GROUND = {"errors", "addresses", "views", "caller", "consoles", "visible"}
 
 # `Service.pages` yields frames. It imports them when it is called.
 UPWARDS = {("service/service.py", "bktools.tables.pages"), ("service/service.py", "pandas")}

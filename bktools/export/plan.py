@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools import views
+from bktools.consoles import readable
 from bktools.contract import export_jobs
 from bktools.contract.rules import INT64_MAX
 from bktools.errors import InputError, PlanError
@@ -28,7 +29,6 @@ from bktools.frames.currencies import shown
 from bktools.frames.delimited import tables_to_csv
 from bktools.frames.names import FIRST, in_reading_order
 from bktools.frames.schema import COUNT, DATE, FACTS, TEXT, texts_of, to_arrow, to_pandas
-from bktools.visible import printable
 
 # Most digits of a decimal.
 DIGITS = 38
@@ -283,7 +283,7 @@ class ExportPlan:
         lines += ["  each with its first entry; all of them are in .findings"] if len(told) else []
         lines += [f"  not checked: {phrase}" for phrase in self.unchecked]
         lines += [f"  next: {step}" for step in self._next_steps()]
-        return printable("\n".join(lines))
+        return readable("\n".join(lines))
 
     def _repr_html_(self) -> str:
         told = self.told

@@ -11,17 +11,16 @@ from typing import Any
 import pyarrow as pa
 
 from bktools import views
+from bktools.consoles import CUT, GAP, column_widths, cut, readable, room
 from bktools.contract.rules import whole_number
 from bktools.frames.currencies import shown
 from bktools.frames.engine import scannable
 from bktools.frames.names import IDENTIFIERS, in_reading_order
 from bktools.frames.schema import are_days
-from bktools.visible import printable, visible_line, width
+from bktools.visible import visible_line, width
 
 SHOWN_ROWS = 20
-GAP = "  "
 LONGEST_TEXT = 60
-CUT = "…"
 
 # The looks of columns. Text wraps, and has room for some words beside columns that do not.
 TO_THE_RIGHT = views.TO_THE_RIGHT + views.ON_ONE_LINE
@@ -41,9 +40,20 @@ class Shown:
 
     def __repr__(self) -> str:
         lines = [[_cut(visible_line(cell)) for cell in line] for line in (self.columns, *self.rows)]
-        widths = [max(map(width, cells)) for cells in zip(*lines, strict=True)]
-        told = [GAP.join(map(_padded, line, widths, self.to_the_right)).rstrip() for line in lines]
-        return printable("\n".join([*told, *([self._more()] if self._more() else [])]))
+        # By place, because names that are cut may be equal.
+        widths = {place: max(map(width, cells)) for place, cells in enumerate(zip(*lines, strict=True))}
+        prose = {place for place in widths if not self.to_the_right[place] and self.columns[place] not in WHOLE}
+        columns = room()
+        fitting = widths if columns is None else column_widths(widths, prose, columns)
+        told = [
+            GAP.join(
+                _padded(cut(line[place], fitting[place]), fitting[place], self.to_the_right[place]) for place in fitting
+            ).rstrip()
+            for line in lines
+        ]
+        left_out = ", ".join(lines[0][place] for place in widths if place not in fitting)
+        notes = [self._more(), f"left out: {left_out}" if left_out else ""]
+        return readable("\n".join([*told, *filter(None, notes)]))
 
     def _repr_html_(self) -> str:
         looks = [
@@ -75,7 +85,8 @@ def show(frame: Any, rows: int = SHOWN_ROWS) -> Shown:
     Shown
         A table in a notebook, at the end of a cell; text with `print`. Money has thousands separators and the decimals of
         its currency, dates are ISO, flags are yes and no, a missing value is empty. Text is shown as text, on one line;
-        on a terminal it is cut after 60 letters.
+        printed it is cut after 60 letters. On a terminal, and in a notebook, a line is no longer than its width: texts
+        are cut first, then the last columns are left out and named.
 
     Raises
     ------

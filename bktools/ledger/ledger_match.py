@@ -13,11 +13,11 @@ import pandas as pd
 import pyarrow as pa
 
 from bktools import views
+from bktools.consoles import readable
 from bktools.frames.arrow import tables_to_arrow
 from bktools.frames.currencies import shown
 from bktools.frames.delimited import tables_to_csv
 from bktools.ledger.checks import SEVERITIES, STATUSES
-from bktools.visible import printable
 
 # Statuses in words.
 WORDS = {
@@ -153,7 +153,7 @@ class LedgerMatch:
         if len(self.findings):
             lines.append("  each with its first finding; all of them are in .findings")
         lines += [f"  not compared: {phrase}" for phrase in self.unchecked]
-        return printable("\n".join(lines))
+        return readable("\n".join(lines))
 
     def _repr_html_(self) -> str:
         rows = [

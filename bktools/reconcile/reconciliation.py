@@ -12,12 +12,12 @@ import pandas as pd
 import pyarrow as pa
 
 from bktools import views
+from bktools.consoles import readable
 from bktools.frames.arrow import tables_to_arrow
 from bktools.frames.delimited import tables_to_csv
 from bktools.frames.engine import in_pandas
 from bktools.reconcile import rendering
 from bktools.reconcile.suggestions import suggest
-from bktools.visible import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -139,7 +139,7 @@ class Reconciliation:
     def __repr__(self) -> str:
         if not self._is_collected:
             return rendering.not_collected()
-        return printable(rendering.text(self.findings, self.coverage, self.summary))
+        return readable(rendering.text(self.findings, self.coverage, self.summary))
 
     def _repr_html_(self) -> str:
         if not self._is_collected:

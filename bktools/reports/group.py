@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from bktools import disk
 from bktools.connection import service_or_default
+from bktools.consoles import readable
 from bktools.contract import rules
 from bktools.errors import ArgumentError, BktoolsError, InputError
 from bktools.frames.delimited import profile_named, to_csv
@@ -31,7 +32,6 @@ from bktools.reports.month_end import Close
 from bktools.service import Service
 from bktools.service.workers import LOOK, as_they_end, pause, threads_of
 from bktools.tables.load import load_categories, load_employees
-from bktools.visible import visible
 
 # Closes in progress; most of their time they wait for export jobs.
 COMPANIES = 32
@@ -96,7 +96,7 @@ class GroupClose:
         lines += [
             f"  {company}: {message}" for company, message in zip(failed["company"], failed["message"], strict=True)
         ]
-        return visible("\n".join([*lines, f"  written to {self.folder}"]))
+        return readable("\n".join([*lines, f"  written to {self.folder}"]))
 
 
 def close_companies(

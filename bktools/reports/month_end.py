@@ -22,6 +22,7 @@ import pandas as pd
 
 from bktools import bars, disk
 from bktools.colours import INK
+from bktools.consoles import readable
 from bktools.errors import InputError, StorageError
 from bktools.export import ExportPlan
 from bktools.frames.delimited import to_csv
@@ -35,7 +36,6 @@ from bktools.reports.plots import plot_ageing, plot_coverage
 from bktools.reports.record import PeriodRecord
 from bktools.reports.to_do import actions_of, as_frame
 from bktools.reports.workbook import write_close
-from bktools.visible import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -132,7 +132,7 @@ class Close:
             lines.append("  nothing was written to the service: use apply=True to do it")
         if self.folder is not None:
             lines.append(f"  written to {self.folder}")
-        return printable("\n".join(lines))
+        return readable("\n".join(lines))
 
 
 NO_EVENTS = to_pandas(EVENTS.empty_table())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from bktools import views
+from bktools.consoles import readable
 from bktools.errors import InputError
-from bktools.visible import printable
 
 # Meaning of an outcome and the next step; None when nothing is to be done.
 MEANINGS: dict[str, tuple[str, str | None]] = {
@@ -88,7 +88,7 @@ class Outcomes:
     def __repr__(self) -> str:
         lines = [f"{count:,} {name}{f': {meaning}' if meaning else ''}" for count, name, meaning in self._counts()]
         shown = [*(lines or ["nothing to do: no outcomes"]), *(f"  next: {step}" for step in self.next_steps)]
-        return printable("\n".join(shown))
+        return readable("\n".join(shown))
 
     def _repr_html_(self) -> str:
         counts = self._counts()

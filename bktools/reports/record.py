@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from bktools import views
 from bktools.connection import service_or_default
+from bktools.consoles import readable
 from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.frames.currencies import shown
@@ -17,7 +18,6 @@ from bktools.frames.schema import Month, to_pandas
 from bktools.journal.journal import Journal
 from bktools.journal.periods import CLOSES, closes_of, events_of, held_back, not_kept, sent_entries, state_of, totals_of
 from bktools.service import Service
-from bktools.visible import printable
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -101,7 +101,7 @@ class PeriodRecord:
 
     def __repr__(self) -> str:
         head = f"Record of {self.period}, {self.state.lower()}, company {self.company}, {self.environment}"
-        return printable("\n".join([head, *(f"  {line}" for line in self.lines or ["nothing was sent or held back"])]))
+        return readable("\n".join([head, *(f"  {line}" for line in self.lines or ["nothing was sent or held back"])]))
 
     def _repr_html_(self) -> str:
         shown_totals = self.totals.astype("object").where(self.totals.notna(), None)

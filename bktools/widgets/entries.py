@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from bktools import views
 from bktools.caller import install_command
+from bktools.consoles import in_notebook, readable
 from bktools.errors import ConfigurationError, InputError
 from bktools.export import ExportPlan
 from bktools.export.selection import as_ids, as_mask, refuse_missing
@@ -21,8 +22,7 @@ from bktools.export.tables import days_of
 from bktools.frames.currencies import shown
 from bktools.frames.names import FIRST, in_reading_order, with_names
 from bktools.frames.schema import TEXT, to_arrow
-from bktools.progress import in_notebook
-from bktools.visible import printable, visible
+from bktools.visible import visible
 
 # More rows make the page slow; a filter in Python is quicker.
 MAX_ROWS = 20_000
@@ -147,7 +147,7 @@ class EntryPicker:
         return {"text/html": page, "text/plain": repr(self)}
 
     def __repr__(self) -> str:
-        return f"EntryPicker: {printable(self._told)}"
+        return readable(f"EntryPicker: {self._told}")
 
     def _ipython_display_(self) -> None:
         from IPython.display import display

@@ -34,7 +34,7 @@ PRELOADED = [
         "uvicorn.protocols.http.h11_impl",
         "sqlite3",
         "typer.testing",
-        "tqdm.auto",
+        "tqdm",
         "platformdirs",
     ),
     *("rapidfuzz", "python_calamine", "xlsxwriter", "matplotlib.pyplot", "hypothesis.stateful", "anywidget"),

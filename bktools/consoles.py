@@ -1,0 +1,102 @@
+"""Where text goes that a person reads (a terminal, a notebook, a log), and text that fits there."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Collection, Mapping
+from itertools import accumulate
+from typing import TypeVar
+
+from bktools.caller import is_command
+from bktools.visible import printable, width, width_of
+
+GAP = "  "
+CUT = "…"
+# Columns of a console whose width is not known.
+USUAL_WIDTH = 80
+# The narrowest width that a column of text is cut to, and the fewest columns that lines are folded to.
+LEAST_WIDTH = 14
+LEAST_ROOM = 40
+
+Column = TypeVar("Column")
+
+
+def in_notebook() -> bool:
+    """Whether this process is the kernel of a Jupyter notebook; importing IPython alone does not count."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return shell is not None and hasattr(shell, "kernel")
+
+
+def in_marimo() -> bool:
+    """Whether a notebook of marimo is running, on a page rather than as a script."""
+    marimo = sys.modules.get("marimo")
+    return marimo is not None and bool(marimo.running_in_notebook())
+
+
+def room() -> int | None:
+    """Return how many columns a line may have: those of a terminal, 80 in a notebook; None for files, logs and commands.
+
+    Commands fit their own tables.
+    """
+    if is_command():
+        return None
+    if sys.stdout.isatty():
+        return max(shutil.get_terminal_size((USUAL_WIDTH, 24)).columns, LEAST_ROOM)
+    return USUAL_WIDTH if in_notebook() or in_marimo() else None
+
+
+def readable(text: str) -> str:
+    """Return lines that are safe to print; where they would be too long, they go on in the next line, indented."""
+    columns = room()
+    lines = text.split("\n")
+    return printable("\n".join(lines if columns is None else (_folded(line, columns) for line in lines)))
+
+
+def column_widths(needed: Mapping[Column, int], prose: Collection[Column], columns: int) -> dict[Column, int]:
+    """Return how wide each column of a table is shown: the widest text is cut first, then the last column is left out.
+
+    Parameters
+    ----------
+    needed : mapping
+        Column (a name or a place) to the width of its longest cell.
+    prose : collection of columns
+        Columns whose text may be cut.
+    columns : int
+        Width of a line.
+    """
+    widths = dict(needed)
+    while sum(widths.values()) + len(GAP) * (len(widths) - 1) > columns:
+        widest = max((name for name in reversed(widths) if name in prose), key=widths.__getitem__, default=None)
+        if widest is not None and widths[widest] > LEAST_WIDTH:
+            widths[widest] -= 1
+        elif len(widths) > 1:
+            # Start again: the other columns may use its room.
+            return column_widths(dict(list(needed.items())[:-1]), prose, columns)
+        else:
+            break
+    return widths
+
+
+def cut(text: str, columns: int) -> str:
+    """Return a text that is no wider than this."""
+    if width(text) <= columns:
+        return text
+    return text[: sum(end < columns for end in accumulate(map(width_of, text)))] + CUT
+
+
+def _folded(line: str, columns: int) -> str:
+    """Return a line as several that fit, broken between words; a word without room stays whole."""
+    if width(line) <= columns:
+        return line
+    indent = line[: len(line) - len(line.lstrip(" "))]
+    first, *words = line.removeprefix(indent).split(" ")
+    lines = [indent + first]
+    for word in words:
+        longer = f"{lines[-1]} {word}"
+        if width(longer) <= columns:
+            lines[-1] = longer
+        else:
+            lines.append(f"{indent}    {word}")
+    return "\n".join(each.rstrip() for each in lines)
