@@ -6,8 +6,12 @@ const HELP = {
   text: "text: any part of it",
 };
 
+// Keeps the keys of a notebook, such as A and D D, out of the grid. Notebook 7 reads it of the element with the focus alone.
+const OWN_KEYS = "data-lm-suppress-shortcuts";
+
 function element(name, attributes = {}, ...children) {
   const node = document.createElement(name);
+  if (name === "input" || name === "button") node.setAttribute(OWN_KEYS, "true");
   for (const [key, value] of Object.entries(attributes)) {
     if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
     else if (value !== null && value !== false) node.setAttribute(key, value);
@@ -61,8 +65,7 @@ function render({ model, el }) {
 
   const root = element("div", {
     class: `bktools-picker ${model.get("key")}`, role: "group", "aria-label": "Entries to pick from",
-    // JupyterLab's own keys, such as A and D, stay out of the grid.
-    "data-lm-suppress-shortcuts": "true", onkeydown: (event) => event.stopPropagation(),
+    onkeydown: (event) => event.stopPropagation(),
   });
   const search = element("input", {
     type: "search", placeholder: "Search all columns", "aria-label": "Search all columns",
@@ -75,7 +78,7 @@ function render({ model, el }) {
   const head = element("thead");
   const body = element("tbody", { onkeydown: keys });
   const table = element("table", {}, element("caption", {}, "Entries: arrow keys move, Space selects, Shift and arrow select a range"), head, body);
-  const frame = element("div", { class: "bktools-scroll", tabindex: "-1" }, table);
+  const frame = element("div", { class: "bktools-scroll", tabindex: "-1", [OWN_KEYS]: "true" }, table);
   const pages = element("span", {});
   const back = element("button", { type: "button", onclick: () => turn(-1) }, "Previous");
   const next = element("button", { type: "button", onclick: () => turn(1) }, "Next");
