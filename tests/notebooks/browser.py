@@ -1,4 +1,4 @@
-"""A real JupyterLab on loopback, and a real Chromium to look at it with; for the tests and the README's pictures."""
+"""A real JupyterLab with Notebook 7 on loopback, and a real Chromium to look with; for the tests and the README's pictures."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ def chromium() -> str | None:
 
 @contextmanager
 def jupyterlab(home: Path) -> Iterator[str]:
-    """Start a JupyterLab with copies of the notebooks; gives its address as text with {} for a notebook's name."""
+    """Start a JupyterLab with copies of the notebooks; gives its address as text with {} for a notebook's name.
+
+    Where the package notebook is installed, `in_notebook_7` gives the same address there.
+    """
     root = home / "notebooks"
     root.mkdir(parents=True)
     for path in NOTEBOOKS.glob("*.ipynb"):
@@ -46,7 +49,7 @@ def jupyterlab(home: Path) -> Iterator[str]:
     command = [
         sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}",
         f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={root}",
-        "--LabApp.expose_app_in_browser=True",
+        "--LabApp.expose_app_in_browser=True", "--JupyterNotebookApp.expose_app_in_browser=True",
     ]  # fmt: skip
     environment = os.environ | {
         "PYTHONPATH": str(REPOSITORY),
@@ -75,6 +78,11 @@ def jupyterlab(home: Path) -> Iterator[str]:
             server.wait()
 
 
+def in_notebook_7(address: str) -> str:
+    """Return the address of a notebook of JupyterLab in Notebook 7."""
+    return address.replace("/lab/tree/", "/notebooks/")
+
+
 @contextmanager
 def page_of(address: str, *, dark: bool = False, width: int = 1400, height: int = 1000) -> Iterator[Page]:
     """Open a notebook in Chromium."""
@@ -85,6 +93,8 @@ def page_of(address: str, *, dark: bool = False, width: int = 1400, height: int 
         )
         page.goto(address)
         page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=SECONDS * 1000)
+        theme = f"JupyterLab {'Dark' if dark else 'Light'}"
+        page.evaluate("async theme => { await jupyterapp.commands.execute('apputils:change-theme', {theme}); }", theme)
         yield page
         browser.close()
 
@@ -112,6 +122,61 @@ def run_all(page: Page) -> None:
             return
         page.wait_for_timeout(200)
     raise RuntimeError(f"{prompts['open']} cells did not run within {SECONDS} seconds")
+
+
+# Text nodes and placeholders whose contrast to what is behind them is less than 4.5, as WCAG counts it.
+_FAINT = """roots => {
+    const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+    const parts = colour => {
+        canvas.clearRect(0, 0, 1, 1);
+        canvas.fillStyle = colour;
+        canvas.fillRect(0, 0, 1, 1);
+        const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
+        return [r, g, b, a / 255];
+    };
+    const over = (top, below, share) => [0, 1, 2].map(i => top[i] * share + below[i] * (1 - share));
+    const light = colour => colour.map(part => part / 255)
+        .map(part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, part, i) => sum + part * [0.2126, 0.7152, 0.0722][i], 0);
+    const behind = node => {
+        if (!node) return parts(getComputedStyle(document.documentElement).colorScheme.includes('dark')
+            && matchMedia('(prefers-color-scheme: dark)').matches ? '#121212' : '#ffffff').slice(0, 3);
+        const own = parts(getComputedStyle(node).backgroundColor);
+        return own[3] === 1 ? own.slice(0, 3) : over(own, behind(node.parentElement), own[3]);
+    };
+    const opacity = node => node ? getComputedStyle(node).opacity * opacity(node.parentElement) : 1;
+    const found = [];
+    const check = (node, text, style) => {
+        const back = behind(node), ink = parts(style.color);
+        const shown = over(ink, back, ink[3] * opacity(node) * (style.opacity ?? 1));
+        const [low, high] = [light(shown), light(back)].sort((one, other) => one - other);
+        const contrast = (high + 0.05) / (low + 0.05);
+        if (contrast < 4.5) found.push(`${contrast.toFixed(2)} ${text.trim().slice(0, 60)}`);
+    };
+    let count = 0;
+    for (const root of document.querySelectorAll(roots)) {
+        const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+        for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+            const node = text.parentElement;
+            if (!text.data.trim() || !node.checkVisibility() || node.closest('style, script, :disabled')) continue;
+            count += 1;
+            check(node, text.data, {color: getComputedStyle(node).color});
+        }
+        for (const field of root.querySelectorAll('input[placeholder]:not([placeholder=""])')) {
+            const {color, opacity} = getComputedStyle(field, '::placeholder');
+            check(field, field.placeholder, {color, opacity});
+        }
+    }
+    return {count, found};
+}"""
+
+
+def faint_texts(page: Page, roots: str) -> list[str]:
+    """Return the texts below these elements that are hard to read, each after its contrast; raises where there is no text."""
+    seen = page.evaluate(_FAINT, roots)
+    if not seen["count"]:
+        raise RuntimeError(f"there is no text in {roots}")
+    return list(seen["found"])
 
 
 def _write_settings(folder: Path) -> None:
