@@ -16,6 +16,7 @@ from bktools.visible import visible
 
 SHOWN_ROWS = 20
 LONGEST_CELL = 200
+LONGEST_HEADING = 600
 
 # Marks differ in shape, so that they can be told apart in light and dark themes.
 MARKS = {"error": "✖", "warning": "▲", "info": "●"}
@@ -26,15 +27,15 @@ ON_ONE_LINE = ";white-space:nowrap"
 _NEXT = "border-left:3px solid #56B4E9;padding:2px 0 2px 8px;margin:6px 0"
 
 
-def short(value: Any) -> str:
+def short(value: Any, longest: int = LONGEST_CELL) -> str:
     """Return a value as one line, shortened."""
     line = "" if value is None else visible(" ".join(str(value).split()))
-    return line if len(line) <= LONGEST_CELL else f"{line[: LONGEST_CELL - 1]}…"
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
 def heading(text: str) -> str:
     """Return a heading of one line."""
-    return f"<p><b>{html.escape(short(text))}</b></p>"
+    return f"<p><b>{html.escape(short(text, LONGEST_HEADING))}</b></p>"
 
 
 def table(

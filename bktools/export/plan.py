@@ -351,7 +351,9 @@ def _html(frame: pd.DataFrame, where: str, count: int | None = None) -> str:
     rows = frame.head(views.SHOWN_ROWS).astype("object").itertuples(index=False)
     cells = [["" if pd.isna(value) else value for value in row] for row in rows]
     cells = [[value.date() if isinstance(value, pd.Timestamp) else value for value in row] for row in cells]
-    return views.table(list(frame.columns), cells, total=len(frame) if count is None else count, where=where)
+    looks = [views.ON_ONE_LINE if name == "severity" else "" for name in frame.columns]
+    total = len(frame) if count is None else count
+    return views.table(list(frame.columns), cells, total=total, where=where, looks=looks)
 
 
 def _all_are(column: pa.ChunkedArray, text: str) -> bool:

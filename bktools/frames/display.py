@@ -22,9 +22,10 @@ from bktools.visible import visible_line, width
 SHOWN_ROWS = 20
 LONGEST_TEXT = 60
 
-# The looks of columns. Text wraps, and has room for some words beside columns that do not.
+# The looks of columns. Longer text wraps, and has room for some words beside columns that do not.
 TO_THE_RIGHT = views.TO_THE_RIGHT + views.ON_ONE_LINE
 AS_TEXT = ";min-width:9em"
+LONGEST_ON_ONE_LINE = 16
 WHOLE = {*IDENTIFIERS, "date", "month", "currency"}
 
 
@@ -56,9 +57,14 @@ class Shown:
         return readable("\n".join([*told, *filter(None, notes)]))
 
     def _repr_html_(self) -> str:
+        longest = [max(map(len, cells), default=0) for cells in zip(*self.rows, strict=True)] or [0] * len(self.columns)
         looks = [
-            TO_THE_RIGHT if is_right else views.ON_ONE_LINE if name in WHOLE else AS_TEXT
-            for name, is_right in zip(self.columns, self.to_the_right, strict=True)
+            TO_THE_RIGHT
+            if is_right
+            else views.ON_ONE_LINE
+            if name in WHOLE or letters <= LONGEST_ON_ONE_LINE
+            else AS_TEXT
+            for name, is_right, letters in zip(self.columns, self.to_the_right, longest, strict=True)
         ]
         table = views.table(self.columns, self.rows, total=len(self.rows), shown=len(self.rows), looks=looks)
         note = f"<p>{self._more()}</p>" if self._more() else ""

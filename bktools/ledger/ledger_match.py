@@ -170,7 +170,11 @@ class LedgerMatch:
                     looks=["", *[views.TO_THE_RIGHT] * 3],
                 ),
                 views.table(
-                    ["severity", "entries", "check", "the first of them"], rows, total=len(rows), where=".findings"
+                    ["severity", "entries", "check", "the first of them"],
+                    rows,
+                    total=len(rows),
+                    where=".findings",
+                    looks=[views.ON_ONE_LINE, "", "", ""],
                 ),
                 views.table(
                     [""], [[f"not compared: {phrase}"] for phrase in self.unchecked], total=len(self.unchecked)

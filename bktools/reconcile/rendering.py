@@ -44,7 +44,11 @@ def html(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame) 
         for severity, check, count, message in _by_check(findings)
     ]
     return views.heading(_headline(findings, coverage, summary)) + views.table(
-        ["severity", "findings", "check", "the first of them"], rows, total=len(rows), where=".summary"
+        ["severity", "findings", "check", "the first of them"],
+        rows,
+        total=len(rows),
+        where=".summary",
+        looks=[views.ON_ONE_LINE, "", "", ""],
     )
 
 

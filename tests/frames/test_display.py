@@ -69,7 +69,7 @@ def test_a_notebook_shows_names_and_money_first():
     assert [text for text, _ in rows[2]] == ["2026-11-01", "", "", "", "", "", "1", "3", ID, ID]
     styles = dict(zip(columns, (style for _, style in rows[0]), strict=True))
     assert {name for name, style in styles.items() if "nowrap" in style} == {
-        "date", "amount", "currency", "share", "line", "id", "category_id",
+        "date", "amount", "currency", "approved", "share", "line", "id", "category_id",
     }  # fmt: skip
     assert {name for name, style in styles.items() if "text-align:right" in style} == {"amount", "share", "line"}
 
