@@ -21,7 +21,7 @@ PLAN = HERE / "plan.png"
 def main() -> None:
     """Write both pictures beside this file."""
     with tempfile.TemporaryDirectory() as home, jupyterlab(Path(home)) as address:  # noqa: SIM117 - three in a row are hard to read
-        with page_of(address.format("03_export_jobs.ipynb"), height=1200) as page:
+        with page_of(address.format("03_export_jobs.ipynb"), height=2400) as page:
             run_all(page)
             plan = page.locator(".jp-CodeCell", has_text="everything = bktools.compose_export_jobs")
             plan.scroll_into_view_if_needed()
