@@ -98,6 +98,9 @@ def test_everything_is_readable_on_every_page(results: dict[str, Any]):
     pages = {place: body + shown for place, body in PLACES.items()} | {
         f"nbconvert, {theme}": HTMLExporter(theme=theme).from_notebook_node(notebook)[0] for theme in ("light", "dark")
     }
+    settings = results["settings"]
+    secrets = [secret for secret in (settings.token, settings.api_key, settings.balance_token) if secret]
+    assert secrets
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         for place, html in pages.items():
@@ -110,6 +113,7 @@ def test_everything_is_readable_on_every_page(results: dict[str, Any]):
             _draw_grid(page, results["picker"])
             # The kept table is for pages without the grid.
             assert not page.locator(".bktools-picked").is_visible(), place
+            assert not any(secret.reveal() in html for secret in secrets), place
             assert faint_texts(page, ".jp-OutputArea-output") == [], place
             assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, place
             assert "<img src=x" in page.locator(".jp-OutputArea-output").nth(list(parts).index("entries")).inner_text()
