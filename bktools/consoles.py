@@ -42,7 +42,8 @@ def room() -> int | None:
     """
     if is_command():
         return None
-    if sys.stdout.isatty():
+    # A program without a console has no standard output.
+    if sys.stdout is not None and sys.stdout.isatty():
         return max(shutil.get_terminal_size((USUAL_WIDTH, 24)).columns, LEAST_ROOM)
     return USUAL_WIDTH if in_notebook() or in_marimo() else None
 

@@ -54,7 +54,7 @@ FLOORS = {
     "__main__": 10,
 }
 
-# `settings` reads `errors`, `addresses` and `views`, `consoles` and `progress` read `caller`; these import nothing of bktools.
+# `settings` reads all of these; they import at most each other.
 GROUND = {"errors", "addresses", "views", "caller", "consoles", "visible"}
 
 # `Service.pages` yields frames. It imports them when it is called.

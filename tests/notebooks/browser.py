@@ -127,13 +127,14 @@ def run_all(page: Page) -> None:
 # Text nodes and placeholders whose contrast to what is behind them is less than 4.5, as WCAG counts it.
 _FAINT = """roots => {
     const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
-    const parts = colour => {
+    const known = {};
+    const parts = colour => known[colour] ??= (() => {
         canvas.clearRect(0, 0, 1, 1);
         canvas.fillStyle = colour;
         canvas.fillRect(0, 0, 1, 1);
         const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
         return [r, g, b, a / 255];
-    };
+    })();
     const over = (top, below, share) => [0, 1, 2].map(i => top[i] * share + below[i] * (1 - share));
     const light = colour => colour.map(part => part / 255)
         .map(part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)

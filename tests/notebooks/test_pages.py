@@ -103,11 +103,10 @@ def test_everything_is_readable_on_every_page(results: dict[str, Any]):
     assert secrets
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        page = browser.new_page(viewport={"width": 900, "height": 900})
+        page.route(re.compile("^https?:"), lambda route: route.abort())
         for place, html in pages.items():
-            page = browser.new_page(
-                viewport={"width": 900, "height": 900}, color_scheme="dark" if place.endswith("dark") else "light"
-            )
-            page.route(re.compile("^https?:"), lambda route: route.abort())
+            page.emulate_media(color_scheme="dark" if place.endswith("dark") else "light")
             page.set_content(html, wait_until="domcontentloaded")
             assert page.locator(".bktools-picked").is_visible(), place
             _draw_grid(page, results["picker"])
@@ -118,7 +117,6 @@ def test_everything_is_readable_on_every_page(results: dict[str, Any]):
             assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, place
             assert "<img src=x" in page.locator(".jp-OutputArea-output").nth(list(parts).index("entries")).inner_text()
             assert page.title() != "taken over"
-            page.close()
         browser.close()
 
 
