@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bktools.caller import command
-from bktools.cli import options
+from bktools.cli import options, results
 from bktools.cli.exits import Exit
 from bktools.cli.mappings import remembered
-from bktools.cli.output import tell
+from bktools.cli.output import remark, tell
 from bktools.errors import ArgumentError
 from bktools.visible import visible_line
 
@@ -47,6 +47,7 @@ def _states() -> Iterable[str]:
 
 
 @app.command("list")
+@results.table
 def list_accounts(
     company: options.Company = None,
     environment: options.Environment = None,
@@ -54,17 +55,17 @@ def list_accounts(
     state: Annotated[
         str | None,
         typer.Option(
-            "--state", help="Only accounts in this state, such as EXISTS.", autocompletion=options.one_of(_states)
+            "--state",
+            metavar="STATE",
+            help="Only accounts in this state, such as EXISTS.",
+            autocompletion=options.one_of(_states),
         ),
     ] = None,
-    csv: options.Csv = None,
-    profile: options.Profile = "excel",
 ) -> None:
     """List the accounts known here: created, matched or imported.
 
     Example: bktools accounts list --state EXISTS
     """
-    from bktools.cli.tables import hand_over
     from bktools.journal.accounts import load_accounts
 
     if state is not None and state.upper() not in _states():
@@ -74,11 +75,18 @@ def list_accounts(
     if state is not None:
         known = known[known["state"] == state.upper()]
     columns = ["external_id", "code", "name", "archived", "state", "id"]
-    hand_over(_urgent_first(known, "state"), columns, csv, profile)
-    _say_next(known["state"], options.same(environment, sandbox=sandbox))
+    results.hand_over(_urgent_first(known, "state"), columns)
+    same = options.same(environment, sandbox=sandbox)
+    _say_next(known["state"], same)
+    if known.empty and state is None:
+        tell(
+            f"no accounts are known here: create those of a chart (bktools accounts create --chart FILE{same}), or import "
+            f"the account list that the service's user interface exports (bktools accounts import FILE{same})"
+        )
 
 
 @app.command("create")
+@results.table
 def create(
     chart: options.Chart = None,
     apply: options.Apply = False,
@@ -90,22 +98,20 @@ def create(
     encoding: options.Encoding = None,
     sheet: options.Sheet = None,
     save_mapping: options.SaveMapping = None,
-    csv: options.Csv = None,
-    profile: options.Profile = "excel",
 ) -> None:
     """Create the accounts of a chart that are missing in the service; without --apply, list them.
 
     Example: bktools accounts create --chart chart_of_accounts.csv --apply
     """
     from bktools.cli.reconcile import reconciled
-    from bktools.cli.tables import counts, hand_over
+    from bktools.cli.tables import counts
     from bktools.submit import create_accounts
 
     with options.connected(environment, sandbox=sandbox, company=company) as service:
         found = reconciled(service, chart, options.columns(column), delimiter, encoding, sheet, save_mapping)
         made = create_accounts(found, apply=apply, service=service)
-    hand_over(_urgent_first(made, "outcome"), ["external_id", "name", "outcome", "message"], csv, profile)
-    typer.echo(counts(made["outcome"]) or "0 accounts")
+    results.hand_over(_urgent_first(made, "outcome"), ["external_id", "name", "outcome", "message"])
+    remark(counts(made["outcome"]) or "0 accounts")
     _say_next(made["outcome"], options.same(environment, sandbox=sandbox))
     if made["outcome"].isin(OPEN).any():
         raise typer.Exit(Exit.INCOMPLETE)
@@ -126,16 +132,22 @@ def _say_next(states: pd.Series, environment: str) -> None:
 
 
 @app.command("import")
+@results.facts
 def import_list(
-    file: Annotated[Path, typer.Argument(help="The account list, exported from the service's user interface.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="The account list, exported from the service's user interface; - is standard input."
+        ),
+    ],
     company: options.Company = None,
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     column: options.FileColumn = None,
     delimiter: options.FileDelimiter = None,
     encoding: options.FileEncoding = None,
-    sheet: options.Sheet = None,
-    save_mapping: options.SaveMapping = None,
+    sheet: options.FileSheet = None,
+    save_mapping: options.SaveFileMapping = None,
     complete: Annotated[
         bool, typer.Option("--complete", help="The list has all accounts of its companies: forget those that it lacks.")
     ] = False,
@@ -150,14 +162,17 @@ def import_list(
     given = {"columns": options.columns(column), "delimiter": delimiter, "encoding": encoding, "sheet": sheet}
     with (
         options.connected(environment, sandbox=sandbox, company=company) as service,
+        results.readable(file) as path,
         command(options.READS_FILE),
-        remembered("accounts", file, given, save_mapping) as read_as,
+        remembered("accounts", path, given, save_mapping) as read_as,
     ):
-        known = import_accounts(file, company=company, complete=complete, service=service, **read_as)
-    typer.echo(recognised(known.attrs["bktools"]["imported"]))
-    retired = known.attrs["bktools"]["retired"]
+        known = import_accounts(path, company=company, complete=complete, service=service, **read_as)
+    about = known.attrs["bktools"]
+    results.say(recognised(about["imported"]))
+    retired = about["retired"]
     for external_id in retired[:SHOWN_RETIRED]:
-        typer.echo(visible_line(f"no longer known, because the list lacks it: {external_id}"))
+        results.say(visible_line(f"no longer known, because the list lacks it: {external_id}"))
     if len(retired) > SHOWN_RETIRED:
-        typer.echo(f"… and {len(retired) - SHOWN_RETIRED:,} more")
-    typer.echo(f"{len(known)} accounts are known now")
+        results.say(f"… and {len(retired) - SHOWN_RETIRED:,} more")
+    results.say(f"{len(known)} accounts are known now")
+    results.result(imported=about["imported"]["rows"], known=len(known), no_longer_known=retired)

@@ -9,6 +9,6 @@ categories = loader(
     """Load all bookkeeping categories. Uses the cache when newer than --max-age; never returns a partial table,
     except with --on-error collect, which exits with 12 and names each company that failed on standard error.
 
-    Example: bktools categories --active --csv categories.csv
+    Example: bktools categories --active --output categories.csv
     """,
 )

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import typer
-
-from bktools.cli import options
+from bktools.cli import options, results
 
 
+@results.table
 def config(environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
     """Show the settings in force and where each comes from, secrets masked.
 
     Example: BKTOOLS_ENVIRONMENT=staging bktools config
     """
+    import pandas as pd
+
     from bktools.journal.journal import identity_of
     from bktools.settings import load_settings
 
     settings = load_settings(options.selected(environment, sandbox=sandbox))
-    typer.echo(settings)
-    typer.echo(f"  {'journal':<20} {identity_of(settings)}")
+    journal = identity_of(settings)
+    rows = [(name, value or None, source) for name, value, source in settings.rows()]
+    rows.append(("journal in use", journal, None))
+    frame = pd.DataFrame(rows, columns=["setting", "value", "source"])
+    results.hand_over(frame, text=f"{settings}\n  {'journal':<20} {journal}")

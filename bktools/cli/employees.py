@@ -9,6 +9,6 @@ employees = loader(
     """Load all employees. Uses the cache when newer than --max-age; never returns a partial table,
     except with --on-error collect, which exits with 12 and names each company that failed on standard error.
 
-    Example: bktools employees --company all --parquet employees.parquet
+    Example: bktools employees --company all --output employees.parquet
     """,
 )

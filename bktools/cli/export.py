@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bktools import disk
 from bktools.caller import command, in_shell
-from bktools.cli import options
+from bktools.cli import options, results
 from bktools.cli.exits import Exit
 from bktools.cli.mappings import remembered
 from bktools.cli.output import tell
@@ -43,16 +45,35 @@ app = typer.Typer(help="Export jobs: compose, submit once, show and settle them.
 
 
 @app.command("compose")
+@results.facts
 def compose(
     entries: Annotated[
-        Path | None, typer.Argument(help="The accounting entries; with --sandbox, the sample file by default.")
+        Path | None,
+        typer.Argument(
+            metavar="FILE",
+            help="The accounting entries; - is standard input. With --sandbox, the sample file by default.",
+        ),
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="File of the plan; export-PLAN_ID.plan by default.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="File of the plan; - is standard output. Default: export-PLAN_ID.plan.",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = None,
     select: Annotated[
-        Path | None, typer.Option("--select", help="File with the IDs to export; all by default.")
+        Path | None, typer.Option("--select", metavar="FILE", help="File with the IDs to export; all by default.")
     ] = None,
     csv: Annotated[
-        Path | None, typer.Option("--csv", help="Also write the plan as CSV to this folder; see --profile.")
+        Path | None,
+        typer.Option(
+            "--csv",
+            metavar="FOLDER",
+            help="Also write the plan as CSV to this folder; see --profile.",
+            rich_help_panel=options.OUTPUT,
+        ),
     ] = None,
     profile: options.Profile = "excel",
     company: options.Company = None,
@@ -63,21 +84,25 @@ def compose(
     encoding: options.FileEncoding = None,
     decimal: options.Decimal = None,
     date_format: options.DateFormat = None,
-    sheet: options.Sheet = None,
-    save_mapping: options.SaveMapping = None,
+    sheet: options.FileSheet = None,
+    save_mapping: options.SaveFileMapping = None,
     max_entries: options.MaxEntries = 500,
     month: Annotated[
         str | None,
         typer.Option(
-            "--month", help="The month to export, as 2026-10: later entries wait, earlier ones get a warning."
+            "--month",
+            metavar="YYYY-MM",
+            help="The month to export, as 2026-10: later entries wait, earlier ones get a warning.",
         ),
     ] = None,
     currency: Annotated[
         str | None,
-        typer.Option("--currency", help="The company's own currency, as EUR: entries in others are counted."),
+        typer.Option(
+            "--currency", metavar="CODE", help="The company's own currency, as EUR: entries in others are counted."
+        ),
     ] = None,
     employee: Annotated[
-        str | None, typer.Option("--employee", help="UUID of the employee who initiates the jobs.")
+        str | None, typer.Option("--employee", metavar="UUID", help="UUID of the employee who initiates the jobs.")
     ] = None,
     background: Annotated[bool, typer.Option("--background", help="The jobs need no user interaction.")] = False,
     vendor_based: Annotated[bool, typer.Option("--vendor-based", help="Vendor-based bookkeeping.")] = False,
@@ -93,8 +118,13 @@ def compose(
     from bktools.journal.export_jobs import load_export_jobs
     from bktools.journal.records import this_process
 
-    with options.connected(environment, sandbox=sandbox, company=company) as service:
+    with ExitStack() as stack:
+        is_piped = str(out) == results.STREAM
+        if is_piped:
+            stack.enter_context(results.reserved_output())
+        service = stack.enter_context(options.connected(environment, sandbox=sandbox, company=company))
         path = entries or sample_files(service, "the file of accounting entries")[1]
+        path = stack.enter_context(results.readable(path))
         only = company or service.settings.company
         known = _known(service, [only]) if only else {}
         given = options.reading(column, delimiter, encoding, sheet, decimal, date_format)
@@ -107,7 +137,7 @@ def compose(
                 required=("category_id",),
                 **read_as,
             )
-        typer.echo(recognised(read.attrs["bktools"]))
+        results.say(recognised(read.attrs["bktools"]))
         plan = compose_export_jobs(
             read,
             selection=select,
@@ -125,20 +155,30 @@ def compose(
         )
         _say_plan(plan)
         file = out or Path(f"export-{plan.plan_id}.plan")
+        if is_piped:
+            file = Path(stack.enter_context(disk.temporary_folder())) / "export.plan"
         write_plan(plan, file, made_for=service.settings.identity, made_by=this_process())
-    if csv is not None:
-        plan.to_csv(csv, profile)
+        if csv is not None:
+            plan.to_csv(csv, profile)
+        if is_piped:
+            with file.open("rb") as written:
+                results.write_out(written)
+            return
     again = f"bktools export submit {in_shell(str(file))}{options.same(environment, sandbox=sandbox)}"
     if plan.batches.empty:
         again = "correct the entries that are not ready, then compose again; there is nothing to submit"
-    typer.echo(f"\nWritten to {file}; nothing was sent. Next: {again}")
+    results.say(f"\nWritten to {file}; nothing was sent. Next: {again}")
+    results.result(**_facts_of(plan), file=file)
 
 
 @app.command("submit")
+@results.facts
 def submit(
-    file: Annotated[Path, typer.Argument(help="The plan that compose wrote.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The plan that compose wrote; - is standard input.")],
     apply: options.Apply = False,
-    plan_id: Annotated[str | None, typer.Option("--plan", help="Refuse the file unless it holds this plan.")] = None,
+    plan_id: Annotated[
+        str | None, typer.Option("--plan", metavar="ID", help="Refuse the file unless it holds this plan.")
+    ] = None,
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     wait: options.Wait = 300.0,
@@ -151,7 +191,8 @@ def submit(
     from bktools.export.plan_file import read_plan
     from bktools.submit import submit_export_jobs
 
-    read = read_plan(file)
+    with results.readable(file) as path:
+        read = read_plan(path)
     if plan_id is not None and plan_id != read.plan.plan_id:
         raise PlanError(f"{file} holds plan {read.plan.plan_id}, not {plan_id}: nothing was sent")
     with options.connected(environment, sandbox=sandbox) as service:
@@ -160,18 +201,20 @@ def submit(
                 f"{file} was made for {read.made_for}, this is {service.settings.identity}: nothing was sent; compose it "
                 "again here"
             )
-        typer.echo(f"Composed by {read.made_by}, {read.made_at}")
+        results.say(f"Composed by {read.made_by}, {read.made_at}")
         _say_plan(read.plan)
         sent = submit_export_jobs(read.plan, apply=apply, wait=wait, others_export=others_export, service=service)
-    typer.echo("")
+    results.say("")
     _say_outcomes(sent)
+    results.result(**_facts_of(read.plan), applied=apply, outcomes=sent)
     if not apply:
-        typer.echo("Nothing was sent: run again with --apply to do it.")
+        results.say("Nothing was sent: run again with --apply to do it.")
     elif (sent["outcome"] != "ACCEPTED").any():
         raise typer.Exit(Exit.INCOMPLETE)
 
 
 @app.command("status")
+@results.facts
 def status(
     company: options.Company = None, environment: options.Environment = None, sandbox: options.Sandbox = False
 ) -> None:
@@ -184,17 +227,26 @@ def status(
     with options.connected(environment, sandbox=sandbox, company=company) as service:
         found = load_export_jobs(company, service=service)
         questions = open_questions(company, service=service)
-    for state, rows in found.groupby("state"):
-        typer.echo(_batches(rows, state))
+    by_state = dict(list(found.groupby("state")))
+    for state, rows in by_state.items():
+        results.say(_batches(rows, state))
+    results.result(
+        states={
+            str(state): {"batches": len(rows), "entries": int(rows["entries"].sum())}
+            for state, rows in by_state.items()
+        },
+        outcome_unknown=questions,
+    )
     if found.empty:
-        typer.echo("nothing was exported from here")
+        results.say("nothing was exported from here")
     for question in questions:
-        typer.echo(f"\noutcome unknown: {question}")
+        results.say(f"\noutcome unknown: {question}")
     if questions:
         raise typer.Exit(Exit.INCOMPLETE)
 
 
 @app.command("history")
+@results.table
 def history(
     company: options.Company = None,
     environment: options.Environment = None,
@@ -203,41 +255,42 @@ def history(
     events: Annotated[
         bool, typer.Option("--events", help="One row per event, with earlier settlements, by whom and why.")
     ] = False,
-    batch: Annotated[str | None, typer.Option("--batch", help="Only this batch.")] = None,
-    csv: options.Csv = None,
-    profile: options.Profile = "excel",
+    batch: Annotated[str | None, typer.Option("--batch", metavar="ID", help="Only this batch.")] = None,
 ) -> None:
     """Show the export jobs that were sent from here, and their state.
 
     Example: bktools export history --entries --batch 3b033ca1ea4749b395bf
     """
-    from bktools.cli.tables import hand_over
     from bktools.journal.export_jobs import load_export_jobs, open_questions
 
     with options.connected(environment, sandbox=sandbox, company=company) as service:
         found = load_export_jobs(company, entries=entries, events=events, batch=batch, service=service)
         # An open question tells the user to list the entries, so it is not repeated in that list.
         questions = [] if entries else open_questions(company, batch=batch, service=service)
-    hand_over(found, COLUMNS["entries" if entries else "events" if events else "batches"], csv, profile, most=100_000)
+    results.hand_over(found, COLUMNS["entries" if entries else "events" if events else "batches"], most=100_000)
     for question in questions:
         # On standard error, apart from the rows that a program reads.
         tell(f"\noutcome unknown: {question}")
 
 
 @app.command("resolve")
+@results.facts
 def resolve(
-    batch: Annotated[str, typer.Argument(help="ID of the batch.")],
+    batch: Annotated[str, typer.Argument(metavar="BATCH", help="ID of the batch.")],
     outcome: Annotated[
         str,
         typer.Option(
             "--outcome",
+            metavar="accepted|released",
             help="accepted: it was booked. released: it was not.",
             autocompletion=options.one_of(lambda: NEXT),
         ),
     ],
-    evidence: Annotated[str, typer.Option("--evidence", help="What you checked and found; kept permanently.")],
-    by: Annotated[str, typer.Option("--by", help="Name of the person who checked.")],
-    job: Annotated[str | None, typer.Option("--job", help="UUID of the job, if it was found.")] = None,
+    evidence: Annotated[
+        str, typer.Option("--evidence", metavar="TEXT", help="What you checked and found; kept permanently.")
+    ],
+    by: Annotated[str, typer.Option("--by", metavar="NAME", help="Name of the person who checked.")],
+    job: Annotated[str | None, typer.Option("--job", metavar="UUID", help="UUID of the job, if it was found.")] = None,
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
 ) -> None:
@@ -249,8 +302,9 @@ def resolve(
 
     with options.connected(environment, sandbox=sandbox) as service:
         resolve_export_job(batch, outcome, evidence=evidence, by=by, job_id=job, service=service)
-    typer.echo(f"batch {batch}: {outcome}, by {by}")
-    typer.echo(f"{NEXT[outcome]}: bktools export submit PLAN --apply{options.same(environment, sandbox=sandbox)}")
+    results.say(f"batch {batch}: {outcome}, by {by}")
+    results.result(batch_id=batch, outcome=outcome, by=by)
+    results.say(f"{NEXT[outcome]}: bktools export submit PLAN --apply{options.same(environment, sandbox=sandbox)}")
 
 
 def _known(service: Service, companies: list[str]) -> dict[str, pd.DataFrame]:
@@ -275,17 +329,31 @@ def _say_plan(plan: ExportPlan) -> None:
     from bktools.cli.tables import counted, show
     from bktools.frames.names import FIRST
 
-    typer.echo(repr(plan).partition("\n")[0])
+    results.say(repr(plan).partition("\n")[0])
     for row in plan.told.to_dict("records"):
         number = counted(row["entries"], "entry", "entries")
-        typer.echo(visible_line(f"{number:>16}: {row['message']}: {row['to_do']} ({row['severity']}, {row['who']})"))
+        results.say(visible_line(f"{number:>16}: {row['message']}: {row['to_do']} ({row['severity']}, {row['who']})"))
     for phrase in plan.unchecked:
-        typer.echo(f"         not checked: {phrase}")
+        results.say(f"         not checked: {phrase}")
+    if not results.is_for_people():
+        return
     show(_by_currency(plan.totals))
     if len(plan.not_ready):
         typer.echo(f"\nNot ready (the first {min(len(plan.not_ready), SHOWN_NOT_READY)} of {len(plan.not_ready):,}):")
         held = plan.not_ready[[name for name in (*FIRST, "reason") if name in plan.not_ready.columns]]
         show(held.dropna(axis="columns", how="all").head(SHOWN_NOT_READY), whole="--csv FOLDER")
+
+
+def _facts_of(plan: ExportPlan) -> dict[str, Any]:
+    return {
+        "plan_id": plan.plan_id,
+        "entries": len(plan.rows),
+        "not_ready": len(plan.not_ready),
+        "amounts": plan.amounts,
+        "batches": plan.batches,
+        "findings": plan.told,
+        "not_checked": plan.unchecked,
+    }
 
 
 def _by_currency(totals: pd.DataFrame) -> pd.DataFrame:
@@ -299,10 +367,10 @@ def _say_outcomes(sent: pd.DataFrame) -> None:
     from bktools.submit.export_jobs import WOULD_BE_SENT
 
     for outcome, rows in sent.groupby("outcome", sort=False):
-        typer.echo(_batches(rows, outcome))
+        results.say(_batches(rows, outcome))
     told = sent[(sent["outcome"] != "ACCEPTED") & (sent["message"] != WOULD_BE_SENT)]
     for row in told.to_dict("records"):
-        typer.echo(f"batch {row['batch_id']} {row['outcome']}: {row['message']}")
+        results.say(f"batch {row['batch_id']} {row['outcome']}: {row['message']}")
 
 
 def _batches(rows: pd.DataFrame, state: object) -> str:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bktools.caller import command
-from bktools.cli import options
+from bktools.cli import options, results
 from bktools.cli.exits import Exit
-from bktools.cli.output import tell
+from bktools.cli.output import remark, tell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,20 +18,21 @@ if TYPE_CHECKING:
 SHOWN = ("outcome", "about", "account_now", "new_account", "note", "message", "period", "line")
 
 
+@results.table
 def fixes(
     file: Annotated[
-        Path | None, typer.Argument(help="The workbook of a close (month-end.xlsx) with its sheet 'to do' filled in.")
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "--csv", help="Write the list to this file; see --profile.")
+        Path | None,
+        typer.Argument(
+            metavar="FILE", help="The workbook of a close (month-end.xlsx) with its sheet 'to do' filled in."
+        ),
     ] = None,
     month: Annotated[
-        str | None, typer.Option("--month", help="Only of this month, as 2026-10; a file must be of it.")
+        str | None,
+        typer.Option("--month", metavar="YYYY-MM", help="Only of this month, as 2026-10; a file must be of it."),
     ] = None,
     company: options.Company = None,
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
-    profile: options.Profile = "excel",
 ) -> None:
     """Check and keep what people filled in on the sheet "to do"; without FILE, say what of it is done by now.
 
@@ -39,7 +40,7 @@ def fixes(
 
     Example: bktools fixes month-end.xlsx --output fixes.csv
     """
-    from bktools.cli.tables import counts, hand_over
+    from bktools.cli.tables import counts
     from bktools.errors import InputError
     from bktools.journal.accounts import load_accounts
     from bktools.reports.fixes import WRONG, check_fixes, keep_fixes, kept_fixes, read_fixes
@@ -62,12 +63,10 @@ def fixes(
         kept = keep_fixes(lines[valid], service.settings) if file is not None and valid.any() else None
     for row in checked[~valid].to_dict("records"):
         tell(f"line {row['line']}, {row['about']}: {row['message']}")
-    if valid.any():
-        shown = _open_first(checked[valid])
-        hand_over(shown, list(SHOWN), output, profile)
-    typer.echo(counts(checked["outcome"]) or "nothing is filled in")
+    results.hand_over(_open_first(checked[valid]), list(SHOWN))
+    remark(counts(checked["outcome"]) or "nothing is filled in")
     if kept is not None:
-        typer.echo(f"Kept in {kept}. Change the open ones in the service, then run: bktools fixes")
+        remark(f"Kept in {kept}. Change the open ones in the service, then run: bktools fixes")
     if not valid.all():
         raise typer.Exit(Exit.INCOMPLETE)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bktools.cli import options
+from bktools.cli import options, results
 from bktools.cli.exits import Exit
 from bktools.errors import ArgumentError, ConfigurationError
 
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="The journal: the only record of everything that was sent.", invoke_without_command=True)
 
-By = Annotated[str | None, typer.Option("--by", help="Your name; kept permanently.")]
+By = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Your name; kept permanently.")]
 
 
 @app.callback()
+@results.facts
 def show(context: typer.Context, environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
     """Show the journal in use, its addresses, and the number of batches by state.
 
@@ -40,14 +41,20 @@ def show(context: typer.Context, environment: options.Environment = None, sandbo
             *((row["state"], row["batches"]) for row in states),
             *(("other", f"{other}: {journal.others.relation(other) or 'unknown'}") for other in journal.others.all()),
         ]
+        others = [{"name": other, "relation": journal.others.relation(other)} for other in journal.others.all()]
+        results.result(
+            journal=journal.id, place=journal.place, marks=journal.marks.places, addresses=journal.addresses(),
+            events=journal.last_event()["event_id"], batches={row["state"]: row["batches"] for row in states}, others=others,
+        )  # fmt: skip
     for name, value in rows:
-        typer.echo(f"{name:<10} {value}")
+        results.say(f"{name:<10} {value}")
 
 
 @app.command("backup")
+@results.facts
 def backup(
     target: Annotated[
-        Path | None, typer.Argument(help="File to write; named after the current time by default.")
+        Path | None, typer.Argument(metavar="FILE", help="File to write; named after the current time by default.")
     ] = None,
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
@@ -59,12 +66,16 @@ def backup(
     path = target or Path(f"bktools-journal-{dt.datetime.now(dt.UTC):%Y%m%dT%H%M%SZ}.sqlite")
     with _journal(environment, sandbox=sandbox) as journal:
         journal.backup(path)
-        typer.echo(f"{journal.place} was copied to {path}")
+        results.say(f"{journal.place} was copied to {path}")
+        results.result(journal=journal.place, backup=path)
 
 
 @app.command("restore")
+@results.facts
 def restore(
-    source: Annotated[Path | None, typer.Argument(help="The backup; by default the current file is kept.")] = None,
+    source: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="The backup; by default the current file is kept.")
+    ] = None,
     by: By = None,
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
@@ -76,17 +87,19 @@ def restore(
     from bktools.journal.restore import restore as put_back
 
     done = put_back(_settings(environment, sandbox=sandbox), source, by=_named(by))
-    typer.echo(f"{done.place} was restored" + (f" from {source}" if source else ""))
+    results.say(f"{done.place} was restored" + (f" from {source}" if source else ""))
     if done.set_aside is not None:
-        typer.echo(f"The earlier file is kept as {done.set_aside}")
+        results.say(f"The earlier file is kept as {done.set_aside}")
     if done.in_doubt:
-        typer.echo(
+        results.say(
             f"{len(done.in_doubt)} batches have an unknown outcome; bktools export status{options.same(environment, sandbox=sandbox)} says "
             "how to settle each"
         )
+    results.result(journal=done.place, earlier_file=done.set_aside, outcome_unknown=done.in_doubt)
 
 
 @app.command("verify")
+@results.facts
 def verify(environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
     """Check every page of the journal's file, its events, and its marks.
 
@@ -95,19 +108,23 @@ def verify(environment: options.Environment = None, sandbox: options.Sandbox = F
     with _journal(environment, sandbox=sandbox) as journal:
         problems = journal.problems()
         events, place = journal.last_event()["event_id"], journal.place
+    results.result(journal=place, events=events, problems=problems)
     for problem in problems:
-        typer.echo(problem)
+        results.say(problem)
     if problems:
         raise typer.Exit(Exit.JOURNAL)
-    typer.echo(f"{place} is whole: {events} events, and the marks agree")
+    results.say(f"{place} is whole: {events} events, and the marks agree")
 
 
 @app.command("addresses")
+@results.facts
 def addresses(
     is_same: Annotated[
-        str | None, typer.Option("--same", help="Address or ID of a journal of the same service.")
+        str | None, typer.Option("--same", metavar="ADDRESS", help="Address or ID of a journal of the same service.")
     ] = None,
-    other: Annotated[str | None, typer.Option("--other", help="Address or ID of a journal of another service.")] = None,
+    other: Annotated[
+        str | None, typer.Option("--other", metavar="ADDRESS", help="Address or ID of a journal of another service.")
+    ] = None,
     by: By = None,
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
@@ -123,15 +140,21 @@ def addresses(
     with _journal(environment, sandbox=sandbox) as journal:
         if is_same or other:
             name, relation = (is_same, SAME) if is_same else (other, OTHER)
-            typer.echo(journal.others.say(str(name), relation, _named(by)))
+            said = journal.others.say(str(name), relation, _named(by))
+            results.say(said)
+            results.result(recorded=said)
             return
-        for address in journal.addresses():
-            typer.echo(f"{address}  this journal")
-        for found in journal.others.all():
-            typer.echo(f"{found}  {journal.others.relation(found) or 'not known whether it is of the same service'}")
+        own = journal.addresses()
+        others = {found: journal.others.relation(found) for found in journal.others.all()}
+    for address in own:
+        results.say(f"{address}  this journal")
+    for found, known in others.items():
+        results.say(f"{found}  {known or 'not known whether it is of the same service'}")
+    results.result(addresses=own, others=[{"name": found, "relation": known} for found, known in others.items()])
 
 
 @app.command("move")
+@results.facts
 def move(by: By = None, environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
     """Copy the history of the journal's file to the empty database of BKTOOLS_JOURNAL, and close the file.
 
@@ -143,12 +166,15 @@ def move(by: By = None, environment: options.Environment = None, sandbox: option
     settings = _settings(environment, sandbox=sandbox)
     last = to_database(settings, by=_named(by))
     assert settings.journal is not None
-    typer.echo(f"{last['event_id']} events are in {place_of(settings.journal)}; the file is closed and kept")
+    place = place_of(settings.journal)
+    results.say(f"{last['event_id']} events are in {place}; the file is closed and kept")
+    results.result(journal=place, events=last["event_id"])
 
 
 @app.command("rights")
+@results.facts
 def rights(
-    role: Annotated[str, typer.Argument(help="A role of the database.")],
+    role: Annotated[str, typer.Argument(metavar="ROLE", help="A role of the database.")],
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
 ) -> None:
@@ -161,7 +187,9 @@ def rights(
     settings = _settings(environment, sandbox=sandbox)
     if settings.journal is None:
         raise ConfigurationError("the journal is a file, which has no roles: set BKTOOLS_JOURNAL to a database")
-    typer.echo(grants(settings.journal, role), nl=False)
+    sql = grants(settings.journal, role)
+    results.say(sql.rstrip("\n"))
+    results.result(role=role, sql=sql)
 
 
 def _journal(environment: str | None, *, sandbox: bool) -> Journal:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bktools.caller import command
-from bktools.cli import options
+from bktools.cli import options, results
 from bktools.cli.mappings import remembered
 from bktools.cli.output import remark, tell
 
@@ -17,15 +17,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+@results.table
 def ledger(
     file: Annotated[
-        Path, typer.Argument(help="SIE, DATEV, FEC, SAF-T, JPK_KR, GnuCash, XBRL GL, CSV, Excel or Parquet.")
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="SIE, DATEV, FEC, SAF-T, JPK_KR, GnuCash, XBRL GL, CSV, Excel or Parquet; - is standard input.",
+        ),
     ],
-    csv: options.Csv = None,
     column: options.FileColumn = None,
     delimiter: options.FileDelimiter = None,
     encoding: options.FileEncoding = None,
-    sheet: options.Sheet = None,
+    sheet: options.FileSheet = None,
     decimal: options.Decimal = None,
     date_format: options.DateFormat = None,
     verify: Annotated[
@@ -34,34 +38,27 @@ def ledger(
             "--verify", help="strict: an error when a voucher or a total of the file does not agree. warn: a warning."
         ),
     ] = "strict",
-    profile: options.Profile = "excel",
-    save_mapping: options.SaveMapping = None,
+    save_mapping: options.SaveFileMapping = None,
 ) -> None:
-    """Read a general ledger, hold it to its own totals, and show the sums of its accounts. Nothing is written but --csv.
+    """Read a general ledger, hold it to its own totals, and show the sums of its accounts. Files and JSON have the postings.
 
-    Example: bktools ledger bookkeeping.se --csv postings.csv
+    Example: bktools ledger bookkeeping.se --output postings.csv
     """
     from bktools import read_general_ledger
     from bktools.cli.reconcile import recognised
-    from bktools.cli.tables import hand_over
-    from bktools.frames.delimited import profile_named
 
-    profile_named(profile)
     given = options.reading(column, delimiter, encoding, sheet, decimal, date_format)
     with (
         command(options.READS_ENTRIES | {"verify": "--verify"}),
         warnings.catch_warnings(),
-        remembered("ledger", file, given, save_mapping) as read_as,
+        results.readable(file) as path,
+        remembered("ledger", path, given, save_mapping) as read_as,
     ):
         warnings.showwarning = lambda message, *_: tell(f"bktools: {message}")
-        postings = read_general_ledger(file, verify=verify, **read_as)
+        postings = read_general_ledger(path, verify=verify, **read_as)
     remark(recognised(postings.attrs["bktools"]))
     remark(_summary(postings))
-    if csv is not None:
-        hand_over(postings, list(postings.columns), csv, profile)
-    else:
-        sums = _by_account(postings)
-        hand_over(sums, list(sums.columns), None)
+    results.hand_over(_by_account(postings) if results.is_for_people() else postings)
 
 
 def _summary(postings: pd.DataFrame) -> str:

@@ -12,23 +12,31 @@ from typing import Annotated, Any
 import typer
 
 from bktools.caller import command
-from bktools.cli import options
+from bktools.cli import options, results
 from bktools.cli.exits import Exit
-from bktools.cli.output import tell
+from bktools.cli.output import remark, tell
 from bktools.contract import rules
 from bktools.contract.noun import Filter, Noun
 from bktools.errors import ArgumentError, InputError
 
+# The group of these options in the help.
+CACHE = "Cache and checks"
+
 Companies = Annotated[
     list[str] | None,
     typer.Option(
-        "--company", help='A company, by UUID or short name, or "all"; may be repeated. The configured one by default.'
+        "--company",
+        metavar="COMPANY",
+        rich_help_panel=options.SERVICE,
+        help='A company, by UUID or short name, or "all"; may be repeated. The configured one by default.',
     ),
 ]
 CompaniesFile = Annotated[
     str | None,
     typer.Option(
         "--companies",
+        metavar="FILE",
+        rich_help_panel=options.SERVICE,
         help="File of companies: one UUID or short name a line, or a table with a company column; - for standard input.",
     ),
 ]
@@ -36,23 +44,38 @@ OnError = Annotated[
     str,
     typer.Option(
         "--on-error",
+        metavar="raise|collect",
+        rich_help_panel=CACHE,
         help="Some companies fail. raise: an error, after all were read. collect: write the others, and exit with 12.",
     ),
 ]
-AsOf = Annotated[str | None, typer.Option("--as-of", help="The newest snapshot at the end of this day (UTC).")]
-MaxAge = Annotated[
-    str, typer.Option("--max-age", help="Use the cached copy if it is younger than this: 90s, 30m, 12h, 7d.")
+AsOf = Annotated[
+    str | None,
+    typer.Option(
+        "--as-of", metavar="YYYY-MM-DD", rich_help_panel=CACHE, help="The newest snapshot at the end of this day (UTC)."
+    ),
 ]
-Refresh = Annotated[bool, typer.Option("--refresh", help="Always ask the service and ignore the cache.")]
+MaxAge = Annotated[
+    str,
+    typer.Option(
+        "--max-age",
+        metavar="AGE",
+        rich_help_panel=CACHE,
+        help="Use the cached copy if it is younger than this: 90s, 30m, 12h, 7d.",
+    ),
+]
+Refresh = Annotated[
+    bool, typer.Option("--refresh", rich_help_panel=CACHE, help="Always ask the service and ignore the cache.")
+]
 Verify = Annotated[
     str,
     typer.Option(
         "--verify",
+        metavar="strict|warn",
+        rich_help_panel=CACHE,
         help="strict: rows that fail a check are an error. warn: only a warning, for services that estimate their totals.",
     ),
 ]
-Parquet = Annotated[Path | None, typer.Option("--parquet", help="Stream to this Parquet file in constant memory.")]
-
 
 UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
@@ -163,14 +186,11 @@ def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
         max_age: MaxAge = "1h",
         refresh: Refresh = False,
         verify: Verify = "strict",
-        csv: options.Csv = None,
-        parquet: Parquet = None,
-        profile: options.Profile = "excel",
         environment: options.Environment = None,
         sandbox: options.Sandbox = False,
         **filters: Any,
     ) -> None:
-        from bktools.cli.tables import counted, hand_over
+        from bktools.cli.tables import counted
         from bktools.tables.files import table_to_parquet
         from bktools.tables.load import load_table
 
@@ -192,18 +212,18 @@ def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
                 "service": service,
                 **filters,
             }
+            parquet = results.file_of(".parquet")
             if parquet is not None:
-                path = table_to_parquet(parquet, noun, companies, refresh=refresh, failed=failures.extend, **given)
-                typer.echo(f"written to {path}")
-                # The CSV file is written from the same load.
-                refresh = False
-            if csv is not None or parquet is None:
+                # In constant memory, however long the table is.
+                table_to_parquet(parquet, noun, companies, refresh=refresh, failed=failures.extend, **given)
+                remark(f"written to {parquet}")
+            else:
                 frame = load_table(noun, companies, refresh=refresh, **given)
-                hand_over(frame, shown, csv, profile)
-                failures = failures or frame.attrs["bktools"].get("failures", [])
-            # Only for people: programs count the rows themselves.
-            if csv is None and parquet is None and sys.stdout.isatty():
-                typer.echo(counted(len(frame), "row"))
+                results.hand_over(frame, shown)
+                failures = frame.attrs["bktools"].get("failures", [])
+                # Only for people: programs count the rows themselves.
+                if results.is_for_people() and sys.stdout.isatty():
+                    remark(counted(len(frame), "row"))
             if failures:
                 tell_failures(failures)
                 raise typer.Exit(Exit.SOME_COMPANIES)
@@ -214,12 +234,13 @@ def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
     load.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     load.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     load.__name__, load.__doc__ = noun.name, says
-    return load
+    return results.table(load)
 
 
 def _parameter(item: Filter) -> inspect.Parameter:
     kinds: dict[Any, Any] = {rules.unique_uuids: list[str] | None, rules.flag: bool | None}
-    option = typer.Option(item.option, help=item.help, show_default=False)
+    metavar = {"unique_uuids": "UUID", "flag": None}.get(item.rule.__name__, "TEXT")
+    option = typer.Option(item.option, metavar=metavar, help=item.help, show_default=False, rich_help_panel="Filters")
     annotation: Any = Annotated[kinds.get(item.rule, str | None), option]
     return inspect.Parameter(
         item.argument, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=annotation

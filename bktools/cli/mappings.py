@@ -9,28 +9,36 @@ from typing import Annotated, Any
 
 import typer
 
+from bktools.cli import results
 from bktools.cli.output import remark, tell
 
 app = typer.Typer(help="Mappings of columns and options, by the headings of files: list, show.", no_args_is_help=True)
 
 
 @app.command("list")
+@results.table
 def list_mappings() -> None:
     """List the mappings. Each is a TOML file; a colleague can copy it into the same folder and use it.
 
     Example: bktools mappings list
     """
+    import pandas as pd
+
     from bktools.inputs.mappings import all_mappings, folder
 
     found = all_mappings()
-    for one in found:
-        settled = [f"{field}={heading}" for field, heading in (*one.columns.items(), *one.options.items())]
-        typer.echo(f"{one.name}\t{one.kind}\t{len(one.headings)} headings\t{', '.join(settled)}")
-    tell(f"{len(found)} mappings in {folder()}")
+    settled = [
+        ", ".join(f"{field}={heading}" for field, heading in (*one.columns.items(), *one.options.items()))
+        for one in found
+    ]
+    rows = [(one.name, one.kind, len(one.headings), text) for one, text in zip(found, settled, strict=True)]
+    results.hand_over(pd.DataFrame(rows, columns=["name", "kind", "headings", "settled"]))
+    remark(f"{len(found)} mappings in {folder()}")
 
 
 @app.command("show")
-def show(name: Annotated[str, typer.Argument(help="Name of the mapping.")]) -> None:
+@results.facts
+def show(name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the mapping.")]) -> None:
     """Show a mapping as its file has it.
 
     Example: bktools mappings show card
@@ -38,7 +46,12 @@ def show(name: Annotated[str, typer.Argument(help="Name of the mapping.")]) -> N
     from bktools.inputs.mappings import path_of, read_mapping
 
     path = path_of(name)
-    typer.echo(read_mapping(path).toml(), nl=False)
+    mapping = read_mapping(path)
+    results.say(mapping.toml().rstrip("\n"))
+    results.result(
+        name=mapping.name, kind=mapping.kind, headings=mapping.headings, columns=mapping.columns,
+        options=mapping.options, file=path,
+    )  # fmt: skip
     tell(str(path))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bktools.caller import command
-from bktools.cli import options
+from bktools.cli import options, results
 from bktools.cli.exits import Exit
 from bktools.cli.loading import CompaniesFile, companies_in, tell_failures
 from bktools.cli.mappings import remembered
@@ -26,17 +26,36 @@ if TYPE_CHECKING:
     from bktools.service import Service
 
 
+@results.facts
 def month_end(
     sandbox: options.Sandbox = False,
     apply: options.Apply = False,
     chart: options.Chart = None,
     entries: Annotated[
-        Path | None, typer.Option("--entries", help="The accounting entries: CSV, TSV, Excel or Parquet.")
+        Path | None,
+        typer.Option(
+            "--entries",
+            metavar="FILE",
+            help="The accounting entries: CSV, TSV, Excel or Parquet; - is standard input.",
+            rich_help_panel=options.ENTRIES,
+        ),
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Folder to write; month-end-YYYY-MM by default.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="FOLDER",
+            rich_help_panel=options.OUTPUT,
+            help="Folder to write; month-end-YYYY-MM by default.",
+        ),
+    ] = None,
     month: Annotated[
         str | None,
-        typer.Option("--month", help="The month to close, as 2026-10. Default: the last full month that has entries."),
+        typer.Option(
+            "--month",
+            metavar="YYYY-MM",
+            help="The month to close, as 2026-10. Default: the last full month that has entries.",
+        ),
     ] = None,
     company: options.Company = None,
     companies: CompaniesFile = None,
@@ -59,16 +78,19 @@ def month_end(
     profile: options.Profile = "excel",
     by: Annotated[
         str | None,
-        typer.Option("--by", help="Who prepares the close; kept permanently. Default: the system's user."),
+        typer.Option(
+            "--by", metavar="NAME", help="Who prepares the close; kept permanently. Default: the system's user."
+        ),
     ] = None,
     approved_by: Annotated[
         str | None,
-        typer.Option("--approved-by", help="Who approves it; with --apply this closes the period."),
+        typer.Option("--approved-by", metavar="NAME", help="Who approves it; with --apply this closes the period."),
     ] = None,
     fail_on: Annotated[
         str | None,
         typer.Option(
             "--fail-on",
+            metavar="SEVERITY",
             help="Exit 11 when entries are held back (held), or on findings of severity error, or warning and worse.",
             autocompletion=options.one_of(lambda: FAIL_ON),
         ),
@@ -119,29 +141,34 @@ def month_end(
             return
         known = options.the_company(service)
         note = " (embedded service: not real books)" if service.settings.is_sandbox else ""
-        typer.echo(f"Month-end of company {known} · {service.settings.environment}{note}\n")
+        results.say(f"Month-end of company {known} · {service.settings.environment}{note}\n")
         if chart is None or entries is None:
             samples = sample_files(service)
             chart, entries = chart or samples[0], entries or samples[1]
-        with command(options.READS_FILE), remembered("chart", chart, chart_as, save_mapping) as read_as:
-            read_chart = read_chart_of_accounts(chart, company=known, **read_as)
-        typer.echo(_line("chart", recognised(read_chart.attrs["bktools"])))
+        with (
+            results.readable(chart) as file,
+            command(options.READS_FILE),
+            remembered("chart", file, chart_as, save_mapping) as read_as,
+        ):
+            read_chart = read_chart_of_accounts(file, company=known, **read_as)
+        results.say(_line("chart", recognised(read_chart.attrs["bktools"])))
         # Loaded once: names in the entries are looked up in them, and the close is made from them.
         categories = load_categories(known, refresh=True, service=service)
         employees = load_employees(known, refresh=True, service=service)
         with (
+            results.readable(entries) as file,
             command(options.READS_ENTRIES_BESIDE_CHART),
-            remembered("entries", entries, entries_as, save_entry_mapping, "--save-entry-mapping") as read_as,
+            remembered("entries", file, entries_as, save_entry_mapping, "--save-entry-mapping") as read_as,
         ):
             read = read_entries(
-                entries,
+                file,
                 required=("category_id",),
                 company=known,
                 categories=categories,
                 employees=employees,
                 **read_as,
             )
-        typer.echo(_line("entries", recognised(read.attrs["bktools"])))
+        results.say(_line("entries", recognised(read.attrs["bktools"])))
         with command({"month": "--month", "by": "--by", "approved_by": "--approved-by"}):
             close = close_month(
                 read_chart,
@@ -163,9 +190,10 @@ def month_end(
             )
     _say_not_done(close)
     _say_persons(close, is_named=by is not None)
-    typer.echo(f"\nWritten to {close.folder}/")
+    results.result(**_facts_of(close))
+    results.say(f"\nWritten to {close.folder}/")
     if close.kept is not None:
-        typer.echo(f"The earlier close is kept as {close.kept}/")
+        results.say(f"The earlier close is kept as {close.kept}/")
     if not apply:
         is_closed = close.record is not None and close.record.state == "CLOSED"
         again = (
@@ -173,7 +201,7 @@ def month_end(
             if is_closed
             else "run again with --apply to do it"
         )
-        typer.echo(f"Nothing was written to the service: {again}.")
+        results.say(f"Nothing was written to the service: {again}.")
     elif _is_incomplete(close):
         raise typer.Exit(Exit.INCOMPLETE)
     if fail_on is not None and FAIL_ON[fail_on](close):
@@ -202,16 +230,21 @@ def _close_group(
     if chart_file is None or entries_file is None:
         raise ArgumentError("--chart and --entries", "must be given with --companies")
     companies = companies_in(file, service.settings.company_names)
-    with command(options.READS_FILE), remembered("chart", chart_file, chart_as, chart_name) as read_as:
-        read_chart = read_chart_of_accounts(chart_file, **read_as)
+    with (
+        results.readable(chart_file) as path,
+        command(options.READS_FILE),
+        remembered("chart", path, chart_as, chart_name) as read_as,
+    ):
+        read_chart = read_chart_of_accounts(path, **read_as)
     categories = load_categories(companies, refresh=True, on_error="collect", service=service)
     employees = load_employees(companies, refresh=True, on_error="collect", service=service)
     with (
+        results.readable(entries_file) as path,
         command(options.READS_ENTRIES_BESIDE_CHART),
-        remembered("entries", entries_file, entries_as, entries_name, "--save-entry-mapping") as read_as,
+        remembered("entries", path, entries_as, entries_name, "--save-entry-mapping") as read_as,
     ):
         read = read_entries(
-            entries_file, required=("category_id", "company_id"), categories=categories, employees=employees, **read_as
+            path, required=("category_id", "company_id"), categories=categories, employees=employees, **read_as
         )
     with command({"month": "--month", "by": "--by", "approved_by": "--approved-by", "companies": "--companies"}):
         done = close_companies(
@@ -220,13 +253,16 @@ def _close_group(
             companies=companies,
             categories=categories,
             employees=employees,
-            seen=lambda name, outcome, message: typer.echo(f"  {name:<36} {outcome:<10} {message}".rstrip()),
+            seen=lambda name, outcome, message: results.say(f"  {name:<36} {outcome:<10} {message}".rstrip()),
             service=service,
             **given,
         )
     amounts = done.totals.groupby("currency")["amount"].sum()
     ready = "".join(f", {currency} {shown(amount, str(currency))}" for currency, amount in amounts.items())
-    typer.echo(f"\n{counts(done.companies['outcome'])}{ready} ready\nWritten to {done.folder}/")
+    results.say(f"\n{counts(done.companies['outcome'])}{ready} ready\nWritten to {done.folder}/")
+    results.result(
+        period=done.period, applied=done.applied, folder=done.folder, companies=done.companies, totals=done.totals
+    )
     failed = done.companies[done.companies["outcome"] == "FAILED"]
     tell_failures(
         {"company": company, "message": message, "to_do": "then run again: what was done is skipped"}
@@ -267,7 +303,7 @@ def _say_persons(close: Close, *, is_named: bool) -> None:
     state = ""
     if close.applied and close.approved_by:
         state = f"; {close.stays_open}" if close.stays_open else f"; the period {close.period} is closed"
-    typer.echo(f"\n{prepared}{approved}{state}")
+    results.say(f"\n{prepared}{approved}{state}")
 
 
 def _plan(plan: ExportPlan) -> str:
@@ -302,7 +338,7 @@ STEPS: dict[str, tuple[str, Callable[[Any], str]]] = {
 
 def _say_step(step: str, result: Any) -> None:
     name, text = STEPS[step]
-    typer.echo(_line(name, text(result)))
+    results.say(_line(name, text(result)))
 
 
 def _line(step: str, text: str) -> str:
@@ -352,7 +388,34 @@ def _say_not_done(close: Close) -> None:
         lines.append(f"{close.left_out:>6} entries are dated after {close.period}")
     lines += [f"       not checked: {phrase}" for phrase in close.plan.unchecked]
     if lines:
-        typer.echo("\n".join(["\nNot done, and why:", *lines]))
+        results.say("\n".join(["\nNot done, and why:", *lines]))
+
+
+def _facts_of(close: Close) -> dict[str, Any]:
+    return {
+        "period": close.period,
+        "environment": close.environment,
+        "company": close.company,
+        "applied": close.applied,
+        "state": None if close.record is None else close.record.state,
+        "stays_open": close.stays_open or None,
+        "prepared_by": close.prepared_by,
+        "approved_by": close.approved_by,
+        "folder": close.folder,
+        "earlier_folder": close.kept,
+        "accounts": {str(outcome): int(count) for outcome, count in close.accounts["outcome"].value_counts().items()},
+        "findings": {
+            str(severity): int(count) for severity, count in close.after.findings["severity"].value_counts().items()
+        },
+        "plan_id": close.plan.plan_id,
+        "entries": len(close.plan.rows),
+        "amounts": close.plan.amounts,
+        "jobs": close.jobs,
+        "not_ready": {
+            str(reason): int(count) for reason, count in close.plan.not_ready["reason"].value_counts().items()
+        },
+        "not_checked": close.plan.unchecked,
+    }
 
 
 def _is_incomplete(close: Close) -> bool:

@@ -18,6 +18,17 @@ if TYPE_CHECKING:
     from bktools.service import Service
 
 
+# Groups of options in the help.
+SERVICE, CHART, ENTRIES, FILE, OUTPUT = (
+    "Service", "Reading the chart", "Reading the entries", "Reading the file", "Output",
+)  # fmt: skip
+
+
+def option(*names: str, panel: str | None = None, **given: Any) -> Any:
+    """Return the declaration of an option, in a group of the help."""
+    return typer.Option(*names, rich_help_panel=panel, **given)
+
+
 def one_of(words: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
     """Return the shell completion of an option; the words are computed only when the shell asks."""
 
@@ -33,80 +44,157 @@ def _profiles() -> Iterable[str]:
     return PROFILES
 
 
-def _checked_profile(context: typer.Context, name: str) -> str:
-    if not context.resilient_parsing:
+def _checked_profile(context: typer.Context, name: str | None) -> str | None:
+    if name is not None and not context.resilient_parsing:
         from bktools.frames.delimited import profile_named
 
         profile_named(name)
     return name
 
 
-Profile = Annotated[
-    str,
-    typer.Option(
+def profile_option(default: str | bool = True) -> Any:
+    """Return the declaration of --profile."""
+    return typer.Option(
         "--profile",
-        help="How the CSV is written: excel, excel-eu or machine.",
+        metavar="PROFILE",
+        help="How CSV is written: excel, excel-eu or machine.",
         autocompletion=one_of(_profiles),
         callback=_checked_profile,
-    ),
-]
+        show_default=default,
+        rich_help_panel=OUTPUT,
+    )
+
+
+Profile = Annotated[str, profile_option()]
 Sandbox = Annotated[
-    bool, typer.Option("--sandbox", help="Use the embedded sandbox service: no real books are touched.")
+    bool,
+    typer.Option(
+        "--sandbox", help="Use the embedded sandbox service: no real books are touched.", rich_help_panel=SERVICE
+    ),
 ]
 Environment = Annotated[
     str | None,
-    typer.Option("--environment", "-e", help="production, staging, a table of the config file, or a base URL."),
+    option(
+        "--environment",
+        "-e",
+        metavar="NAME",
+        panel=SERVICE,
+        help="production, staging, a table of the config file, or a base URL.",
+    ),
 ]
 Company = Annotated[
-    str | None, typer.Option("--company", help="UUID or short name of the company; the configured one by default.")
+    str | None,
+    option(
+        "--company",
+        metavar="COMPANY",
+        panel=SERVICE,
+        help="UUID or short name of the company; the configured one by default.",
+    ),
 ]
-Chart = Annotated[Path | None, typer.Option("--chart", help="The ERP's chart of accounts: CSV, TSV, Excel or Parquet.")]
+Chart = Annotated[
+    Path | None,
+    option(
+        "--chart",
+        metavar="FILE",
+        help="The ERP's chart of accounts: CSV, TSV, Excel or Parquet; - is standard input.",
+        panel=CHART,
+    ),
+]
 Column = Annotated[
     list[str] | None,
-    typer.Option("--column", help="Heading of a field in the chart, as field=HEADING; may be repeated."),
+    option("--column", metavar="FIELD=HEADING", help="Heading of a field in the chart; may be repeated.", panel=CHART),
 ]
-Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Delimiter of the chart's file.")]
-Encoding = Annotated[str | None, typer.Option("--encoding", help="Encoding of the chart's file, such as cp1252.")]
+Delimiter = Annotated[
+    str | None, option("--delimiter", metavar="CHARACTER", help="Delimiter of the chart's file.", panel=CHART)
+]
+Encoding = Annotated[
+    str | None, option("--encoding", metavar="NAME", help="Encoding of the chart's file, such as cp1252.", panel=CHART)
+]
+Sheet = Annotated[str | None, option("--sheet", metavar="NAME", help="Name of the workbook's sheet.", panel=CHART)]
+SaveMapping = Annotated[
+    str | None,
+    option(
+        "--save-mapping",
+        metavar="NAME",
+        panel=CHART,
+        help="Remember the options by this name, for files with the same headings.",
+    ),
+]
 # For the entries of a command that reads a chart as well.
 EntryColumn = Annotated[
     list[str] | None,
-    typer.Option("--entry-column", help="Heading of a field in the entries, as field=HEADING; may be repeated."),
+    option(
+        "--entry-column",
+        metavar="FIELD=HEADING",
+        help="Heading of a field in the entries; may be repeated.",
+        panel=ENTRIES,
+    ),
 ]
-EntryDelimiter = Annotated[str | None, typer.Option("--entry-delimiter", help="Delimiter of the entries' file.")]
+EntryDelimiter = Annotated[
+    str | None, option("--entry-delimiter", metavar="CHARACTER", help="Delimiter of the entries' file.", panel=ENTRIES)
+]
 EntryEncoding = Annotated[
-    str | None, typer.Option("--entry-encoding", help="Encoding of the entries' file, such as cp1252.")
+    str | None,
+    option("--entry-encoding", metavar="NAME", help="Encoding of the entries' file, such as cp1252.", panel=ENTRIES),
 ]
-EntryDecimal = Annotated[str | None, typer.Option("--entry-decimal", help="Decimal mark of the amounts: . or ,")]
+EntryDecimal = Annotated[
+    str | None, option("--entry-decimal", metavar="MARK", help="Decimal mark of the amounts: . or ,", panel=ENTRIES)
+]
 EntryDateFormat = Annotated[
-    str | None, typer.Option("--entry-date-format", help="Format of the dates, such as %d/%m/%Y.")
+    str | None,
+    option("--entry-date-format", metavar="FORMAT", help="Format of the dates, such as %d/%m/%Y.", panel=ENTRIES),
+]
+EntrySheet = Annotated[
+    str | None,
+    option("--entry-sheet", metavar="NAME", help="Name of the sheet in the entries' workbook.", panel=ENTRIES),
+]
+SaveEntryMapping = Annotated[
+    str | None,
+    option(
+        "--save-entry-mapping",
+        metavar="NAME",
+        panel=ENTRIES,
+        help="Remember the entries' options by this name, for the same headings.",
+    ),
 ]
 # For a command that reads one file.
 FileColumn = Annotated[
     list[str] | None,
-    typer.Option("--column", help="Heading of a field in the file, as field=HEADING; may be repeated."),
+    option("--column", metavar="FIELD=HEADING", help="Heading of a field in the file; may be repeated.", panel=FILE),
 ]
 # Also under the name that `month-end` has for it.
 EntriesColumn = Annotated[
     list[str] | None,
-    typer.Option(
-        "--column", "--entry-column", help="Heading of a field in the entries, as field=HEADING; may be repeated."
+    option(
+        "--column",
+        "--entry-column",
+        metavar="FIELD=HEADING",
+        help="Heading of a field in the entries; may be repeated.",
+        panel=FILE,
     ),
 ]
-Sheet = Annotated[str | None, typer.Option("--sheet", help="Name of the workbook's sheet.")]
-EntrySheet = Annotated[str | None, typer.Option("--entry-sheet", help="Name of the sheet in the entries' workbook.")]
-FileDelimiter = Annotated[str | None, typer.Option("--delimiter", help="Delimiter of the file.")]
-FileEncoding = Annotated[str | None, typer.Option("--encoding", help="Encoding of the file, such as cp1252.")]
-Decimal = Annotated[str | None, typer.Option("--decimal", help="Decimal mark of the amounts: . or ,")]
-DateFormat = Annotated[str | None, typer.Option("--date-format", help="Format of the dates, such as %d/%m/%Y.")]
-SaveMapping = Annotated[
-    str | None,
-    typer.Option("--save-mapping", help="Remember the options by this name, for files with the same headings."),
+FileDelimiter = Annotated[
+    str | None, option("--delimiter", metavar="CHARACTER", help="Delimiter of the file.", panel=FILE)
 ]
-SaveEntryMapping = Annotated[
-    str | None,
-    typer.Option("--save-entry-mapping", help="Remember the entries' options by this name, for the same headings."),
+FileEncoding = Annotated[
+    str | None, option("--encoding", metavar="NAME", help="Encoding of the file, such as cp1252.", panel=FILE)
 ]
-Csv = Annotated[Path | None, typer.Option("--csv", help="Write to this file; see --profile.")]
+FileSheet = Annotated[str | None, option("--sheet", metavar="NAME", help="Name of the workbook's sheet.", panel=FILE)]
+Decimal = Annotated[
+    str | None, option("--decimal", metavar="MARK", help="Decimal mark of the amounts: . or ,", panel=FILE)
+]
+DateFormat = Annotated[
+    str | None, option("--date-format", metavar="FORMAT", help="Format of the dates, such as %d/%m/%Y.", panel=FILE)
+]
+SaveFileMapping = Annotated[
+    str | None,
+    option(
+        "--save-mapping",
+        metavar="NAME",
+        panel=FILE,
+        help="Remember the options by this name, for files with the same headings.",
+    ),
+]
 Apply = Annotated[bool, typer.Option("--apply", help="Write to the service (default: dry run).")]
 OthersExport = Annotated[
     bool,
@@ -115,9 +203,14 @@ OthersExport = Annotated[
     ),
 ]
 Wait = Annotated[
-    float, typer.Option("--wait", min=0, help="Seconds to wait while an export job of the company is in progress.")
+    float,
+    typer.Option(
+        "--wait", min=0, metavar="SECONDS", help="Seconds to wait while an export job of the company is in progress."
+    ),
 ]
-MaxEntries = Annotated[int, typer.Option("--max-entries", min=1, help="Entries of an export job at most.")]
+MaxEntries = Annotated[
+    int, typer.Option("--max-entries", min=1, metavar="COUNT", help="Entries of an export job at most.")
+]
 
 # Options by the argument that they set, for the readers' messages.
 READS_FILE = {"columns": "--column", "delimiter": "--delimiter", "encoding": "--encoding", "sheet": "--sheet"}

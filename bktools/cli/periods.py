@@ -7,15 +7,16 @@ from typing import Annotated
 import typer
 
 from bktools.caller import command
-from bktools.cli import options
+from bktools.cli import options, results
 
 app = typer.Typer(help="Months: what was exported and held back, open or closed.", invoke_without_command=True)
 
-Month = Annotated[str, typer.Argument(help="The month, as 2026-10.")]
-By = Annotated[str, typer.Option("--by", help="Your name; kept permanently.")]
+Month = Annotated[str, typer.Argument(metavar="YYYY-MM", help="The month, as 2026-10.")]
+By = Annotated[str, typer.Option("--by", metavar="NAME", help="Your name; kept permanently.")]
 
 
 @app.callback()
+@results.table
 def show(
     context: typer.Context,
     company: options.Company = None,
@@ -30,20 +31,17 @@ def show(
         return
     import pandas as pd
 
-    from bktools.cli.tables import show as print_table
     from bktools.frames.currencies import shown
     from bktools.journal.periods import load_periods
 
     with options.connected(environment, sandbox=sandbox, company=company) as service:
         found = load_periods(company, service=service)
-    if found.empty:
-        typer.echo("none")
-        return
-    amounts = zip(found["exported_amount"], found["currency"], strict=True)
-    found["exported_amount"] = [
-        None if amount is None or amount is pd.NA else shown(amount, of) for amount, of in amounts
-    ]
-    print_table(found[list(COLUMNS)])
+    if results.is_for_people():
+        amounts = zip(found["exported_amount"], found["currency"], strict=True)
+        found["exported_amount"] = [
+            None if amount is None or amount is pd.NA else shown(amount, of) for amount, of in amounts
+        ]
+    results.hand_over(found, list(COLUMNS))
 
 
 COLUMNS = (
@@ -53,10 +51,11 @@ COLUMNS = (
 
 
 @app.command("close")
+@results.facts
 def close(
     month: Month,
     by: By,
-    reason: Annotated[str | None, typer.Option("--reason", help="Why; kept permanently.")] = None,
+    reason: Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; kept permanently.")] = None,
     company: options.Company = None,
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
@@ -72,14 +71,16 @@ def close(
         command({"month": "MONTH", "by": "--by"}),
     ):
         close_period(month, by=by, reason=reason, company=options.the_company(service), service=service)
-    typer.echo(f"The period {month} was closed by {by.strip()}")
+    results.say(f"The period {month} was closed by {by.strip()}")
+    results.result(period=month, state="CLOSED", by=by.strip())
 
 
 @app.command("reopen")
+@results.facts
 def reopen(
     month: Month,
     by: By,
-    reason: Annotated[str, typer.Option("--reason", help="Why; kept permanently.")],
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; kept permanently.")],
     company: options.Company = None,
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
@@ -92,4 +93,5 @@ def reopen(
 
     with options.connected(environment, sandbox=sandbox, company=company) as service:
         reopen_period(month, by=by, reason=reason, company=options.the_company(service), service=service)
-    typer.echo(f"The period {month} was opened again by {by.strip()}")
+    results.say(f"The period {month} was opened again by {by.strip()}")
+    results.result(period=month, state="OPEN", by=by.strip())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bktools.caller import command
-from bktools.cli import options
+from bktools.cli import options, results
 from bktools.cli.exits import Exit
 from bktools.cli.mappings import remembered
 from bktools.errors import ArgumentError
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 FAIL_ON = {"error": ("error",), "warning": ("error", "warning")}
 
 
+@results.facts
 def reconcile(
     chart: options.Chart = None,
     company: options.Company = None,
@@ -31,12 +32,21 @@ def reconcile(
     encoding: options.Encoding = None,
     sheet: options.Sheet = None,
     save_mapping: options.SaveMapping = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Folder for the findings as CSV; see --profile.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="FOLDER",
+            rich_help_panel=options.OUTPUT,
+            help="Folder for the findings as CSV; see --profile.",
+        ),
+    ] = None,
     profile: options.Profile = "excel",
     fail_on: Annotated[
         str | None,
         typer.Option(
             "--fail-on",
+            metavar="SEVERITY",
             help="error or warning: exit 11 when there are findings of this severity or worse.",
             autocompletion=options.one_of(lambda: FAIL_ON),
         ),
@@ -50,10 +60,12 @@ def reconcile(
         raise ArgumentError("--fail-on", f"must be one of {', '.join(FAIL_ON)}", fail_on)
     with options.connected(environment, sandbox=sandbox, company=company) as service:
         found = reconciled(service, chart, options.columns(column), delimiter, encoding, sheet, save_mapping)
-    typer.echo(str(found))
+    results.say(str(found))
+    actions = {str(action): int(count) for action, count in found.actions["action"].value_counts().items()}
+    results.result(accounts=actions, actions=found.actions, findings=found.findings, written_to=out)
     if out is not None:
         found.to_csv(out, profile)
-        typer.echo(f"written to {out}")
+        results.say(f"written to {out}")
     if fail_on and found.findings["severity"].isin(FAIL_ON[fail_on]).any():
         raise typer.Exit(Exit.FINDINGS)
 
@@ -76,9 +88,13 @@ def reconciled(
     company = options.the_company(service)
     path = chart or sample_files(service, "--chart")[0]
     given = {"columns": columns, "delimiter": delimiter, "encoding": encoding, "sheet": sheet}
-    with command(options.READS_FILE), remembered("chart", path, given, save_mapping) as read_as:
-        frame = read_chart_of_accounts(path, company=company, **read_as)
-    typer.echo(recognised(frame.attrs["bktools"]))
+    with (
+        results.readable(path) as file,
+        command(options.READS_FILE),
+        remembered("chart", file, given, save_mapping) as read_as,
+    ):
+        frame = read_chart_of_accounts(file, company=company, **read_as)
+    results.say(recognised(frame.attrs["bktools"]))
     categories = load_categories(company, service=service)
     return reconcile_accounts(frame, load_accounts(company, service=service), categories)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bktools import caller
+from bktools.cli import results
 from bktools.progress import hushed
 from bktools.visible import visible_line
 
@@ -59,28 +60,49 @@ bktools categories
 
 
 @app.command("serve")
+@results.facts
 def serve(
     context: typer.Context,
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port on loopback; 0 is any free port.")] = 0,
+    port: Annotated[
+        int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="Port on loopback; 0 is any free port.")
+    ] = 0,
     balance_port: Annotated[
-        int, typer.Option("--balance-port", min=0, max=65535, help="Port of the balance host; 0 is any free port.")
+        int,
+        typer.Option(
+            "--balance-port", metavar="PORT", min=0, max=65535, help="Port of the balance host; 0 is any free port."
+        ),
     ] = 0,
     db: Annotated[
-        Path | None, typer.Option("--db", dir_okay=False, help="File of the state; one in the data folder by default.")
+        Path | None,
+        typer.Option(
+            "--db", metavar="FILE", dir_okay=False, help="File of the state; one in the data folder by default."
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of a new world.")] = 1,
-    companies: Annotated[int, typer.Option("--companies", min=1, help="Companies of a new world.")] = 3,
-    categories: Annotated[int, typer.Option("--categories", min=0, help="Categories of its first company.")] = 240,
-    employees: Annotated[int, typer.Option("--employees", min=0, help="Employees of its first company.")] = 27,
-    latency: Annotated[float, typer.Option("--latency", min=0, help="Milliseconds before every answer.")] = 0.0,
+    seed: Annotated[int, typer.Option("--seed", metavar="NUMBER", help="Seed of a new world.")] = 1,
+    companies: Annotated[
+        int, typer.Option("--companies", metavar="COUNT", min=1, help="Companies of a new world.")
+    ] = 3,
+    categories: Annotated[
+        int, typer.Option("--categories", metavar="COUNT", min=0, help="Categories of its first company.")
+    ] = 240,
+    employees: Annotated[
+        int, typer.Option("--employees", metavar="COUNT", min=0, help="Employees of its first company.")
+    ] = 27,
+    latency: Annotated[
+        float, typer.Option("--latency", metavar="MILLISECONDS", min=0, help="Milliseconds before every answer.")
+    ] = 0.0,
     requests_per_minute: Annotated[
-        int | None, typer.Option("--requests-per-minute", min=1, help="Further requests are answered 429.")
+        int | None,
+        typer.Option("--requests-per-minute", metavar="COUNT", min=1, help="Further requests are answered 429."),
     ] = None,
-    max_limit: Annotated[int, typer.Option("--max-limit", min=1, help="Rows of a page at most.")] = 100,
+    max_limit: Annotated[
+        int, typer.Option("--max-limit", metavar="COUNT", min=1, help="Rows of a page at most.")
+    ] = 100,
     fault: Annotated[
         list[str] | None,
         typer.Option(
             "--fault",
+            metavar="FAULT",
             help="Fault to inject, such as error:operation=search_categories,times=3,status=503; may be repeated. "
             "Kinds: latency, rate_limited, error, reset, drop, cut, cut_gzip, corrupt, drift. Their options: "
             "bktools sandbox faults.",
@@ -115,10 +137,11 @@ def serve(
         typer.echo(f"{server.file} holds a world already, which is kept: {options} is for a new one", err=True)
     with server:
         try:
-            typer.echo(_how_to_connect(server))
+            results.say(_how_to_connect(server))
+            results.result(state=server.file, **{name.lower(): value for name, value in _values(server).items()})
             server.wait()
         except KeyboardInterrupt:
-            typer.echo("stopped; its state is kept")
+            results.say("stopped; its state is kept")
 
 
 def _tell(method: str, path: str, status: int | None, seconds: float) -> None:
@@ -135,8 +158,8 @@ def _is_given(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def _how_to_connect(server: Server) -> str:
-    values = {
+def _values(server: Server) -> dict[str, str]:
+    return {
         "ADDRESS": server.base_url,
         "TOKEN": server.token,
         "API_KEY": server.api_key,
@@ -144,6 +167,10 @@ def _how_to_connect(server: Server) -> str:
         "BALANCE": server.balance_url,
         "BALANCE_TOKEN": server.balance_token,
     }
+
+
+def _how_to_connect(server: Server) -> str:
+    values = _values(server)
     settings = {VARIABLES[name]: value for name, value in values.items()}
     return "".join(
         [
@@ -156,6 +183,7 @@ def _how_to_connect(server: Server) -> str:
 
 
 @app.command("reset")
+@results.facts
 def reset(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
@@ -170,11 +198,13 @@ def reset(
     if not yes:
         typer.confirm(f"Delete the sandbox in {settings.state_dir}, with its journal?", abort=True)
     forget_sandbox(settings)
-    typer.echo("The next start makes a new sandbox.")
+    results.say("The next start makes a new sandbox.")
+    results.result(removed=settings.state_dir)
 
 
 @app.command("sample-data")
-def sample_data(folder: Annotated[Path, typer.Argument(help="Folder to write to.")]) -> None:
+@results.facts
+def sample_data(folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder to write to.")]) -> None:
     """Write sample files of the sandbox's world: chart of accounts, accounting entries, accounts of the service.
 
     The last file is an example of the account list that a service's user interface exports. Import it with: bktools accounts import
@@ -190,21 +220,25 @@ def sample_data(folder: Annotated[Path, typer.Argument(help="Folder to write to.
     except OSError as error:
         raise StorageError(f"the sample files cannot be written to {folder}: {error.strerror}") from error
     for path in written:
-        typer.echo(str(path))
+        results.say(str(path))
+    results.result(files=written)
 
 
 @app.command("faults")
+@results.table
 def faults() -> None:
     """List the faults of `bktools sandbox serve --fault`: their kinds, options and operations.
 
     Example: bktools sandbox faults
     """
+    import pandas as pd
+
     from bktools.sandbox.faults import KINDS, OPERATIONS, OPTIONS
 
-    typer.echo("--fault KIND, or KIND:OPTION=VALUE,OPTION=VALUE such as error:operation=search_categories,times=3\n")
-    for title, lines in (("Kinds", KINDS), ("Options", OPTIONS)):
-        typer.echo(f"{title}:")
-        for name, meaning in lines.items():
-            typer.echo(f"  {name:<13}{meaning}")
-        typer.echo("")
-    typer.echo(f"Operations: {', '.join(OPERATIONS)}")
+    words = {"kind": KINDS, "option": OPTIONS, "operation": dict.fromkeys(OPERATIONS, "")}
+    lines = ["--fault KIND, or KIND:OPTION=VALUE,OPTION=VALUE such as error:operation=search_categories,times=3", ""]
+    for title in ("kind", "option"):
+        lines += [f"{title.capitalize()}s:", *(f"  {name:<13}{meaning}" for name, meaning in words[title].items()), ""]
+    lines.append(f"Operations: {', '.join(OPERATIONS)}")
+    rows = [(is_a, name, meaning) for is_a, named in words.items() for name, meaning in named.items()]
+    results.hand_over(pd.DataFrame(rows, columns=["is_a", "name", "meaning"]), text="\n".join(lines))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bktools.cli import options
+from bktools.cli import options, results
 from bktools.cli.loading import age
+from bktools.cli.output import remark
 from bktools.errors import SnapshotNotFoundError
 
 if TYPE_CHECKING:
@@ -17,13 +18,14 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Snapshots of past loads: list, show, prune, publish, find the files.", no_args_is_help=True)
 
-Key = Annotated[str, typer.Argument(help="Beginning of the key that `list` shows.")]
+Key = Annotated[str, typer.Argument(metavar="KEY", help="Beginning of the key that `list` shows.")]
 
 NAMED = 12
 PRIVATE = {"email"}
 
 
 @app.command("list")
+@results.table
 def list_snapshots(environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
     """List the cached queries of the environment and credential in force: rows, size and age.
 
@@ -31,17 +33,30 @@ def list_snapshots(environment: options.Environment = None, sandbox: options.San
     """
     from bktools.tables.options import age_of
 
-    lines = [("key", "table", "filters", "snapshots", "rows", "size", "newest")]
+    rows = []
     with _stored(environment, sandbox=sandbox) as (store, queries):
         for query in queries:
             snapshots = store.history(query).snapshots
             size = sum({item.file: item.size for item in snapshots}.values())
-            about = (str(len(snapshots)), str(snapshots[-1].rows), _size(size), age_of(snapshots[-1]))
-            lines.append((store.folder(query).name[:NAMED], _noun(query), _filters(query), *about))
-    _print(lines)
+            newest = snapshots[-1]
+            rows.append(
+                (
+                    store.folder(query).name[:NAMED],
+                    _noun(query),
+                    _filters(query),
+                    len(snapshots),
+                    newest.rows,
+                    _size(size),
+                    age_of(newest),
+                    size,
+                    newest.time,
+                )
+            )
+    _hand_over(rows, ("key", "table", "filters", "snapshots", "rows", "size", "newest"), "bytes", "fetched_at")
 
 
 @app.command("show")
+@results.table
 def show(key: Key, environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
     """Show all cached versions of one query, in the order they were committed.
 
@@ -50,24 +65,25 @@ def show(key: Key, environment: options.Environment = None, sandbox: options.San
     with _stored(environment, sandbox=sandbox) as (store, queries):
         query = _named(key, store, queries)
         snapshots = store.history(query).snapshots
-    typer.echo(f"{_noun(query)}, {_filters(query)}")
-    heading = ("fetched at (UTC)", "rows", "size", "content", "complete")
-    lines = [
+    remark(f"{_noun(query)}, {_filters(query)}")
+    rows = [
         (
-            f"{item.time:%Y-%m-%d %H:%M:%S}",
-            str(item.rows),
+            item.time,
+            item.rows,
             _size(item.size),
             item.file[:NAMED],
             "yes" if item.complete else "; ".join(item.complaints) or "not shown",
+            item.size,
         )
         for item in snapshots
     ]
-    _print([heading, *lines])
+    _hand_over(rows, ("fetched_at", "rows", "size", "content", "complete"), "bytes")
 
 
 @app.command("prune")
+@results.facts
 def prune(
-    older_than: Annotated[str, typer.Option("--older-than", help="Age, such as 90d.")] = "90d",
+    older_than: Annotated[str, typer.Option("--older-than", metavar="AGE", help="Age, such as 90d.")] = "90d",
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
 ) -> None:
@@ -80,16 +96,21 @@ def prune(
     limit = age("--older-than", older_than)
     with _stored(environment, sandbox=sandbox) as (store, _):
         gone = store.prune_all(limit)
-    typer.echo(
+    results.say(
         f"{gone.snapshots} snapshots removed, {_size(gone.size)} freed; the newest and each month's last are kept"
     )
+    results.result(removed=gone.snapshots, bytes=gone.size)
 
 
 @app.command("publish")
+@results.table
 def publish(
     uri: Annotated[
         str | None,
-        typer.Argument(help="s3://bucket/prefix, gs://, az://, abfss://, or a folder. Default: BKTOOLS_SNAPSHOTS."),
+        typer.Argument(
+            metavar="FOLDER",
+            help="s3://bucket/prefix, gs://, az://, abfss://, or a folder. Default: BKTOOLS_SNAPSHOTS.",
+        ),
     ] = None,
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
@@ -106,16 +127,20 @@ def publish(
         from bktools.tables.shared import to_delta
 
         published = to_delta(uri, service=service)
-    for row in published.to_dict("records"):
-        new = f"{counted(row['snapshots'], 'snapshot')} with {counted(row['rows'], 'row')}"
-        typer.echo(f"{row['table']}: {new} published to {row['uri']}, {row['already_there']:,} already there")
-    if published.empty:
-        typer.echo("no snapshots to publish: the first load makes one")
+    lines = [
+        f"{row['table']}: {counted(row['snapshots'], 'snapshot')} with {counted(row['rows'], 'row')} published to "
+        f"{row['uri']}, {row['already_there']:,} already there"
+        for row in published.to_dict("records")
+    ]
+    results.hand_over(published, text="\n".join(lines) or "no snapshots to publish: the first load makes one")
 
 
 @app.command("path")
+@results.facts
 def path(
-    key: Annotated[str | None, typer.Argument(help="Beginning of a key; all of them by default.")] = None,
+    key: Annotated[
+        str | None, typer.Argument(metavar="KEY", help="Beginning of a key; all of them by default.")
+    ] = None,
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
 ) -> None:
@@ -124,8 +149,11 @@ def path(
     Example: bktools snapshots path 3f2a
     """
     with _stored(environment, sandbox=sandbox) as (store, queries):
-        for query in [_named(key, store, queries)] if key else queries:
-            typer.echo(str(store.path(query, store.history(query).snapshots[-1])))
+        asked = [_named(key, store, queries)] if key else queries
+        files = [store.path(query, store.history(query).snapshots[-1]) for query in asked]
+    for file in files:
+        results.say(str(file))
+    results.result(files=files)
 
 
 @contextmanager
@@ -164,10 +192,9 @@ def _size(count: int) -> str:
     return f"{count / 2**20:.1f} MiB" if count >= 2**20 else f"{count / 2**10:.1f} KiB"
 
 
-def _print(lines: Sequence[tuple[str, ...]]) -> None:
-    if len(lines) == 1:
-        typer.echo("no snapshots: the first load makes one")
-        return
-    widths = [max(len(line[place]) for line in lines) for place in range(len(lines[0]))]
-    for line in lines:
-        typer.echo("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
+def _hand_over(rows: Sequence[tuple[Any, ...]], shown: Sequence[str], *others: str) -> None:
+    import pandas as pd
+
+    results.hand_over(pd.DataFrame(rows, columns=[*shown, *others]), list(shown))
+    if not rows:
+        remark("no snapshots: the first load makes one")

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 import shutil
 import sys
-from decimal import Decimal
 from itertools import accumulate
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
-from bktools.disk import is_standard_output
-from bktools.visible import visible, width_of
+from bktools.cli.formats import is_number, texts_of
 from bktools.visible import width as _width
+from bktools.visible import width_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,8 +26,6 @@ SHOWN_OF_A_UUID = 8
 LEAST_WIDTH = 20
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-# Line ends and tabs would split a row or a cell.
-_BREAKS = re.compile(r"[\t\n\v\f\r\x85\u2028\u2029]+")
 
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:
@@ -41,19 +36,6 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
 def counts(values: pd.Series) -> str:
     """Return the count of each value, the most frequent first; empty without values."""
     return ", ".join(f"{count:,} {value}" for value, count in values.value_counts().items())
-
-
-def hand_over(
-    frame: pd.DataFrame, columns: list[str], csv: Path | None, profile: str = "excel", *, most: int = 50
-) -> None:
-    """Write a frame to a file, or print these columns of it."""
-    from bktools import to_csv
-
-    if csv is None:
-        show(frame[columns], most=most, whole="--csv FILE")
-    else:
-        to_csv(frame, csv, profile)
-        typer.echo(f"{counted(len(frame), 'row')} written to {csv}", err=is_standard_output(csv))
 
 
 def show(frame: pd.DataFrame, *, most: int = 50, whole: str = "| cat") -> None:
@@ -68,17 +50,18 @@ def show(frame: pd.DataFrame, *, most: int = 50, whole: str = "| cat") -> None:
     whole : str
         Addition to the command that shows everything, for the note.
     """
-    if frame.empty:
-        typer.echo("none")
-    elif sys.stdout.isatty():
-        _show_fitted(frame, most, shutil.get_terminal_size((120, 24)).columns, whole)
+    if sys.stdout.isatty():
+        if frame.empty:
+            typer.echo("none")
+        else:
+            _show_fitted(frame, most, shutil.get_terminal_size((120, 24)).columns, whole)
     else:
-        cells = [[name, *_texts(frame[name], "")] for name in frame.columns]
+        cells = [[name, *texts_of(frame[name], "")] for name in frame.columns]
         typer.echo("\n".join("\t".join(row) for row in zip(*cells, strict=True)))
 
 
 def _show_fitted(frame: pd.DataFrame, most: int, room: int, whole: str) -> None:
-    full = {name: _texts(frame[name].head(most), ",") for name in frame.columns}
+    full = {name: texts_of(frame[name].head(most), ",") for name in frame.columns}
     short = full
     if sum(_needed(full).values()) + len(GAP) * (len(full) - 1) > room:
         short = {name: [_short(text) for text in texts] for name, texts in full.items()}
@@ -87,7 +70,7 @@ def _show_fitted(frame: pd.DataFrame, most: int, room: int, whole: str) -> None:
     widths = _widths(_needed(short), prose, room)
     shown = {name: [_cut(text, width) for text in short[name]] for name, width in widths.items()}
     padded = [
-        [_padded(cell, width, right=_is_number(frame[name])) for cell in (_cut(name, width), *shown[name])]
+        [_padded(cell, width, right=is_number(frame[name])) for cell in (_cut(name, width), *shown[name])]
         for name, width in widths.items()
     ]
     typer.echo("\n".join(GAP.join(row).rstrip() for row in zip(*padded, strict=True)))
@@ -120,25 +103,6 @@ def _widths(needed: dict[str, int], prose: list[str], room: int) -> dict[str, in
 
 def _needed(columns: dict[str, list[str]]) -> dict[str, int]:
     return {name: max(map(_width, [name, *texts])) for name, texts in columns.items()}
-
-
-def _texts(column: pd.Series, thousands: str) -> list[str]:
-    missing = column.isna()
-    return ["" if none else _text(value, thousands) for value, none in zip(column, missing, strict=True)]
-
-
-def _text(value: Any, thousands: str) -> str:
-    if isinstance(value, dt.datetime):
-        return f"{value:%Y-%m-%dT%H:%M:%S}Z"
-    if isinstance(value, Decimal | int) and not isinstance(value, bool):
-        return f"{value:{thousands}}"
-    return visible(_BREAKS.sub(" ", str(value)))
-
-
-def _is_number(column: pd.Series) -> bool:
-    import pandas as pd
-
-    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
 
 
 def _short(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bktools.caller import command, in_shell
-from bktools.cli import options
+from bktools.cli import options, results
 from bktools.cli.exits import Exit
 from bktools.cli.mappings import remembered
 from bktools.cli.output import remark, tell
@@ -26,18 +26,34 @@ COLUMNS = ["severity", "check", "about", "message", "to_do", "who"]
 SENT = ["ACCEPTED", "SENDING", "UNKNOWN"]
 
 
+@results.facts
 def verify(
     ledger: Annotated[
-        Path, typer.Option("--ledger", help="The general ledger: SIE, DATEV, FEC, SAF-T, CSV and others.")
+        Path,
+        typer.Option(
+            "--ledger",
+            metavar="FILE",
+            help="The general ledger: SIE, DATEV, FEC, SAF-T, CSV and others; - is standard input.",
+        ),
     ],
-    month: Annotated[str | None, typer.Option("--month", help="Only the entries of this month, as 2026-10.")] = None,
+    month: Annotated[
+        str | None, typer.Option("--month", metavar="YYYY-MM", help="Only the entries of this month, as 2026-10.")
+    ] = None,
     entries: Annotated[
         Path | None,
-        typer.Option("--entries", help="The file of the entries, for those of which the journal kept no amount."),
+        typer.Option(
+            "--entries", metavar="FILE", help="The file of the entries, for those of which the journal kept no amount."
+        ),
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Write everything as CSV to this folder.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="FOLDER", rich_help_panel=options.OUTPUT, help="Write everything as CSV to this folder."
+        ),
+    ] = None,
     days: Annotated[
-        int, typer.Option("--days", min=0, max=366, help="Days between an entry and its posting at most.")
+        int,
+        typer.Option("--days", metavar="DAYS", min=0, max=366, help="Days between an entry and its posting at most."),
     ] = 7,
     company: options.Company = None,
     environment: options.Environment = None,
@@ -45,13 +61,18 @@ def verify(
     column: options.FileColumn = None,
     delimiter: options.FileDelimiter = None,
     encoding: options.FileEncoding = None,
-    sheet: options.Sheet = None,
+    sheet: options.FileSheet = None,
     decimal: options.Decimal = None,
     date_format: options.DateFormat = None,
     verify: Annotated[
-        str, typer.Option("--verify", help="strict: the ledger must agree with its own totals. warn: a warning.")
+        str,
+        typer.Option(
+            "--verify",
+            metavar="strict|warn",
+            help="strict: the ledger must agree with its own totals. warn: a warning.",
+        ),
     ] = "strict",
-    save_mapping: options.SaveMapping = None,
+    save_mapping: options.SaveFileMapping = None,
     entry_column: options.EntryColumn = None,
     entry_delimiter: options.EntryDelimiter = None,
     entry_encoding: options.EntryEncoding = None,
@@ -83,8 +104,12 @@ def verify(
     with options.connected(environment, sandbox=sandbox, company=company) as service:
         known = options.the_company(service)
         reads = options.READS_ENTRIES | {"verify": "--verify"}
-        with command(reads), remembered("ledger", ledger, ledger_as, save_mapping) as read_as:
-            postings = read_general_ledger(ledger, verify=verify, **read_as)
+        with (
+            results.readable(ledger) as file,
+            command(reads),
+            remembered("ledger", file, ledger_as, save_mapping) as read_as,
+        ):
+            postings = read_general_ledger(file, verify=verify, **read_as)
         remark(recognised(postings.attrs["bktools"]))
         exported = load_export_jobs(known, entries=True, service=service)
         exported = exported[exported["state"].isin(SENT)]
@@ -98,23 +123,28 @@ def verify(
         exported = _of_month(exported, month)
         with command({"days": "--days"}):
             match = match_ledger(exported, postings, days=days)
-    typer.echo("\n".join([match.headline, *(f"  {line}" for line in match.sums)]))
+    results.say("\n".join([match.headline, *(f"  {line}" for line in match.sums)]))
     for phrase in match.unchecked:
-        typer.echo(f"  not compared: {phrase}")
-    if len(match.findings):
+        results.say(f"  not compared: {phrase}")
+    if len(match.findings) and results.is_for_people():
         typer.echo("")
         show(match.findings[COLUMNS], whole="--out FOLDER")
-    for found in settlements(match, sizes):
-        typer.echo(f"\nbatch {found.batch_id}, outcome unknown: {found.text}")
+    settled = settlements(match, sizes)
+    for found in settled:
+        results.say(f"\nbatch {found.batch_id}, outcome unknown: {found.text}")
         if found.outcome is not None:
             same = options.same(environment, sandbox=sandbox)
-            typer.echo(
+            results.say(
                 f"  Check it, then record it: bktools export resolve {found.batch_id} --outcome {found.outcome}"
                 f" --evidence {in_shell(found.text)} --by NAME{same}"
             )
     if out is not None:
         match.to_csv(out, profile)
-        typer.echo(f"\nWritten to {out}/")
+        results.say(f"\nWritten to {out}/")
+    results.result(
+        has_arrived=match.has_arrived, entries=match.counts, findings=match.findings, not_compared=match.unchecked,
+        settlements=settled, written_to=out,
+    )  # fmt: skip
     if not match.has_arrived:
         raise typer.Exit(Exit.INCOMPLETE)
 

@@ -149,7 +149,7 @@ def to_csv(
     form = profile_named(profile)
     table = to_arrow(frame)
     names = table.column_names
-    columns = {name: _as_text(column, form, name) for name, column in zip(names, table.columns, strict=True)}
+    columns = {name: as_text(column, form, name) for name, column in zip(names, table.columns, strict=True)}
     text = pd.DataFrame({name: column.to_pandas() for name, column in columns.items()}, columns=names)
     headings = pa.chunked_array([pa.array(names, pa.large_string())])
     text.columns = pd.Index((_guarded(headings) if form.guarded else headings).to_pylist())
@@ -213,7 +213,8 @@ def profile_named(name: str) -> Profile:
     return PROFILES[name]
 
 
-def _as_text(column: pa.ChunkedArray, form: Profile, name: str) -> pa.ChunkedArray:
+def as_text(column: pa.ChunkedArray, form: Profile, name: str) -> pa.ChunkedArray:
+    """Return a column as the text of its cells in a file of this format."""
     kind = column.type
     if pa.types.is_timestamp(kind):
         is_dated = kind.tz is None and are_days(column)
@@ -225,7 +226,7 @@ def _as_text(column: pa.ChunkedArray, form: Profile, name: str) -> pa.ChunkedArr
         text = _decoded(column, name)
         return _guarded(text) if form.guarded else text
     if pa.types.is_dictionary(kind):
-        return _as_text(column.cast(kind.value_type), form, name)
+        return as_text(column.cast(kind.value_type), form, name)
     if any(is_kind(kind) for is_kind in WRITTEN_PLAINLY):
         return column.cast(pa.large_string())
     raise InputError(

@@ -82,7 +82,7 @@ def test_a_chart_with_a_title_merged_headings_and_totals(tmp_path, monkeypatch):
         for row, (code, name) in enumerate((("0400", "Maschinen"), ("1200", "Bank"), ("4930", "Bürobedarf")), 4):
             sheet.write_row(row, 0, [code, name, 10, 0])
         sheet.write_row(7, 0, ["", "Summe", 30, 0])
-    done = run("accounts create --chart chart.xlsx --csv made.csv --profile machine")
+    done = run("accounts create --chart chart.xlsx --output made.csv --profile machine")
     assert done.exit_code == 0, done.output
     assert "rows skipped as totals, not accounts: 1 (line 8)" in done.output
     made = pd.read_csv("made.csv", dtype=str)

@@ -76,8 +76,8 @@ def test_the_commands_collect_and_say_so(tmp_path, monkeypatch):
         def run(*options):
             return CliRunner().invoke(app, ["categories", "--companies", str(tmp_path / "companies.txt"), *options])
 
-        for option, file in (("--csv", "rows.csv"), ("--parquet", "rows.parquet")):
-            found = run("--on-error", "collect", option, str(tmp_path / file))
+        for file in ("rows.csv", "rows.parquet"):
+            found = run("--on-error", "collect", "--output", str(tmp_path / file))
             assert found.exit_code == 12
             lines = [line for line in found.stderr.splitlines() if line.startswith(f"bktools: company {ids[2]}")]
             assert len(lines) == 1
@@ -91,4 +91,4 @@ def test_the_commands_collect_and_say_so(tmp_path, monkeypatch):
         both = run("--company", ids[0])
         assert "--companies cannot be combined with --company" in str(both.exception)
         sandbox.server.clear_faults()
-        assert run("--csv", str(tmp_path / "rows.csv")).exit_code == 0
+        assert run("--output", str(tmp_path / "rows.csv")).exit_code == 0

@@ -26,7 +26,7 @@ def test_a_program_reads_what_is_shown(run, chart):
     assert not any(mark in done.stdout + done.stderr for mark in ("\x1b", "\x07", "\u202e", "\u2066"))
     assert f"9001\t{SHOWN}\t" in done.stdout
     assert f"9002\t{ORDINARY}\t" in done.stdout
-    run("accounts", "create", "--sandbox", "--chart", chart, "--csv", "made.csv", "--profile", "machine")
+    run("accounts", "create", "--sandbox", "--chart", chart, "--output", "made.csv", "--profile", "machine")
     with Path("made.csv").open(encoding="utf-8", newline="") as file:
         assert [row["name"] for row in csv.DictReader(file) if row["external_id"] == "9001"] == [HOSTILE]
 

@@ -30,7 +30,7 @@ def test_sums_of_accounts():
 
 def test_postings_as_csv(tmp_path):
     """The postings are written with codes as text and a plain amount."""
-    done = run(FILES / "datev_postings.csv", "--csv", tmp_path / "postings.csv", "--profile", "machine")
+    done = run(FILES / "datev_postings.csv", "--output", tmp_path / "postings.csv", "--profile", "machine")
     assert done.exit_code == 0
     first, second = (tmp_path / "postings.csv").read_text(encoding="utf-8").splitlines()[:2]
     assert first == "account_code,date,amount,currency,text,document_number,voucher_id,tax_code,line"

@@ -56,7 +56,7 @@ def test_next_month_needs_no_option(october):
 
 def test_explicit_options_win(october):
     """An option goes before what was remembered, and the rest stays."""
-    done = run("ledger", october, "--decimal", ".", "--csv", october.with_name("made.csv"), "--profile", "machine")
+    done = run("ledger", october, "--decimal", ".", "--output", october.with_name("made.csv"), "--profile", "machine")
     assert done.exit_code == 0, done.output
     assert "4930,2026-04-03,1234," in october.with_name("made.csv").read_text(encoding="utf-8")
 
@@ -151,7 +151,7 @@ def test_text_that_is_unicode_stays_so(tmp_path):
     for encoding in ("cp1252", "utf-8", "utf-8-sig", "utf-16"):
         path.write_text(text, encoding=encoding)
         made = tmp_path / "made"
-        done = run("ledger", path, "--csv", made, "--profile", "machine")
+        done = run("ledger", path, "--output", made, "--profile", "machine")
         assert "mapping 'house' used" in done.output
         assert "Büro" in made.read_text(encoding="utf-8"), encoding
 

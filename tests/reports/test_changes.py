@@ -196,7 +196,7 @@ def test_command(tmp_path, monkeypatch):
     assert done.exit_code == 0
     assert "not compared: nothing was exported in 2026-09" in done.output
     assert "exported\tmore\tEUR\tentries\t0\t" in done.output
-    written = runner.invoke(app, ["compare", "2026-09", "2026-10", "--sandbox", "--csv", "changes.csv"])
+    written = runner.invoke(app, ["compare", "2026-09", "2026-10", "--sandbox", "--output", "changes.csv"])
     assert written.exit_code == 0
     count = int(done.output.split(" differences between 2026-09 and 2026-10")[0].splitlines()[-1].replace(",", ""))
     assert len(pd.read_csv(tmp_path / "changes.csv")) == count > 0

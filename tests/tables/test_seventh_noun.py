@@ -134,7 +134,7 @@ def test_files_and_the_command(service, tmp_path, monkeypatch):
     for name, value in {"TOKEN": "the-token", "COMPANY": COMPANY, "BASE_URL": service.settings.base_url}.items():
         monkeypatch.setenv(f"BKTOOLS_{name}", value)
     csv = tmp_path / "codes.csv"
-    words = ["--active", "--id", ROWS[1]["id"], "--id", ROWS[3]["id"], "--csv", str(csv), "--profile", "machine"]
+    words = ["--active", "--id", ROWS[1]["id"], "--id", ROWS[3]["id"], "--output", str(csv), "--profile", "machine"]
     done = CliRunner().invoke(app, [*words, "--environment", service.settings.base_url], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     assert [line.split(",")[2] for line in csv.read_text().splitlines()] == ["name", "VAT 1", "VAT 3"]

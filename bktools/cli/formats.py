@@ -1,0 +1,142 @@
+"""Tables as CSV, Excel, JSON, JSON lines, Markdown and Parquet: one function a format."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from bktools import disk
+from bktools.visible import visible
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ROWS_AT_ONCE = 50_000
+
+# Line ends and tabs would split a row or a cell.
+BREAKS = re.compile(r"[\t\n\v\f\r\x85\u2028\u2029]+")
+# What Markdown or HTML would read as markup. An underscore inside a word is none.
+_MARKUP = re.compile(r"[\\`*\[\]<>|~&$]|(?<!\w)_|_(?!\w)")
+
+
+def to_json(value: Any) -> bytes:
+    """Return a value as JSON: decimals as text, so that no reader rounds them, and tables as lists of rows."""
+    import msgspec
+
+    return msgspec.json.encode(value, enc_hook=_plain)
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "itertuples"):
+        return [row for rows in _rows(value) for row in rows]
+    if hasattr(value, "item"):
+        return value.item()
+    return str(value)
+
+
+def _rows(frame: pd.DataFrame) -> Iterator[list[dict[str, Any]]]:
+    """Yield the rows in parts; times, days and decimals are text, as in a CSV file for programs."""
+    import pyarrow as pa
+
+    from bktools.frames.delimited import PROFILES, as_text
+    from bktools.frames.schema import to_arrow
+
+    def is_plain(kind: pa.DataType) -> bool:
+        return any(is_kind(kind) for is_kind in (pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating))
+
+    table = to_arrow(frame)
+    columns = [
+        column if is_plain(column.type) else as_text(column, PROFILES["machine"], name)
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    ]
+    for batch in pa.table(columns, table.column_names).to_batches(ROWS_AT_ONCE):
+        yield batch.to_pylist()
+
+
+def _csv(frame: pd.DataFrame, path: Path, profile: str) -> None:
+    from bktools.frames.delimited import to_csv
+
+    to_csv(frame, path, profile)
+
+
+def _excel(frame: pd.DataFrame, path: Path, _: str) -> None:
+    from bktools.reports.excel import to_excel
+
+    to_excel(frame, path)
+
+
+def _json(frame: pd.DataFrame, path: Path, _: str) -> None:
+    def write(file: IO[bytes]) -> None:
+        file.write(b"[")
+        lead = b"\n"
+        for row in (row for rows in _rows(frame) for row in rows):
+            file.write(lead + to_json(row))
+            lead = b",\n"
+        file.write(b"\n]\n")
+
+    disk.write_whole(path, write)
+
+
+def _json_lines(frame: pd.DataFrame, path: Path, _: str) -> None:
+    disk.write_whole(path, lambda file: [file.write(to_json(row) + b"\n") for rows in _rows(frame) for row in rows])
+
+
+def _markdown(frame: pd.DataFrame, path: Path, _: str) -> None:
+    headings = [_cell(name) for name in frame.columns]
+    marks = ["---:" if is_number(frame[name]) else "---" for name in frame.columns]
+    cells = [[_cell(text) for text in texts_of(frame[name], ",")] for name in frame.columns]
+    lines = [f"| {' | '.join(row)} |\n" for row in (headings, marks, *zip(*cells, strict=True))]
+    disk.write_whole(path, lambda file: file.write("".join(lines).encode()))
+
+
+def _cell(text: str) -> str:
+    return _MARKUP.sub(r"\\\g<0>", text)
+
+
+def _parquet(frame: pd.DataFrame, path: Path, _: str) -> None:
+    import pyarrow.parquet as pq
+
+    from bktools.frames.schema import to_arrow
+
+    table = to_arrow(frame)
+    disk.write_whole(path, lambda file: pq.write_table(table, file, compression="zstd"))
+
+
+# By the suffix of the file.
+WRITERS: dict[str, Callable[[pd.DataFrame, Path, str], None]] = {
+    ".csv": _csv,
+    ".xlsx": _excel,
+    ".json": _json,
+    ".jsonl": _json_lines,
+    ".md": _markdown,
+    ".parquet": _parquet,
+}
+
+
+def texts_of(column: pd.Series, thousands: str) -> list[str]:
+    """Return the cells of a column as people read them; a column of midnights without a zone has days."""
+    found = [None if none else value for value, none in zip(column, column.isna(), strict=True)]
+    are_days = all(
+        value.tzinfo is None and value.time() == dt.time.min for value in found if isinstance(value, dt.datetime)
+    )
+    return ["" if value is None else _text(value, thousands, are_days=are_days) for value in found]
+
+
+def _text(value: Any, thousands: str, *, are_days: bool) -> str:
+    from decimal import Decimal
+
+    if isinstance(value, dt.datetime):
+        return f"{value:%Y-%m-%d}" if are_days else f"{value:%Y-%m-%d %H:%M:%S}{'Z' if value.tzinfo else ''}"
+    if isinstance(value, Decimal | int) and not isinstance(value, bool):
+        return f"{value:{thousands}}"
+    return visible(BREAKS.sub(" ", str(value)))
+
+
+def is_number(column: pd.Series) -> bool:
+    """Whether a column is shown on the right."""
+    import pandas as pd
+
+    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)

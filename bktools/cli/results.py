@@ -1,0 +1,278 @@
+"""The result of a command, in the format that the user chooses: a table, or facts. Other text is on standard error then.
+
+`table` and `facts` give a command its options; `hand_over`, `say` and `result` follow them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import wraps
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bktools import disk
+from bktools.cli.options import OUTPUT, profile_option
+from bktools.cli.output import remark
+from bktools.errors import ArgumentError, InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+STREAM = "-"
+
+
+class TableFormat(StrEnum):
+    """Formats of a table."""
+
+    TABLE = "table"
+    CSV = "csv"
+    JSON = "json"
+    JSONL = "jsonl"
+    MARKDOWN = "markdown"
+
+
+class FactsFormat(StrEnum):
+    """Formats of a result that is no table."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+# Formats that a file can have; some have no name for standard output.
+SUFFIXES = (".csv", ".xlsx", ".json", ".jsonl", ".md", ".parquet")
+SUFFIX_OF = {
+    TableFormat.CSV: ".csv",
+    TableFormat.JSON: ".json",
+    TableFormat.JSONL: ".jsonl",
+    TableFormat.MARKDOWN: ".md",
+}
+
+_EXACT = "In JSON, amounts are text, so that no program rounds them, and times are UTC."
+
+FOR_TABLES = {
+    "format": (
+        Annotated[
+            TableFormat | None,
+            typer.Option(
+                "--format",
+                help="Format on standard output, which has the data alone. table: fitted to a terminal, otherwise "
+                f"separated by tabs. {_EXACT}",
+                show_default="table",
+                rich_help_panel=OUTPUT,
+            ),
+        ],
+        None,
+    ),
+    "output": (
+        Annotated[
+            str | None,
+            typer.Option(
+                "--output",
+                metavar="FILE",
+                help=f"Write all rows and columns to this file; its suffix decides: {' '.join(SUFFIXES)}. "
+                "- is standard output.",
+                rich_help_panel=OUTPUT,
+            ),
+        ],
+        None,
+    ),
+    "profile": (Annotated[str | None, profile_option("excel in a file, machine on standard output")], None),
+}
+FOR_FACTS = {
+    "format": (
+        Annotated[
+            FactsFormat,
+            typer.Option("--format", help=f"json: one object on standard output. {_EXACT}", rich_help_panel=OUTPUT),
+        ],
+        FactsFormat.TEXT,
+    )
+}
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What the options ask for: a format, and the file of a table with the suffix that decides on its format."""
+
+    format: TableFormat | FactsFormat = FactsFormat.TEXT
+    file: str = STREAM
+    suffix: str = ""
+    profile: str | None = None
+
+
+_NOTHING = _Asked()
+_asked: ContextVar[_Asked] = ContextVar("asked", default=_NOTHING)
+
+
+def table(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command whose result is a table the options --format, --output and --profile."""
+    return _with(command, FOR_TABLES, _for_table)
+
+
+def facts(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command whose result is no table the option --format."""
+    return _with(command, FOR_FACTS, _Asked)
+
+
+def _with(
+    command: Callable[..., None], added: dict[str, tuple[Any, Any]], understood: Callable[..., _Asked]
+) -> Callable[..., None]:
+    @wraps(command)
+    def run(**given: Any) -> None:
+        before = _asked.set(understood(**{name: given.pop(name) for name in added}))
+        try:
+            command(**given)
+        finally:
+            _asked.reset(before)
+
+    signature = inspect.signature(command, eval_str=True)
+    own = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for name, (annotation, default) in added.items()
+    ]
+    parameters = [*signature.parameters.values(), *own]
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {item.name: item.annotation for item in parameters}
+    return run
+
+
+def _for_table(format: TableFormat | None, output: str | None, profile: str | None) -> _Asked:  # noqa: A002 - the option
+    named = SUFFIX_OF.get(format, "") if format else ""
+    if output is None or output == STREAM:
+        return _Asked(format or TableFormat.TABLE, STREAM, named, profile)
+    suffix = Path(output).suffix.lower()
+    if suffix not in SUFFIXES:
+        if not named:
+            raise ArgumentError("--output", f"must end in {', '.join(SUFFIXES)}, or be - for standard output", output)
+        suffix = named
+    if format and suffix != named:
+        raise ArgumentError(
+            "--format", f"cannot be {format} with --output {output}, whose suffix decides: leave it out"
+        )
+    return _Asked(format or TableFormat.TABLE, output, suffix, profile)
+
+
+@contextmanager
+def reserved_output() -> Iterator[None]:
+    """Keep standard output for data that the command writes itself: `say` goes to standard error."""
+    if _asked.get().format != FactsFormat.TEXT:
+        raise ArgumentError("--format", "cannot be combined with - for standard output: both would be written there")
+    before = _asked.set(replace(_asked.get(), format=TableFormat.JSONL))
+    try:
+        yield
+    finally:
+        _asked.reset(before)
+
+
+def is_for_people() -> bool:
+    """Whether standard output is text to read, not data."""
+    asked = _asked.get()
+    return not asked.suffix and asked.format in {FactsFormat.TEXT, TableFormat.TABLE}
+
+
+def say(text: str) -> None:
+    """Write a line of a result that is no table; where the result is data, a note on standard error."""
+    if _asked.get().format == FactsFormat.TEXT:
+        typer.echo(text)
+    else:
+        remark(text.strip("\n"))
+
+
+def result(**known: Any) -> None:
+    """Write the facts as one JSON object, where the user asks for it."""
+    if _asked.get().format == FactsFormat.JSON:
+        import msgspec
+
+        from bktools.cli.formats import to_json
+
+        write_out(msgspec.json.format(to_json(known), indent=2) + b"\n")
+
+
+def file_of(suffix: str) -> Path | None:
+    """Return the file that the user asks for, when it has this suffix."""
+    asked = _asked.get()
+    return Path(asked.file) if asked.suffix == suffix and asked.file != STREAM else None
+
+
+def hand_over(
+    frame: pd.DataFrame, columns: list[str] | None = None, *, most: int = 50, text: str | None = None
+) -> None:
+    """Write a table as the options ask.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        All rows and columns: for files, CSV and JSON.
+    columns : list of str, optional
+        Columns for people, in tables and Markdown; all by default.
+    most : int
+        Rows that a terminal gets.
+    text : str, optional
+        Text for people instead of a table.
+    """
+    from bktools.cli.formats import WRITERS
+    from bktools.cli.tables import counted, show
+
+    asked, shown = _asked.get(), frame if columns is None else frame[columns]
+    if not asked.suffix:
+        if text is None:
+            show(shown, most=most, whole="--output FILE")
+        else:
+            typer.echo(text)
+        return
+    whole = shown if asked.suffix == ".md" else frame
+    if asked.file != STREAM:
+        WRITERS[asked.suffix](whole, Path(asked.file), asked.profile or "excel")
+        remark(f"{counted(len(frame), 'row')} written to {asked.file}")
+        return
+    with disk.temporary_folder() as folder:
+        path = Path(folder) / f"table{asked.suffix}"
+        WRITERS[asked.suffix](whole, path, asked.profile or "machine")
+        with path.open("rb") as file:
+            write_out(file)
+
+
+def write_out(data: bytes | IO[bytes]) -> None:
+    """Write data to standard output: in a terminal as visible text, elsewhere unchanged."""
+    out: Any = sys.stdout
+    if out.isatty():
+        out.write((data if isinstance(data, bytes) else data.read()).decode("utf-8", "replace"))
+        return
+    out.flush()
+    if isinstance(data, bytes):
+        out.buffer.write(data)
+    else:
+        shutil.copyfileobj(data, out.buffer)
+    out.buffer.flush()
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[Path]:
+    """Yield a file to read: standard input, where it is named -, as a private temporary file.
+
+    Raises
+    ------
+    InputError
+        When standard input is empty or a terminal.
+    """
+    if str(path) != STREAM:
+        yield path
+        return
+    if sys.stdin.isatty():
+        raise InputError("standard input is a terminal: write to it with a pipe, such as cat FILE | bktools …")
+    with disk.temporary_folder() as folder:
+        # A suffix of text: the readers recognise other kinds by the bytes.
+        copy = Path(folder) / "standard-input.txt"
+        with disk.exclusive(copy) as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        if not copy.stat().st_size:
+            raise InputError("is empty", source="standard input")
+        yield copy

@@ -1,0 +1,235 @@
+"""The result of every command as data: alone on standard output, exact, and read back by a program."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+import bktools
+from bktools.cli.app import app
+from bktools.cli.exits import Exit
+
+# The tests of the module share a world.
+pytestmark = pytest.mark.xdist_group("formats")
+
+# By command: its arguments, and its exit codes besides 0. {…} stands for something of the world.
+MAIN_PATHS = {
+    "month-end": ("--chart {chart} --entries {entries} --apply --max-entries 100 --wait 0", Exit.INCOMPLETE),
+    "reconcile": ("--chart {chart}", None),
+    "ledger": ("{ledger}", None),
+    "fixes": ("", None),
+    "verify": ("--ledger {ledger}", Exit.INCOMPLETE),
+    "categories": ("", None),
+    "employees": ("", None),
+    "compare": ("2026-09 2026-10", None),
+    "config": ("", None),
+    "accounts list": ("", None),
+    "accounts create": ("--chart {chart} --apply", None),
+    "accounts import": ("{accounts}", None),
+    "export compose": ("{entries} --out new.plan", None),
+    "export submit": ("new.plan", None),
+    "export status": ("", None),
+    "export history": ("--entries", None),
+    "export resolve": ("{waiting} --outcome released --evidence 'not in the ERP' --by Ada", None),
+    "journal": ("", None),
+    "journal backup": ("copy.sqlite", None),
+    "journal restore": ("copy.sqlite --by Ada", None),
+    "journal verify": ("", None),
+    "journal addresses": ("", None),
+    "journal move": ("--by Ada", None),
+    "journal rights": ("analyst", None),
+    "mappings list": ("", None),
+    "mappings show": ("erp", None),
+    "periods": ("", None),
+    "periods close": ("2026-08 --by Ada", None),
+    "periods reopen": ("2026-08 --by Ada --reason late", None),
+    "sandbox serve": ("", None),
+    "sandbox sample-data": ("samples", None),
+    "sandbox faults": ("", None),
+    "sandbox reset": ("--yes", None),
+    "snapshots list": ("", None),
+    "snapshots show": ("{key}", None),
+    "snapshots publish": ("published", None),
+    "snapshots path": ("", None),
+    "snapshots prune": ("", None),
+}
+# Those whose result is a table, which JSON has as a list of rows.
+TABLES = {
+    "ledger", "fixes", "categories", "employees", "compare", "config", "accounts list", "accounts create",
+    "export history", "mappings list", "periods", "sandbox faults", "snapshots list", "snapshots show", "snapshots publish",
+}  # fmt: skip
+IN_A_DATABASE = {"journal move", "journal rights"}
+
+
+def invoke(line: str, code: int | None = None, stdin: bytes | None = None):
+    """Run a command in this process; with a code, it ends with 0 or with this one."""
+    done = CliRunner().invoke(app, shlex.split(line), input=stdin)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code in {0, code}, done.output
+    return done
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory, samples):
+    """A served sandbox after a first export; its variables, and the words of `MAIN_PATHS`."""
+    folder = tmp_path_factory.mktemp("world")
+    (folder / "config.toml").touch()
+    ledger = folder / "ledger.csv"
+    ledger.write_text(
+        "account;date;amount;currency;text\n0400;2026-10-01;12.50;EUR;=1+1\n5800;2026-10-02;-12.50;EUR;\n"
+    )
+    words = {"chart": samples[0], "entries": samples[1], "ledger": ledger, "accounts": folder / "accounts.csv"}
+    with bktools.Sandbox(folder / "state", job_seconds=60) as service, pytest.MonkeyPatch.context() as patch:
+        settings = service.settings
+        variables = {
+            "BASE_URL": settings.base_url, "TOKEN": settings.token.reveal(), "COMPANY": settings.company,
+            "BALANCE_URL": settings.balance_url, "BALANCE_TOKEN": settings.balance_token.reveal(),
+            "CONFIG": folder / "config.toml", "DATA_DIR": folder / "data", "CACHE_DIR": folder / "cache",
+            "MARKS_DIR": folder / "marks",
+        }  # fmt: skip
+        variables = {f"BKTOOLS_{name}": str(value) for name, value in variables.items()}
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        patch.chdir(folder)
+        invoke("sandbox sample-data .")
+        invoke(f"accounts create --chart {words['chart']} --apply")
+        invoke(f"export compose {words['entries']} --out first.plan --max-entries 100")
+        invoke("export submit first.plan --apply --wait 0", Exit.INCOMPLETE)
+        invoke("ledger ledger.csv --delimiter ';' --save-mapping erp")
+        history = json.loads(invoke("export history --format json").stdout)
+        words["waiting"] = next(row["batch_id"] for row in history if row["state"] == "PLANNED")
+        words["key"] = json.loads(invoke("snapshots list --format json").stdout)[0]["key"]
+        yield folder, variables, words
+
+
+@pytest.fixture
+def world(served, monkeypatch):
+    """The words of `MAIN_PATHS`, with the settings of the served sandbox in force."""
+    folder, variables, words = served
+    monkeypatch.chdir(folder)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    return words
+
+
+def paths_of(command, path=()):
+    """Yield the path of every command that does something by itself."""
+    nested = getattr(command, "commands", {})
+    if path and (not nested or command.invoke_without_command):
+        yield " ".join(path)
+    for name, one in nested.items():
+        yield from paths_of(one, (*path, name))
+
+
+def test_every_command_has_its_main_path_here():
+    """A new command needs a line in `MAIN_PATHS`, and with it a result that a program can read."""
+    assert set(paths_of(get_command(app))) == set(MAIN_PATHS)
+
+
+@pytest.mark.parametrize("command", MAIN_PATHS)
+def test_the_main_path_is_read_by_a_program(command, world, request, monkeypatch, tmp_path):
+    """Standard output of each command is one JSON value: rows of a table, or an object; all other text is elsewhere."""
+    if command in IN_A_DATABASE:
+        postgres, database = request.getfixturevalue("postgres"), request.getfixturevalue("database")
+        monkeypatch.setenv("BKTOOLS_DATA_DIR", str(tmp_path / "data"))
+        invoke("journal")
+        monkeypatch.setenv("BKTOOLS_JOURNAL", postgres.address(database))
+    arguments, code = MAIN_PATHS[command]
+    line = f"{command} {arguments.format(**world)} --format json"
+    text = served_until_it_answers(line) if command == "sandbox serve" else invoke(line, code).stdout
+    found = json.loads(text, parse_constant=pytest.fail)
+    assert isinstance(found, list if command in TABLES else dict)
+    assert found or command in {"fixes", "compare", "accounts create", "snapshots publish"}
+
+
+def served_until_it_answers(line: str) -> str:
+    """Return what a serving command prints until it is interrupted."""
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-m", "bktools", *shlex.split(line)],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=os.environ,
+    )  # fmt: skip
+    text = "".join(iter(process.stdout.readline, "}\n")) + "}"
+    process.send_signal(signal.SIGINT)
+    return text + process.communicate(timeout=60)[0]
+
+
+def test_formats_agree(world, tmp_path):
+    """One table in every format, on standard output and in files: the same rows, exact amounts, dates and nulls."""
+    rows = json.loads(invoke("export history --entries --format json").stdout)
+    assert rows[0]["date"].startswith("2026-10-")
+    assert len(rows[0]["date"]) == 10
+    assert rows[0]["sent_at"].endswith("Z")
+    assert isinstance(rows[0]["amount"], str)
+    assert [json.loads(line) for line in invoke("export history --entries --format jsonl").stdout.splitlines()] == rows
+    told = invoke("export history --entries --format csv").stdout
+    assert not told.startswith("\ufeff")
+    as_csv = list(csv.DictReader(io.StringIO(told)))
+    assert [row["amount"] for row in as_csv] == [row["amount"] for row in rows]
+    assert [row["entry_id"] for row in as_csv] == [row["entry_id"] for row in rows]
+    for suffix in ("csv", "json", "jsonl", "md", "xlsx", "parquet"):
+        done = invoke(f"export history --entries --output {tmp_path}/history.{suffix}")
+        assert done.stdout == ""
+        assert f"{len(rows)} rows written to" in done.stderr
+    assert json.loads((tmp_path / "history.json").read_bytes()) == rows
+    assert pd.read_parquet(tmp_path / "history.parquet")["entry_id"].to_list() == [row["entry_id"] for row in rows]
+    assert pd.read_excel(tmp_path / "history.xlsx", engine="calamine")["entry_id"].to_list()[0] == rows[0]["entry_id"]
+    assert (tmp_path / "history.md").read_text().count("\n") == len(rows) + 2
+    invoke(f"categories --output {tmp_path}/c.parquet")
+    assert len(pd.read_parquet(tmp_path / "c.parquet")) == 240
+
+
+def test_hostile_text_is_text_in_markdown_and_json(tmp_path, monkeypatch):
+    """Markup, escapes and direction marks are characters of a cell, in each format."""
+    from bktools.cli.formats import WRITERS
+
+    hostile = "<script>|`x`|\x1b[31m\u202eabc\nnext"
+    frame = pd.DataFrame({"a_b": [hostile, None], "n": [1, 2]})
+    WRITERS[".md"](frame, tmp_path / "t.md", "")
+    assert (tmp_path / "t.md").read_text(encoding="utf-8").splitlines() == [
+        "| a_b | n |",
+        "| --- | ---: |",
+        r"| \<script\>\|\`x\`\|\\x1b\[31m\\u202eabc next | 1 |",
+        "|  | 2 |",
+    ]
+    WRITERS[".json"](frame, tmp_path / "t.json", "")
+    assert json.loads((tmp_path / "t.json").read_bytes()) == [{"a_b": hostile, "n": 1}, {"a_b": None, "n": 2}]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("config --output x.txt", "--output must end in .csv, .xlsx, .json, .jsonl, .md, .parquet, or be - for standard output"),
+        ("config --output x.csv --format json", "--format cannot be json with --output x.csv, whose suffix decides"),
+        ("export compose e.csv --out - --format json", "--format cannot be combined with - for standard output"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_written_is_refused_first(line, said):
+    """A suffix that nothing writes, and two wishes for one output, are one line."""
+    assert str(CliRunner().invoke(app, line.split()).exception).startswith(said)
+
+
+def test_standard_streams(world, tmp_path):
+    """Charts, entries and plans come through a pipe; `compose` writes its plan to one with nothing else."""
+    content = Path(world["entries"]).read_bytes()
+    plan = invoke("export compose - --out - --max-entries 500", stdin=content)
+    assert plan.stdout_bytes.startswith(b"PK")
+    assert "standard-input.txt" in plan.stderr
+    assert "Nothing was sent" in invoke("export submit -", stdin=plan.stdout_bytes).stdout
+    assert (
+        "93 rows of standard-input.txt" in invoke("reconcile --chart -", stdin=Path(world["chart"]).read_bytes()).stdout
+    )
+    empty = CliRunner().invoke(app, ["reconcile", "--chart", "-"], input=b"")
+    assert str(empty.exception) == "standard input: is empty"
