@@ -99,7 +99,7 @@ def create(
     sheet: options.Sheet = None,
     save_mapping: options.SaveMapping = None,
 ) -> None:
-    """Create the accounts of a chart that are missing in the service; without --apply, list them.
+    """Create the chart's missing accounts; without --apply, list them.
 
     Example: bktools accounts create --chart chart_of_accounts.csv --apply
     """

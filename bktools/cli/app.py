@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Annotated
 
 import typer
 
 from bktools.cli import (
     accounts,
+    balance,
     categories,
     compare,
     config,
@@ -24,16 +26,18 @@ from bktools.cli import (
     snapshots,
     verify,
 )
-from bktools.cli.exits import TOLD
-from bktools.cli.unattended import LogFormat
+from bktools.cli.exits import told
+from bktools.cli.help import Command, Group
+from bktools.cli.unattended import LogFormat, LogLevel
 
 app = typer.Typer(
     name="bktools",
+    cls=Group,
     help="Bookkeeping service data: load, reconcile, export once, report.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    epilog=TOLD,
+    epilog=told(),
 )
 
 app.command("month-end")(month_end.month_end)
@@ -44,6 +48,7 @@ app.command("verify")(verify.verify)
 app.command("categories")(categories.categories)
 app.command("employees")(employees.employees)
 app.command("compare")(compare.compare)
+app.command("balance")(balance.balance)
 app.command("config")(config.config)
 app.add_typer(accounts.app, name="accounts")
 app.add_typer(export.app, name="export")
@@ -54,16 +59,17 @@ app.add_typer(sandbox.app, name="sandbox")
 app.add_typer(snapshots.app, name="snapshots")
 
 
-def _with_exit_codes(group: typer.Typer) -> None:
+def _with_help(group: typer.Typer) -> None:
     for command in group.registered_commands:
-        command.epilog = TOLD
+        assert command.callback is not None
+        command.cls, command.epilog = Command, told(inspect.signature(command.callback).parameters)
     for nested in group.registered_groups:
-        nested.epilog = TOLD
+        nested.cls, nested.epilog = Group, told()
         if nested.typer_instance is not None:
-            _with_exit_codes(nested.typer_instance)
+            _with_help(nested.typer_instance)
 
 
-_with_exit_codes(app)
+_with_help(app)
 
 
 def _version(asked: bool) -> None:
@@ -90,6 +96,10 @@ def every_command(
     log_format: Annotated[
         LogFormat | None,
         typer.Option("--log-format", help="Log each step, wait and retry with its time; json: one object a line."),
+    ] = None,
+    log_level: Annotated[
+        LogLevel | None,
+        typer.Option("--log-level", help="Log this level and worse. Default: info, with --quiet warning."),
     ] = None,
 ) -> None:
     """Bookkeeping service data: load, reconcile, export once, report.

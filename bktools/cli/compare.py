@@ -25,7 +25,9 @@ def compare(
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
 ) -> None:
-    """Show what changed between two months or two moments: exported amounts, categories, accounts, employees.
+    """Show what changed between two months or two moments.
+
+    Exported amounts, categories, accounts and employees are compared.
 
     Example: bktools compare 2026-10 2026-11
     """

@@ -7,7 +7,7 @@ from bktools.cli import options, results
 
 @results.table
 def config(environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
-    """Show the settings in force and where each comes from, secrets masked.
+    """Show the settings in force and their sources, secrets masked.
 
     Example: BKTOOLS_ENVIRONMENT=staging bktools config
     """
@@ -18,7 +18,6 @@ def config(environment: options.Environment = None, sandbox: options.Sandbox = F
 
     settings = load_settings(options.selected(environment, sandbox=sandbox))
     journal = identity_of(settings)
-    rows = [(name, value or None, source) for name, value, source in settings.rows()]
-    rows.append(("journal in use", journal, None))
-    frame = pd.DataFrame(rows, columns=["setting", "value", "source"])
+    rows = [*settings.rows(), ("journal in use", journal, "")]
+    frame = pd.DataFrame(rows, columns=["setting", "value", "source"]).replace("", None)
     results.hand_over(frame, text=f"{settings}\n  {'journal':<20} {journal}")

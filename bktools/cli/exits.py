@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import IntEnum
 
 from bktools import errors
@@ -26,7 +27,7 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
-# For the help of every command. Codes that a command cannot end with are told as well: there is one list.
+# For the help.
 MEANINGS = {
     Exit.DONE: "done",
     Exit.FAILED: "failed",
@@ -43,7 +44,28 @@ MEANINGS = {
     Exit.SOME_COMPANIES: "some companies failed, the others are done",
     Exit.INTERRUPTED: "interrupted",
 }
-TOLD = f"Exit codes: {', '.join(f'{code:d} {meaning}' for code, meaning in MEANINGS.items())}."
+# Codes of some commands alone, and the parameter that a command needs to end with one.
+ONLY_WITH = {
+    Exit.CONFIGURATION: {"environment"},
+    Exit.UNREACHABLE: {"environment"},
+    Exit.REFUSED: {"environment"},
+    Exit.SERVICE: {"environment"},
+    Exit.JOURNAL: {"environment"},
+    Exit.INCOMPLETE: {"apply", "ledger", "month", "company"},
+    Exit.FINDINGS: {"fail_on"},
+    Exit.SOME_COMPANIES: {"companies", "companies_file"},
+}
+
+
+def told(parameters: Collection[str] | None = None) -> str:
+    """Return the sentence about the exit codes that a command with these parameters has; by default all codes."""
+    known = {
+        code: meaning
+        for code, meaning in MEANINGS.items()
+        if parameters is None or code not in ONLY_WITH or ONLY_WITH[code] & set(parameters)
+    }
+    return f"Exit codes: {', '.join(f'{code:d} {meaning}' for code, meaning in known.items())}."
+
 
 # The first class that fits decides.
 BY_ERROR: tuple[tuple[type[BaseException], Exit], ...] = (

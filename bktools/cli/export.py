@@ -107,7 +107,7 @@ def compose(
     background: Annotated[bool, typer.Option("--background", help="The jobs need no user interaction.")] = False,
     vendor_based: Annotated[bool, typer.Option("--vendor-based", help="Vendor-based bookkeeping.")] = False,
 ) -> None:
-    """Check entries and write the plan of their export to a file. Nothing is sent.
+    """Check entries and write the plan of their export. Nothing is sent.
 
     Example: bktools export compose entries.csv --out october.plan
     """
@@ -184,7 +184,9 @@ def submit(
     wait: options.Wait = 300.0,
     others_export: options.OthersExport = False,
 ) -> None:
-    """Submit a plan, each batch once; without --apply, show what would happen. Safe to re-run: resumes where it stopped.
+    """Submit a plan, each batch once; without --apply, a dry run.
+
+    Safe to re-run: resumes where it stopped.
 
     Example: bktools export submit october.plan --apply
     """
@@ -218,7 +220,7 @@ def submit(
 def status(
     company: options.Company = None, environment: options.Environment = None, sandbox: options.Sandbox = False
 ) -> None:
-    """Show the number of batches by state, and how to settle unknown outcomes.
+    """Show the batches by state, and how to settle unknown outcomes.
 
     Example: bktools export status
     """
@@ -294,7 +296,9 @@ def resolve(
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
 ) -> None:
-    """Settle an export job whose outcome is unknown, after looking it up in the accounting system.
+    """Settle an export job whose outcome is unknown.
+
+    Look it up in the accounting system first.
 
     Example: bktools export resolve 3b033ca1ea4749b395bf --outcome released --evidence "no booking of 31 Oct" --by Ada
     """

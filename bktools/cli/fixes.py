@@ -34,7 +34,9 @@ def fixes(
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
 ) -> None:
-    """Check and keep what people filled in on the sheet "to do"; without FILE, say what of it is done by now.
+    """Check and keep what people filled in on the sheet "to do".
+
+    Without FILE, say which of it is done by now.
 
     The service cannot be updated by its interface: the list is for whoever changes the categories there.
 

@@ -59,7 +59,9 @@ def backup(
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
 ) -> None:
-    """Write a consistent copy of the journal. Works while export jobs are being sent.
+    """Write a consistent copy of the journal.
+
+    Works while export jobs are being sent.
 
     Example: bktools journal backup
     """
@@ -80,7 +82,9 @@ def restore(
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
 ) -> None:
-    """Restore a backup of the journal. Batches sent after it have an unknown outcome until a person settles them.
+    """Restore a backup of the journal.
+
+    Batches sent after it have an unknown outcome until a person settles them.
 
     Example: bktools journal restore bktools-journal-20261031T180000Z.sqlite --by Ada
     """
@@ -101,7 +105,7 @@ def restore(
 @app.command("verify")
 @results.facts
 def verify(environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
-    """Check every page of the journal's file, its events, and its marks.
+    """Check the journal's pages, events and marks.
 
     Example: bktools journal verify
     """
@@ -129,7 +133,7 @@ def addresses(
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
 ) -> None:
-    """Show the addresses of the journal and the other known journals, or record whether they are of one service.
+    """Show or record which addresses and journals are of one service.
 
     Example: bktools journal addresses --same https://books.example.com --by Ada
     """
@@ -156,7 +160,9 @@ def addresses(
 @app.command("move")
 @results.facts
 def move(by: By = None, environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
-    """Copy the history of the journal's file to the empty database of BKTOOLS_JOURNAL, and close the file.
+    """Move the journal to the empty database of BKTOOLS_JOURNAL.
+
+    The file is closed and kept.
 
     Example: bktools journal move --by Ada
     """
@@ -178,7 +184,9 @@ def rights(
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
 ) -> None:
-    """Print the SQL that grants a database role the least rights for the journal of BKTOOLS_JOURNAL.
+    """Print the SQL that grants a role the least rights.
+
+    It is for the database of BKTOOLS_JOURNAL.
 
     Example: bktools journal rights analyst | psql
     """

@@ -40,7 +40,9 @@ def ledger(
     ] = "strict",
     save_mapping: options.SaveFileMapping = None,
 ) -> None:
-    """Read a general ledger, hold it to its own totals, and show the sums of its accounts. Files and JSON have the postings.
+    """Read a general ledger and show the sums of its accounts.
+
+    The ledger is held to its own totals. Files, CSV and JSON have every posting.
 
     Example: bktools ledger bookkeeping.se --output postings.csv
     """

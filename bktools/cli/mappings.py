@@ -12,7 +12,7 @@ import typer
 from bktools.cli import results
 from bktools.cli.output import remark, tell
 
-app = typer.Typer(help="Mappings of columns and options, by the headings of files: list, show.", no_args_is_help=True)
+app = typer.Typer(help="Remembered columns and options of files: list, show.", no_args_is_help=True)
 
 
 @app.command("list")

@@ -96,9 +96,9 @@ def month_end(
         ),
     ] = None,
 ) -> None:
-    """Close a month: load, reconcile, create accounts, export the entries that are ready, write the folder.
+    """Close a month: reconcile, create accounts, export, report.
 
-    Without --apply everything is planned and nothing is written to the service. Safe to re-run with --apply: completed
+    Entries that are ready are exported; the others are listed with the reasons. Everything is written to a folder. Without --apply everything is planned and nothing is written to the service. Safe to re-run with --apply: completed
     steps are skipped.
 
     With --companies, each company has its own folder in the one that is written, and one that fails stops no other.

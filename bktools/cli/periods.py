@@ -60,7 +60,7 @@ def close(
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
 ) -> None:
-    """Close a month: nothing can be sent into it any more, until it is opened again.
+    """Close a month. Nothing more is sent into it until it is reopened.
 
     Example: bktools periods close 2026-10 --by Grace
     """

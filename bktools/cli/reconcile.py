@@ -52,7 +52,9 @@ def reconcile(
         ),
     ] = None,
 ) -> None:
-    """Compare the ERP's chart of accounts with the accounts known here and the categories. Nothing is written.
+    """Compare the ERP's chart with the accounts known here. Nothing is written.
+
+    Categories without an account, or on an unknown or archived one, are findings, too.
 
     Example: bktools reconcile --chart chart_of_accounts.csv --fail-on error
     """

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("bktools")
 
-app = typer.Typer(
-    help="The embedded service: serve it, delete its state, write its sample files.", no_args_is_help=True
-)
+app = typer.Typer(help="The embedded service: serve, reset, sample files, faults.", no_args_is_help=True)
 
 
 # The variables of curl's lines, and the settings of bktools that have the same value.
@@ -109,7 +107,7 @@ def serve(
         ),
     ] = None,
 ) -> None:
-    """Serve the sandbox until Ctrl-C; print lines to paste for curl and for bktools, and each request to standard error.
+    """Serve the sandbox until Ctrl-C; print how to connect, and each request to standard error.
 
     Example: bktools sandbox serve --port 8765
     """
@@ -187,7 +185,7 @@ def _how_to_connect(server: Server) -> str:
 def reset(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
-    """Delete the sandbox's state and its journal. Real books are not touched.
+    """Delete the sandbox and its journal. Real books are not touched.
 
     Example: bktools sandbox reset --yes
     """
@@ -205,7 +203,7 @@ def reset(
 @app.command("sample-data")
 @results.facts
 def sample_data(folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder to write to.")]) -> None:
-    """Write sample files of the sandbox's world: chart of accounts, accounting entries, accounts of the service.
+    """Write sample files: chart of accounts, entries, account list.
 
     The last file is an example of the account list that a service's user interface exports. Import it with: bktools accounts import
     accounts.csv --sandbox
@@ -227,7 +225,7 @@ def sample_data(folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="F
 @app.command("faults")
 @results.table
 def faults() -> None:
-    """List the faults of `bktools sandbox serve --fault`: their kinds, options and operations.
+    """List the faults of `bktools sandbox serve --fault`.
 
     Example: bktools sandbox faults
     """

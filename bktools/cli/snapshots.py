@@ -16,7 +16,7 @@ from bktools.errors import SnapshotNotFoundError
 if TYPE_CHECKING:
     from bktools.store import FolderStore, Query
 
-app = typer.Typer(help="Snapshots of past loads: list, show, prune, publish, find the files.", no_args_is_help=True)
+app = typer.Typer(help="Cached loads: list, show, prune, publish, find the files.", no_args_is_help=True)
 
 Key = Annotated[str, typer.Argument(metavar="KEY", help="Beginning of the key that `list` shows.")]
 
@@ -27,7 +27,9 @@ PRIVATE = {"email"}
 @app.command("list")
 @results.table
 def list_snapshots(environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
-    """List the cached queries of the environment and credential in force: rows, size and age.
+    """List the cached queries: rows, size and age.
+
+    They are those of the environment and credential in force.
 
     Example: bktools snapshots list
     """
@@ -58,7 +60,7 @@ def list_snapshots(environment: options.Environment = None, sandbox: options.San
 @app.command("show")
 @results.table
 def show(key: Key, environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
-    """Show all cached versions of one query, in the order they were committed.
+    """Show all cached versions of one query, oldest first.
 
     Example: bktools snapshots show 3f2a
     """
@@ -87,7 +89,9 @@ def prune(
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
 ) -> None:
-    """Remove old snapshots; the newest and each month's last stay. Every load does this once a day (BKTOOLS_KEEP_DAYS).
+    """Remove old snapshots; the newest and each month's last stay.
+
+    Every load does this once a day (BKTOOLS_KEEP_DAYS).
 
     Snapshots that a renewed token has left behind go, too, when all of them are old.
 
@@ -115,9 +119,9 @@ def publish(
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
 ) -> None:
-    """Publish the cached snapshots to shared Delta tables, for Spark, DuckDB, Polars and --as-of.
+    """Publish cached snapshots to shared Delta tables.
 
-    Safe to re-run: adds only the snapshots that are not there yet. Credentials of the storage come from its own variables,
+    Spark, DuckDB, Polars and --as-of read them. Safe to re-run: adds only the snapshots that are not there yet. Credentials of the storage come from its own variables,
     such as AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL.
 
     Example: bktools snapshots publish s3://bucket/prefix
@@ -144,7 +148,9 @@ def path(
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
 ) -> None:
-    """Print the newest Parquet files, one a line, for DuckDB, Polars or Spark to read as they are.
+    """Print the newest Parquet files, one a line.
+
+    DuckDB, Polars and Spark read them as they are.
 
     Example: bktools snapshots path 3f2a
     """

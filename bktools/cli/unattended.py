@@ -1,4 +1,4 @@
-"""Commands that run unattended: --quiet, --log-format, and a heartbeat in long work. All of it is on standard error."""
+"""Commands that run unattended: --quiet, --log-format, --log-level, and a heartbeat in long work. All of it is on standard error."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from enum import StrEnum
-from typing import Any, NoReturn, TextIO
+from typing import Any, NoReturn, TextIO, TypeVar
 
 from bktools.cli.exits import exit_of
 from bktools.errors import BktoolsError
@@ -31,10 +31,21 @@ MOMENT = 0.02
 PREFIX = "bktools: "
 
 FLAGS = ("--verbose", "--quiet")
-WITH_VALUE = "--log-format"
+WITH_VALUE = ("--log-format", "--log-level")
+
+_Words = TypeVar("_Words", bound=StrEnum)
 
 # Fields of a log line beside time, level and message.
 FIELDS = ("error", "exit_code", "seconds", "request_id")
+
+
+class LogLevel(StrEnum):
+    """The least level that is logged."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
 
 
 class LogFormat(StrEnum):
@@ -51,9 +62,9 @@ def common_first(arguments: Sequence[str]) -> list[str]:
     for argument in left:
         if argument == "--":
             others += [argument, *left]
-        elif argument in FLAGS or argument.startswith(f"{WITH_VALUE}="):
+        elif argument in FLAGS or argument.startswith(tuple(f"{name}=" for name in WITH_VALUE)):
             common.append(argument)
-        elif argument == WITH_VALUE:
+        elif argument in WITH_VALUE:
             common.append("=".join([argument, *itertools.islice(left, 1)]))
         else:
             others.append(argument)
@@ -72,13 +83,14 @@ def unattended(arguments: Sequence[str], *, interval: float = HEARTBEAT) -> Iter
         Seconds without output until the next heartbeat.
     """
     is_quiet, log_format = "--quiet" in arguments, _log_format(arguments)
+    level = _chosen("--log-level", LogLevel, arguments) or (LogLevel.WARNING if is_quiet else LogLevel.INFO)
     before, started = sys.stderr, time.monotonic()
     out = _Watched(before)
     with ExitStack() as stack:
         stack.callback(setattr, sys, "stderr", before)
         sys.stderr = out
         if log_format is not None:
-            stack.enter_context(_logging_to(out, log_format, logging.WARNING if is_quiet else logging.INFO))
+            stack.enter_context(_logging_to(out, log_format, logging.getLevelNamesMapping()[level.upper()]))
         if log_format is LogFormat.JSON:
             sys.stderr = _Logged()
         if is_quiet or log_format is not None:
@@ -110,9 +122,15 @@ def fail(error: Exception, arguments: Sequence[str]) -> NoReturn:
 
 
 def _log_format(arguments: Sequence[str]) -> LogFormat | None:
-    """Return the format that the arguments ask for; None for a wrong one, which the command's parser refuses."""
-    given = [argument.partition("=")[2] for argument in arguments if argument.startswith(f"{WITH_VALUE}=")]
-    return LogFormat(given[-1]) if given and given[-1] in set(LogFormat) else None
+    """Return the format of the log; a level alone asks for text."""
+    asked = _chosen("--log-format", LogFormat, arguments)
+    return asked or (LogFormat.TEXT if _chosen("--log-level", LogLevel, arguments) else None)
+
+
+def _chosen(option: str, words: type[_Words], arguments: Sequence[str]) -> _Words | None:
+    """Return the word that an option has; None for a wrong one, which the command's parser refuses."""
+    given = [argument.partition("=")[2] for argument in arguments if argument.startswith(f"{option}=")]
+    return words(given[-1]) if given and given[-1] in set(words) else None
 
 
 @contextmanager

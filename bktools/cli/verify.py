@@ -82,7 +82,9 @@ def verify(
     save_entry_mapping: options.SaveEntryMapping = None,
     profile: options.Profile = "excel",
 ) -> None:
-    """Hold every exported entry against the general ledger: booked once, missing, booked twice, or different.
+    """Check that exported entries arrived in the general ledger.
+
+    Each is booked once, missing, booked twice, or different.
 
     For a batch whose outcome is unknown, the command that settles it with this evidence is printed.
 

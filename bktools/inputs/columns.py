@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
+from difflib import get_close_matches
 
 from bktools.caller import name_of, setting
 from bktools.errors import ArgumentError, InputError
@@ -50,7 +51,9 @@ class Vocabulary:
         self.chosen = dict(chosen or {})
         for field, heading in self.chosen.items():
             if field not in self.fields:
-                raise ArgumentError(name_of("columns"), f"may map these fields: {', '.join(self.fields)}", field)
+                close = get_close_matches(field, self.fields, n=1)
+                meant = f" (did you mean {close[0]}?)" if close else ""
+                raise ArgumentError(name_of("columns"), f"may map these fields{meant}: {', '.join(self.fields)}", field)
             if heading is not None and not isinstance(heading, str):
                 raise ArgumentError(f"columns[{field!r}]", "must be a heading of the file", heading)
         self._known = frozenset().union(*(words for tiers in self.fields.values() for words in tiers))

@@ -34,6 +34,7 @@ MAIN_PATHS = {
     "categories": ("", None),
     "employees": ("", None),
     "compare": ("2026-09 2026-10", None),
+    "balance": ("", None),
     "config": ("", None),
     "accounts list": ("", None),
     "accounts create": ("--chart {chart} --apply", None),

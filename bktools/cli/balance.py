@@ -1,0 +1,26 @@
+"""`bktools balance`: the balance of the company, by the interface's deprecated operation."""
+
+from __future__ import annotations
+
+import warnings
+
+from bktools.cli import options, results
+
+
+@results.facts
+def balance(environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
+    """Show the company's balance (deprecated in the interface).
+
+    The balance has its own host and token: BKTOOLS_BALANCE_URL and BKTOOLS_BALANCE_TOKEN. The service tells neither unit
+    nor scale of its amounts, so they are shown as they come.
+
+    Example: bktools balance --format json
+    """
+    from bktools.tables.load import get_balance
+
+    with options.connected(environment, sandbox=sandbox) as service:
+        warnings.simplefilter("always", DeprecationWarning)
+        found = get_balance(service=service)
+    for name, value in found.items():
+        results.say(f"{name:<10} {value}")
+    results.result(**{str(name): value for name, value in found.items()})

@@ -1,0 +1,68 @@
+"""Help pages: short, in groups, in words, and quick; mistyped names get a suggestion."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from bktools.cli.app import app
+
+
+def groups_of(command, path=()):
+    """Yield the path of every group of commands."""
+    if getattr(command, "commands", None):
+        yield path
+        for name, nested in command.commands.items():
+            yield from groups_of(nested, (*path, name))
+
+
+def help_of(*path):
+    return CliRunner().invoke(app, [*path, "--help"], env={"COLUMNS": "80"}).output
+
+
+def test_summaries_fit_and_values_have_names():
+    """In 80 columns no summary is cut, and the value of each option has a name in capitals or its choices."""
+    command = get_command(app)
+    for path in groups_of(command):
+        text = help_of(*path)
+        assert "..." not in text.replace("[ARGS]...", ""), path
+    found = [help_of(*name.split()) for name in ("month-end", "categories", "export compose", "sandbox serve")]
+    assert not re.findall(r"--[\w-]+ <(?:str|int|float|path|list)\b.*", "".join(found))
+    assert "--column FIELD=HEADING" in found[0]
+    assert "--month YYYY-MM" in found[0]
+
+
+def test_options_are_in_groups():
+    """A long help has a heading for each kind of options, and the options of every command are named below."""
+    headings = re.findall(r"^(\w[\w ]+):$", help_of("month-end"), re.MULTILINE)
+    assert headings == ["Options", "Service", "Reading the chart", "Reading the entries", "Output"]
+    assert "Also, in any place: --quiet" in help_of("month-end")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("categories --formt json", r"No such option: --formt .*--format"),
+        ("reconcile --sandbox --column kode=Konto", r"--column may map these fields \(did you mean code\?\): "),
+    ],
+)
+def test_what_was_mistyped_gets_a_suggestion(line, said):
+    """The nearest option or field is named."""
+    done = CliRunner().invoke(app, line.split())
+    assert re.search(said, f"{done.output}{done.exception}")
+
+
+def test_help_imports_no_library_of_the_work():
+    """A help page opens without pandas, Arrow, DuckDB, HTTP or plots, which take a second to import."""
+    heavy = ["pandas", "pyarrow", "duckdb", "httpx", "matplotlib", "numpy", "rapidfuzz", "starlette", "apsw", "rich"]
+    program = (
+        "import sys\nfrom bktools.cli import main\nsys.argv = ['bktools', 'month-end', '--help']\n"
+        f"try:\n    main()\nexcept SystemExit:\n    print([name for name in {heavy} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
