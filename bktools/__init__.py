@@ -14,6 +14,7 @@ from bktools import errors as errors
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from bktools.checkup import check
     from bktools.connection import Sandbox, connect
     from bktools.export import ExportPlan, compose_export_jobs, read_export_plan
     from bktools.frames.arrow import to_arrow
@@ -60,6 +61,7 @@ _HOMES = {
     "Sandbox": "bktools.connection",
     "Service": "bktools.service",
     "categories_to_parquet": "bktools.tables.files",
+    "check": "bktools.checkup",
     "check_fixes": "bktools.reports.fixes",
     "close_companies": "bktools.reports.group",
     "close_month": "bktools.reports.closing",
@@ -114,6 +116,7 @@ __all__ = [
     "Sandbox",
     "Service",
     "categories_to_parquet",
+    "check",
     "check_fixes",
     "close_companies",
     "close_month",

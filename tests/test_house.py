@@ -47,6 +47,7 @@ FLOORS = {
     "ledger": 6,
     "submit": 7,
     "spending": 7,
+    "checkup": 7,
     "reports": 8,
     "widgets": 8,
     "cli": 9,

@@ -11,6 +11,7 @@ from bktools.cli import (
     accounts,
     balance,
     categories,
+    check,
     compare,
     config,
     employees,
@@ -49,6 +50,7 @@ app.command("categories")(categories.categories)
 app.command("employees")(employees.employees)
 app.command("compare")(compare.compare)
 app.command("balance")(balance.balance)
+app.command("check")(check.check)
 app.command("config")(config.config)
 app.add_typer(accounts.app, name="accounts")
 app.add_typer(export.app, name="export")

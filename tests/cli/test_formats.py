@@ -35,6 +35,7 @@ MAIN_PATHS = {
     "employees": ("", None),
     "compare": ("2026-09 2026-10", None),
     "balance": ("", None),
+    "check": ("", None),
     "config": ("", None),
     "accounts list": ("", None),
     "accounts create": ("--chart {chart} --apply", None),
@@ -68,7 +69,7 @@ MAIN_PATHS = {
 }
 # Those whose result is a table, which JSON has as a list of rows.
 TABLES = {
-    "ledger", "fixes", "categories", "employees", "compare", "config", "accounts list", "accounts create",
+    "check", "ledger", "fixes", "categories", "employees", "compare", "config", "accounts list", "accounts create",
     "export history", "mappings list", "periods", "sandbox faults", "snapshots list", "snapshots show", "snapshots publish",
 }  # fmt: skip
 IN_A_DATABASE = {"journal move", "journal rights"}

@@ -91,4 +91,5 @@ def test_what_fails_a_close_is_chosen(command, samples):
 
 def test_without_months_the_list_says_so(command):
     """An empty journal has none."""
-    assert command("periods") == (Exit.DONE, "none\n")
+    code, text = command("periods")
+    assert (code, text.count("\n"), text[:7]) == (Exit.DONE, 1, "period\t")

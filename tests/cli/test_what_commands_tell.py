@@ -66,7 +66,7 @@ def test_a_snapshot_that_answers_is_told_in_a_pipe(run, tmp_path):
     run("categories")
     (tmp_path / "chart.csv").write_text("Konto;Name\n0400;Bank\n", encoding="utf-8")
     compared = run("accounts create --chart chart.csv").stderr
-    assert compared.startswith("categories: 240 rows from the snapshot of")
+    assert "\ncategories: 240 rows from the snapshot of" in compared
     assert "refresh" not in compared
 
 

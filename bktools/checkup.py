@@ -1,0 +1,236 @@
+"""`check`: whether this machine can work with the service, and the way out where it cannot. Nothing is written to it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import email.utils
+import platform
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import msgspec
+import pandas as pd
+
+import bktools
+from bktools import disk
+from bktools.connection import open_service
+from bktools.contract import rules
+from bktools.contract.categories import CATEGORIES
+from bktools.errors import BktoolsError, ConfigurationError, NotFoundError, ScopeError, ServiceError, StorageError
+from bktools.journal.journal import Journal, identity_of
+from bktools.service.answers import error_of
+from bktools.service.auth import address, authorization
+from bktools.service.transport import Answer, Limits, Request, Transport
+from bktools.settings import Settings, load_settings
+
+OK, WARNING, FAILED = "ok", "warning", "failed"
+
+# Seconds that the clock may differ: the Date header has whole seconds, and answers take time.
+CLOCK_TOLERANCE = 60.0
+# Bytes that a close needs, with room to spare.
+SPACE = 1 << 30
+LIMITS = Limits(connect=10.0, read=20.0, whole=30.0)
+
+# The table of problems of the service, by the error: what the person does.
+TO_DO: tuple[tuple[type[BktoolsError], str], ...] = (
+    (ScopeError, "ask for access to the company, or choose another one (--company, BKTOOLS_COMPANY)"),
+    (NotFoundError, "is the address right? bktools config shows it"),
+    (ServiceError, "bktools config shows the address and the sources of the credentials"),
+)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """One thing that was checked.
+
+    Parameters
+    ----------
+    check : str
+        Its name.
+    outcome : str
+        "ok", "warning" or "failed".
+    message : str
+        The fact; it never holds a secret.
+    to_do : str
+        The way out; "" where nothing is to be done.
+    error : BktoolsError, optional
+        The error behind a failure.
+    """
+
+    check: str
+    outcome: str
+    message: str
+    to_do: str = ""
+    error: BktoolsError | None = None
+
+
+def check(environment: str | None = None, *, company: str | None = None) -> pd.DataFrame:
+    """Check the configuration, the service, the clock, the journal and the disk. Nothing is written to the service.
+
+    Parameters
+    ----------
+    environment : str, optional
+        As in `connect`.
+    company : str, optional
+        UUID or short name of the company; the configured one by default.
+
+    Returns
+    -------
+    DataFrame
+        One row per check, in the order of the work: check, outcome ("ok", "warning" or "failed"), message, to_do. What
+        cannot be checked because an earlier check failed has no row.
+
+    Notes
+    -----
+    The service is asked for one bookkeeping category: interface, section 4.1.
+
+    Examples
+    --------
+    >>> import bktools
+    >>> found = bktools.check("sandbox")
+    >>> found.loc[found["check"] == "company", "outcome"].item()
+    'ok'
+    """
+    rows = [(one.check, one.outcome, one.message, one.to_do) for one in checks(environment, company=company)]
+    return pd.DataFrame(rows, columns=["check", "outcome", "message", "to_do"]).astype("str")
+
+
+def checks(
+    environment: str | None = None, *, company: str | None = None, now: dt.datetime | None = None
+) -> Iterator[Checked]:
+    """Yield each check as it is done; `now` is this machine's clock, in UTC."""
+    yield Checked(
+        "version", OK, f"bktools {bktools.__version__}, Python {platform.python_version()}, {platform.system()}"
+    )
+    try:
+        settings = load_settings(environment, company=company)
+    except ConfigurationError as error:
+        yield Checked("configuration", FAILED, str(error), "", error)
+        return
+    sources = settings.sources
+    where = f", {settings.base_url} ({sources['base_url']})" if settings.base_url else ""
+    yield Checked("configuration", OK, f"{settings.environment} ({sources['environment']}){where}")
+    try:
+        with open_service(settings) as service:
+            yield from _of_service(service.settings, now)
+    except BktoolsError as error:
+        yield Checked("sandbox", FAILED, str(error), "", error)
+    yield _journal(settings)
+    yield _disk(settings)
+
+
+def _of_service(settings: Settings, now: dt.datetime | None) -> Iterator[Checked]:
+    company = settings.company
+    try:
+        if company is not None:
+            company = rules.company_id("company", company, settings.company_names)
+        own = settings.of_company(company)
+        header = authorization(CATEGORIES.search, own)
+        credential = _credential(own, settings, header)
+    except BktoolsError as error:
+        yield Checked("credential", FAILED, str(error), "", error)
+        return
+    yield Checked("credential", OK, credential)
+    host = urlsplit(str(settings.base_url))
+    body = {} if company is None else {"companyId": company}
+    url = address(CATEGORIES.search, own) + CATEGORIES.search.path
+    request = Request(CATEGORIES.search.method, url, header, [("limit", "1")], msgspec.json.encode(body))
+    begun = time.monotonic()
+    try:
+        with Transport(own) as transport:
+            answer = transport.send(request, LIMITS)
+    except ServiceError as error:
+        yield Checked("connection", FAILED, str(error), TO_DO[-1][1], error)
+        return
+    took = time.monotonic() - begun
+    secured = "the certificate is trusted" if host.scheme == "https" else "plain HTTP on this machine"
+    yield Checked("connection", OK, f"{host.netloc} answered in {took:.2f} s, {secured}")
+    clock = _clock(answer, now or dt.datetime.now(dt.UTC))
+    yield from _company(answer, company, settings)
+    yield clock
+
+
+def _credential(own: Settings, settings: Settings, header: str) -> str:
+    name = "token" if header.startswith("Bearer") else "api_key"
+    source = settings.sources["companies" if own is not settings else name]
+    return f"{name}, set and not shown ({source})"
+
+
+def _company(answer: Answer, company: str | None, settings: Settings) -> Iterator[Checked]:
+    if not 200 <= answer.status < 300:  # noqa: PLR2004 - the class of success
+        error = error_of(answer, CATEGORIES.search)
+        to_do = next((text for kind, text in TO_DO if isinstance(error, kind)), "")
+        yield Checked("company" if isinstance(error, ScopeError) else "access", FAILED, str(error), to_do, error)
+        return
+    yield Checked("access", OK, f"the credential is accepted ({answer.status})")
+    if company is None:
+        yield Checked("company", WARNING, "no company is configured", "set BKTOOLS_COMPANY, or give --company")
+        return
+    rows = len(msgspec.json.decode(answer.body).get("data") or ())
+    name = settings.name_of(company)
+    shown = company if name == company else f"{name} ({company})"
+    if rows:
+        yield Checked("company", OK, f"{shown} can be read")
+    else:
+        yield Checked("company", WARNING, f"{shown} has no categories, or is unknown", "is it the right company?")
+
+
+def _clock(answer: Answer, now: dt.datetime) -> Checked:
+    try:
+        theirs = email.utils.parsedate_to_datetime(answer.headers.get("date", ""))
+    except ValueError:
+        return Checked("clock", WARNING, "the service tells no time, so the clock was not compared")
+    off = (now - theirs).total_seconds()
+    if abs(off) <= CLOCK_TOLERANCE:
+        return Checked("clock", OK, "agrees with the service's within a minute")
+    way = "ahead of" if off > 0 else "behind"
+    told = f"this machine's clock is {dt.timedelta(seconds=round(abs(off)))} {way} the service's"
+    return Checked(
+        "clock", FAILED, told, "set the clock (or its time zone): ages of snapshots and times of exports depend on it",
+        ConfigurationError(told),
+    )  # fmt: skip
+
+
+def _journal(settings: Settings) -> Checked:
+    try:
+        place = identity_of(settings)
+        if place.startswith("none yet"):
+            return Checked("journal", OK, place)
+        with Journal(settings) as journal:
+            problems = journal.problems()
+            waiting = journal.rows("SELECT count(*) AS batches FROM batches WHERE state IN ('UNKNOWN', 'SENDING')")
+            place, events = journal.place, journal.last_event()["event_id"]
+    except BktoolsError as error:
+        return Checked("journal", FAILED, str(error), "restore a backup: bktools journal restore FILE --by NAME", error)
+    if problems:
+        return Checked(
+            "journal",
+            FAILED,
+            f"{place}: {problems[0]}",
+            "bktools journal verify lists the problems",
+            StorageError(place),
+        )
+    if waiting[0]["batches"]:
+        told = f"{waiting[0]['batches']} batches are being sent, or have an unknown outcome"
+        return Checked("journal", WARNING, told, "bktools export status says how to settle each")
+    return Checked("journal", OK, f"{place} is whole: {events} events, and the marks agree")
+
+
+def _disk(settings: Settings) -> Checked:
+    folder = settings.data_dir
+    # Before the first run the folder is missing, and nothing is created for a check.
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    try:
+        with disk.beside(existing / "check") as path:
+            disk.exclusive(path).close()
+        free = shutil.disk_usage(existing).free
+    except OSError as error:
+        told = f"the data folder {folder} cannot be written: {error.strerror or error}"
+        return Checked("disk", FAILED, told, "correct its permissions, or set BKTOOLS_DATA_DIR", StorageError(told))
+    told = f"{folder} can be written, {free / 2**30:,.1f} GiB are free"
+    if free < SPACE:
+        return Checked("disk", WARNING, told, "make room before the next close")
+    return Checked("disk", OK, told)
