@@ -83,6 +83,11 @@ def check(environment: str | None = None, *, company: str | None = None) -> pd.D
         One row per check, in the order of the work: check, outcome ("ok", "warning" or "failed"), message, to_do. What
         cannot be checked because an earlier check failed has no row.
 
+    Raises
+    ------
+    Nothing
+        A failure is a row.
+
     Notes
     -----
     The service is asked for one bookkeeping category: interface, section 4.1.

@@ -27,7 +27,7 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         print(files)
         employee: pd.Series = bktools.get_employee(str(employees["id"].iloc[0]), service=service)
         balance: pd.Series = bktools.get_balance(service=service)
-        print(employee["email"], balance["current"])
+        print(employee["email"], balance["current"], bktools.check("sandbox", company=company)["outcome"])
 
         chart: pd.DataFrame = bktools.read_chart_of_accounts(folder / "chart.csv", columns={"code": "Konto"})
         bktools.import_accounts(folder / "accounts.csv", company=company, service=service)
