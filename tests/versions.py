@@ -19,7 +19,9 @@ HEADING = "| library | lowest | newest tried |\n| --- | --- | --- |\n"
 TABLE = re.compile(re.escape(HEADING) + r"((?:\|.*\n)*)")
 # Extras that both environments have.
 EXTRAS = ("notebook", "delta", "postgres")
-ASK = "import sys, json, importlib.metadata as m; json.dump({name: m.version(name) for name in sys.argv[1:]}, sys.stdout)"
+ASK = (
+    "import sys, json, importlib.metadata as m; json.dump({name: m.version(name) for name in sys.argv[1:]}, sys.stdout)"
+)
 
 
 def project() -> dict[str, object]:
