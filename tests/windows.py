@@ -43,8 +43,10 @@ def refuse(patch: Any) -> None:
     """
     import bktools
     from bktools import disk
+    from bktools.service import workers
 
     patch.setattr(disk, "ON_WINDOWS", True)
+    patch.setattr(workers, "ON_WINDOWS", True)
     patch.setattr(disk, "PATIENCE", 0.2)
     # Otherwise it opens folders.
     patch.setattr(shutil, "_use_fd_functions", False)
