@@ -135,7 +135,8 @@ def serve(
         typer.echo(f"{server.file} holds a world already, which is kept: {options} is for a new one", err=True)
     with server:
         try:
-            results.say(_how_to_connect(server))
+            if results.is_for_people():
+                results.say(_how_to_connect(server))
             results.result(state=server.file, **{name.lower(): value for name, value in _values(server).items()})
             server.wait()
         except KeyboardInterrupt:

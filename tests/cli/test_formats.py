@@ -163,9 +163,11 @@ def served_until_it_answers(line: str) -> str:
         [sys.executable, "-u", "-m", "bktools", *shlex.split(line)],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=os.environ,
     )  # fmt: skip
-    text = "".join(iter(process.stdout.readline, "}\n")) + "}"
+    lines = []
+    while not lines or lines[-1] not in {"}\n", ""}:
+        lines.append(process.stdout.readline())
     process.send_signal(signal.SIGINT)
-    return text + process.communicate(timeout=60)[0]
+    return "".join(lines) + process.communicate(timeout=60)[0]
 
 
 def test_formats_agree(world, tmp_path):
