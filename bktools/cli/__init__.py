@@ -7,8 +7,11 @@ import sys
 
 def main() -> None:
     """Run a command; an error is one line on standard error and an exit code of `bktools.cli.exits`."""
+    from typer.main import get_command
+
     from bktools.cli.app import app
     from bktools.cli.exits import Exit
+    from bktools.cli.help import show_help
     from bktools.cli.output import guard_output
     from bktools.cli.unattended import common_first, fail, unattended
 
@@ -16,8 +19,11 @@ def main() -> None:
     arguments = common_first(sys.argv[1:])
     with unattended(arguments):
         try:
+            command = get_command(app)
+            if show_help(command, arguments):
+                return
             # Keeps escape sequences in the text until `visible` shows them: Typer would drop them outside of a terminal.
-            app(arguments, color=True)
+            command(arguments, color=True)
         except SystemExit as end:
             # Typer exits with this code after Ctrl-C and prints nothing.
             if end.code == Exit.INTERRUPTED:

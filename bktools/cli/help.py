@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import typer
 from typer.core import TyperCommand, TyperGroup
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 # Options that declare no group.
 OWN = "Options"
@@ -35,6 +36,24 @@ class Group(TyperGroup):
         """Write the groups of options and the list of commands."""
         _write_groups(self.get_params(ctx), ctx, formatter)
         self.format_commands(ctx, formatter)
+
+
+def show_help(group: Any, arguments: Sequence[str]) -> bool:
+    """Print the help that `COMMAND --help` asks for; return whether the arguments are only that.
+
+    Parsing would import Typer's library of types, which takes as long as all the rest.
+    """
+    *words, last = arguments or [""]
+    if last != "--help" or not words:
+        return False
+    context = group.context_class(group, info_name="bktools")
+    for word in words:
+        group = getattr(group, "commands", {}).get(word)
+        if group is None:
+            return False
+        context = group.context_class(group, info_name=word, parent=context)
+    typer.echo(group.get_help(context), color=True)
+    return True
 
 
 def _write_groups(parameters: Iterable[Any], ctx: Any, formatter: Any) -> None:
