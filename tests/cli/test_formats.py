@@ -41,12 +41,12 @@ MAIN_PATHS = {
     "accounts create": ("--chart {chart} --apply", None),
     "accounts import": ("{accounts}", None),
     "export compose": ("{entries} --out new.plan", None),
-    "export submit": ("new.plan", None),
+    "export submit": ("first.plan", None),
     "export status": ("", None),
     "export history": ("--entries", None),
     "export resolve": ("{waiting} --outcome released --evidence 'not in the ERP' --by Ada", None),
     "journal": ("", None),
-    "journal backup": ("copy.sqlite", None),
+    "journal backup": ("another.sqlite", None),
     "journal restore": ("copy.sqlite --by Ada", None),
     "journal verify": ("", None),
     "journal addresses": ("", None),
@@ -110,6 +110,7 @@ def served(tmp_path_factory, samples):
         invoke(f"accounts create --chart {words['chart']} --apply")
         invoke(f"export compose {words['entries']} --out first.plan --max-entries 100")
         invoke("export submit first.plan --apply --wait 0", Exit.INCOMPLETE)
+        invoke("journal backup copy.sqlite")
         invoke("ledger ledger.csv --delimiter ';' --save-mapping erp")
         history = json.loads(invoke("export history --format json").stdout)
         words["waiting"] = next(row["batch_id"] for row in history if row["state"] == "PLANNED")
