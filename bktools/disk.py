@@ -47,6 +47,16 @@ _LONGEST_PATH = 260
 # Bytes of a content for a buffer that are kept in memory; a longer one is made in a temporary file.
 MOST_IN_MEMORY = 64 * 2**20
 
+_FREE_SPACE = "; free some space on its drive and run again"
+_ALLOW = "; grant yourself access to it and its folder, or choose another place"
+WAYS_OUT = {
+    errno.ENOSPC: _FREE_SPACE,
+    errno.EDQUOT: _FREE_SPACE,
+    errno.EROFS: "; its drive is read-only: choose a place on another one",
+    errno.EACCES: _ALLOW,
+    errno.EPERM: _ALLOW,
+}
+
 # Seconds to wait until a reader opens a named pipe.
 READER_TIMEOUT = 30.0
 
@@ -326,7 +336,18 @@ def _reason(path: Path, error: OSError) -> str:
         return (
             f"its path has {length} characters, more than Windows allows; use a shorter folder, or turn on long paths"
         )
-    return error.strerror or str(error)
+    return told(error)
+
+
+def told(error: OSError, *, then: str = "") -> str:
+    """Return an operating system's error with its way out, where there is one.
+
+    Parameters
+    ----------
+    then : str
+        What stands between the two, such as "; the last one is unchanged".
+    """
+    return f"{error.strerror or error}{then}{WAYS_OUT.get(error.errno or 0, '')}"
 
 
 def _replace(

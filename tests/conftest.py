@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -136,3 +138,19 @@ def awkward() -> pd.DataFrame:
             "count": range(rows),
         }
     )
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of its own that is nearly full."""
+    if os.geteuid() != 0 or shutil.which("mount") is None:
+        pytest.skip("only root can mount a small disk")
+    place = tmp_path / "small"
+    place.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=96k", "tmpfs", place], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("this system does not let a small disk be mounted")
+    yield place
+    subprocess.run(["umount", "-l", place], check=True)

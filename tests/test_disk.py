@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -15,6 +17,8 @@ import pytest
 import bktools
 from bktools import disk
 from bktools.errors import StorageError, UnreachableError
+from bktools.sandbox import Server
+from bktools.service import Service
 
 
 @pytest.fixture(params=[0o022, 0o027, 0o077], ids=oct)
@@ -163,3 +167,21 @@ def test_a_device_stays_a_device(tmp_path: Path):
 def _link(link: Path, target: str) -> Path:
     link.symlink_to(target)
     return link
+
+
+def test_the_advice_fits_the_disk(service: Service, small_disk: Path):
+    """A full disk asks for space and a read-only one for another place, under the sandbox, the cache and a file alike."""
+
+    def load() -> None:
+        with Service(replace(service.settings, cache_dir=small_disk / "cache")) as own:
+            bktools.load_categories(service=own)
+
+    writes = [lambda: bktools.to_csv(CHART, small_disk / "chart.csv"), lambda: Server(small_disk / "new").start(), load]
+    with contextlib.suppress(OSError):
+        (small_disk / "filled").write_bytes(bytes(2**17))
+    for way_out, others in (("free some space on its drive", "on another one"), ("on another one", "free some space")):
+        for write in writes:
+            with pytest.raises(StorageError, match=way_out) as caught:
+                write()
+            assert not [words for words in (others, "reset", "grant", "\n") if words in str(caught.value)]
+        subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)

@@ -211,13 +211,14 @@ def sample_data(folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="F
 
     Example: bktools sandbox sample-data data
     """
+    from bktools.disk import told
     from bktools.errors import StorageError
     from bktools.sandbox.sample import write_account_list, write_sample_data
 
     try:
         written = (*write_sample_data(folder), write_account_list(folder))
     except OSError as error:
-        raise StorageError(f"the sample files cannot be written to {folder}: {error.strerror}") from error
+        raise StorageError(f"the sample files cannot be written to {folder}: {told(error)}") from error
     for path in written:
         results.say(str(path))
     results.result(files=written)

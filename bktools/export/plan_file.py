@@ -101,7 +101,7 @@ def write_plan(plan: ExportPlan, path: Path, *, made_for: str, made_by: str) -> 
     except FileExistsError:
         raise StorageError(f"{path} exists already: choose another file, or remove it first") from None
     except OSError as error:
-        raise StorageError(f"the plan {path} cannot be written: {error.strerror}") from error
+        raise StorageError(f"the plan {path} cannot be written: {disk.told(error)}") from error
     try:
         return disk.write_whole(path, lambda file: _archive(file, members))
     except BaseException:

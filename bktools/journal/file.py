@@ -162,7 +162,7 @@ class Sqlite:
         except FileExistsError:
             raise StorageError(f"{target} exists already: a backup never replaces a file") from None
         except OSError as error:
-            raise StorageError(f"the backup {target} cannot be written: {error.strerror}") from error
+            raise StorageError(f"the backup {target} cannot be written: {disk.told(error)}") from error
         try:
             disk.exclusive(unfinished).close()
             _copy(self.connection, unfinished)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shutil
 import sqlite3
 import time
 import uuid
@@ -20,6 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from bktools import disk
 from bktools.errors import ArgumentError, StorageError
 from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, Caller
 from bktools.sandbox.jobs import OUTCOMES, ExportJob
@@ -62,6 +64,9 @@ _ADD = "INSERT INTO {} (id, company_id, body) VALUES (?, ?, ?)"
 # Searches whose totals are kept.
 _MOST_TOTALS = 32
 
+# Bytes of free space below which SQLite's error is taken for one of a full disk.
+LITTLE_SPACE = 2**16
+
 _Record = TypeVar("_Record", Account, Company, ExportJob)
 
 # SQLite has no booleans.
@@ -86,7 +91,7 @@ class Store:
             os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
         except OSError as error:
             raise StorageError(
-                f"{file} cannot be used as a sandbox database ({error.strerror}); name another"
+                f"{file} cannot be used as a sandbox database: {disk.told(error)} (the place is set by BKTOOLS_DATA_DIR, or --db FILE)"
             ) from error
         self._connection = sqlite3.connect(file, timeout=30, isolation_level=None, detect_types=sqlite3.PARSE_DECLTYPES)
         self._execute = self._connection.execute
@@ -101,7 +106,9 @@ class Store:
             self._use_wal()
         except sqlite3.DatabaseError as error:
             self._connection.close()
-            raise StorageError(f"{file} cannot be used as a sandbox database ({error}); {_advice(error)}") from error
+            raise StorageError(
+                f"{file} cannot be used as a sandbox database ({error}); {_advice(error, file)}"
+            ) from error
         self.settings: Mapping[str, str] = dict(self._execute("SELECT name, value FROM settings"))
 
     def __enter__(self) -> Self:
@@ -355,8 +362,10 @@ class State:
     job_seconds: float
 
 
-def _advice(error: sqlite3.DatabaseError) -> str:
-    match getattr(error, "sqlite_errorcode", 0) & 0xFF:
+def _advice(error: sqlite3.DatabaseError, file: Path) -> str:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    # SQLite has several errors for a full disk.
+    match sqlite3.SQLITE_FULL if shutil.disk_usage(file.parent).free < LITTLE_SPACE else code:
         case sqlite3.SQLITE_FULL:
             return "free some space on its drive and run again"
         case sqlite3.SQLITE_IOERR:
@@ -365,8 +374,10 @@ def _advice(error: sqlite3.DatabaseError) -> str:
             return "another process is writing to it: end that process or wait, then run again"
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
             return "grant yourself access to it and its folder, or choose another file"
-        case _:
+        case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_ERROR:
             return "reset the sandbox (bktools sandbox reset)"
+        case _:
+            return "run again; if it fails again, reset the sandbox (bktools sandbox reset)"
 
 
 def is_open(file: Path) -> bool:

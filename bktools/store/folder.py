@@ -204,8 +204,7 @@ class FolderStore:
             raise
         except OSError as error:
             raise StorageError(
-                f"the cache folder {self._root} cannot be used: {path.name}: {error.strerror or error}; grant yourself "
-                "access to it, or choose another folder (BKTOOLS_CACHE_DIR)"
+                f"the cache folder {self._root} cannot be used: {path.name}: {disk.told(error)} (set by BKTOOLS_CACHE_DIR)"
             ) from error
         if len(found) != SECRET_BYTES:
             raise StorageError(
@@ -332,7 +331,7 @@ def _storage_errors(folder: Path) -> Iterator[None]:
         if isinstance(error, StorageError | ConnectionError) or error.errno is None:
             raise
         raise StorageError(
-            f"the snapshot could not be written to {folder}: {error.strerror or error}; the last one is unchanged"
+            f"the snapshot could not be written to {folder}: {disk.told(error, then='; the last one is unchanged')}"
         ) from error
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -170,22 +168,6 @@ def test_wrong_option(run):
     done = run("month-end", "--sandbx")
     assert done.returncode == Exit.USAGE
     assert "--sandbx" in done.stderr
-
-
-@pytest.fixture
-def small_disk(tmp_path):
-    """A disk of its own that is nearly full."""
-    if os.geteuid() != 0 or shutil.which("mount") is None:
-        pytest.skip("only root can mount a small disk")
-    place = tmp_path / "small"
-    place.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=96k", "tmpfs", place], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip("this system does not let a small disk be mounted")
-    yield place
-    subprocess.run(["umount", "-l", place], check=True)
 
 
 def test_full_disk(run, small_disk):
