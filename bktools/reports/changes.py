@@ -266,7 +266,7 @@ def _of_frames(table: str, before: Any, after: Any) -> list[pa.Table]:
     for side, name in ((old, "before"), (new, "after")):
         if "id" not in side.column_names:
             raise InputError("has no column id, which says which rows are the same: give one", source=name)
-        if pc.count_distinct(side["id"]).as_py() != len(side):
+        if pc.count_distinct(_texts(side["id"])).as_py() != len(side):
             raise InputError("has an id twice, or one that is empty: give each row an id of its own", source=name)
     fields = [name for name in old.column_names if name in new.column_names and name not in ("id", "line")]
     label = next((name for name in NAMES if name in fields), "id")

@@ -11,7 +11,7 @@ import pytest
 
 import bktools
 from bktools.errors import InputError
-from bktools.frames.schema import are_days, to_arrow
+from bktools.frames.schema import TEXT, are_days, to_arrow, to_pandas
 
 ID = "123e4567-e89b-42d3-a456-426614174000"
 
@@ -65,3 +65,32 @@ def test_days_are_told_from_times(unit: str):
     days = pd.to_datetime(["1969-12-31", None, "2026-10-31"]).as_unit(unit)
     table = to_arrow(pd.DataFrame({"day": days, "time": days + pd.Timedelta(seconds=1), "none": [pd.NaT] * 3}))
     assert [are_days(table.column(name)) for name in ("day", "time", "none")] == [True, False, True]
+
+
+TEXTS = pa.table(
+    {"external_id": pa.array(["0400", "7"], TEXT), "code": ["0400", None], "name": ["None", "nan"]}
+).append_column("tax_code_external_id", pa.nulls(2, TEXT))
+
+
+@pytest.mark.parametrize("rows", [2, 0])
+def test_text_is_text_and_null_is_null(rows: int):
+    """With pandas 2 and 3 text has one type and nulls are missing, also without rows or with nulls alone."""
+    frame = to_pandas(TEXTS[:rows])
+    assert {str(kind) for kind in frame.dtypes} == {"str"}
+    assert frame.isna().sum().to_list() == ([0, 1, 0, 2] if rows else [0] * 4)
+    again = to_arrow(frame)
+    assert set(again.schema.types) == {TEXT}
+    assert again.to_pydict() == TEXTS[:rows].to_pydict()
+
+
+def test_objects_are_read_like_text(tmp_path: Path):
+    """Frames of a pandas that makes objects of text go through a file and come back as text, with their nulls."""
+    objects = to_pandas(TEXTS).astype("object").assign(archived=False)
+    path = bktools.to_csv(objects, tmp_path / "chart.csv", "machine")
+    chart = bktools.read_chart_of_accounts(path)
+    assert {str(chart[name].dtype) for name in TEXTS.column_names} == {"str"}
+    assert chart["name"].to_list() == ["None", "nan"]
+    assert chart["code"].isna().to_list() == [False, True]
+    assert chart["tax_code_external_id"].isna().all()
+    no_rows = objects.head(0)
+    assert bktools.compare(no_rows.assign(id=[]), no_rows.assign(id=[])).empty
