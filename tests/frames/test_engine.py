@@ -145,7 +145,8 @@ if child:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_forked_process_has_its_own_engine_and_each_removes_its_private_folder(tmp_path):
     """Parent and child count after a fork, both end, and the folders that only their user can read are gone."""
-    command = [sys.executable, "-c", FORKING]
+    # Python 3.12 and newer warn of every fork beside threads.
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKING]
     done = subprocess.run(
         command, check=False, capture_output=True, text=True, timeout=60, env=os.environ | {"TMPDIR": str(tmp_path)}
     )
