@@ -133,7 +133,8 @@ def _told(result: object) -> str:
 @pytest.mark.parametrize("apply", ["no", 1, None, np.int64(1)])
 def test_what_is_no_flag_never_sends(service: Service, apply: object):
     """`apply` takes True and False alone: the text "no" would otherwise send."""
-    plan = bktools.compose_export_jobs(pd.DataFrame({"id": [], "company_id": []}, dtype="str"))
+    company = str(service.settings.company)
+    plan = bktools.compose_export_jobs(pd.DataFrame({"id": [company], "company_id": [company]}))
     for call in (
         partial(bktools.submit_export_jobs, plan, service=service),
         partial(bktools.close_month, None, pd.DataFrame(), month="2026-10", service=service),
