@@ -260,14 +260,6 @@ def write_to(target: IO[Any], write: Callable[[IO[bytes]], object]) -> None:
             raise StorageError(f"the given buffer cannot be written: {error}") from error
 
 
-def is_standard_output(path: str | Path) -> bool:
-    """Return whether a path is this process's standard output, such as /dev/stdout."""
-    try:
-        return _standard(Path(path).stat()) == 1
-    except OSError:
-        return False
-
-
 def _standard(found: os.stat_result) -> int | None:
     """Return the handle of standard output (1) or standard error (2) when a file is one of them, else None."""
     if not found.st_ino:
