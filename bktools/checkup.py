@@ -192,7 +192,7 @@ def _clock(answer: Answer, now: dt.datetime) -> Checked:
     if abs(off) <= CLOCK_TOLERANCE:
         return Checked("clock", OK, "agrees with the service's within a minute")
     way = "ahead of" if off > 0 else "behind"
-    told = f"this machine's clock is {dt.timedelta(seconds=round(abs(off)))} {way} the service's"
+    told = f"this machine's clock is about {dt.timedelta(minutes=round(abs(off) / 60))} {way} the service's"
     return Checked(
         "clock", FAILED, told, "set the clock (or its time zone): ages of snapshots and times of exports depend on it",
         ConfigurationError(told),
@@ -209,7 +209,7 @@ def _journal(settings: Settings) -> Checked:
             waiting = journal.rows("SELECT count(*) AS batches FROM batches WHERE state IN ('UNKNOWN', 'SENDING')")
             place, events = journal.place, journal.last_event()["event_id"]
     except BktoolsError as error:
-        return Checked("journal", FAILED, str(error), "restore a backup: bktools journal restore FILE --by NAME", error)
+        return Checked("journal", FAILED, str(error), "", error)
     if problems:
         return Checked(
             "journal",

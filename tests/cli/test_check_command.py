@@ -147,7 +147,7 @@ def test_the_company_is_unknown(run):
 def test_the_clock_is_off(run, other_service):
     """An hour between the clocks is a failure, with its consequence."""
     told = (
-        "failed   clock          this machine's clock is 1:00:00 behind the service's\n"
+        "failed   clock          this machine's clock is about 1:00:00 behind the service's\n"
         "                        set the clock (or its time zone): ages of snapshots and times of exports depend on it"
     )
     assert run(BASE_URL=other_service) == (Exit.CONFIGURATION, changed(("clock", told)))
@@ -164,7 +164,7 @@ def test_the_journal_is_damaged(run):
     assert code in {Exit.JOURNAL, Exit.STORAGE}
     told = next(line for line in text.splitlines() if line.startswith("failed"))
     assert told.startswith("failed   journal        ")
-    assert "bktools journal" in text.partition(told)[2]
+    assert "bktools journal" in told
     assert changed(("journal", None)) == "".join(
         f"{line}\n" for line in text.splitlines() if not line.startswith(("failed", " "))
     )
