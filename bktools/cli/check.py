@@ -13,7 +13,7 @@ from bktools.visible import visible_line
 def check(
     company: options.Company = None, environment: options.Environment = None, sandbox: options.Sandbox = False
 ) -> None:
-    """Check configuration, service, company, clock, journal and disk.
+    """Check service, company, clock, journal and disk.
 
     Nothing is written to the service, and no secret is shown. The exit code is that of the first check that failed.
 
