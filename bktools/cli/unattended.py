@@ -184,7 +184,9 @@ class _Watched(io.TextIOBase):
         return self._target.write(text)
 
     def flush(self) -> None:
-        self._target.flush()
+        # Python flushes a forgotten stream. From 3.13 on it shows the error of one whose target is closed.
+        if not self._target.closed:
+            self._target.flush()
 
     def isatty(self) -> bool:
         return self._target.isatty()
