@@ -107,7 +107,9 @@ def serve(
         ),
     ] = None,
 ) -> None:
-    """Serve the sandbox until Ctrl-C; print how to connect, and each request to standard error.
+    """Serve the sandbox until Ctrl-C; print how to connect.
+
+    Each request is a line on standard error.
 
     Example: bktools sandbox serve --port 8765
     """
@@ -227,7 +229,7 @@ def sample_data(folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="F
 @app.command("faults")
 @results.table
 def faults() -> None:
-    """List the faults of `bktools sandbox serve --fault`.
+    """List the faults that --fault of the sandbox takes.
 
     Example: bktools sandbox faults
     """

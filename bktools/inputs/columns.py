@@ -51,7 +51,7 @@ class Vocabulary:
         self.chosen = dict(chosen or {})
         for field, heading in self.chosen.items():
             if field not in self.fields:
-                close = get_close_matches(field, self.fields, n=1)
+                close = get_close_matches(field, self.fields, n=1, cutoff=0.7)
                 meant = f" (did you mean {close[0]}?)" if close else ""
                 raise ArgumentError(name_of("columns"), f"may map these fields{meant}: {', '.join(self.fields)}", field)
             if heading is not None and not isinstance(heading, str):

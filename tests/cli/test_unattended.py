@@ -46,7 +46,7 @@ def test_retries_are_visible_in_the_log(run, failing):
     done = run("categories", "--log-format", "json", **failing)
     lines = log_of(done)
     retries = [line["message"] for line in lines if "attempt" in line["message"]]
-    assert [re.search(r"503.*attempt (\d) of 5 in \d+\.\d s", text)[1] for text in retries] == ["2", "3"]
+    assert [re.match(r"waiting \d+\.\d s, .*attempt (\d) of 5\): .*503", text)[1] for text in retries] == ["2", "3"]
     assert (lines[-1]["exit_code"], done.returncode) == (0, 0)
     assert lines[-1]["seconds"] > 0
     assert failing["BKTOOLS_TOKEN"] not in done.stderr

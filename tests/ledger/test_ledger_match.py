@@ -304,7 +304,7 @@ def test_bad_frames(case):
 def test_bad_arguments():
     """Days out of range, entries of two companies, and no frame at all are named."""
     entries, postings = exported(2), ledger(plainly_booked(exported(2)))
-    with pytest.raises(ArgumentError, match="days must be a whole number from 0 to 366"):
+    with pytest.raises(ArgumentError, match="days must be at least 0"):
         match_ledger(entries, postings, days=-1)
     with pytest.raises(ArgumentError, match="exported holds 2 companies and a ledger is of one"):
         match_ledger(entries.assign(company_id=["a", "b"]), postings)

@@ -187,7 +187,7 @@ def restores(world: World, count: int) -> None:
 def main(arguments: argparse.Namespace) -> int:
     """Run the attacks, print the figures, and fail where one of them is not as it must be."""
     chance = random.Random(arguments.seed)
-    service_module._ONE_POST = Limits(connect=5.0, read=0.15, whole=5.0)
+    service_module.limits_of = lambda *_, **__: Limits(connect=5.0, read=0.15, whole=5.0)
     with ExitStack() as stack:
         server = stack.enter_context(
             subprocess.Popen(

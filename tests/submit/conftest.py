@@ -20,7 +20,8 @@ from bktools.service.transport import Limits
 @pytest.fixture
 def talking(monkeypatch, tmp_path, backend) -> Callable:
     """A function that starts a raw service and returns a connection to it; time limits are those of a test."""
-    monkeypatch.setattr(service_module, "_ONE_POST", Limits(connect=0.5, read=0.5, whole=5.0))
+    limits = Limits(connect=0.5, read=0.5, whole=5.0)
+    monkeypatch.setattr(service_module, "limits_of", lambda *_, **__: limits)
 
     @contextmanager
     def start(answer: Answer) -> Iterator[tuple[RawService, Service]]:

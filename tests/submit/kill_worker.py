@@ -30,7 +30,7 @@ BATCH = 4
 
 def main(address: str, kills: int, seed: int) -> None:
     """Kill until it is enough, then let the last plan end."""
-    service_module._ONE_POST = Limits(connect=5.0, read=0.15, whole=5.0)
+    service_module.limits_of = lambda *_, **__: Limits(connect=5.0, read=0.15, whole=5.0)
     chance = random.Random(seed)
     figures: Counter[str] = Counter()
     with bktools.connect(address, token="t", requests_per_minute=0) as service:
