@@ -12,7 +12,8 @@ from terminal import in_terminal
 from typer.testing import CliRunner
 
 from bktools.cli.app import app
-from bktools.cli.tables import _width, counted
+from bktools.cli.tables import counted
+from bktools.visible import width as width_of_text
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
@@ -21,10 +22,10 @@ def test_a_table_fits_the_terminal(width):
     lines = in_terminal(width, "categories", "--sandbox")
     heading, *rows, told = lines
     assert len(rows) == 50
-    assert max(_width(line) for line in (heading, *rows)) <= width
+    assert max(width_of_text(line) for line in (heading, *rows)) <= width
     assert re.split(r" {2,}", heading)[:3] == ["id", "name", "archived"]
     # Every cell begins below its heading, however wide its letters are.
-    assert all(_width(row[: row.index("False")]) == heading.index("archived") for row in rows if "False" in row)
+    assert all(width_of_text(row[: row.index("False")]) == heading.index("archived") for row in rows if "False" in row)
     assert told.startswith("… and 190 more rows")
     assert told.endswith("(all of it: --output FILE)")
     assert ("cut: id" in told) == ("…" in rows[0]) == (width < 150)
