@@ -29,7 +29,7 @@ ROWS = 200
 
 # More by BKTOOLS_TEST_KILLS, within as many seconds as they take.
 KILLS = int(os.environ.get("BKTOOLS_TEST_KILLS", "500"))
-SECONDS = 30.0 if "BKTOOLS_TEST_KILLS" not in os.environ else float("inf")
+SECONDS = float(os.environ.get("KILLS_SECONDS", "10"))
 
 
 QUERY = Query("search_categories", {"company_id": COMPANY})
@@ -118,7 +118,7 @@ def test_killed_while_committing(tmp_path):
         if time.monotonic() - begin > SECONDS:
             break
     print(f"{killed} kills while committing, {newer} new snapshots, each whole")
-    assert killed > 20
+    assert killed > 10
     assert newer > 0
     # Every line of the history can be read, not only the last.
     assert all(read(store, item).num_rows == ROWS for item in history(store))
