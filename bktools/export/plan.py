@@ -289,7 +289,9 @@ class ExportPlan:
         told = self.told
         marked = told.assign(severity=[f"{views.MARKS[severity]} {severity}" for severity in told["severity"]])
         held, count = self._held_rows()
-        held = held[[name for name in ("reason", *FIRST) if name in held.columns]]
+        # A narrow page shows the money without scrolling.
+        order = dict.fromkeys(("reason", "date", "supplier", "amount", "currency", *FIRST))
+        held = held[[name for name in order if name in held.columns]]
         batches = self.batches[in_reading_order(self.batches.columns)]
         ready = [(currency, shown(amount, currency)) for currency, amount in self.amounts.items()]
         return "".join(
