@@ -61,8 +61,8 @@ def test_data_is_in_step_with_the_sandbox(tmp_path):
 
 
 def test_top_level_holds_nothing_else():
-    """pyproject, the build's hook, README, CHANGELOG, bktools, notebooks, data, tests, and dot files."""
+    """pyproject, README, CHANGELOG, bktools, notebooks, data, tests, and dot files."""
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     top = {name.split("/")[0] for name in tracked if not name.startswith(".")}
     documents = {"README.md", "CHANGELOG.md", "LICENSE"}
-    assert top <= {"pyproject.toml", "hatch_build.py", "bktools", "notebooks", "data", "tests"} | documents
+    assert top <= {"pyproject.toml", "bktools", "notebooks", "data", "tests"} | documents

@@ -166,7 +166,7 @@ class Server:
             self.token, self.api_key = store.settings["token"], store.settings["api_key"]
             self.balance_token = store.settings["balance_token"]
             self.company_id = store.companies()[0].id
-        # Its lines would be among those of whoever logs at INFO, unless they ask for them by this logger's level.
+        # A program that logs at INFO would get a line for each request. It gets them when it sets the level of this logger.
         web_server = logging.getLogger("uvicorn")
         if web_server.level == logging.NOTSET:
             web_server.setLevel(logging.WARNING)
