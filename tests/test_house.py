@@ -139,6 +139,26 @@ def test_public_names_are_all_there():
         bktools.nothing  # noqa: B018 - reading it is the test
 
 
+COMPLETED = """
+import bktools, bktools.cli, bktools.reports.html
+with bktools.Sandbox() as service:
+    bktools.load_categories(service=service)
+from IPython.core.completer import provisionalcompleter
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell(user_ns={"bktools": bktools})
+with provisionalcompleter():
+    print(*sorted({found.text for found in shell.Completer.completions("bktools.", 8)}))
+print(*[name for name in dir(bktools) if not name.startswith("__")])
+"""
+
+
+def test_completion_shows_public_names_only():
+    """In a fresh process, after loads and commands, `bktools.<tab>` shows the public names and the errors."""
+    done = subprocess.run([sys.executable, "-c", COMPLETED], capture_output=True, text=True, check=True)
+    expected = sorted([*bktools.__all__, "errors"])
+    assert [line.split() for line in done.stdout.splitlines()] == [expected, expected]
+
+
 def test_the_design_s_names_are_public():
     """Every name the design promises can be imported."""
     promised = [
