@@ -40,11 +40,11 @@ def test_many_threads_share_one_rate():
     counted = threading.local()
 
     def clock():
-        # A minute passes in 0.6 seconds.
-        counted.at = time.monotonic() * 100
+        # A minute passes in 0.3 seconds.
+        counted.at = time.monotonic() * 200
         return counted.at
 
-    rate = Rate(30, clock=clock, sleep=lambda seconds: time.sleep(seconds / 100))
+    rate = Rate(30, clock=clock, sleep=lambda seconds: time.sleep(seconds / 200))
 
     def send(_):
         rate.wait()
