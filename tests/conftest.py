@@ -15,11 +15,18 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pytest
+from hypothesis import HealthCheck, settings
 
 import bktools
 from bktools.sandbox.sample import write_sample_data
 from bktools.service import Service
 from bktools.settings import Secret
+
+# A busy machine is slow: no example has a deadline.
+settings.register_profile(
+    "bktools", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+settings.load_profile("bktools")
 
 MONEY = pd.ArrowDtype(pa.decimal128(38, 2))
 
