@@ -173,4 +173,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    # For completion: neither this file's imports nor the rooms that were imported meanwhile.
+    return sorted([*__all__, "errors", *(name for name in globals() if name.startswith("__"))])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import subprocess
 import sys
@@ -71,10 +72,12 @@ ONLY_IN = {
 }
 
 
-def _files() -> Iterator[tuple[str, str, ast.Module]]:
-    for path in sorted(ROOT.rglob("*.py")):
-        place = path.relative_to(ROOT).as_posix()
-        yield place, place.split("/")[0].removesuffix(".py"), ast.parse(path.read_text(encoding="utf-8"))
+@functools.cache
+def _files() -> list[tuple[str, str, ast.Module]]:
+    places = [
+        (path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")) for path in sorted(ROOT.rglob("*.py"))
+    ]
+    return [(place, place.split("/")[0].removesuffix(".py"), ast.parse(text)) for place, text in places]
 
 
 def _imports(tree: ast.Module) -> Iterator[str]:
@@ -137,6 +140,24 @@ def test_public_names_are_all_there():
         assert getattr(bktools, name).__name__ == name
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         bktools.nothing  # noqa: B018 - reading it is the test
+
+
+COMPLETED = """
+import bktools, bktools.cli
+bktools.connect, bktools.read_entries
+from IPython.core.completer import IPCompleter, provisionalcompleter
+with provisionalcompleter():
+    found = IPCompleter(namespace={"bktools": bktools}, use_jedi=True).completions("bktools.", 8)
+    print(*sorted({item.text for item in found}))
+print(*[name for name in dir(bktools) if not name.startswith("__")])
+"""
+
+
+def test_completion_shows_public_names_only():
+    """In a fresh process, after functions and commands were used, `bktools.<tab>` shows the public names and the errors."""
+    done = subprocess.run([sys.executable, "-c", COMPLETED], capture_output=True, text=True, check=True)
+    expected = sorted([*bktools.__all__, "errors"])
+    assert [line.split() for line in done.stdout.splitlines()] == [expected, expected]
 
 
 def test_the_design_s_names_are_public():
