@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from bktools.reports.closing import close_month
     from bktools.reports.excel import to_excel
     from bktools.reports.fixes import check_fixes, read_fixes
-    from bktools.reports.group import close_companies
     from bktools.reports.money import plot_money, plot_spend
     from bktools.reports.outcomes import Outcomes
     from bktools.reports.plots import (
@@ -63,7 +62,6 @@ _HOMES = {
     "categories_to_parquet": "bktools.tables.files",
     "check": "bktools.checkup",
     "check_fixes": "bktools.reports.fixes",
-    "close_companies": "bktools.reports.group",
     "close_month": "bktools.reports.closing",
     "compare": "bktools.reports.changes",
     "close_period": "bktools.journal.periods",
@@ -118,7 +116,6 @@ __all__ = [
     "categories_to_parquet",
     "check",
     "check_fixes",
-    "close_companies",
     "close_month",
     "close_period",
     "compare",

@@ -391,7 +391,7 @@ def _inputs(close: Close, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]
         source = Path(about.get("source") or "")
         copy = folder / f"input_{name}{source.suffix}"
         found: dict[str, Any] = {"source": about.get("source"), "sha256": about.get("sha256"), "file": None}
-        if source.is_file() and not about.get("of_several_companies"):
+        if source.is_file():
             with source.open("rb") as read:
                 disk.write_whole(copy, partial(shutil.copyfileobj, read))
             described = _described(copy)
@@ -399,9 +399,7 @@ def _inputs(close: Close, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]
                 copies[copy.name], found["file"] = described, copy.name
             else:
                 copy.unlink()
-        if about.get("of_several_companies"):
-            found["note"] = "not copied: it holds several companies; the folder of all companies has the copy"
-        elif found["file"] is None:
+        if found["file"] is None:
             found["note"] = "not copied: the file was changed or removed since it was read, or it was no file"
         inputs[name] = found
     return inputs, copies

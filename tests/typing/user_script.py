@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import io
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -151,11 +150,3 @@ def somebody(employee_id: str) -> str:
         return error.detail
     except bktools.errors.BktoolsError as error:
         return str(error)
-
-
-def close_a_group(chart: pd.DataFrame, entries: pd.DataFrame, folder: Path) -> pd.DataFrame:
-    """Close many companies in threads of the user's."""
-    with ThreadPoolExecutor(4) as threads:
-        group = bktools.close_companies(chart, entries, folder=folder / "group", executor=threads)
-    print(group.is_complete, group.totals, group.folder)
-    return group.companies
