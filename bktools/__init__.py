@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from bktools.service import Service
     from bktools.spending import spend
     from bktools.submit import create_accounts, submit_export_jobs
-    from bktools.tables.compare import compare_categories
     from bktools.tables.files import categories_to_parquet, employees_to_parquet
     from bktools.tables.load import get_balance, get_employee, load_categories, load_employees
     from bktools.tables.shared import to_delta
@@ -65,7 +64,6 @@ _HOMES = {
     "close_month": "bktools.reports.closing",
     "compare": "bktools.reports.changes",
     "close_period": "bktools.journal.periods",
-    "compare_categories": "bktools.tables.compare",
     "compose_export_jobs": "bktools.export",
     "connect": "bktools.connection",
     "create_accounts": "bktools.submit",
@@ -119,7 +117,6 @@ __all__ = [
     "close_month",
     "close_period",
     "compare",
-    "compare_categories",
     "compose_export_jobs",
     "connect",
     "create_accounts",

@@ -150,7 +150,6 @@ def test_the_design_s_names_are_public():
         "load_accounts",
         "import_accounts",
         "load_export_jobs",
-        "compare_categories",
         "read_chart_of_accounts",
         "read_entries",
         "read_general_ledger",
