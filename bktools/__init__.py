@@ -30,17 +30,11 @@ if TYPE_CHECKING:
     from bktools.reconcile import Reconciliation, reconcile_accounts
     from bktools.reports.changes import compare
     from bktools.reports.closing import close_month
+    from bktools.reports.coverage import plot_coverage
     from bktools.reports.excel import to_excel
     from bktools.reports.fixes import check_fixes, read_fixes
     from bktools.reports.money import plot_money, plot_spend
     from bktools.reports.outcomes import Outcomes
-    from bktools.reports.plots import (
-        plot_ageing,
-        plot_changes,
-        plot_coverage,
-        plot_export_value,
-        plot_reconciliation,
-    )
     from bktools.reports.record import PeriodRecord, record_of
     from bktools.service import Service
     from bktools.spending import spend
@@ -78,12 +72,8 @@ _HOMES = {
     "match_ledger": "bktools.ledger",
     "load_periods": "bktools.journal.periods",
     "pick_entries": "bktools.widgets.entries",
-    "plot_ageing": "bktools.reports.plots",
-    "plot_changes": "bktools.reports.plots",
-    "plot_coverage": "bktools.reports.plots",
-    "plot_export_value": "bktools.reports.plots",
+    "plot_coverage": "bktools.reports.coverage",
     "plot_money": "bktools.reports.money",
-    "plot_reconciliation": "bktools.reports.plots",
     "plot_spend": "bktools.reports.money",
     "read_chart_of_accounts": "bktools.inputs.chart_of_accounts",
     "read_entries": "bktools.inputs.entries",
@@ -131,12 +121,8 @@ __all__ = [
     "load_periods",
     "match_ledger",
     "pick_entries",
-    "plot_ageing",
-    "plot_changes",
     "plot_coverage",
-    "plot_export_value",
     "plot_money",
-    "plot_reconciliation",
     "plot_spend",
     "read_chart_of_accounts",
     "read_entries",

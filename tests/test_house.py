@@ -29,14 +29,11 @@ FLOORS = {
     "disk": 0,
     "progress": 0,
     "views": 0,
-    "colours": 0,
-    "glyphs": 0,
     "release": 0,
     "contract": 1,
     "service": 2,
     "sandbox": 2,
     "connection": 3,
-    "bars": 4,
     "frames": 4,
     "store": 4,
     "tables": 5,
@@ -67,7 +64,7 @@ ONLY_IN = {
     "apsw": ("journal/",),
     "deltalake": ("store/delta.py",),
     "psycopg": ("journal/",),
-    "matplotlib": ("bars.py", "glyphs.py", "reports/", "reconcile/"),
+    "matplotlib": ("reports/",),
 }
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bktools.export import ExportPlan
-    from bktools.reports.month_end import Close
+    from bktools.reports.close import Close
     from bktools.reports.record import PeriodRecord
 
 

@@ -27,8 +27,8 @@ from bktools.journal.periods import approve, named, record_close
 from bktools.journal.records import this_user
 from bktools.reconcile import reconcile_accounts
 from bktools.reports.changes import changes_since_last_close
+from bktools.reports.close import Close
 from bktools.reports.month_end import (
-    Close,
     check_target,
     earlier_close,
     planned_beside,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import bktools
-from bktools.reports.month_end import Close
+from bktools.reports.close import Close
 
 
 @pytest.fixture(scope="session")

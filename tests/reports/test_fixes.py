@@ -13,8 +13,8 @@ from filling import Rows, column, filled, write
 
 import bktools
 from bktools.errors import ArgumentError, InputError, StorageError
+from bktools.reports.close import Close
 from bktools.reports.fixes import FOLDER, keep_fixes, kept_fixes
-from bktools.reports.month_end import Close
 from bktools.reports.workbook import write_close
 from bktools.settings import load_settings
 

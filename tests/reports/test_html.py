@@ -21,9 +21,11 @@ import bktools
 from bktools.frames.currencies import shown
 from bktools.frames.schema import ACCOUNTS, to_arrow, to_pandas
 from bktools.reports import html
+from bktools.reports.close import Close
 from bktools.reports.figures import sums_of
 from bktools.reports.html import write_report
-from bktools.reports.month_end import PICTURES, REPORT, Close, write_month_end
+from bktools.reports.month_end import REPORT, write_month_end
+from bktools.reports.pictures import PICTURES
 
 sys.path.append(str(Path(__file__).parents[1] / "notebooks"))
 from browser import FLAGS, chromium

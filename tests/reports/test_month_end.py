@@ -16,16 +16,16 @@ from python_calamine import CalamineWorkbook
 
 from bktools.errors import InputError, StorageError
 from bktools.reports import excel, month_end
+from bktools.reports.close import Close
 from bktools.reports.month_end import (
     MACHINE,
     MANIFEST,
-    PICTURES,
     REPORTS,
     WORKBOOK,
-    Close,
     check_target,
     write_month_end,
 )
+from bktools.reports.pictures import PICTURES
 
 
 def _manifest(folder: Path) -> dict:

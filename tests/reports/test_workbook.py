@@ -19,7 +19,7 @@ import pytest
 from python_calamine import CalamineWorkbook
 
 import bktools
-from bktools.reports.month_end import Close
+from bktools.reports.close import Close
 from bktools.reports.to_do import MAPPINGS, actions_of, as_frame
 from bktools.reports.workbook import CHOICES, write_close
 
