@@ -56,7 +56,7 @@ def test_pictures_are_transparent():
 
 def test_a_meaning_has_one_colour():
     """A name has its colour whatever stands beside it and in which order, and so in another process."""
-    names = ["not approved", "ready", "covered", "Acme", "会議費"]
+    names = ["not approved", "exported", "no account", "Acme", "会議費"]
     whole = colours(names)
     assert len(set(whole.values())) == len(names)
     assert colours(reversed(names)) == whole
