@@ -30,14 +30,11 @@ FLOORS = {
     "disk": 0,
     "progress": 0,
     "views": 0,
-    "colours": 0,
-    "glyphs": 0,
     "release": 0,
     "contract": 1,
     "service": 2,
     "sandbox": 2,
     "connection": 3,
-    "bars": 4,
     "frames": 4,
     "store": 4,
     "tables": 5,
@@ -68,7 +65,7 @@ ONLY_IN = {
     "apsw": ("journal/",),
     "deltalake": ("store/delta.py",),
     "psycopg": ("journal/",),
-    "matplotlib": ("bars.py", "glyphs.py", "reports/", "reconcile/"),
+    "matplotlib": ("reports/",),
 }
 
 
@@ -171,7 +168,6 @@ def test_the_design_s_names_are_public():
         "load_accounts",
         "import_accounts",
         "load_export_jobs",
-        "compare_categories",
         "read_chart_of_accounts",
         "read_entries",
         "read_general_ledger",

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -18,9 +18,6 @@ from bktools.frames.delimited import tables_to_csv
 from bktools.frames.engine import in_pandas
 from bktools.reconcile import rendering
 from bktools.reconcile.suggestions import suggest
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _TABLES = ("findings", "actions", "coverage")
 
@@ -97,16 +94,6 @@ class Reconciliation:
         best first. PySpark frames are collected.
         """
         return suggest(in_pandas(self.coverage), in_pandas(self.actions))
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the number of findings of each check, by severity.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Axes to draw on. Default: a new figure.
-        """
-        return rendering.draw(in_pandas(self.summary), ax)
 
     def to_csv(self, folder: str | Path, profile: str = "excel") -> list[Path]:
         """Write findings.csv, actions.csv and coverage.csv, which only you can read; return their paths.
