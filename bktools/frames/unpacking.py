@@ -175,10 +175,10 @@ def _stated_size(metadata: pq.FileMetaData) -> int:
     leaves = [metadata.schema.column(at) for at in range(metadata.num_columns)]
     widths = [_WIDTHS.get(leaf.physical_type, leaf.length) for leaf in leaves]
     groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
-    values: int = sum(
+    values = sum(
         width * max(group.column(at).num_values, group.num_rows) for group in groups for at, width in enumerate(widths)
     )
-    return max(values, sum(group.total_byte_size for group in groups))
+    return int(max(values, sum(group.total_byte_size for group in groups)))
 
 
 def _text_size(column: pa.ChunkedArray) -> int:
