@@ -15,11 +15,16 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pytest
+from hypothesis import settings
 
 import bktools
 from bktools.sandbox.sample import write_sample_data
 from bktools.service import Service
 from bktools.settings import Secret
+
+# A few examples each time, as many as wanted with BKTOOLS_TEST_RUNS; a slow machine is no failure.
+settings.register_profile("bktools", deadline=None, max_examples=int(os.environ.get("BKTOOLS_TEST_RUNS", "40")))
+settings.load_profile("bktools")
 
 MONEY = pd.ArrowDtype(pa.decimal128(38, 2))
 
