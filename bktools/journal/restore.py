@@ -92,7 +92,7 @@ def restore(settings: Settings, source: Path | None, *, by: str) -> Restored:
     made = folder / f"journal-restored-{secrets.token_hex(8)}.sqlite"
     try:
         _copy(source, path, made)
-        with File(made) as file:
+        with File(made, str(source or path)) as file:
             journal_id = _checked(file, source or path, settings, folder)
             marks = Marks(folder, outer, journal_id)
             refuse_moved(marks.last_place(), path)

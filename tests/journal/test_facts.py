@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
-import sqlite3
-from contextlib import closing
 from decimal import Decimal
 
 import pyarrow as pa
@@ -18,9 +15,7 @@ from bktools.frames.schema import EXPORTED_ENTRIES, FACTS, TEXT
 from bktools.journal import facts
 from bktools.journal.export_jobs import typed
 from bktools.journal.journal import Journal
-from bktools.journal.others import FILE
 from bktools.journal.restore import restore
-from bktools.journal.schema import MIGRATIONS
 from bktools.settings import load_settings
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
@@ -150,30 +145,6 @@ def test_facts_that_somebody_changed_are_told(journal, backend):
         without_triggers(by_hand, backend)
         by_hand.execute("UPDATE facts SET amount = '100.00' WHERE amount = '1.00'")
     assert journal.problems() == ["batch a: the facts of its entries were changed after it was claimed"]
-
-
-def test_a_journal_of_a_version_without_facts_shows_null(settings):
-    """What was sent before stays null; a batch that waited gets its facts when it is claimed again."""
-    folder = settings.state_dir
-    folder.mkdir(parents=True)
-    with closing(sqlite3.connect(folder / FILE)) as old:
-        old.executescript(f"PRAGMA journal_mode = WAL; {MIGRATIONS[0]}; {MIGRATIONS[1]}; PRAGMA user_version = 2")
-        for number, name in enumerate("ab"):
-            sent = batch(name, ["1.00"], first=number)
-            digest = hashlib.sha256(sent.body).hexdigest()
-            old.execute(
-                "INSERT INTO batches VALUES (?, ?, 'PLANNED', 1, ?, ?, 'plan', NULL, NULL, NULL, NULL, 't', NULL, NULL, "
-                "NULL, 't', 'me')",
-                (name, COMPANY, sent.body, digest),
-            )
-            old.execute("INSERT INTO batch_entries VALUES (?, ?, 1)", (name, sent.entry_ids[0]))
-        old.execute("UPDATE batches SET state = 'SENDING' WHERE batch_id = 'a'")
-        old.execute("UPDATE batches SET state = 'ACCEPTED', job_id = 'j' WHERE batch_id = 'a'")
-        old.commit()
-    with Journal(settings) as journal:
-        assert (kept(journal, "a"), kept(journal, "b")) == ([(None, None, None)], [(None, None, None)])
-        journal.claim([batch("b", ["1.00"], first=1)], "plan", "2026-10")
-        assert kept(journal, "b") == [("1.00", None, "2026-10")]
 
 
 def test_a_restored_backup_does_not_pass_old_facts_off_as_sent(settings, tmp_path):
