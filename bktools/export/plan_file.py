@@ -182,7 +182,8 @@ def read_plan(path: Path) -> PlanFile:
         raise
     except (OSError, *DAMAGE) as error:
         raise PlanError(
-            f"the plan {path} was changed after it was written, or by another version of bktools ({error}): compose it again"
+            f"the plan {path} was changed after it was written, or is of another version of bktools ({error}): "
+            "compose it again"
         ) from error
 
 

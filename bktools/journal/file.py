@@ -261,7 +261,8 @@ def connect(path: Path, place: str = "") -> apsw.Connection:
         elif not _is_empty(connection):
             # The log of a process that was killed stays beside a file that is refused.
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-            way_out = "reset the sandbox, with its journal: bktools sandbox reset" if _is_toy(path) else ""
+            is_toy = path.parent.name == SANDBOX
+            way_out = "reset the sandbox, with its journal: bktools sandbox reset" if is_toy else ""
             require_format(connection, TABLES, place or str(path), way_out)
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
         _require_wal(connection, path)
@@ -290,10 +291,6 @@ def _reserve(connection: apsw.Connection) -> None:
 
 def _is_empty(connection: apsw.Connection) -> bool:
     return not list(connection.execute("SELECT 1 AS found FROM sqlite_schema LIMIT 1"))
-
-
-def _is_toy(path: Path) -> bool:
-    return path.parent.name == SANDBOX
 
 
 def _copy(source: apsw.Connection, target: Path | str) -> None:

@@ -152,9 +152,8 @@ def _checked(file: File, source: Path, settings: Settings, folder: Path) -> str:
     if damage:
         raise StorageError(f"{source} is damaged: {damage[0]}; nothing was changed")
     known = file.addresses()
-    is_owned = file.about("environment") is not None
     # A copy may be older than the naming of an address; the marks have the other addresses.
-    if is_owned and not {settings.identity, *addresses_beside(folder)} & {*known}:
+    if known and not {settings.identity, *addresses_beside(folder)} & {*known}:
         raise JournalError(
             f"{source} is the journal of {', '.join(known)}, not of {settings.identity}: nothing was changed"
         )

@@ -129,8 +129,8 @@ class Store:
                 return
             if self._mark() != 0:
                 raise StorageError(
-                    f"{file} was made by another version of bktools: nothing was changed; reset the sandbox, with its journal: "
-                    "bktools sandbox reset (or name another file with --db)"
+                    f"{file} was made by another version of bktools: nothing was changed; reset the sandbox, with its "
+                    "journal: bktools sandbox reset (or name another file with --db)"
                 )
             for statement in _TABLES.split(";"):
                 self._execute(statement)
