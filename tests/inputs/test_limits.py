@@ -89,7 +89,7 @@ def _archive(path, members, declared=None):
 def _plan(path, frame=b"", head="{}"):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("plan.json", head)
-        for name in ("batches", "entries", "not_ready"):
+        for name in plan_file.FRAMES:
             archive.writestr(f"{name}.parquet", frame)
     return path
 
@@ -125,7 +125,7 @@ def _numbers():
 def _true_head(frame):
     """Return a plan's head that says of its members what they are."""
     digest = hashlib.sha256(frame).hexdigest()
-    head = {"version": 2, "sha256": {f"{name}.parquet": digest for name in ("batches", "entries", "not_ready")}}
+    head = {"sha256": {f"{name}.parquet": digest for name in plan_file.FRAMES}}
     return json.dumps({**head, "digest": plan_file._digest(head)})
 
 

@@ -171,10 +171,13 @@ def test_a_foreign_file_is_refused(tmp_path):
 
 def test_a_state_of_another_version_is_refused(tmp_path):
     """A state with tables of another version is left as it is and refused with the way out."""
-    with contextlib.closing(sqlite3.connect(tmp_path / "service.sqlite")) as connection:
-        connection.execute("PRAGMA user_version = 2")
-    with pytest.raises(StorageError, match="made by another version of bktools; reset the sandbox"):
+    file = tmp_path / "service.sqlite"
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        connection.execute("PRAGMA user_version = 3")
+    before = file.read_bytes()
+    with pytest.raises(StorageError, match="bktools sandbox reset"):
         Server(tmp_path).start()
+    assert file.read_bytes() == before
 
 
 def test_a_taken_port_is_refused(server, tmp_path):
