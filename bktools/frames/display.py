@@ -112,8 +112,7 @@ def show(frame: Any, rows: int = SHOWN_ROWS) -> Shown:
     … and 318 more of 320 rows
     """
     count = whole_number("rows", rows, smallest=1)
-    # Only PySpark frames have toArrow.
-    found: Any = scannable(frame.toArrow() if hasattr(frame, "toArrow") else frame)
+    found: Any = scannable(frame)
     total = len(found) if isinstance(found, pa.Table) else found.count_rows()
     table: pa.Table = found.slice(0, count) if isinstance(found, pa.Table) else found.head(count)
     names = in_reading_order(table.column_names)

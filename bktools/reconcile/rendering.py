@@ -59,14 +59,6 @@ def _by_check(findings: pd.DataFrame) -> list[tuple[str, str, int, str]]:
     return [(str(severity), str(check), int(size), str(first)) for severity, check, size, first in found.to_numpy()]
 
 
-def not_collected() -> str:
-    """Return the text of a reconciliation that has not run."""
-    return (
-        "Reconciliation on PySpark, not run yet: .findings, .coverage, .actions and .unused_accounts are PySpark frames, "
-        "to be written or collected there; .summary runs it and counts"
-    )
-
-
 def draw(summary: pd.DataFrame, ax: Axes | None) -> Axes:
     """Draw the errors and warnings of each check as a bar, errors on top; what is good to know is counted beneath."""
     found = summary[summary["severity"].isin(DRAWN)]
