@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from bktools.errors import ArgumentError, InputError
 from bktools.export.tables import days_of
-from bktools.frames.engine import engine, scannable
+from bktools.frames.engine import engine, scannable, source_of
 from bktools.frames.names import with_names
 from bktools.frames.schema import TEXT, are_days, plain, to_pandas, wall_times
 
@@ -135,7 +135,7 @@ def spend(
         sums = sums.set_column(sums.column_names.index(name), name, pc.fill_null(sums.column(name), text))
     first = [*missing, "currency", "entries", "amount", "share"]
     sums = sums.select([*first, *(name for name in sums.column_names if name not in first)])
-    return to_pandas(sums, getattr(entries, "attrs", {}).get("bktools"))
+    return to_pandas(sums, source_of(entries) or None)
 
 
 def _rows(entries: Any, keys: Sequence[str]) -> pa.Table:

@@ -6,24 +6,19 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, SupportsIndex
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.contract import rules
 from bktools.errors import ArgumentError
-from bktools.export import checks, findings
+from bktools.export import checks, findings, spark
 from bktools.export.batches import batch_ids, batches_of
 from bktools.export.plan import ExportOptions, ExportPlan, plan_digest, totals_of
 from bktools.export.selection import selected
-from bktools.export.tables import arrow_of, days_of, numbered
-from bktools.frames.engine import engine, is_spark
+from bktools.export.tables import arrow_of
+from bktools.frames.engine import is_spark, source_of
 from bktools.frames.names import in_reading_order, with_names
 from bktools.frames.schema import TEXT, Month, to_pandas
-from bktools.frames.workers import Tables, in_order, on_workers
-
-# The place of an entry in a PySpark frame. No column of a person has this name.
-PLACE = "place of bktools"
 
 
 def compose_export_jobs(
@@ -121,13 +116,13 @@ def compose_export_jobs(
     if is_spark(entries):
         if selection is not None:
             raise ArgumentError("selection", "cannot select from a PySpark frame: filter the frame instead")
-        rows, found = _checked_on_workers(entries, given, asked)
+        rows, found = spark.checked(entries, given, asked)
     else:
         rows = findings.prepared(selected(arrow_of(entries, "entries"), selection, entries), given)
         found = findings.first_errors(rows, given, asked)
     composed = _with_names(_composed(rows, found, size, options), given)
     ready, not_ready = _split(composed)
-    batches, provenance = batches_of(ready), _provenance(entries)
+    batches, provenance = batches_of(ready), source_of(entries)
     return ExportPlan(
         batches=to_pandas(batches, provenance),
         rows=ready,
@@ -137,37 +132,9 @@ def compose_export_jobs(
         unchecked=checks.unchecked(findings.names_of(rows, given, asked)),
         plan_id=plan_digest(batches.column("batch_id").to_pylist(), options),
         provenance=provenance,
-        journal=_journal_of(history),
+        journal=str(source_of(history).get("journal", "")),
         _find=partial(findings.findings, composed, given, asked),
     )
-
-
-def _checked_on_workers(
-    entries: Any, given: Mapping[str, pa.Table], asked: Mapping[str, Any]
-) -> tuple[pa.Table, pa.Table]:
-    """Return the entries of a PySpark frame, prepared and in its order, and the first error of each in the order of sending.
-
-    Whether an entry is ready depends on all lines with its ID, of whatever company, so that these come together.
-    """
-    tables = on_workers(partial(_checked, given=given, asked=asked), {"entries": in_order(entries, PLACE)}, by="id")
-    checked = tables["entries"].sort_by(PLACE)
-    rows = selected(checked.drop_columns([PLACE, "reason", "message"]), None, entries)
-    found = numbered(checked.select(["company_id", "id", "reason", "message"]), "row").append_column(
-        "day", days_of(rows)
-    )
-    with engine("compose_export_jobs", found=found) as connection:
-        query = "SELECT row, reason, message FROM found ORDER BY company_id, day, id"
-        return rows, connection.sql(query).to_arrow_table()
-
-
-def _checked(frames: Tables, given: Mapping[str, pa.Table], asked: Mapping[str, Any]) -> Tables:
-    """Return entries with the first error of each. Runs on a worker."""
-    rows = frames["entries"].sort_by(PLACE)
-    entries = findings.prepared(arrow_of(rows.drop_columns([PLACE]), "entries"), given)
-    found = findings.first_errors(entries, given, asked).sort_by("row")
-    for name in ("reason", "message"):
-        entries = entries.append_column(name, pc.cast(found.column(name), TEXT))
-    return {"entries": entries.append_column(PLACE, rows.column(PLACE))}
 
 
 def _with_names(composed: pa.Table, given: Mapping[str, pa.Table]) -> pa.Table:
@@ -181,15 +148,6 @@ def _split(composed: pa.Table) -> tuple[pa.Table, pa.Table]:
     return composed.slice(0, count).drop_columns(["reason", "message"]), composed.slice(count).drop_columns(
         ["batch_id"]
     )
-
-
-def _provenance(entries: Any) -> dict[str, Any]:
-    return dict(entries.attrs.get("bktools", {})) if isinstance(entries, pd.DataFrame) else {}
-
-
-def _journal_of(history: Any) -> str:
-    """Return the identity of the journal that a history was read from, "" where it is unknown."""
-    return "" if is_spark(history) else str(getattr(history, "attrs", {}).get("bktools", {}).get("journal", ""))
 
 
 def _composed(rows: pa.Table, found: pa.Table, size: int, options: ExportOptions) -> pa.Table:

@@ -218,6 +218,11 @@ def in_pandas(frame: Any) -> pd.DataFrame:
     return to_pandas(table if isinstance(table, pa.Table) else table.to_table())
 
 
+def source_of(frame: Any) -> dict[str, Any]:
+    """Return where the rows of a frame came from, as `attrs` of pandas says; empty where nothing is known."""
+    return dict(frame.attrs.get("bktools", {})) if isinstance(frame, pd.DataFrame) else {}
+
+
 def has_order(frame: Any) -> bool:
     """Whether the rows of a frame have an order, so that a mask can select them: pandas, Arrow, eager Polars frames."""
     is_frame = hasattr(frame, "__len__") and hasattr(frame, "columns")

@@ -48,22 +48,6 @@ def test_every_engine_finds_what_plain_python_finds(engine):
     assert {key: count for key, count in summary.items() if key[1]} == counted
 
 
-def test_a_cluster_finds_what_plain_python_finds(spark):
-    """Workers that have a company each give the same rows; findings take at most six jobs, and counts one frame."""
-    rows = world.seeded(2, 40)
-    before = spark.jobs()
-    result = reconcile_accounts(**spark.frames(world.tables(rows)))
-    findings, actions, coverage = reference.reconcile(**rows)
-    found = spark.rows(result.findings)
-    assert spark.jobs() - before <= 6
-    assert reference.in_order(row[:-4] for row in found) == reference.in_order(findings)
-    assert len({row[3] for row in found}) == 3, "of three companies"
-    assert reference.in_order(spark.rows(result.actions)) == reference.in_order(actions)
-    assert reference.in_order(spark.rows(result.coverage)) == reference.in_order(coverage)
-    counted = Counter((row[0], row[1]) for row in found)
-    assert {row[:2]: row[2] for row in in_pandas().rows(result.summary) if row[1]} == counted
-
-
 def test_findings_come_most_severe_first(engine):
     """Findings are ordered by severity, check, company, external ID and category, wherever they are collected."""
     rows = merged(range(3), 12)
