@@ -1,3 +1,4 @@
+import os
 from collections import Counter
 
 import reconcile_reference as reference
@@ -8,6 +9,8 @@ from reconcile_engines import in_pandas
 
 from bktools.reconcile import CHECKS, reconcile_accounts
 from bktools.reconcile.checks import SEVERITIES
+
+RUNS = int(os.environ.get("BKTOOLS_TEST_RUNS", "5"))
 
 
 def merged(seeds, size):
@@ -57,7 +60,7 @@ def test_findings_come_most_severe_first(engine):
     assert keys == sorted(keys)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=RUNS, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_any_world_is_reconciled_as_plain_python_does(data):
     """Whatever chart, accounts and categories hold, the query and the loop over rows agree."""
