@@ -49,9 +49,27 @@ def test_a_month_with_every_reason(entries):
     are_the_same(compose_export_jobs(**beside, **options), compose_export_jobs(**again, **options))
 
 
-def test_many_companies_are_submitted():
+def test_many_companies_are_submitted(tmp_path):
     """A month of 100 companies, with entries in two files and in two companies, is composed as in pandas, and accepted."""
-    companies = [str(uuid.UUID(int=number, version=4)) for number in range(1, COMPANIES + 1)]
+    sandbox = bktools.Sandbox(tmp_path / "group", companies=COMPANIES, categories=1, employees=1, job_seconds=0.01)
+    with sandbox as service:
+        companies = [company.id for company in sandbox.server.companies()]
+        for company in companies:
+            sandbox.server.configure_company(company, has_contra_accounts=True, has_integration=True)
+        frame = month_of(companies)
+        plan = compose_export_jobs(lifted(frame))
+        sent = bktools.submit_export_jobs(plan, apply=True, service=service)
+        exported = bktools.load_export_jobs(entries=True, service=service)
+    expected = compose_export_jobs(frame)
+    are_the_same(plan, expected)
+    assert {"duplicate", "conflicting", "not_approved"} <= {*plan.not_ready["reason"]}
+    assert expected.batches["company_id"].nunique() == COMPANIES
+    assert sent["outcome"].to_list() == ["ACCEPTED"] * len(expected.batches)
+    assert sorted(exported["entry_id"]) == sorted(expected.entries["id"])
+
+
+def month_of(companies):
+    """Return entries of companies; some are not approved, some are there twice, and some IDs are of two companies."""
     chance = np.random.default_rng(1)
     frame = pd.DataFrame(
         {
@@ -69,16 +87,7 @@ def test_many_companies_are_submitted():
         }
     )
     moved = frame.tail(30).assign(company_id=companies[0])
-    frame = pd.concat([frame, frame.head(50), moved], ignore_index=True)
-    expected = compose_export_jobs(frame)
-    with bktools.Sandbox(job_seconds=0.01) as service:
-        plan = compose_export_jobs(lifted(frame))
-        are_the_same(plan, expected)
-        assert {"duplicate", "conflicting", "not_approved"} <= {*plan.not_ready["reason"]}
-        sent = bktools.submit_export_jobs(plan, apply=True, service=service)
-        exported = bktools.load_export_jobs(entries=True, service=service)
-    assert sent["outcome"].to_list() == ["ACCEPTED"] * len(expected.batches)
-    assert sorted(exported["entry_id"]) == sorted(expected.entries["id"])
+    return pd.concat([frame, frame.head(50), moved], ignore_index=True)
 
 
 def test_what_is_refused(entries):
