@@ -28,7 +28,7 @@ def test_frames_of_several_engines_give_the_same_findings(other, engine):
 def test_frames_of_other_libraries_are_refused_with_those_that_are_taken():
     """What is no frame is named with its argument."""
     given = in_pandas().frames(world.tables(world.plain()))
-    with pytest.raises(ArgumentError, match=r"^chart must be a pandas, pyarrow, Polars .*, is a list$"):
+    with pytest.raises(ArgumentError, match=r"^chart must be a pandas, pyarrow, Polars, .*, is a list$"):
         reconcile_accounts(**given | {"chart": [1, 2]})
 
 
