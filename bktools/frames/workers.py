@@ -118,4 +118,4 @@ def _bytes(table: pa.Table) -> bytes:
     data = pa.BufferOutputStream()
     with pa.ipc.new_stream(data, table.schema, options=SMALLER) as stream:
         stream.write_table(table)
-    return data.getvalue().to_pybytes()
+    return bytes(data.getvalue().to_pybytes())

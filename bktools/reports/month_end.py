@@ -432,5 +432,4 @@ def _outcomes(frame: pd.DataFrame) -> dict[str, int]:
 
 
 def _by_check(reconciliation: Reconciliation) -> dict[str, int]:
-    counts: dict[str, int] = reconciliation.findings["check"].value_counts().to_dict()
-    return counts
+    return {str(check): int(count) for check, count in reconciliation.findings["check"].value_counts().items()}
