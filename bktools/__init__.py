@@ -46,10 +46,8 @@ if TYPE_CHECKING:
     from bktools.service import Service
     from bktools.spending import spend
     from bktools.submit import create_accounts, submit_export_jobs
-    from bktools.tables.compare import compare_categories
     from bktools.tables.files import categories_to_parquet, employees_to_parquet
     from bktools.tables.load import get_balance, get_employee, load_categories, load_employees
-    from bktools.tables.shared import to_delta
     from bktools.widgets.entries import pick_entries
 
 _HOMES = {
@@ -67,7 +65,6 @@ _HOMES = {
     "close_month": "bktools.reports.closing",
     "compare": "bktools.reports.changes",
     "close_period": "bktools.journal.periods",
-    "compare_categories": "bktools.tables.compare",
     "compose_export_jobs": "bktools.export",
     "connect": "bktools.connection",
     "create_accounts": "bktools.submit",
@@ -103,7 +100,6 @@ _HOMES = {
     "submit_export_jobs": "bktools.submit",
     "to_arrow": "bktools.frames.arrow",
     "to_csv": "bktools.frames.delimited",
-    "to_delta": "bktools.tables.shared",
     "to_excel": "bktools.reports.excel",
 }
 
@@ -122,7 +118,6 @@ __all__ = [
     "close_month",
     "close_period",
     "compare",
-    "compare_categories",
     "compose_export_jobs",
     "connect",
     "create_accounts",
@@ -158,7 +153,6 @@ __all__ = [
     "submit_export_jobs",
     "to_arrow",
     "to_csv",
-    "to_delta",
     "to_excel",
 ]
 

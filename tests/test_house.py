@@ -65,7 +65,6 @@ ONLY_IN = {
     "httpx": ("service/",),
     "sqlite3": ("sandbox/store.py",),
     "apsw": ("journal/",),
-    "deltalake": ("store/delta.py",),
     "psycopg": ("journal/",),
     "matplotlib": ("bars.py", "glyphs.py", "reports/", "reconcile/"),
 }
@@ -150,7 +149,7 @@ def test_the_design_s_names_are_public():
         "load_accounts",
         "import_accounts",
         "load_export_jobs",
-        "compare_categories",
+        "compare",
         "read_chart_of_accounts",
         "read_entries",
         "read_general_ledger",

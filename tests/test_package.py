@@ -72,7 +72,13 @@ def test_the_story_of_a_wheel(tmp_path, fresh):
             "import bktools; print(len(bktools.load_categories(service=bktools.connect('sandbox'))))",
             folder=empty,
         ),
-        run(command, "snapshots", "publish", "shared", "--sandbox", folder=empty, fails=True),
+        run(
+            python,
+            "-c",
+            "import bktools; bktools.load_accounts(service=bktools.connect('sandbox', journal='postgresql://127.0.0.1/j'))",
+            folder=empty,
+            fails=True,
+        ),
     ]
     version, first, second, rows, missing = told
     assert version.startswith(f"bktools {bktools.__version__} ({release.commit()}), Python 3.")
@@ -90,14 +96,16 @@ def test_the_command_for_an_extra(monkeypatch):
     monkeypatch.setattr(caller, "ON_WINDOWS", True)
     monkeypatch.setattr(caller, "find_spec", lambda _: None)
     assert (
-        caller.install_command("delta")
-        == r"uv pip install --python 'C:\Program Files\Python\python.exe' bktools[delta]"
+        caller.install_command("postgres")
+        == r"uv pip install --python 'C:\Program Files\Python\python.exe' bktools[postgres]"
     )
     monkeypatch.setattr(caller, "find_spec", lambda _: "pip")
-    assert caller.install_command("delta") == r"& 'C:\Program Files\Python\python.exe' -m pip install bktools[delta]"
+    assert (
+        caller.install_command("postgres") == r"& 'C:\Program Files\Python\python.exe' -m pip install bktools[postgres]"
+    )
     monkeypatch.setattr(caller, "ON_WINDOWS", False)
     monkeypatch.setattr(sys, "executable", "/opt/venv/bin/python")
-    assert caller.install_command("delta") == "/opt/venv/bin/python -m pip install 'bktools[delta]'"
+    assert caller.install_command("postgres") == "/opt/venv/bin/python -m pip install 'bktools[postgres]'"
 
 
 def test_a_commit_is_no_condition(monkeypatch, tmp_path):

@@ -16,7 +16,7 @@ from bktools.errors import SnapshotNotFoundError
 if TYPE_CHECKING:
     from bktools.store import FolderStore, Query
 
-app = typer.Typer(help="Cached loads: list, show, prune, publish, find the files.", no_args_is_help=True)
+app = typer.Typer(help="Cached loads: list, show, prune, find the files.", no_args_is_help=True)
 
 Key = Annotated[str, typer.Argument(metavar="KEY", help="Beginning of the key that `list` shows.")]
 
@@ -104,39 +104,6 @@ def prune(
         f"{gone.snapshots} snapshots removed, {_size(gone.size)} freed; the newest and each month's last are kept"
     )
     results.result(removed=gone.snapshots, bytes=gone.size)
-
-
-@app.command("publish")
-@results.table
-def publish(
-    uri: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="FOLDER",
-            help="s3://bucket/prefix, gs://, az://, abfss://, or a folder. Default: BKTOOLS_SNAPSHOTS.",
-        ),
-    ] = None,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-) -> None:
-    """Publish cached snapshots to shared Delta tables.
-
-    Spark, DuckDB, Polars and --as-of read them. Safe to re-run: adds only the snapshots that are not there yet. Credentials of the storage come from its own variables,
-    such as AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL.
-
-    Example: bktools snapshots publish s3://bucket/prefix
-    """
-    with options.connected(environment, sandbox=sandbox) as service:
-        from bktools.cli.tables import counted
-        from bktools.tables.shared import to_delta
-
-        published = to_delta(uri, service=service)
-    lines = [
-        f"{row['table']}: {counted(row['snapshots'], 'snapshot')} with {counted(row['rows'], 'row')} published to "
-        f"{row['uri']}, {row['already_there']:,} already there"
-        for row in published.to_dict("records")
-    ]
-    results.hand_over(published, text="\n".join(lines) or "no snapshots to publish: the first load makes one")
 
 
 @app.command("path")

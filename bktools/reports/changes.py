@@ -22,9 +22,9 @@ from bktools.frames.schema import TEXT, to_arrow, to_pandas
 from bktools.journal.accounts import load_accounts
 from bktools.journal.journal import Journal
 from bktools.journal.periods import closes_of
+from bktools.reports.differences import CHANGES, differences
 from bktools.reports.record import PeriodRecord, record_of
 from bktools.service import Service
-from bktools.tables.compare import CHANGES, differences
 from bktools.tables.load import load_categories, load_employees
 
 # The columns of a comparison: names first, then the values, then the identifiers.

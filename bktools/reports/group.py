@@ -7,7 +7,6 @@ import hashlib
 import shutil
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -30,7 +29,7 @@ from bktools.journal.records import this_user
 from bktools.reports.closing import close, month_of
 from bktools.reports.month_end import Close
 from bktools.service import Service
-from bktools.service.workers import LOOK, as_they_end, pause, threads_of
+from bktools.service.workers import LOOK, as_they_end, pause
 from bktools.tables.load import load_categories, load_employees
 
 # Closes in progress; most of their time they wait for export jobs.
@@ -115,7 +114,6 @@ def close_companies(
     by: str | None = None,
     approved_by: str | None = None,
     profile: str = "excel",
-    executor: Executor | None = None,
     seen: Callable[[str, str, str], None] | None = None,
     service: Service | None = None,
 ) -> GroupClose:
@@ -137,8 +135,6 @@ def close_companies(
         As `load_categories` and `load_employees` return them for all companies; loaded fresh by default.
     folder : str or Path, optional
         `month-end-2026-10` by default; the folder of a company is named after its short name or UUID.
-    executor : concurrent.futures.Executor, optional
-        Runs the closes in its threads. Default: up to 32 threads of bktools.
     seen : callable, optional
         Called as each company ends, with its name, the outcome and the message.
     month, apply, max_entries, wait, others_export, by, approved_by, profile, service
@@ -170,7 +166,7 @@ def close_companies(
     >>> group.companies["outcome"].to_list()
     ['PLANNED', 'PLANNED']
     """
-    service, executor, apply = service_or_default(service), threads_of(executor), rules.flag("apply", apply)
+    service, apply = service_or_default(service), rules.flag("apply", apply)
     names = service.settings.company_names
     profile_named(profile)
     # Checked here, so that a wrong argument is one error and not one for each company.
@@ -220,7 +216,7 @@ def close_companies(
     calls = [partial(closed, company_id) for company_id in wanted]
     found: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [({}, [])] * len(calls)
     ending = threading.Event()
-    with closing(as_they_end(calls, min(len(calls), COMPANIES), executor=executor, ending=ending)) as ended:
+    with closing(as_they_end(calls, min(len(calls), COMPANIES), ending=ending)) as ended:
         for number, result in ended:
             found[number] = result
             if seen is not None:

@@ -174,11 +174,6 @@ class FolderStore:
         ]
         return max(found, key=lambda snapshot: snapshot.time, default=None)
 
-    @property
-    def publisher(self) -> str:
-        """The name of this cache folder where its snapshots are published; it reveals nothing."""
-        return f"bktools-{hmac.new(self._secret, b'publish', 'sha256').hexdigest()}"
-
     def folder(self, query: Query) -> Path:
         """Return the folder with a query's snapshots."""
         settings = self._settings.of_company(query.filters.get("company_id"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Callable, Iterable
-from concurrent.futures import Executor
 from pathlib import Path
 from typing import IO, Any
 
@@ -39,7 +38,6 @@ def categories_to_parquet(
     verify: Verify = "strict",
     cache: bool = True,
     on_error: OnError = "raise",
-    executor: Executor | None = None,
     progress: bool | None = None,
     service: Service | None = None,
 ) -> Path:
@@ -49,7 +47,7 @@ def categories_to_parquet(
     ----------
     path : str or Path
         The file. An existing file is replaced once the new one is complete.
-    company, ids, account_ids, category_group_ids, archived, name, as_of, max_age, refresh, verify, cache, on_error, executor
+    company, ids, account_ids, category_group_ids, archived, name, as_of, max_age, refresh, verify, cache, on_error
         As in `bktools.load_categories`.
     progress, service
         As in `bktools.load_categories`.
@@ -93,7 +91,6 @@ def employees_to_parquet(
     verify: Verify = "strict",
     cache: bool = True,
     on_error: OnError = "raise",
-    executor: Executor | None = None,
     progress: bool | None = None,
     service: Service | None = None,
 ) -> Path:
@@ -103,7 +100,7 @@ def employees_to_parquet(
     ----------
     path : str or Path
         As in `categories_to_parquet`.
-    company, email, external_id, as_of, max_age, refresh, verify, cache, on_error, executor, progress, service
+    company, email, external_id, as_of, max_age, refresh, verify, cache, on_error, progress, service
         As in `bktools.load_employees`.
 
     Returns

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import warnings
 from collections.abc import Iterable
-from concurrent.futures import Executor
 from typing import Any
 
 import pandas as pd
@@ -36,7 +35,6 @@ def load_categories(
     verify: Verify = "strict",
     cache: bool = True,
     on_error: OnError = "raise",
-    executor: Executor | None = None,
     progress: bool | None = None,
     service: Service | None = None,
 ) -> pd.DataFrame:
@@ -70,8 +68,6 @@ def load_categories(
         kept; a second load asks only for what is missing. "collect": return the rows of the others, warn with
         `IncompleteTableWarning`, and list the failures in `frame.attrs["bktools"]["failures"]`: a dict per company, with
         company_id, company (its short name), error, message and to_do.
-    executor : concurrent.futures.Executor, optional
-        Reads several companies in its threads, such as a `ThreadPoolExecutor`. Default: up to 16 threads of bktools.
     progress : bool, optional
         Show a bar with rows and rate; with companies, where there are several. Default: in a terminal or a notebook.
     service : Service, optional
@@ -124,7 +120,6 @@ def load_employees(
     verify: Verify = "strict",
     cache: bool = True,
     on_error: OnError = "raise",
-    executor: Executor | None = None,
     progress: bool | None = None,
     service: Service | None = None,
 ) -> pd.DataFrame:
@@ -139,7 +134,7 @@ def load_employees(
         Exact e-mail; upper and lower case are equal.
     external_id : str, optional
         External ID of the employee.
-    as_of, max_age, refresh, verify, cache, on_error, executor, progress, service
+    as_of, max_age, refresh, verify, cache, on_error, progress, service
         As in `load_categories`.
 
     Returns

@@ -5,7 +5,6 @@ from __future__ import annotations
 import calendar
 import contextlib
 import datetime as dt
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Literal, Self
 
@@ -13,7 +12,6 @@ from bktools.caller import can_set, name_of, setting
 from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.frames.schema import Moment
-from bktools.service.workers import threads_of
 from bktools.store import Facts, History, Snapshot
 
 ONE_HOUR = dt.timedelta(hours=1)
@@ -44,8 +42,6 @@ class Options:
         The argument or option that turns a failed check into a warning; empty where the caller cannot set it.
     collect : bool
         Whether the rows of the other companies are returned when some companies fail.
-    executor : Executor, optional
-        Runs the companies instead of bktools' own threads.
     """
 
     until: dt.datetime | None
@@ -56,7 +52,6 @@ class Options:
     progress: bool | None
     way_out: str
     collect: bool = False
-    executor: Executor | None = None
 
     @classmethod
     def of(
@@ -69,7 +64,6 @@ class Options:
         cache: bool = True,
         progress: bool | None = None,
         on_error: str = "raise",
-        executor: Executor | None = None,
     ) -> Self:
         """Check a user's arguments and return them as options."""
         if as_of is not None and refresh:
@@ -92,7 +86,6 @@ class Options:
             progress,
             way_out,
             on_error == "collect",
-            threads_of(executor),
         )
 
     def fresh(self, history: History) -> Snapshot | None:

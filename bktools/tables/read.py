@@ -41,10 +41,9 @@ from bktools.service import Service
 from bktools.service.pages import for_many, search_of
 from bktools.service.workers import as_they_end
 from bktools.settings import Settings
-from bktools.store import DeltaStore, FolderStore, Query, Snapshot, Store
+from bktools.store import FolderStore, Query, Snapshot, Store
 from bktools.tables.fetch import THREADS, fetch
 from bktools.tables.options import Options, age_of
-from bktools.tables.shared import WithShared
 
 log = logging.getLogger("bktools")
 
@@ -152,10 +151,6 @@ def reading(
         # Without a cache, the store is deleted after the load.
         folder = None if options.cache else stack.enter_context(disk.temporary_folder())
         store: Store = FolderStore(service.settings, None if folder is None else Path(folder))
-        if options.until is not None and service.settings.snapshots is not None:
-            shared = DeltaStore(service.settings, service.settings.snapshots)
-            schemas = {item.search.operation: schema_of(item.record) for item in (noun, EMPLOYEES)}
-            store = WithShared(store, shared, options, schemas)
         load = Load(service, options, store)
         parts, failures = load.read(noun, company, given, keep=keep)
         yield Found(parts, failures, load.store)
@@ -203,7 +198,7 @@ class Load:
             functools.partial(patient.part_or_failure, noun, query, keep=keep, threads=threads) for query in queries
         ]
         found: list[Part | Failure | None] = [None] * len(queries)
-        ending = as_they_end(calls, side, executor=self.options.executor)
+        ending = as_they_end(calls, side)
         with (
             progress(noun.name, total=len(queries), unit="company", shown=self.options.progress) as bar,
             contextlib.closing(ending),

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from bktools.frames.schema import CATEGORIES
 from bktools.settings import load_settings
-from bktools.store import DeltaStore, Facts, FolderStore, Query
+from bktools.store import Facts, FolderStore, Query
 
 COMPANY = str(uuid.UUID(int=1))
 QUERY = Query("search_categories", {"company_id": COMPANY})
@@ -39,11 +39,3 @@ class Cache:
             return Facts((moment or dt.datetime.now(dt.UTC)).isoformat(), rows, ("ids", "total"))
 
         return self.store.append(query, write)
-
-    def publish(self, uri: object):
-        """Publish everything; return how many snapshots were added."""
-        return sum(item.snapshots for item in self.shared(uri).publish(self.store))
-
-    def shared(self, uri: object) -> DeltaStore:
-        """Return the shared snapshots as this machine sees them."""
-        return DeltaStore(self.settings, str(uri))

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import threading
 import time
 import uuid
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import pyarrow.parquet as pq
 import pytest
@@ -158,26 +156,6 @@ def test_a_moment_before_the_first_snapshot_is_a_failure_of_its_company(group):
     with pytest.warns(IncompleteTableWarning):
         frame = bktools.load_categories(group.ids[:3], as_of="2100-01-01", on_error="collect", service=group.service)
     assert [row["error"] for row in frame.attrs["bktools"]["failures"]] == ["SnapshotNotFoundError"]
-
-
-def test_an_executor_of_the_users_runs_the_companies(group):
-    """Its threads are used and stay usable; an executor of processes is refused."""
-    names, part = set(), bktools.tables.read.Load.part_or_failure
-
-    def noting(load, *arguments, **options):
-        names.add(threading.current_thread().name)
-        return part(load, *arguments, **options)
-
-    with pytest.MonkeyPatch.context() as patched, ThreadPoolExecutor(3, thread_name_prefix="mine") as executor:
-        patched.setattr(bktools.tables.read.Load, "part_or_failure", noting)
-        frame = bktools.load_categories(group.ids, executor=executor, service=group.service)
-        assert executor.submit(int).result() == 0
-    assert frame["company_id"].nunique() == 40
-    assert names
-    assert all(name.startswith("mine") for name in names)
-    for wrong in (ProcessPoolExecutor(1), 8):
-        with pytest.raises(ArgumentError, match=r"executor must be .* with threads"):
-            bktools.load_categories(group.ids, executor=wrong, service=group.service)
 
 
 def test_a_file_with_companies_missing_says_so(group, tmp_path):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import io
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +19,6 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         company: str | None = service.settings.company
         categories: pd.DataFrame = bktools.load_categories(company, refresh=True, service=service)
         employees: pd.DataFrame = bktools.load_employees(company, service=service)
-        files: list[Path] = [
-            bktools.categories_to_parquet("categories.parquet", company, service=service),
-            bktools.employees_to_parquet("employees.parquet", company, service=service),
-        ]
-        print(files)
         employee: pd.Series = bktools.get_employee(str(employees["id"].iloc[0]), service=service)
         balance: pd.Series = bktools.get_balance(service=service)
         print(employee["email"], balance["current"], bktools.check("sandbox", company=company)["outcome"])
@@ -34,8 +28,7 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         known: pd.DataFrame = bktools.load_accounts(company, service=service)
         found: bktools.Reconciliation = bktools.reconcile_accounts(chart, known, categories)
         created: pd.DataFrame = bktools.create_accounts(found, apply=True, service=service)
-        changes: pd.DataFrame = bktools.compare_categories(dt.date(2026, 9, 30), service=service)
-        changes = bktools.compare("2026-09", "2026-10", service=service)
+        changes: pd.DataFrame = bktools.compare("2026-09", "2026-10", service=service)
 
         entries: pd.DataFrame = bktools.read_entries(folder / "entries.xlsx", sheet=0, money="exact")
         ledger: pd.DataFrame = bktools.read_general_ledger(folder / "ledger.se", verify="warn")
@@ -117,12 +110,6 @@ def months() -> bktools.PeriodRecord:
     return record
 
 
-def share() -> int:
-    """Publish the snapshots of past loads."""
-    published: pd.DataFrame = bktools.to_delta("s3://bucket/prefix", storage_options={"region": "eu-north-1"})
-    return int(published["rows"].sum())
-
-
 def what_people_filled_in(book: Path, categories: pd.DataFrame, known: pd.DataFrame) -> int:
     """Read a workbook back and check it."""
     filled: pd.DataFrame = bktools.read_fixes(book, period="2026-10")
@@ -137,7 +124,7 @@ def own_sandbox(folder: Path) -> int:
         names: list[str] = [category.name for category in page.data]
         mails: set[str] = set()
         for people in service.pages("employees", limit=100, email="ada@example.com"):
-            mails |= set(people["email"])
+            mails |= {person.email for person in people if person.email}
         return len(names) + len(mails)
 
 
@@ -154,8 +141,7 @@ def somebody(employee_id: str) -> str:
 
 
 def close_a_group(chart: pd.DataFrame, entries: pd.DataFrame, folder: Path) -> pd.DataFrame:
-    """Close many companies in threads of the user's."""
-    with ThreadPoolExecutor(4) as threads:
-        group = bktools.close_companies(chart, entries, folder=folder / "group", executor=threads)
+    """Close many companies."""
+    group = bktools.close_companies(chart, entries, folder=folder / "group")
     print(group.is_complete, group.totals, group.folder)
     return group.companies

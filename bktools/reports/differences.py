@@ -1,18 +1,14 @@
-"""`compare_categories`: the changes between two snapshots."""
+"""The differences between two tables of rows with an ID."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.frames.schema import TEXT, Moment, to_arrow, to_pandas
-from bktools.service import Service
-from bktools.tables.load import load_categories
-from bktools.tables.read import Company
+from bktools.frames.schema import TEXT
 
 # Field and the word for its change.
 CHANGES = {
@@ -35,59 +31,6 @@ COLUMNS = pa.schema(
         "after": TEXT,
     }
 )
-
-
-def compare_categories(
-    before: Moment, after: Moment | None = None, *, company: Company = None, service: Service | None = None
-) -> pd.DataFrame:
-    """Return the changes of categories between two snapshots.
-
-    Parameters
-    ----------
-    before, after : str, date, datetime or Period
-        The newest snapshots at the end of these days (UTC) or at these instants. Default for `after`: the current
-        categories.
-    company : str, UUID or iterable of them, optional
-        As in `load_categories`.
-    service : Service, optional
-        Default: the configured one.
-
-    Returns
-    -------
-    DataFrame
-        One row per change: change (added, removed, renamed, archived, unarchived, mapped, tax code, regrouped,
-        metadata), category_id, company_id, name, field, before, after (text, null for none).
-
-    Raises
-    ------
-    SnapshotNotFoundError
-        When there is no snapshot up to that time.
-    ServiceError
-        When the current categories must be loaded and the service does not return them.
-
-    Notes
-    -----
-    Bookkeeping categories: interface, section 2.1. Only snapshots taken here can be compared.
-
-    Examples
-    --------
-    >>> import bktools, datetime
-    >>> with bktools.Sandbox() as service:
-    ...     loaded = bktools.load_categories(service=service)
-    ...     moment = datetime.datetime.now(datetime.UTC)
-    ...     len(bktools.compare_categories(moment, service=service))
-    0
-    """
-    old = load_categories(company, as_of=before, service=service)
-    new = load_categories(company, as_of=after, service=service)
-    changes = differences(to_arrow(old), to_arrow(new), CHANGES).rename_columns({"id": "category_id"})
-    provenance = {
-        "environment": new.attrs["bktools"]["environment"],
-        "before": old.attrs["bktools"]["fetched_at"],
-        "after": new.attrs["bktools"]["fetched_at"],
-        "rows": changes.num_rows,
-    }
-    return to_pandas(changes, provenance)
 
 
 def differences(old: pa.Table, new: pa.Table, words: Mapping[str, str]) -> pa.Table:
