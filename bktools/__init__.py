@@ -44,10 +44,9 @@ if TYPE_CHECKING:
     )
     from bktools.reports.record import PeriodRecord, record_of
     from bktools.service import Service
+    from bktools.snapshots.tables import get_balance, get_employee, load_categories, load_employees
     from bktools.spending import spend
     from bktools.submit import create_accounts, submit_export_jobs
-    from bktools.tables.files import categories_to_parquet, employees_to_parquet
-    from bktools.tables.load import get_balance, get_employee, load_categories, load_employees
     from bktools.widgets.entries import pick_entries
 
 _HOMES = {
@@ -58,7 +57,6 @@ _HOMES = {
     "Reconciliation": "bktools.reconcile",
     "Sandbox": "bktools.connection",
     "Service": "bktools.service",
-    "categories_to_parquet": "bktools.tables.files",
     "check": "bktools.checkup",
     "check_fixes": "bktools.reports.fixes",
     "close_companies": "bktools.reports.group",
@@ -68,13 +66,12 @@ _HOMES = {
     "compose_export_jobs": "bktools.export",
     "connect": "bktools.connection",
     "create_accounts": "bktools.submit",
-    "employees_to_parquet": "bktools.tables.files",
-    "get_balance": "bktools.tables.load",
-    "get_employee": "bktools.tables.load",
+    "get_balance": "bktools.snapshots.tables",
+    "get_employee": "bktools.snapshots.tables",
     "import_accounts": "bktools.journal.accounts",
     "load_accounts": "bktools.journal.accounts",
-    "load_categories": "bktools.tables.load",
-    "load_employees": "bktools.tables.load",
+    "load_categories": "bktools.snapshots.tables",
+    "load_employees": "bktools.snapshots.tables",
     "load_export_jobs": "bktools.journal.export_jobs",
     "match_ledger": "bktools.ledger",
     "load_periods": "bktools.journal.periods",
@@ -111,7 +108,6 @@ __all__ = [
     "Reconciliation",
     "Sandbox",
     "Service",
-    "categories_to_parquet",
     "check",
     "check_fixes",
     "close_companies",
@@ -121,7 +117,6 @@ __all__ = [
     "compose_export_jobs",
     "connect",
     "create_accounts",
-    "employees_to_parquet",
     "get_balance",
     "get_employee",
     "import_accounts",

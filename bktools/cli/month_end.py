@@ -115,7 +115,7 @@ def month_end(
     from bktools.inputs.chart_of_accounts import read_chart_of_accounts
     from bktools.inputs.entries import read_entries
     from bktools.reports.closing import close_month
-    from bktools.tables.load import load_categories, load_employees
+    from bktools.snapshots.tables import load_categories, load_employees
 
     if month is not None:
         rules.month("--month", month)
@@ -222,7 +222,7 @@ def _close_group(
     from bktools.inputs.chart_of_accounts import read_chart_of_accounts
     from bktools.inputs.entries import read_entries
     from bktools.reports.group import close_companies
-    from bktools.tables.load import load_categories, load_employees
+    from bktools.snapshots.tables import load_categories, load_employees
 
     (chart_file, chart_as, chart_name), (entries_file, entries_as, entries_name) = chart, entries
     if any(option is not None for option in of_one):

@@ -30,7 +30,7 @@ from bktools.reports.closing import close, month_of
 from bktools.reports.month_end import Close
 from bktools.service import Service
 from bktools.service.workers import LOOK, as_they_end, pause
-from bktools.tables.load import load_categories, load_employees
+from bktools.snapshots.tables import load_categories, load_employees
 
 # Closes in progress; most of their time they wait for export jobs.
 COMPANIES = 32

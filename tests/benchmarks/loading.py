@@ -22,7 +22,7 @@ from rows import Row, in_turn, write
 from bktools.service import Service
 from bktools.settings import load_settings
 from bktools.store import FolderStore, Query
-from bktools.tables.load import load_categories
+from bktools.snapshots.tables import load_categories
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

@@ -1,23 +1,24 @@
-"""Reads a table from the service into a Parquet file: every row once and matching the filters, or an error."""
+"""Reads a table from the service: every row once and matching the filters, or an error."""
 
 from __future__ import annotations
 
 import datetime as dt
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 import pyarrow as pa
 
 from bktools.contract.noun import Noun
 from bktools.errors import DriftError
+from bktools.frames.records import checked, rows_of
+from bktools.frames.schema import schema_of
 from bktools.progress import Bar
+from bktools.service.checks import Checks
 from bktools.service.pages import Search, ShiftedError, by_cursor, by_offset, opening
-from bktools.store import Facts
-from bktools.tables.rows import RowWriter
+from bktools.snapshots.snapshot import Facts
 
 log = logging.getLogger("bktools")
 
@@ -26,21 +27,24 @@ Record = TypeVar("Record", bound=msgspec.Struct)
 THREADS = 16
 ATTEMPTS = 2
 
+# Records converted to columns at once: few enough to stay in the processor's cache.
+SLICE = 1000
+# Slices combined at once: hundreds of small tables cost more than the records' conversion.
+SLICES = 50
+
 
 def fetch(
     noun: Noun[Record],
     filters: Mapping[str, Any],
     search: Search[Record],
-    path: Path,
     bar: Bar,
     *,
-    kept: list[pa.Table] | None = None,
     threads: int = THREADS,
     begin: Search[Record] | None = None,
     strict: bool = True,
     way_out: str = "",
-) -> Facts:
-    """Read a table from the service into a Parquet file.
+) -> tuple[pa.Table, Facts]:
+    """Read a table from the service; return its rows and their facts.
 
     The first attempt is fast. When the service's count or the ids show that the table changed meanwhile, a second, slower
     attempt proves for each page that it joins the page before.
@@ -53,12 +57,8 @@ def fetch(
         The checked filters.
     search : callable
         Takes `after`, `offset` and `limit`, returns a page.
-    path : Path
-        The file to create.
     bar : Bar
         Counts the rows.
-    kept : list of pyarrow.Table, optional
-        Receives the rows too.
     threads : int
         Concurrent requests, for a long table of a service that answers slowly.
     begin : callable, optional
@@ -86,25 +86,58 @@ def fetch(
         else:
             # Without a count, only pages that join prove that the table is whole.
             pages = by_cursor(search, first, prove=attempt > 1 or first.page.pagination.total is None)
-        path.unlink(missing_ok=True)
-        if kept is not None:
-            kept.clear()
-        with RowWriter(noun, filters, path, kept, strict=strict, advice=advice) as rows, closing(pages):
+        rows, checks = _Rows(noun), Checks(noun, filters)
+        with closing(pages):
             try:
                 for page, joined in pages:
-                    rows.add(page, joined=joined)
+                    checks.add(page, joined=joined)
+                    rows.add(page.data)
                     bar.update(len(page.data))
-                rows.finish()
-                repeated = rows.repeated()
-                problem = repeated or rows.checks.drift()
+                repeated = checks.repeated()
+                problem = repeated or checks.drift()
             except ShiftedError as error:
                 problem = repeated = str(error)
+        if strict:
+            checks.require_filters(advice)
         if not problem or (attempt == ATTEMPTS and not strict and not repeated):
-            complaints = tuple(filter(None, [problem, *rows.checks.unfiltered()]))
-            return Facts(time.isoformat(), rows.count, rows.checks.verified(), complaints)
-        bar.update(-rows.count)
+            complaints = tuple(filter(None, [problem, *checks.unfiltered()]))
+            return rows.table(), Facts(time.isoformat(), checks.count, checks.verified(), complaints)
+        bar.update(-checks.count)
         log.info("%s: attempt %s of %s failed: %s", noun.name, attempt, ATTEMPTS, problem)
     raise DriftError(
         f"the {noun.name} changed while they were read, {ATTEMPTS} times in a row ({problem}): the last snapshot is "
         f"unchanged; load again{'' if repeated else advice}"
     )
+
+
+class _Rows(Generic[Record]):
+    """Collects records as columns."""
+
+    def __init__(self, noun: Noun[Record]) -> None:
+        self._noun = noun
+        self._schema = schema_of(noun.record)
+        self._records: list[Record] = []
+        self._slices: list[pa.Table] = []
+        self._tables = [self._schema.empty_table()]
+
+    def add(self, records: Sequence[Record]) -> None:
+        self._records += records
+        if len(self._records) >= SLICE:
+            self._convert()
+        if len(self._slices) >= SLICES:
+            self._combine()
+
+    def table(self) -> pa.Table:
+        """Return all rows, with their UUIDs in lower case."""
+        if self._records:
+            self._convert()
+        self._combine()
+        return checked(pa.concat_tables(self._tables), self._noun.name)
+
+    def _convert(self) -> None:
+        self._slices.append(rows_of(self._records, self._schema))
+        self._records = []
+
+    def _combine(self) -> None:
+        self._tables += [pa.concat_tables(self._slices).combine_chunks()] if self._slices else []
+        self._slices = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -17,8 +17,9 @@ from bktools.contract.noun import Noun
 from bktools.frames.records import checked, rows_of
 from bktools.frames.schema import Moment, schema_of, to_pandas
 from bktools.service import Service
-from bktools.tables.options import ONE_HOUR, OnError, Verify
-from bktools.tables.read import Company, reading, warn
+from bktools.service.companies import Company
+from bktools.snapshots.load import Load, warn
+from bktools.snapshots.options import ONE_HOUR, OnError, Options, Verify
 
 
 def load_categories(
@@ -106,7 +107,23 @@ def load_categories(
     >>> bool(active["archived"].any())
     False
     """
-    return load_table(CATEGORIES, **locals())
+    filters = {
+        "ids": ids,
+        "account_ids": account_ids,
+        "category_group_ids": category_group_ids,
+        "archived": archived,
+        "name": name,
+    }
+    options = Options.of(
+        as_of=as_of,
+        max_age=max_age,
+        refresh=refresh,
+        verify=verify,
+        cache=cache,
+        on_error=on_error,
+        progress=progress,
+    )
+    return load_table(CATEGORIES, company, filters, options, service=service)
 
 
 def load_employees(
@@ -160,7 +177,17 @@ def load_employees(
     >>> everybody["company_id"].nunique() > 1
     True
     """
-    return load_table(EMPLOYEES, **locals())
+    filters = {"email": email, "external_id": external_id}
+    options = Options.of(
+        as_of=as_of,
+        max_age=max_age,
+        refresh=refresh,
+        verify=verify,
+        cache=cache,
+        on_error=on_error,
+        progress=progress,
+    )
+    return load_table(EMPLOYEES, company, filters, options, service=service)
 
 
 def get_employee(employee_id: str, *, service: Service | None = None) -> pd.Series:
@@ -253,30 +280,33 @@ def _described(series: pd.Series, operation: str, service: Service) -> pd.Series
 
 
 def load_table(
-    noun: Noun[Any], company: Company = None, *, service: Service | None = None, **given: Any
+    noun: Noun[Any],
+    company: Company,
+    filters: Mapping[str, Any],
+    options: Options,
+    *,
+    service: Service | None = None,
 ) -> pd.DataFrame:
-    """Return all rows of a noun; arguments as in `load_categories`, with the noun's own filters."""
+    """Return all rows of a noun that match its filters; the other arguments are as in `load_categories`."""
     service = service_or_default(service)
-    with reading(noun, company, service, given) as found:
-        warn(noun.name, found, stacklevel=4)
-    parts = found.parts
+    parts, failures = Load(noun, service, options).read(company, filters)
+    warn(noun.name, parts, failures, stacklevel=4)
     rows = pa.concat_tables([schema_of(noun.record).empty_table(), *(part.rows for part in parts)])
-    snapshots = [part.snapshot for part in parts]
+    facts = [part.facts for part in parts]
     companies = [company for part in parts if (company := part.query.filters.get("company_id")) is not None]
-    return to_pandas(
-        rows,
-        {
-            "environment": service.settings.environment,
-            "base_url": service.settings.identity,
-            "table": noun.name,
-            "filters": (parts[0].query.narrowed_to if parts else {}) | ({"company_id": companies} if companies else {}),
-            "rows": rows.num_rows,
-            "source": [part.source for part in parts],
-            "fetched_at": [snapshot.fetched_at for snapshot in snapshots],
-            "snapshot": [snapshot.file for snapshot in snapshots] if given.get("cache", True) else [],
-            "verified": [list(snapshot.verified) for snapshot in snapshots],
-            "complaints": [complaint for snapshot in snapshots for complaint in snapshot.complaints],
-            "complete": not found.failures and all(snapshot.complete for snapshot in snapshots),
-            **({"failures": [failure.row() for failure in found.failures]} if found.failures else {}),
-        },
-    )
+    about = {
+        "environment": service.settings.environment,
+        "base_url": service.settings.identity,
+        "table": noun.name,
+        "filters": {**(parts[0].query.filters if parts else {}), **({"company_id": companies} if companies else {})},
+        "rows": rows.num_rows,
+        "source": [part.source for part in parts],
+        "fetched_at": [item.fetched_at for item in facts],
+        "snapshot": [part.snapshot.path.name for part in parts if part.snapshot is not None],
+        "verified": [list(item.verified) for item in facts],
+        "complaints": [complaint for item in facts for complaint in item.complaints],
+        "complete": not failures and all(item.complete for item in facts),
+    }
+    if failures:
+        about["failures"] = [failure.row() for failure in failures]
+    return to_pandas(rows, about)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import calendar
 import contextlib
 import datetime as dt
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Self
 
@@ -12,7 +13,7 @@ from bktools.caller import can_set, name_of, setting
 from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.frames.schema import Moment
-from bktools.store import Facts, History, Snapshot
+from bktools.snapshots.snapshot import Snapshot
 
 ONE_HOUR = dt.timedelta(hours=1)
 
@@ -56,14 +57,14 @@ class Options:
     @classmethod
     def of(
         cls,
+        *,
         as_of: Moment | None = None,
         max_age: dt.timedelta | float = ONE_HOUR,
-        *,
         refresh: bool = False,
         verify: str = "strict",
         cache: bool = True,
-        progress: bool | None = None,
         on_error: str = "raise",
+        progress: bool | None = None,
     ) -> Self:
         """Check a user's arguments and return them as options."""
         if as_of is not None and refresh:
@@ -74,34 +75,30 @@ class Options:
             raise ArgumentError("verify", 'must be "strict" or "warn"', verify)
         if on_error not in ("raise", "collect"):
             raise ArgumentError(name_of("on_error"), 'must be "raise" or "collect"', on_error)
-        refresh, cache = rules.flag("refresh", refresh), rules.flag("cache", cache)
-        until = None if as_of is None else instant("as_of", as_of)
-        way_out = setting("verify", "warn") if can_set("verify") else ""
         return cls(
-            until,
-            _age(max_age),
-            refresh,
-            verify == "strict",
-            cache,
-            progress,
-            way_out,
-            on_error == "collect",
+            until=None if as_of is None else instant("as_of", as_of),
+            max_age=_age(max_age),
+            refresh=rules.flag("refresh", refresh),
+            strict=verify == "strict",
+            cache=rules.flag("cache", cache),
+            progress=progress,
+            way_out=setting("verify", "warn") if can_set("verify") else "",
+            collect=on_error == "collect",
         )
 
-    def fresh(self, history: History) -> Snapshot | None:
+    def fresh(self, history: Sequence[Snapshot]) -> Snapshot | None:
         """Return the snapshot that may be used without asking the service.
 
         The newest snapshot is the last one committed, not the one with the latest time. For `as_of`, it is the last one
         committed whose time is not later.
         """
         if self.until is not None:
-            return next((item for item in reversed(history.snapshots) if item.time <= self.until), None)
-        if self.refresh or history.lost or not history.snapshots:
+            return next((snapshot for snapshot in reversed(history) if snapshot.time <= self.until), None)
+        if self.refresh or not history:
             return None
-        newest = history.snapshots[-1]
         # A time in the future comes from a wrong clock, so the age is unknown.
-        is_young = dt.timedelta(0) <= dt.datetime.now(dt.UTC) - newest.time <= self.max_age
-        return newest if is_young and not (self.strict and newest.complaints) else None
+        is_young = dt.timedelta(0) <= dt.datetime.now(dt.UTC) - history[-1].time <= self.max_age
+        return history[-1] if is_young else None
 
 
 def instant(argument: str, moment: Moment) -> dt.datetime:
@@ -118,9 +115,9 @@ def instant(argument: str, moment: Moment) -> dt.datetime:
         raise ArgumentError(argument, "must be a day such as 2026-10-31 or an ISO 8601 instant", moment) from None
 
 
-def age_of(facts: Facts) -> str:
+def age_of(time: dt.datetime) -> str:
     """Return the age of rows as text, such as "2 hours old"."""
-    seconds = (dt.datetime.now(dt.UTC) - facts.time).total_seconds()
+    seconds = (dt.datetime.now(dt.UTC) - time).total_seconds()
     if seconds < 0:
         return "from the future by this machine's clock"
     for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
