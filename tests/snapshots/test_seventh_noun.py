@@ -17,11 +17,12 @@ from typer.testing import CliRunner
 import bktools
 from bktools.cli.loading import loader
 from bktools.errors import ArgumentError, StatusError, UnreadableAnswerError
-from bktools.service.pages import by_cursor, opening, search_of
-from bktools.store import FolderStore
-from bktools.tables.fetch import fetch
-from bktools.tables.files import table_to_parquet
-from bktools.tables.load import load_table
+from bktools.service.pages import by_cursor, opening
+from bktools.service.service import search_of
+from bktools.snapshots.fetch import fetch
+from bktools.snapshots.options import Options
+from bktools.snapshots.store import Store
+from bktools.snapshots.tables import load_table
 
 COMPANY = "00000000-0000-4000-8000-000000000001"
 ROWS = [
@@ -59,6 +60,11 @@ def service(served_by):
     return served_by(route)
 
 
+def load(service, **filters):
+    """Return the tax codes of a service."""
+    return load_table(TAX_CODES, None, filters, Options.of(), service=service)
+
+
 def test_pages_of_typed_records(service):
     """The method of `Service` is the noun's: filters checked, sent and decoded as its file says."""
     search = search_of(service, TAX_CODES, {"company_id": COMPANY, "archived": True})
@@ -66,14 +72,14 @@ def test_pages_of_typed_records(service):
     assert [len(page.data) for page in pages] == [10, 5]
     assert pages[0].data[1].rate.since == dt.date(2026, 1, 1)
     with pytest.raises(ArgumentError, match=r"ids\[1\] must be a UUID"):
-        search_of(service, TAX_CODES, {"company_id": COMPANY, "ids": [COMPANY, "x"]})()
+        load(service, ids=[COMPANY, "x"])
     with pytest.raises(StatusError, match="search_categories was answered 404"):
         bktools.load_categories(service=service)
 
 
 def test_loads_and_snapshots(service):
     """The frame has the record's fields; the second load is the snapshot; a moment of the past is read from history."""
-    frame = load_table(TAX_CODES, service=service)
+    frame = load(service)
     assert frame["name"].tolist() == [row["name"] for row in ROWS]
     assert list(frame.columns) == "id company_id name archived position rate_percent rate_since notes".split()  # noqa: SIM905
     assert frame["archived"].dtype == bool
@@ -81,12 +87,12 @@ def test_loads_and_snapshots(service):
     assert json.loads(frame.loc[3, "notes"]) == {"number": 3}
     assert frame.attrs["bktools"]["table"] == "tax_codes"
     assert frame.attrs["bktools"]["verified"] == [["ids", "filters", "total"]]
-    again = load_table(TAX_CODES, service=service)
+    again = load(service)
     assert again.attrs["bktools"]["source"] == ["snapshot"]
-    past = load_table(TAX_CODES, as_of=dt.datetime.now(dt.UTC), service=service)
+    past = load_table(TAX_CODES, None, {}, Options.of(as_of=dt.datetime.now(dt.UTC)), service=service)
     pd.testing.assert_frame_equal(past, frame)
-    (query,) = FolderStore(service.settings).queries()
-    assert query.operation == "search_tax_codes"
+    (query,) = Store(service.settings).queries()
+    assert query.table == "tax_codes"
 
 
 def test_filters_are_held_against_the_rows(served_by):
@@ -97,7 +103,7 @@ def test_filters_are_held_against_the_rows(served_by):
         return route(asked)
 
     with pytest.raises(UnreadableAnswerError, match=r"filter archived .*15 of 30 tax_codes do not match it"):
-        load_table(TAX_CODES, archived=True, service=served_by(ignores))
+        load(served_by(ignores), archived=True)
 
 
 def test_only_a_required_company_is_looked_up(served_by):
@@ -108,10 +114,10 @@ def test_only_a_required_company_is_looked_up(served_by):
 
     company, ids, archived = TAX_CODES.filters
     noun = replace(TAX_CODES, filters=(replace(company, required=False), ids, replace(archived, required=True)))
-    assert len(load_table(noun, company="all", archived=True, service=served_by(of_all))) == 15
+    assert len(load_table(noun, "all", {"archived": True}, Options.of(), service=served_by(of_all))) == 15
 
 
-def test_progress_counts_the_rows(service, tmp_path):
+def test_progress_counts_the_rows(service):
     """Each page is told to the bar as it comes."""
     told = []
 
@@ -119,16 +125,12 @@ def test_progress_counts_the_rows(service, tmp_path):
         def update(self, n):
             told.append(n)
 
-    facts = fetch(
-        TAX_CODES, {}, search_of(service, TAX_CODES, {"company_id": COMPANY}), tmp_path / "f", Told(), threads=1
-    )
-    assert (facts.rows, told) == (30, [10, 10, 10])
+    rows, facts = fetch(TAX_CODES, {}, search_of(service, TAX_CODES, {"company_id": COMPANY}), Told(), threads=1)
+    assert (rows.num_rows, facts.rows, told) == (30, 30, [10, 10, 10])
 
 
-def test_files_and_the_command(service, tmp_path, monkeypatch):
-    """A Parquet file, a CSV, and a command with an option for each filter."""
-    path = table_to_parquet(tmp_path / "codes.parquet", TAX_CODES, archived=False, service=service)
-    assert len(pd.read_parquet(path)) == 15
+def test_the_command(service, tmp_path, monkeypatch):
+    """A command with an option for each filter writes a CSV."""
     app = typer.Typer()
     app.command()(loader(TAX_CODES, ["id", "name"], "Load all tax codes."))
     for name, value in {"TOKEN": "the-token", "COMPANY": COMPANY, "BASE_URL": service.settings.base_url}.items():

@@ -18,8 +18,8 @@ import bktools
 from bktools.errors import StaleSnapshotWarning, UnreachableError
 from bktools.service import Service
 from bktools.service.retry import RetryPolicy
-from bktools.store import FolderStore, Query
-from bktools.tables.files import categories_to_parquet
+from bktools.snapshots.snapshot import Query
+from bktools.snapshots.store import Store
 
 QUICK = RetryPolicy(attempts=3, shortest_pause=0.01, longest_pause=0.02)
 
@@ -47,8 +47,8 @@ def test_offline_with_a_damaged_newest_the_one_before_is_used(sandbox, service):
     before = bktools.load_categories(service=service)
     sandbox.server.add_category("Later")
     bktools.load_categories(refresh=True, service=service)
-    store, query = FolderStore(service.settings), Query("search_categories", {"company_id": service.settings.company})
-    store.path(query, store.history(query).snapshots[-1]).write_bytes(b"damaged")
+    query = Query("categories", {"company_id": service.settings.company})
+    Store(service.settings).history(query)[-1].path.write_bytes(b"damaged")
     with without_network(service) as offline, pytest.warns(StaleSnapshotWarning, match="is used instead"):
         frame = bktools.load_categories(service=offline)
     pd.testing.assert_frame_equal(frame, before)
@@ -76,16 +76,6 @@ def test_inside_a_running_event_loop(service):
     assert asyncio.run(cell())["id"].is_unique
 
 
-def test_parquet_without_a_frame(sandbox, service, tmp_path):
-    """The file has the rows of the frame, and a failed writing leaves what was there."""
-    path = categories_to_parquet(tmp_path / "all.parquet", "all", service=service)
-    frame = bktools.load_categories("all", service=service)
-    pd.testing.assert_frame_equal(pd.read_parquet(path).astype(frame.dtypes), frame)
-    assert path.stat().st_mode & 0o777 == 0o600
-    with pytest.raises(bktools.errors.StorageError, match="cannot be written"):
-        categories_to_parquet(tmp_path / "no folder" / "all.parquet", service=service)
-
-
 def test_no_secret_in_any_file(service, tmp_path, caplog):
     """Neither token nor e-mail is in a log line, no token in a file or a repr."""
     caplog.set_level(0)
@@ -104,7 +94,7 @@ sys.path.insert(0, {benchmarks!r})
 from loading import serving
 from bktools.service import Service
 from bktools.settings import load_settings
-from bktools.tables.load import load_categories
+from bktools.snapshots.tables import load_categories
 company = str(uuid.UUID(int=1))
 with serving(20_000, 100, {latency}) as server:
     settings = load_settings(server.url, env={{}}, token="t", company=company, cache_dir={folder!r},
@@ -146,7 +136,7 @@ def test_ctrl_c_stops_within_a_second(tmp_path, latency, rate, companies):
         assert time.monotonic() - begin < 1.0
         assert said[0] == "stopped"
     assert not list(tmp_path.rglob("*.parquet"))
-    assert not list(tmp_path.rglob("tmp-*"))
+    assert not list(tmp_path.rglob(".tmp-*"))
 
 
 def test_companies_are_read_side_by_side(sandbox, tmp_path):

@@ -1,4 +1,4 @@
-"""The servers of the tests of the service, for loading whole tables from them."""
+"""Cache folders, and the servers of the tests of the service, for loading whole tables from them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "service"))
 
+from caches import Cache
 from scripted_server import ScriptedServer
 
 from bktools.service import Service
@@ -18,6 +19,12 @@ from bktools.service.retry import RetryPolicy
 from bktools.settings import load_settings
 
 COMPANY = "00000000-0000-4000-8000-000000000001"
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Cache:
+    """The cache folder of this machine."""
+    return Cache(tmp_path / "cache")
 
 
 @pytest.fixture

@@ -47,17 +47,36 @@ def test_snapshots_are_listed_shown_pruned_and_found():
     assert "no snapshots" in run("snapshots", "list")
     run("categories")
     run("categories", "--refresh")
+    run("categories", "--active")
     run("employees", "--email", "nobody@example.com")
     listed = run("snapshots", "list")
     assert "nobody" not in listed
-    key = next(line for line in listed.splitlines() if "categories" in line).split()[0]
+    key = next(line for line in listed.splitlines() if "categories" in line and "archived" not in line).split()[0]
     assert run("snapshots", "show", key).count("240") == 2
-    path = run("snapshots", "path", key).strip()
+    path = run("snapshots", "path", "categories").strip()
+    assert path == run("snapshots", "path", key).strip()
+    assert len(run("snapshots", "path").split()) == 3
     assert duckdb.sql(f"select count(*) from '{path}'").fetchall() == [(240,)]
     assert "0 snapshots removed" in run("snapshots", "prune", "--older-than", "90d")
     assert "1 snapshots removed" in run("snapshots", "prune", "--older-than", "0s")
     with pytest.raises(SnapshotNotFoundError, match="no key begins"):
         run("snapshots", "show", "nothing")
+
+
+def test_the_newest_file_of_a_table_is_that_of_its_company():
+    """With --company the file has the rows of that company; a table that was not loaded is an error that says so."""
+    run("categories", "--company", "all")
+    first, second, *_ = sorted(set(duckdb.sql(f"SELECT DISTINCT company_id FROM read_parquet({files()})").fetchall()))
+    for [company] in (first, second):
+        [file] = run("snapshots", "path", "categories", "--company", company).split()
+        assert duckdb.sql(f"SELECT DISTINCT company_id FROM '{file}'").fetchall() == [(company,)]
+    with pytest.raises(SnapshotNotFoundError, match="no snapshot of the employees was found: bktools employees"):
+        run("snapshots", "path", "employees", "--company", second[0])
+
+
+def files():
+    """Return the newest files of all cached queries of categories."""
+    return [file for file in run("snapshots", "path").split() if "categories" in file]
 
 
 def test_wrong_words_are_one_line():

@@ -5,20 +5,18 @@ from __future__ import annotations
 import datetime as dt
 import subprocess
 import sys
-import time
 import types
 import uuid
 from dataclasses import replace
 
-import filelock
 import pandas as pd
 import pytest
 
 import bktools
-from bktools.errors import ArgumentError, DamagedStoreWarning, StaleSnapshotWarning, StorageError
+from bktools.errors import ArgumentError, StaleSnapshotWarning, StorageError
 from bktools.service import Service
 from bktools.service.retry import RetryPolicy
-from bktools.tables import fetch as fetch_module
+from bktools.snapshots import fetch as fetch_module
 
 NEXT_YEAR = dt.timedelta(days=365)
 
@@ -93,7 +91,7 @@ def test_a_cache_that_is_a_file(service, tmp_path):
 def test_a_secret_that_cannot_be_used(service):
     """Unreadable or cut short: one line that says what to do; no snapshot is hidden without a word."""
     bktools.load_categories(service=service)
-    path = service.settings.cache_dir / "secret"
+    path = service.settings.cache_dir / "key" / "secret"
     whole = path.read_bytes()
     path.write_bytes(whole[:7])
     with pytest.raises(StorageError, match="secret is damaged: restore it"):
@@ -107,52 +105,14 @@ def test_a_secret_that_cannot_be_used(service):
     assert bktools.load_categories(service=service).attrs["bktools"]["source"] == ["snapshot"]
 
 
-def test_a_history_with_a_date_that_is_none(service, monkeypatch):
-    """A line whose checksum is right and whose date is wrong counts as damaged, and the service is asked."""
-    bktools.load_categories(service=service)
-    from bktools.store import history
-
-    (folder,) = (service.settings.cache_dir / "snapshots").iterdir()
-    found = history.read(folder)
-    history.write(folder, found.query, [replace(found.snapshots[0], fetched_at="the day before yesterday")])
-    with pytest.warns(DamagedStoreWarning):
-        assert bktools.load_categories(service=service).attrs["bktools"]["source"] == ["service"]
-
-
-HOLD = """
-import filelock, sys, time
-with filelock.FileLock(sys.argv[1]):
-    print("held", flush=True)
-    time.sleep(60)
-"""
-
-
-def test_a_lock_that_another_process_holds(service, monkeypatch, caplog):
-    """Waiting is reported, and ends with an error that names the lock; what was there is unchanged."""
-    monkeypatch.setattr("bktools.store.folder.REPORT_AFTER", 0.2)
-    monkeypatch.setattr("bktools.store.folder.GIVE_UP_AFTER", 0.3)
-    bktools.load_categories(service=service)
-    (folder,) = (service.settings.cache_dir / "snapshots").iterdir()
-    lock = folder / "manifest.lock"
-    with subprocess.Popen([sys.executable, "-c", HOLD, str(lock)], stdout=subprocess.PIPE, text=True) as other:
-        assert other.stdout.readline() == "held\n"
-        begin = time.monotonic()
-        with pytest.raises(StorageError, match=r"another process has held .*manifest\.lock"):
-            bktools.load_categories(refresh=True, service=service)
-        assert time.monotonic() - begin < 10
-        assert "waiting for another process" in caplog.text
-        other.kill()
-    assert bktools.load_categories(service=service).attrs["bktools"]["source"] == ["snapshot"]
-    assert filelock.FileLock(lock).acquire(timeout=1).lock.is_locked
-
-
-def test_no_hard_link_is_asked_of_the_drive(service, monkeypatch):
+def test_no_link_and_no_lock_is_asked_of_the_drive(service, monkeypatch):
     """Some network and USB drives have none."""
 
     def refused(*_, **__):
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr("os.link", refused)
+    monkeypatch.setattr("fcntl.flock", refused)
     assert len(bktools.load_categories(service=service)) == 240
 
 
@@ -160,9 +120,10 @@ def test_one_process_or_many_agree_on_the_secret(tmp_path):
     """Whoever comes first makes it; all of them find the same snapshots."""
     code = (
         "import sys; from pathlib import Path; from bktools.settings import load_settings; "
-        "from bktools.store import FolderStore, Query; folder = Path(sys.argv[1]); "
+        "from bktools.snapshots.snapshot import Query; from bktools.snapshots.store import Store; "
+        "folder = Path(sys.argv[1]); "
         "given = load_settings('http://127.0.0.1:9', env={}, token='t', cache_dir=folder, data_dir=folder); "
-        f"print(FolderStore(given).folder(Query('search_categories', {{'company_id': '{uuid.UUID(int=1)}'}})))"
+        f"print(Store(given).folder(Query('categories', {{'company_id': '{uuid.UUID(int=1)}'}})))"
     )
     running = [
         subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True)

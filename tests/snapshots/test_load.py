@@ -188,12 +188,3 @@ def test_a_wrong_verify_is_named(service):
     """Another word than strict and warn is refused with the argument's name and what was given."""
     with pytest.raises(ArgumentError, match=r'verify must be "strict" or "warn".*lax'):
         bktools.load_categories(verify="lax", service=service)
-
-
-def test_a_file_is_made_from_a_fresh_snapshot(sandbox, service, tmp_path, monkeypatch):
-    """What was loaded within the hour is not asked for again, for a frame or for a file."""
-    count = len(bktools.load_categories(service=service))
-    sent = requests_of(sandbox, monkeypatch)
-    path = bktools.categories_to_parquet(tmp_path / "all.parquet", service=service)
-    assert len(pd.read_parquet(path)) == count
-    assert sent == []
