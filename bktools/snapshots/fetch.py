@@ -79,6 +79,7 @@ def fetch(
         When the service does not return the whole table.
     """
     advice = f"; {way_out} loads it with a warning instead" if way_out else ""
+    problem = repeated = ""
     for attempt in range(1, ATTEMPTS + 1):
         time, first = dt.datetime.now(dt.UTC), opening(begin or search)
         if attempt == 1 and threads > 1 and first.is_worth_threads:
@@ -87,21 +88,23 @@ def fetch(
             # Without a count, only pages that join prove that the table is whole.
             pages = by_cursor(search, first, prove=attempt > 1 or first.page.pagination.total is None)
         rows, checks = _Rows(noun), Checks(noun, filters)
-        with closing(pages):
-            try:
+        try:
+            with closing(pages):
                 for page, joined in pages:
                     checks.add(page, joined=joined)
                     rows.add(page.data)
                     bar.update(len(page.data))
-                repeated = checks.repeated()
-                problem = repeated or checks.drift()
-            except ShiftedError as error:
-                problem = repeated = str(error)
-        if strict:
-            checks.require_filters(advice)
-        if not problem or (attempt == ATTEMPTS and not strict and not repeated):
-            complaints = tuple(filter(None, [problem, *checks.unfiltered()]))
-            return rows.table(), Facts(time.isoformat(), checks.count, checks.verified(), complaints)
+        except ShiftedError as error:
+            problem = str(error)
+        else:
+            table = rows.table()
+            if strict:
+                checks.require_filters(advice)
+            repeated = checks.repeated()
+            problem = repeated or checks.drift()
+            if not problem or (attempt == ATTEMPTS and not strict and not repeated):
+                complaints = tuple(filter(None, [problem, *checks.unfiltered()]))
+                return table, Facts(time.isoformat(), checks.count, checks.verified(), complaints)
         bar.update(-checks.count)
         log.info("%s: attempt %s of %s failed: %s", noun.name, attempt, ATTEMPTS, problem)
     raise DriftError(

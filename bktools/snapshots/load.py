@@ -149,7 +149,8 @@ class Load:
         queries = self._queries(company, filters)
         if len(queries) == 1 and not self.options.collect:
             with progress(self.noun.name, shown=self.options.progress) as bar:
-                parts, failures = [table_of(self, queries[0], bar=bar, threads=THREADS)], []
+                parts = [table_of(self, queries[0], bar=bar, threads=THREADS)]
+            failures: list[Failure] = []
         else:
             parts, failures = self._of_many(queries)
         self._note_age(parts)

@@ -63,7 +63,8 @@ def test_killed_while_committing(tmp_path):
         assert found in {before, f"{number}"}
         newer += found == f"{number}"
         before = found
-        if time.monotonic() - begin > SECONDS:
+        # On a machine under load it takes longer until there is one of each.
+        if time.monotonic() - begin > SECONDS and killed > 5 and newer:
             break
     print(f"{killed} kills while committing, {newer} new snapshots, each whole")
     assert killed > 5
