@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from bktools.contract.noun import Filter, Noun
@@ -10,6 +11,8 @@ from bktools.contract.paging import Page
 from bktools.errors import UnreadableAnswerError
 
 Record = TypeVar("Record")
+
+_ID = attrgetter("id")
 
 
 class Checks(Generic[Record]):
@@ -30,7 +33,7 @@ class Checks(Generic[Record]):
             for item in noun.filters
             if item.column and item.argument in filters
         ]
-        self._ids: set[str] = set()
+        self._ids: list[str] = []
         self._totals: list[int] = []
         self._joined: bool | None = True
         self._unfiltered: dict[Filter, int] = {}
@@ -39,7 +42,7 @@ class Checks(Generic[Record]):
     def add(self, page: Page[Record], *, joined: bool | None) -> None:
         """Check a page; `joined` is whether it is proven to join the page before."""
         self.count += len(page.data)
-        self._ids.update(record.id.lower() for record in page.data)  # type: ignore[attr-defined]  # each record has one
+        self._ids += map(_ID, page.data)
         if page.pagination.total is not None and page.pagination.total not in self._totals:
             self._totals.append(page.pagination.total)
         if joined is not True and self._joined is not False:
@@ -58,7 +61,9 @@ class Checks(Generic[Record]):
 
     def repeated(self) -> str:
         """Return a message when rows came twice, else ""."""
-        again = self.count - len(self._ids)
+        # A set of all is quicker than one that grows page by page, and capital letters are rare.
+        ids = self._ids if "".join(self._ids).islower() else map(str.lower, self._ids)
+        again = self.count - len(set(ids))
         return f"{self.count} rows came, {again} of them a second time" if again else ""
 
     def drift(self) -> str:
@@ -97,11 +102,11 @@ def _allowed(item: Filter, value: Any) -> Collection[Any]:
 
 def _unmatched(records: Sequence[Any], item: Filter, allowed: Collection[Any]) -> int:
     """Return the number of records that do not match a filter."""
-    values = [getattr(record, str(item.column)) for record in records]
+    value_of = attrgetter(str(item.column))
     # Few values differ, so only those are compared.
     wrong = {
         value
-        for value in set(values)
+        for value in set(map(value_of, records))
         if (not item.optional_in_rows if value is None else item.comparable(value) not in allowed)
     }
-    return sum(value in wrong for value in values) if wrong else 0
+    return sum(value_of(record) in wrong for record in records) if wrong else 0
