@@ -202,15 +202,18 @@ def submit(
                 f"{file} was made for {read.made_for}, this is {service.settings.identity}: nothing was sent; compose it "
                 "again here"
             )
+        for doubt in _doubts(read.plan, service):
+            results.say(f"outcome unknown: {doubt}\n")
         results.say(f"Composed by {read.made_by}, {read.made_at}")
         _say_plan(read.plan)
         sent = submit_export_jobs(read.plan, apply=apply, wait=wait, others_export=others_export, service=service)
+        doubts = _doubts(read.plan, service)
     results.say("")
     _say_outcomes(sent)
-    results.result(**_facts_of(read.plan), applied=apply, outcomes=sent)
+    results.result(**_facts_of(read.plan), applied=apply, outcomes=sent, outcome_unknown=doubts)
     if not apply:
         results.say("Nothing was sent: run again with --apply to do it.")
-    elif (sent["outcome"] != "ACCEPTED").any():
+    if doubts or (apply and (sent["outcome"] != "ACCEPTED").any()):
         raise typer.Exit(Exit.INCOMPLETE)
 
 
@@ -326,6 +329,15 @@ def _known(service: Service, companies: list[str]) -> dict[str, pd.DataFrame]:
         name: pd.concat([load(company, service=service) for company in companies], ignore_index=True)
         for name, load in loaders.items()
     }
+
+
+def _doubts(plan: ExportPlan, service: Service) -> list[str]:
+    """Return a line for each batch of the plan's companies whose outcome is unknown."""
+    from bktools.journal.export_jobs import open_questions
+
+    waiting = plan.not_ready.loc[plan.not_ready["reason"] == "in_doubt", "company_id"]
+    companies = sorted({*plan.batches["company_id"], *waiting})
+    return [line for company in companies for line in open_questions(company, service=service)]
 
 
 def _say_plan(plan: ExportPlan) -> None:

@@ -99,7 +99,8 @@ def month_end(
     steps are skipped.
 
     Exit codes: 0 done, also with entries held back, which wait for the next close (--fail-on held makes it 11); 4 wrong
-    input; 9 the journal refused, as in a closed period; 10 with --apply, a part was not done; 11 see --fail-on.
+    input; 9 the journal refused, as in a closed period; 10 the outcome of an export job is unknown, or with --apply, a
+    part was not done; 11 see --fail-on.
 
     Example: bktools month-end --sandbox --apply
     """
@@ -108,6 +109,7 @@ def month_end(
     from bktools.cli.reconcile import recognised, sample_files
     from bktools.inputs.chart_of_accounts import read_chart_of_accounts
     from bktools.inputs.entries import read_entries
+    from bktools.journal.export_jobs import open_questions
     from bktools.reports.closing import close_month
     from bktools.snapshots.tables import load_categories, load_employees
 
@@ -124,6 +126,9 @@ def month_end(
     )
     with options.connected(environment, sandbox=sandbox, company=company) as service:
         known = options.the_company(service)
+        doubts = open_questions(known, service=service)
+        for doubt in doubts:
+            results.say(f"outcome unknown: {doubt}\n")
         note = " (embedded service: not real books)" if service.settings.is_sandbox else ""
         results.say(f"Month-end of company {known} · {service.settings.environment}{note}\n")
         if chart is None or entries is None:
@@ -172,9 +177,10 @@ def month_end(
                 seen=_say_step,
                 service=service,
             )
+        doubts = open_questions(known, service=service)
     _say_not_done(close)
     _say_persons(close, is_named=by is not None)
-    results.result(**_facts_of(close))
+    results.result(**_facts_of(close), outcome_unknown=doubts)
     results.say(f"\nWritten to {close.folder}/")
     if close.kept is not None:
         results.say(f"The earlier close is kept as {close.kept}/")
@@ -186,7 +192,7 @@ def month_end(
             else "run again with --apply to do it"
         )
         results.say(f"Nothing was written to the service: {again}.")
-    elif _is_incomplete(close):
+    if doubts or (apply and _is_incomplete(close)):
         raise typer.Exit(Exit.INCOMPLETE)
     if fail_on is not None and FAIL_ON[fail_on](close):
         raise typer.Exit(Exit.FINDINGS)
