@@ -233,7 +233,7 @@ def _say_persons(close: Close, *, is_named: bool) -> None:
 def _plan(plan: ExportPlan) -> str:
     from bktools.frames.currencies import shown
 
-    before = int((plan.not_ready["reason"] == "exported").sum())
+    before = int(plan.not_ready["reason"].isin(["exported", "changed_since_export"]).sum())
     if before and not len(plan.entries):
         return f"nothing new: {counted(before, 'entry', 'entries')} exported before, {len(plan.not_ready) - before} not ready"
     ready = f"{counted(len(plan.entries), 'entry', 'entries')} ready in {counted(len(plan.batches), 'job')}"
@@ -278,6 +278,10 @@ def _verbs(actions: pd.DataFrame) -> str:
     )
 
 
+# Lines about single things of one kind, at most.
+SHOWN_LINES = 5
+
+
 def _say_not_done(close: Close) -> None:
     lines = []
     # Batches that may have been booked come first.
@@ -287,7 +291,7 @@ def _say_not_done(close: Close) -> None:
         )
         lines += [
             f"       batch {row['batch_id']} {row['outcome']}: {row['message']}"
-            for row in open_jobs.head(5).to_dict("records")
+            for row in open_jobs.head(SHOWN_LINES).to_dict("records")
         ]
     for verb in ("update", "archive", "unarchive"):
         count = int((close.after.actions["action"] == verb).sum())
@@ -302,11 +306,17 @@ def _say_not_done(close: Close) -> None:
     refused = close.accounts[close.accounts["outcome"].isin(["REJECTED", "UNKNOWN"])]
     lines += [
         f"       account {row['external_id']} {row['outcome']}: {row['message']}"
-        for row in refused.head(5).to_dict("records")
+        for row in refused.head(SHOWN_LINES).to_dict("records")
     ]
     held = close.plan.not_ready
+    findings = close.plan.findings
+    changed = findings[findings["check"] == "changed_since_export"]
+    lines += [f"       {row['about']}: {row['message']}" for row in changed.head(SHOWN_LINES).to_dict("records")]
+    if len(changed):
+        name = "entry was" if len(changed) == 1 else "entries were"
+        lines.append(f"{len(changed):>6} {name} exported with other data: {changed['to_do'].iloc[0]}")
     # The record tells what was exported before.
-    reasons = held.loc[held["reason"] != "exported", "message"].value_counts()
+    reasons = held.loc[~held["reason"].isin(["exported", "changed_since_export"]), "message"].value_counts()
     lines += [f"{count:>6} {'entry' if count == 1 else 'entries'}: {message}" for message, count in reasons.items()]
     if close.left_out:
         lines.append(f"{close.left_out:>6} entries are dated after {close.period}")

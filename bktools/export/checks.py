@@ -119,6 +119,16 @@ CHECKS = (
         ends=True,
     ),
     Check(
+        "changed_since_export",
+        "error",
+        "changed.what <> ''",
+        "it was exported with other data: {changes}",
+        "undo the change in the service, and enter the difference as a new entry",
+        SERVICE,
+        ("history",),
+        ends=True,
+    ),
+    Check(
         "exported",
         "error",
         "earlier.state = 'ACCEPTED'",
@@ -296,6 +306,15 @@ CHECKS = (
         TWINS,
     ),
     Check(
+        "suspected_second_export",
+        "warning",
+        "sent_twin.what IS NOT NULL",
+        "same company, day, amount, currency and {party_noun} as an entry that was sent under another ID: {sent_before}",
+        "if the service issued that entry again, reject this one in the service",
+        SERVICE,
+        ("history", *TWINS),
+    ),
+    Check(
         "unusual_amount",
         "warning",
         "entry.amount <> 0 AND abs(ln(abs(entry.amount)::DOUBLE) - usual.middle) > usual.reach",
@@ -357,6 +376,61 @@ USUAL = f"""
     FROM sized WHERE category_id <> '' GROUP BY ALL HAVING count(*) >= {ENOUGH}
 """
 
+# What is compared of an entry that was exported before: the name of each fact, the value that is compared and the text
+# that is shown, of a line of the journal and of the file.
+COMPARED = {
+    "date": ("date", "date"),
+    "amount": ("amount", "in_money(amount, units)"),
+    "currency": ("currency", "currency"),
+    "category": ("category", "coalesce(category_name, category)"),
+    "tax code": ("tax_code", "tax_code"),
+    "supplier": ("supplier", "supplier"),
+}
+_LISTS = ", ".join(
+    f"list({value} ORDER BY {value}) FILTER ({value} IS NOT NULL) AS {value}s, "
+    f"list({shown} ORDER BY {value}) FILTER ({value} IS NOT NULL) AS {value}s_shown"
+    for value, shown in COMPARED.values()
+)
+_DIFFER = " OR ".join(
+    f"(before.{value} IS NOT NULL AND before.{value} IS DISTINCT FROM after.{value})" for value, _ in COMPARED.values()
+)
+_WAS = ", ".join(
+    f"was('{name}', before.{value}s, after.{value}s, before.{value}s_shown, after.{value}s_shown)"
+    for name, (value, _) in COMPARED.items()
+)
+# The entries of the file that were exported with other facts. A fact that the journal did not keep is not compared.
+CHANGED = f"""
+    WITH before AS (
+        SELECT lower(entry_id) AS id, date::DATE::VARCHAR AS date, plain_number(amount::VARCHAR) AS amount,
+            nullif(history.currency, '') AS currency, lower(category_id) AS category, category_name,
+            nullif(trim(tax_code), '') AS tax_code, nullif(trim(supplier), '') AS supplier, units
+        FROM history LEFT JOIN currencies ON code = history.currency WHERE state = 'ACCEPTED'
+    ), after AS (
+        SELECT entries.id, day::VARCHAR AS date, plain_number(amount::VARCHAR) AS amount,
+            nullif(entries.currency, '') AS currency, nullif(lower(category_id), '') AS category, category_name,
+            nullif(trim(tax_code), '') AS tax_code, nullif(trim(supplier), '') AS supplier, units
+        FROM entries ANTI JOIN (FROM repeat WHERE is_copy) AS copies USING (row) SEMI JOIN before USING (id)
+            LEFT JOIN currencies ON code = entries.currency
+            LEFT JOIN (SELECT lower(id) AS of_id, min(name) AS category_name FROM categories GROUP BY ALL) AS named
+                ON of_id = lower(category_id)
+    ), suspects AS (SELECT DISTINCT id FROM before JOIN after USING (id) WHERE {_DIFFER})
+    SELECT id, concat_ws(', ', {_WAS}) AS what
+    FROM (SELECT id, {_LISTS} FROM before SEMI JOIN suspects USING (id) GROUP BY id) AS before
+    JOIN (SELECT id, {_LISTS} FROM after SEMI JOIN suspects USING (id) GROUP BY id) AS after USING (id)
+"""
+# The entries of the file that have the facts of an entry that was sent, or may have been, and that the file lacks.
+SENT_TWINS = """
+    SELECT entry.row, min(concat_ws(', ', sent.date::DATE::VARCHAR, coalesce(trim(sent.supplier), sent.employee_id),
+        concat('in batch ', sent.batch_id), 'month ' || sent.period)) AS what
+    FROM sized AS entry JOIN (
+        SELECT *, lower(coalesce(nullif(trim(supplier), ''), employee_id)) AS party
+        FROM history WHERE state IN ('ACCEPTED', 'SENDING', 'UNKNOWN')
+    ) AS sent ON sent.company_id = entry.company_id AND sent.date::DATE = entry.day AND sent.party = entry.party
+        AND sent.currency = entry.currency AND plain_number(sent.amount::VARCHAR) = plain_number(entry.amount::VARCHAR)
+    WHERE lower(sent.entry_id) NOT IN (SELECT id FROM entries WHERE id IS NOT NULL)
+    GROUP BY ALL
+"""
+
 # Tables that a condition reads by these names, each with its join and the columns that it adds to JUDGED. A category, account
 # or employee may have several rows (of two combined snapshots); each of them can make the entry not ready.
 JOINS = {
@@ -369,6 +443,11 @@ JOINS = {
             FROM history WHERE state IN ('ACCEPTED', 'SENDING', 'UNKNOWN') GROUP BY ALL
         ) AS earlier ON earlier.id = entry.id""",
         "",
+    ),
+    "changed": (f"LEFT JOIN ({CHANGED}) AS changed ON changed.id = entry.id", "changed.what AS changes"),
+    "sent_twin": (
+        f"LEFT JOIN ({SENT_TWINS}) AS sent_twin ON sent_twin.row = entry.row",
+        "sent_twin.what AS sent_before",
     ),
     "category": (
         r"""LEFT JOIN (
@@ -460,6 +539,12 @@ CREATE MACRO money(amount, units) AS if(amount IS NULL, NULL, concat(
     if(decimals_of(amount) = '' AND coalesce(units, 2) = 0, '', '.'),
     decimals_of(amount), repeat('0', greatest(coalesce(units, 2) - length(decimals_of(amount)), 0))
 ));
+CREATE MACRO in_money(amount, units) AS coalesce(money(try_cast(amount AS DECIMAL(38, 9)), units), amount);
+CREATE MACRO plain_number(amount) AS if(contains(amount, '.'), rtrim(rtrim(amount, '0'), '.'), amount);
+CREATE MACRO was(fact, before, after, before_shown, after_shown) AS if(
+    before IS NULL OR before IS NOT DISTINCT FROM after, NULL,
+    concat(fact, ' ', array_to_string(before_shown, ' + '), ' → ', coalesce(array_to_string(after_shown, ' + '), 'none'))
+);
 CREATE MACRO rounded(value, units) AS format('{:,.{}f}', value, coalesce(units, 2));
 CREATE MACRO other_lines(twins, own) AS
     list_transform(list_filter(twins, lambda twin: twin.row <> own), lambda twin: twin.line);

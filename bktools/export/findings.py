@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import calendar
 import datetime as dt
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import duckdb
@@ -21,10 +21,15 @@ from bktools.frames.names import FIRST, IDENTIFIERS, last_import
 from bktools.frames.schema import MONEY, TEXT, Month
 
 # Columns that composing adds to the entries.
-ADDED = ("batch_id", "reason", "message")
+ADDED = ("batch_id", "reason", "message", "exported_amount", "exported_currency")
 
 # The columns of findings; names, money and identifiers of the entry follow.
 FOUND = ("check", "severity", "about", "message", "to_do", "who")
+
+# The facts of an entry that are compared with what was exported, beside its date.
+COMPARED = {"amount": MONEY, "currency": TEXT, "category_id": TEXT, "tax_code": TEXT, "supplier": TEXT}
+
+NO_CATEGORIES = pa.table({"id": pa.array([], TEXT), "name": pa.array([], TEXT)})
 
 CURRENCIES = pa.table({"code": pa.array(MINOR_UNITS, TEXT), "units": pa.array(MINOR_UNITS.values(), pa.int8())})
 
@@ -120,12 +125,24 @@ def _run(
     query = query_of(names_of(entries, given, options))
     values = {"list": _list_of(given.get("accounts")), **options}
     values = {name: value for name, value in values.items() if f"${name}" in query}
-    tables = {"entries": read, "contents": _contents(entries), "currencies": CURRENCIES, **given}
+    tables = {"entries": read, "contents": _contents(entries), "currencies": CURRENCIES}
+    tables |= {"categories": NO_CATEGORIES, **given}
+    if "history" in given:
+        tables["history"] = _compared(given["history"], entries.column_names)
     with engine("compose_export_jobs", checks.MACROS, **tables) as connection:
         try:
             return connection.sql(query, params=values).to_arrow_table()
         except duckdb.NotImplementedException as error:
             raise InputError(f"a column of the entries has an unknown type: convert or drop it ({error})") from None
+
+
+def _compared(history: pa.Table, columns: Collection[str]) -> pa.Table:
+    """Return a history without the facts that the entries have no column for: these are not compared."""
+    for name in ("date", *COMPARED):
+        if name not in columns:
+            place = history.column_names.index(name)
+            history = history.set_column(place, name, pa.nulls(len(history), history.schema.field(place).type))
+    return history
 
 
 def _read_columns(entries: pa.Table) -> pa.Table:
@@ -137,8 +154,11 @@ def _read_columns(entries: pa.Table) -> pa.Table:
         amounts = amounts_of(entries)
         table = table.set_column(wanted.index("amount"), "amount", amounts)
         table = table.append_column("decimals", decimals_of(amounts))
-    for name in ("currency", "tax_code"):
-        if name in wanted:
+    for name, kind in COMPARED.items():
+        if name not in wanted:
+            missing = pa.nulls(len(table), kind)
+            table = table.append_column(name, texts_of(entries, name) if name == "supplier" else missing)
+        elif kind == TEXT:
             table = table.set_column(wanted.index(name), name, texts_of(entries, name))
     table = numbered(table, "row").append_column("day", days_of(entries))
     return table.append_column("line", entries.column("line") if "line" in entries.column_names else table["row"])
@@ -146,9 +166,6 @@ def _read_columns(entries: pa.Table) -> pa.Table:
 
 def _with_texts(read: pa.Table, entries: pa.Table) -> pa.Table:
     """Return the columns that findings read besides: the text of an entry, and its supplier or employee."""
-    for name, kind in {"amount": MONEY, "currency": TEXT}.items():
-        if name not in read.column_names:
-            read = read.append_column(name, pa.nulls(len(read), kind))
     supplier, description = (_filled(texts_of(entries, name)) for name in ("supplier", "description"))
     employee = _filled(texts_of(entries, "employee_id"))
     party = pc.utf8_lower(pc.coalesce(supplier, employee))

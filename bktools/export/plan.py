@@ -44,6 +44,12 @@ TOTALS_BY = ("company_id", "currency", "category_id")
 # The tables that `to_csv` and `to_arrow` hand over.
 _TABLES = ("batches", "entries", "not_ready", "totals", "findings")
 
+# States of a batch whose entries were sent, or may have been.
+LIVE = ("ACCEPTED", "SENDING", "UNKNOWN")
+
+# Why an entry is not ready that was sent before, or may have been.
+SENT_BEFORE = ("exported", "changed_since_export", "in_doubt")
+
 # The columns from which requests are made.
 SENT = ("id", "company_id", "batch_id")
 
@@ -85,7 +91,8 @@ class ExportPlan:
     rows : pyarrow.Table
         One row per ready entry, with its batch_id, in the order of sending.
     not_ready : DataFrame
-        One row per entry that is not ready, with reason and message.
+        One row per entry that is not ready, with reason and message; with a history also exported_amount and
+        exported_currency: what the journal has for an entry that was sent before, or may have been.
     totals : DataFrame
         Count and exact amount of the ready entries by company, currency and category.
     options : ExportOptions
@@ -377,6 +384,19 @@ def totals_of(entries: pa.Table) -> pa.Table:
     grouped = entries.group_by(keys).aggregate(sums)
     grouped = grouped.rename_columns([*keys, "entries", "amount"][: grouped.num_columns])
     return grouped.sort_by([(name, "ascending") for name in keys])
+
+
+def as_exported(not_ready: pa.Table) -> pa.Table:
+    """Return entries that are not ready; those that were sent before have the amount and currency of the journal."""
+    if "exported_amount" not in not_ready.column_names or "amount" not in not_ready.column_names:
+        return not_ready
+    was_sent = pc.is_in(not_ready.column("reason"), pa.array(SENT_BEFORE, TEXT))
+    for name in ("amount", "currency"):
+        if name in not_ready.column_names:
+            place = not_ready.column_names.index(name)
+            column = pc.if_else(was_sent, not_ready.column(f"exported_{name}"), not_ready.column(name))
+            not_ready = not_ready.set_column(place, name, column)
+    return not_ready
 
 
 def _require_exact_sums(amounts: pa.ChunkedArray) -> None:

@@ -157,6 +157,7 @@ FACTS = {
     "employee_name": TEXT,
     "supplier": TEXT,
     "description": TEXT,
+    "tax_code": TEXT,
 }
 
 EXPORTED_ENTRIES = _schema(

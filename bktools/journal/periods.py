@@ -38,7 +38,7 @@ OPEN, CLOSED, APPLIED = "OPEN", "CLOSED", "APPLIED"
 
 # Entries that are not ready for these reasons do not wait for this close: they are exported, in a batch, repeated, of another company
 # or of a later month.
-NOT_WAITING = frozenset({"exported", "in_doubt", "duplicate", "other_company", "later_period"})
+NOT_WAITING = frozenset({"exported", "changed_since_export", "in_doubt", "duplicate", "other_company", "later_period"})
 
 IN_DOUBT = ("SENDING", "UNKNOWN")
 

@@ -240,6 +240,7 @@ CREATE TABLE facts (
     employee_name TEXT,
     supplier TEXT,
     description TEXT,
+    tax_code TEXT,
     period TEXT,
     PRIMARY KEY (batch_id, claim, entry_id),
     FOREIGN KEY (batch_id, entry_id) REFERENCES batch_entries (batch_id, entry_id),
@@ -280,6 +281,7 @@ CREATE TABLE held_back (
     employee_name TEXT,
     supplier TEXT,
     description TEXT,
+    tax_code TEXT,
     PRIMARY KEY (close, place)
 ) WITHOUT ROWID;
 

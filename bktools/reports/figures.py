@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.export.plan import as_exported
 from bktools.frames.schema import MONEY, TEXT, to_arrow
 from bktools.reports.close import Close
 
@@ -17,7 +18,11 @@ BY_OUTCOME = {
     "BLOCKED": "not sent", "PLANNED": "ready, not sent",
 }  # fmt: skip
 HELD = "held back"
-BY_REASON = {"exported": "exported earlier", "later_period": "of a later month"}
+BY_REASON = {
+    "exported": "exported earlier",
+    "changed_since_export": "exported earlier",
+    "later_period": "of a later month",
+}
 # All of them, in the order of the figures.
 STATES = (
     "exported", "exported earlier", "in doubt", "refused by the service", "not sent", "ready, not sent", HELD,
@@ -33,7 +38,7 @@ Money: TypeAlias = dict[str, tuple[int, Any]]
 def entries_of(close: Close) -> pa.Table:
     """Return all entries of a close, ready and held back, with `state`: what became of each."""
     outcomes = dict(zip(close.jobs["batch_id"], close.jobs["outcome"], strict=True))
-    rows, waiting = close.plan.rows, to_arrow(close.plan.not_ready, "the entries")
+    rows, waiting = close.plan.rows, as_exported(to_arrow(close.plan.not_ready, "the entries"))
     states = [BY_OUTCOME[outcomes.get(batch, "PLANNED")] for batch in rows.column("batch_id").to_pylist()]
     reasons = [BY_REASON.get(reason, HELD) for reason in waiting.column("reason").to_pylist()]
     parts = [

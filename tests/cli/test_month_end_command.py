@@ -97,6 +97,26 @@ def test_an_unknown_outcome_comes_first(run, samples, tmp_path):
             assert (sent.returncode, sent.stdout.startswith("outcome unknown: batch ")) == (Exit.INCOMPLETE, True)
 
 
+def test_an_entry_that_was_changed_after_its_export_is_named(run, samples):
+    """The second close names the entry with both amounts; the exported one is kept beside the new one."""
+    assert run("month-end", "--sandbox", "--apply").returncode == Exit.DONE
+    folder = Path("month-end-2026-10")
+    sent = rows(folder / "machine" / "export_plan.csv")[0]
+    lines = samples[1].read_text(encoding="utf-8").splitlines()
+    changed = [line.replace(sent["amount"], "987654.32") if sent["id"] in line else line for line in lines]
+    Path("changed.csv").write_text("\n".join(changed), encoding="utf-8")
+    again = run("month-end", "--sandbox", "--apply", "--entries", "changed.csv")
+    assert again.returncode == Exit.DONE
+    told = next(line for line in again.stdout.splitlines() if "→ 987,654.32" in line)
+    assert (sent["date"] in told, " amount " in told) == (True, True)
+    assert "undo the change in the service, and enter the difference as a new entry" in again.stdout
+    held = rows(folder / "machine" / "entries_not_ready.csv")
+    assert {row["id"] for row in held if row["reason"] == "changed_since_export"} == {sent["id"]}
+    assert "987,654.32" not in again.stdout.replace(told, "")
+    (held,) = (row for row in held if row["id"] == sent["id"])
+    assert (held["amount"], held["exported_amount"]) == ("987654.32", sent["amount"])
+
+
 def test_categories_and_employees_are_loaded_once(tmp_path, monkeypatch):
     """The close asks the service for as many pages as one load of categories and one of employees."""
     monkeypatch.chdir(tmp_path)
