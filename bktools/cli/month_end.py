@@ -68,6 +68,7 @@ def month_end(
     entry_sheet: options.EntrySheet = None,
     entry_decimal: options.EntryDecimal = None,
     entry_date_format: options.EntryDateFormat = None,
+    split_lines: options.EntrySplitLines = False,
     save_entry_mapping: options.SaveEntryMapping = None,
     max_entries: options.MaxEntries = 500,
     wait: options.Wait = 300.0,
@@ -122,7 +123,14 @@ def month_end(
         "sheet": sheet,
     }
     entries_as = options.reading(
-        entry_column, entry_delimiter, entry_encoding, entry_sheet, entry_decimal, entry_date_format, "--entry-column"
+        entry_column,
+        entry_delimiter,
+        entry_encoding,
+        entry_sheet,
+        entry_decimal,
+        entry_date_format,
+        "--entry-column",
+        split_lines=split_lines,
     )
     with options.connected(environment, sandbox=sandbox, company=company) as service:
         known = options.the_company(service)
@@ -232,13 +240,15 @@ def _say_persons(close: Close, *, is_named: bool) -> None:
 
 def _plan(plan: ExportPlan) -> str:
     from bktools.frames.currencies import shown
+    from bktools.frames.schema import number_of_entries
 
-    before = int(plan.not_ready["reason"].isin(["exported", "changed_since_export"]).sum())
-    if before and not len(plan.entries):
-        return f"nothing new: {counted(before, 'entry', 'entries')} exported before, {len(plan.not_ready) - before} not ready"
-    ready = f"{counted(len(plan.entries), 'entry', 'entries')} ready in {counted(len(plan.batches), 'job')}"
+    is_before = plan.not_ready["reason"].isin(["exported", "changed_since_export"])
+    before, not_ready = number_of_entries(plan.not_ready[is_before]), number_of_entries(plan.not_ready)
+    if before and not len(plan.rows):
+        return f"nothing new: {counted(before, 'entry', 'entries')} exported before, {not_ready - before} not ready"
+    ready = f"{counted(number_of_entries(plan.rows), 'entry', 'entries')} ready in {counted(len(plan.batches), 'job')}"
     amounts = (_line("", f"{currency} {shown(amount, currency)}") for currency, amount in plan.amounts.items())
-    return "\n".join([f"{ready}, {len(plan.not_ready)} not ready", *amounts])
+    return "\n".join([f"{ready}, {not_ready} not ready", *amounts])
 
 
 def _record(record: PeriodRecord) -> str:

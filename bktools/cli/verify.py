@@ -115,7 +115,7 @@ def verify(
         remark(recognised(postings.attrs["bktools"]))
         exported = load_export_jobs(known, entries=True, service=service)
         exported = exported[exported["state"].isin(SENT)]
-        sizes = {str(batch): int(count) for batch, count in exported["batch_id"].value_counts().items()}
+        sizes = {str(batch): int(count) for batch, count in exported.groupby("batch_id")["entry_id"].nunique().items()}
         if entries is not None:
             exported = _filled(exported, entries, entries_as, save_entry_mapping, known, service)
         elif len(exported) and exported["amount"].isna().all():

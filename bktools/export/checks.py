@@ -64,6 +64,9 @@ CHAIN = ("categories", "entries.category_id")
 MONEY = ("entries.amount", "entries.currency")
 TWINS = ("party", "entries.date", *MONEY)
 
+# The reason of a line that waits for another line of its entry. It follows from the reasons of the others.
+HELD_TOGETHER = "other_line_not_ready"
+
 CHECKS = (
     Check(
         "no_service_id",
@@ -91,11 +94,22 @@ CHECKS = (
         HERE,
     ),
     Check(
+        "lines_missing",
+        "error",
+        "repeat.missing > 0",
+        "{missing} of the lines of this split entry are not among the entries",
+        "give all lines of the entry: the service exports it as a whole",
+        HERE,
+        ("entries.split_line",),
+        ends=True,
+    ),
+    Check(
         "conflicting",
         "error",
         "repeat.is_conflict",
         "lines with this entry ID have different data",
-        "keep the right one",
+        "keep the right one; if they are the parts of one split entry, name the column with the number of each part "
+        "(--column split_line=HEADING) or the entry's total (--column entry_total=HEADING), or use --split-lines",
         HERE,
         ends=True,
     ),
@@ -288,6 +302,15 @@ CHECKS = (
         ("employees", "entries.employee_id"),
     ),
     Check(
+        HELD_TOGETHER,
+        "error",
+        "together.row IS NOT NULL",
+        "another line of this split entry is not ready",
+        "correct that line: the lines of an entry are exported together",
+        HERE,
+        ("entries.split_line",),
+    ),
+    Check(
         "earlier_period",
         "warning",
         "entry.day < $first",
@@ -299,7 +322,7 @@ CHECKS = (
     Check(
         "suspected_duplicate",
         "warning",
-        "len(if(entry.amount > 0, twins.plus, twins.minus)) > 1",
+        "len(other_lines(if(entry.amount > 0, twins.plus, twins.minus), entry.row, entry.id)) > 0",
         "same company, day, amount, currency and {party_noun} as {in_words(same)}",
         "ask whether it was bought more than once; otherwise reject the copies in the service",
         EMPLOYEE,
@@ -345,7 +368,7 @@ CHECKS = (
     Check(
         "reversal",
         "info",
-        "len(if(entry.amount > 0, twins.minus, twins.plus)) > 0",
+        "len(other_lines(if(entry.amount > 0, twins.minus, twins.plus), entry.row, entry.id)) > 0",
         "same company, day, currency and {party_noun} as {in_words(opposite)}, with the opposite amount",
         "nothing to do if one reverses the other",
         HERE,
@@ -385,6 +408,11 @@ COMPARED = {
     "category": ("category", "coalesce(category_name, category)"),
     "tax code": ("tax_code", "tax_code"),
     "supplier": ("supplier", "supplier"),
+    # Of a split entry: which amount has which category.
+    "lines": (
+        "split",
+        "if(split IS NULL, NULL, concat(in_money(amount, units), ' ', coalesce(category_name, category)))",
+    ),
 }
 _LISTS = ", ".join(
     f"list({value} ORDER BY {value}) FILTER ({value} IS NOT NULL) AS {value}s, "
@@ -403,12 +431,15 @@ CHANGED = f"""
     WITH before AS (
         SELECT lower(entry_id) AS id, date::DATE::VARCHAR AS date, plain_number(amount::VARCHAR) AS amount,
             nullif(history.currency, '') AS currency, lower(category_id) AS category, category_name,
-            nullif(trim(tax_code), '') AS tax_code, nullif(trim(supplier), '') AS supplier, units
+            nullif(trim(tax_code), '') AS tax_code, nullif(trim(supplier), '') AS supplier, units,
+            if(split_line::INTEGER > 0 AND category_id IS NOT NULL,
+                concat(plain_number(amount::VARCHAR), ' ', lower(category_id)), NULL) AS split
         FROM history LEFT JOIN currencies ON code = history.currency WHERE state = 'ACCEPTED'
     ), after AS (
         SELECT entries.id, day::VARCHAR AS date, plain_number(amount::VARCHAR) AS amount,
             nullif(entries.currency, '') AS currency, nullif(lower(category_id), '') AS category, category_name,
-            nullif(trim(tax_code), '') AS tax_code, nullif(trim(supplier), '') AS supplier, units
+            nullif(trim(tax_code), '') AS tax_code, nullif(trim(supplier), '') AS supplier, units,
+            if(split_line > 0, concat(plain_number(amount::VARCHAR), ' ', lower(category_id)), NULL) AS split
         FROM entries ANTI JOIN (FROM repeat WHERE is_copy) AS copies USING (row) SEMI JOIN before USING (id)
             LEFT JOIN currencies ON code = entries.currency
             LEFT JOIN (SELECT lower(id) AS of_id, min(name) AS category_name FROM categories GROUP BY ALL) AS named
@@ -435,7 +466,8 @@ SENT_TWINS = """
 # or employee may have several rows (of two combined snapshots); each of them can make the entry not ready.
 JOINS = {
     "company": ("LEFT JOIN company ON company.id = entry.company_id", ""),
-    "repeat": ("LEFT JOIN repeat ON repeat.row = entry.row", ""),
+    "repeat": ("LEFT JOIN repeat ON repeat.row = entry.row", "repeat.missing"),
+    "together": ("LEFT JOIN together ON together.row = entry.row", ""),
     "money": ("LEFT JOIN currencies AS money ON money.code = entry.currency", "entry.currency, money.units"),
     "earlier": (
         """LEFT JOIN (
@@ -476,16 +508,16 @@ JOINS = {
     "twins": (
         """LEFT JOIN (
             SELECT company_id, day, currency, party, size,
-                list({'row': row, 'line': line} ORDER BY line, row) FILTER (amount > 0) AS plus,
-                list({'row': row, 'line': line} ORDER BY line, row) FILTER (amount < 0) AS minus
+                list({'row': row, 'line': line, 'id': id} ORDER BY line, row) FILTER (amount > 0) AS plus,
+                list({'row': row, 'line': line, 'id': id} ORDER BY line, row) FILTER (amount < 0) AS minus
             FROM sized SEMI JOIN (
                 SELECT company_id, day, currency, party, size FROM sized GROUP BY ALL HAVING count(*) > 1
             ) AS several USING (company_id, day, currency, party, size)
             GROUP BY ALL
         ) AS twins ON twins.company_id = entry.company_id AND twins.day = entry.day AND twins.currency = entry.currency
             AND twins.party = entry.party AND twins.size = abs(entry.amount)""",
-        """entry.party_noun, other_lines(if(entry.amount > 0, twins.plus, twins.minus), entry.row) AS same,
-            other_lines(if(entry.amount > 0, twins.minus, twins.plus), entry.row) AS opposite""",
+        """entry.party_noun, other_lines(if(entry.amount > 0, twins.plus, twins.minus), entry.row, entry.id) AS same,
+            other_lines(if(entry.amount > 0, twins.minus, twins.plus), entry.row, entry.id) AS opposite""",
     ),
     "usual": (
         f"""LEFT JOIN ({USUAL}) AS usual ON usual.company_id = entry.company_id
@@ -494,13 +526,23 @@ JOINS = {
     ),
 }
 
-# `contents` holds each entry as one value, without its line in the file.
+# `contents` holds each entry as one value, without its line in the file. Lines with one ID that differ are the parts of a
+# split entry where they are numbered from 1 without a gap, and have one company, day and currency.
 REPEATS = f"""
 WITH repeat AS (
-    SELECT row,
-        row_number() OVER (PARTITION BY content ORDER BY line, row) > 1 AS is_copy,
-        count(DISTINCT content) OVER (PARTITION BY id) > 1 AS is_conflict
-    FROM entries SEMI JOIN (SELECT id FROM entries GROUP BY id HAVING count(*) > 1) USING (id) JOIN contents USING (row)
+    SELECT row, is_copy, missing, several > 1 AND NOT (are_numbered AND missing = 0 AND wholes = 1) AS is_conflict FROM (
+        SELECT row,
+            row_number() OVER (PARTITION BY content ORDER BY line, row) > 1 AS is_copy,
+            count(DISTINCT content) OVER same_id AS several,
+            min(split_line) OVER same_id > 0 AND several = count(DISTINCT split_line) OVER same_id AS are_numbered,
+            greatest(max(split_lines) OVER same_id, max(split_line) OVER same_id)
+                - count(DISTINCT nullif(split_line, 0)) OVER same_id AS missing,
+            count(DISTINCT (company_id, day, currency)) OVER same_id AS wholes
+        FROM entries SEMI JOIN (
+            SELECT id FROM entries GROUP BY id HAVING count(*) > 1 OR max(split_line) > 0
+        ) USING (id) JOIN contents USING (row)
+        WINDOW same_id AS (PARTITION BY id)
+    )
 ), company AS (
     SELECT company_id AS id, regexp_full_match(company_id, '{UUID_REGEX}') AS is_uuid FROM entries GROUP BY ALL
 )"""
@@ -510,8 +552,14 @@ REASONS = """REPEATS, judged AS (
     SELECT entry.row, entry.company_id, entry.day, entry.id, SHOWN CASE CONDITIONS END AS reason
     FROM entries AS entry JOINS
 )
-SELECT row, reason, CASE WHEN reason IS NULL THEN NULL MESSAGES END AS message FROM judged ORDER BY company_id, day, id
+SELECT row, reason, CASE WHEN reason IS NULL THEN NULL MESSAGES END AS message FROM TOGETHER ORDER BY company_id, day, id, row
 """
+# The lines of an entry are held back together.
+TOGETHER = f"""(
+    SELECT * REPLACE (coalesce(
+        reason, CASE WHEN bool_or(reason <> 'duplicate') OVER (PARTITION BY id) THEN '{HELD_TOGETHER}' END) AS reason)
+    FROM judged
+)"""
 
 # All findings.
 FINDINGS = """REPEATS, sized AS (SIZED), judged AS (
@@ -546,8 +594,9 @@ CREATE MACRO was(fact, before, after, before_shown, after_shown) AS if(
     concat(fact, ' ', array_to_string(before_shown, ' + '), ' → ', coalesce(array_to_string(after_shown, ' + '), 'none'))
 );
 CREATE MACRO rounded(value, units) AS format('{:,.{}f}', value, coalesce(units, 2));
-CREATE MACRO other_lines(twins, own) AS
-    list_transform(list_filter(twins, lambda twin: twin.row <> own), lambda twin: twin.line);
+CREATE MACRO other_lines(twins, own, entry) AS list_transform(
+    list_filter(twins, lambda twin: twin.row <> own AND twin.id IS DISTINCT FROM entry), lambda twin: twin.line
+);
 CREATE MACRO in_words(lines) AS concat(
     if(len(lines) = 1, 'line ', 'lines '), array_to_string(lines[1:3], ', '),
     if(len(lines) > 3, format(' and {} more', len(lines) - 3), '')
@@ -575,11 +624,13 @@ def reasons_query(given: set[str]) -> str:
     It returns row, reason and message, ordered by company, day and ID. The reason is null for a ready entry.
     """
     checks = [check for check in applied(given) if check.severity == "error"]
-    conditions = " ".join(f"WHEN {check.condition} THEN {quoted(check.name)}" for check in checks)
+    decided = [check for check in checks if check.name != HELD_TOGETHER]
+    conditions = " ".join(f"WHEN {check.condition} THEN {quoted(check.name)}" for check in decided)
     messages = " ".join(
         f"WHEN reason = {quoted(check.name)} THEN {sql(f'{check.fact}: {check.to_do}')}" for check in checks
     )
-    return _filled(REASONS, checks, (), CONDITIONS=conditions, MESSAGES=messages)
+    together = "judged" if len(decided) == len(checks) else TOGETHER
+    return _filled(REASONS, decided, (), CONDITIONS=conditions, MESSAGES=messages, TOGETHER=together)
 
 
 def findings_query(given: set[str]) -> str:

@@ -173,14 +173,19 @@ def _not_ready(rows: pa.Table, found: pa.Table) -> pa.Table:
 
 
 def _with_exported(held: pa.Table, history: pa.Table) -> pa.Table:
-    """Return entries that are not ready with the amount and currency that the journal has for those it sent before."""
+    """Return entries that are not ready with the amount and currency that the journal has for those it sent before.
+
+    The first line of a split entry has the amount of the whole entry.
+    """
     was_sent = pc.is_in(held.column("reason"), pa.array(SENT_BEFORE, TEXT))
-    sent = history.filter(pc.is_in(history.column("state"), pa.array(LIVE, TEXT)))
-    sent = sent.set_column(sent.column_names.index("entry_id"), "entry_id", pc.ascii_lower(sent.column("entry_id")))
     ids = pc.if_else(was_sent, held.column("id"), pa.scalar(None, TEXT))
-    sent = sent.filter(pc.is_in(sent.column("entry_id"), ids.drop_null().combine_chunks()))
-    places = pc.index_in(ids, sent.column("entry_id").combine_chunks(), skip_nulls=True)
+    ids = pc.if_else(pa.array(ids.to_pandas().duplicated()), pa.scalar(None, TEXT), ids)
+    sent = history.filter(pc.is_in(history.column("state"), pa.array(LIVE, TEXT)))
     amounts = sent.column("amount")
     amounts = pc.cast(amounts, MONEY) if amounts.null_count == len(amounts) else amounts_of(sent)
-    held = held.append_column("exported_amount", amounts.take(places))
-    return held.append_column("exported_currency", texts_of(sent, "currency").take(places))
+    facts = {"id": pc.ascii_lower(sent.column("entry_id")), "amount": amounts, "currency": texts_of(sent, "currency")}
+    sent = pa.table(facts).filter(pc.is_in(facts["id"], ids.drop_null().combine_chunks()))
+    sums = sent.group_by("id", use_threads=False).aggregate([("amount", "sum"), ("currency", "min")])
+    places = pc.index_in(ids, sums.column("id").combine_chunks(), skip_nulls=True)
+    held = held.append_column("exported_amount", sums.column("amount_sum").take(places))
+    return held.append_column("exported_currency", sums.column("currency_min").take(places))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -18,7 +19,7 @@ from bktools.export.tables import amounts_of, days_of, decimals_of, numbered, te
 from bktools.frames.currencies import MINOR_UNITS
 from bktools.frames.engine import engine
 from bktools.frames.names import FIRST, IDENTIFIERS, last_import
-from bktools.frames.schema import MONEY, TEXT, Month
+from bktools.frames.schema import MONEY, TEXT, Month, split_lines
 
 # Columns that composing adds to the entries.
 ADDED = ("batch_id", "reason", "message", "exported_amount", "exported_currency")
@@ -79,7 +80,10 @@ def findings(composed: pa.Table, given: Mapping[str, pa.Table], options: Mapping
         One row per entry and check: check, severity, about, message, to_do, who, names and money of the entry, its IDs.
     """
     entries = _without_added(composed)
-    found = _run(checks.findings_query, _with_texts(_read_columns(entries), entries), entries, given, options)
+    is_held = pc.equal(composed.column("reason"), checks.HELD_TOGETHER)
+    together = pa.table({"row": pa.array(np.flatnonzero(pc.fill_null(is_held, False)))})
+    read = _with_texts(_read_columns(entries), entries)
+    found = _run(checks.findings_query, read, entries, {**given, "together": together}, options)
     by_check = pa.table(
         {
             name: pa.array([getattr(check, name) for check in checks.CHECKS], TEXT)
@@ -148,6 +152,7 @@ def _compared(history: pa.Table, columns: Collection[str]) -> pa.Table:
 def _read_columns(entries: pa.Table) -> pa.Table:
     """Return the columns of entries that every query reads."""
     needs = {need for check in checks.CHECKS for need in check.needs} - {"entries.date"}
+    needs -= {"entries.split_line"}
     wanted = ["id", "company_id", *(name for name in entries.column_names if f"entries.{name}" in needs)]
     table = pa.table({name: entries.column(name) for name in wanted})
     if "amount" in wanted:
@@ -160,6 +165,8 @@ def _read_columns(entries: pa.Table) -> pa.Table:
             table = table.append_column(name, texts_of(entries, name) if name == "supplier" else missing)
         elif kind == TEXT:
             table = table.set_column(wanted.index(name), name, texts_of(entries, name))
+    for name in ("split_line", "split_lines"):
+        table = table.append_column(name, split_lines(entries, name))
     table = numbered(table, "row").append_column("day", days_of(entries))
     return table.append_column("line", entries.column("line") if "line" in entries.column_names else table["row"])
 

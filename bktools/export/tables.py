@@ -42,6 +42,7 @@ KEPT = {
         "employee_id",
         "supplier",
         "tax_code",
+        "split_line",
     ),
 }
 

@@ -13,8 +13,9 @@ from typing import Any, Protocol
 
 from bktools.frames.schema import FACTS
 
-# The values of the columns `FACTS` of an entry, as text; the amount is exact.
-Facts = tuple[str | None, ...]
+# Of a line of an entry: the entry's ID, the number of the line (0 for an entry of one line), and the values of the columns
+# `FACTS` as text; the amount is exact.
+Facts = tuple[Any, ...]
 
 KEPT = "KEPT"
 # The facts of the newest claim are not known, because a backup from before it was restored.
@@ -25,15 +26,18 @@ COLUMNS = (*FACTS, "period")
 NEWEST_CLAIMS = "SELECT subject_id AS batch_id, max(event_id) AS claim FROM events WHERE subject = 'facts' GROUP BY 1"
 NEWEST_DIGEST = "SELECT message FROM events WHERE subject = 'facts' AND subject_id = ? ORDER BY event_id DESC LIMIT 1"
 CLAIMS = "SELECT event_id, subject_id, message FROM events WHERE subject = 'facts' AND after = 'KEPT'"
-OF_CLAIM = f"SELECT entry_id, {', '.join(COLUMNS)} FROM facts WHERE batch_id = ? AND claim = ? ORDER BY entry_id"
-INSERT = f"INSERT INTO facts VALUES (?, ?, ?{', ?' * len(COLUMNS)})"
+OF_CLAIM = (
+    f"SELECT entry_id, split_line, {', '.join(COLUMNS)} FROM facts WHERE batch_id = ? AND claim = ? "
+    "ORDER BY entry_id, split_line"
+)
+INSERT = f"INSERT INTO facts VALUES (?, ?, ?, ?{', ?' * len(COLUMNS)})"
 
-HELD_BACK = ("close", "place", "entry_id", "reason", "message", *FACTS)
+HELD_BACK = ("close", "place", "entry_id", "split_line", "reason", "message", *FACTS)
 INSERT_HELD_BACK = f"INSERT INTO held_back VALUES (?, ?{', ?' * len(HELD_BACK[2:])})"
 CLOSES = "SELECT event_id, subject_id, message FROM events WHERE subject = 'close'"
 OF_CLOSE = f"SELECT {', '.join(HELD_BACK[2:])} FROM held_back WHERE close = ? ORDER BY place"
 
-_DATE = list(FACTS).index("date")
+_DATE = 2 + list(FACTS).index("date")
 
 
 class Batch(Protocol):
@@ -57,11 +61,11 @@ class Batch(Protocol):
 
     @property
     def facts(self) -> Sequence[Facts]:
-        """The facts of its entries, in the order of `entry_ids`; empty when nothing is known."""
+        """The facts of its entries, a row a line; empty when nothing is known."""
 
 
 def facts_of(batch: Batch, period: str | None) -> list[Facts]:
-    """Return entry ID, facts and period of each entry of a batch, in the order of the IDs.
+    """Return the facts and the period of each entry of a batch, in the order of the IDs and lines.
 
     Parameters
     ----------
@@ -70,10 +74,9 @@ def facts_of(batch: Batch, period: str | None) -> list[Facts]:
     period : str, optional
         The period of the close that sends it, as 2026-10. Default: the month of each entry's date.
     """
-    of_entries = zip(batch.entry_ids, batch.facts, strict=bool(batch.facts))
-    return sorted((entry, *facts, period or (facts[_DATE] or "")[:7] or None) for entry, facts in of_entries)
+    return sorted((*facts, period or (facts[_DATE] or "")[:7] or None) for facts in batch.facts)
 
 
 def digest_of(rows: Sequence[Sequence[Any]]) -> str:
-    """Return the digest of rows of facts in the order of their entry IDs."""
+    """Return the digest of rows of facts in the order of their entry IDs and lines."""
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()

@@ -49,10 +49,11 @@ _HISTORY = {
         WHERE {_WANTED} ORDER BY planned_at, batch_id, entry_id
     """,
     "facts": f"""
-        SELECT entry_id, batch_id, company_id, state, job_id, sent_at, sender, plan_id, {", ".join(facts.COLUMNS)}
+        SELECT entry_id, batch_id, company_id, state, job_id, sent_at, sender, plan_id,
+            coalesce(split_line, 0) AS split_line, {", ".join(facts.COLUMNS)}
         FROM batches JOIN batch_entries USING (batch_id) LEFT JOIN ({facts.NEWEST_CLAIMS}) AS newest USING (batch_id)
         LEFT JOIN facts USING (batch_id, claim, entry_id)
-        WHERE {_WANTED} ORDER BY planned_at, batch_id, entry_id
+        WHERE {_WANTED} ORDER BY planned_at, batch_id, entry_id, facts.split_line
     """,
     "events": f"""
         SELECT at, batch_id, company_id, before, after, events.message, done_by

@@ -138,7 +138,7 @@ def _require_equal(table: str, file: File, database: Records) -> None:
     columns = (
         list(file.rows(f"SELECT * FROM {table} LIMIT 1")[0]) if file.rows(f"SELECT 1 FROM {table} LIMIT 1") else ["*"]
     )
-    sql = f"SELECT {', '.join(columns)} FROM {table} ORDER BY 1, 2{', 3' if table == 'facts' else ''}"
+    sql = f"SELECT {', '.join(columns)} FROM {table} ORDER BY 1, 2{', 3, 4' if table == 'facts' else ''}"
     there = database.pieces(sql, size=ROWS_AT_ONCE)
     for piece in file.pieces(sql, size=ROWS_AT_ONCE):
         if [*map(dict, piece)] != [*map(dict, next(there, []))]:

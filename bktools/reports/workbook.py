@@ -632,7 +632,8 @@ def _last_close(close: Close) -> tuple[str | None, list[dict[str, Any]]]:
 def _counts(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     found: dict[str, int] = defaultdict(int)
     for row in rows:
-        found[row.get("currency") or "no currency"] += 1
+        # The lines of a split entry are one entry.
+        found[row.get("currency") or "no currency"] += (row.get("split_line") or 0) <= 1
     return dict(found)
 
 

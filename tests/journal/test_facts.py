@@ -43,6 +43,7 @@ def batch(name: str, amounts: list[str], *, first: int = 0, **others: object) ->
     """Return a batch whose entries have these amounts."""
     ids = ENTRIES[first : first + len(amounts)]
     columns = {
+        "id": ids,
         "amount": pa.array(map(Decimal, amounts)),
         "description": [f"Entry {place}" for place in range(len(ids))],
     }
@@ -66,7 +67,7 @@ def test_the_columns_are_those_of_the_frame(journal):
     """The table, the frame and the digest name the same facts in the same order."""
     journal.claim([batch("a", ["1.00"])], "plan")
     columns = list(journal.rows("SELECT * FROM facts")[0])
-    assert columns == ["batch_id", "claim", "entry_id", *FACTS, "period"]
+    assert columns == ["batch_id", "claim", "entry_id", "split_line", *FACTS, "period"]
     assert EXPORTED_ENTRIES.names[-len(facts.COLUMNS) :] == list(facts.COLUMNS)
 
 
@@ -108,9 +109,9 @@ FORBIDDEN = (
     "UPDATE facts SET amount = '9.99'",
     "UPDATE {or_replace} facts SET amount = '9.99'",
     "INSERT {or_replace} INTO facts SELECT * FROM facts",
-    "INSERT INTO facts SELECT batch_id, claim, '{other}', date, '9.99', currency, {rest} FROM facts LIMIT 1",
-    "INSERT INTO facts SELECT batch_id, claim - 1, entry_id, date, '9.99', currency, {rest} FROM facts LIMIT 1",
-    "INSERT INTO facts SELECT batch_id, claim + 9, entry_id, date, '9.99', currency, {rest} FROM facts LIMIT 1",
+    "INSERT INTO facts SELECT batch_id, claim, '{other}', 0, date, '9.99', currency, {rest} FROM facts LIMIT 1",
+    "INSERT INTO facts SELECT batch_id, claim - 1, entry_id, 0, date, '9.99', currency, {rest} FROM facts LIMIT 1",
+    "INSERT INTO facts SELECT batch_id, claim + 9, entry_id, 0, date, '9.99', currency, {rest} FROM facts LIMIT 1",
 )
 
 
