@@ -262,7 +262,9 @@ def columns_of(inputs: Inputs, side: str, prefix: str = "") -> str:
         "id": f"lower(trim({prefix}entry_id))" if is_entries else f"{prefix}named",
         "document": f"lower({text('document_number')})",
     }
-    if not is_entries:
+    if is_entries:
+        columns["batch"] = text("batch_id")
+    else:
         columns["document"] = f"coalesce({prefix}word, {columns['document']})"
         columns["voucher"] = text("voucher_id")
     return ", ".join(f"{value} AS {prefix}{name}" for name, value in columns.items())

@@ -12,7 +12,7 @@ from bktools.frames.engine import engine
 from bktools.ledger import inputs, tables
 from bktools.ledger.cluster import matched
 from bktools.ledger.ledger_match import LedgerMatch
-from bktools.ledger.rungs import answers
+from bktools.ledger.steps import matches
 
 # Days between an entry and its posting: a week, in which an ERP books what it received.
 DAYS = 7
@@ -87,5 +87,4 @@ def match_ledger(exported: Any, ledger: Any, *, days: SupportsIndex = DAYS) -> L
     given = inputs.read(exported, ledger)
     with engine("match_ledger") as connection:
         inputs.show(connection, given)
-        found = answers(connection, given, days)
-        return tables.result(connection, given, found, days)
+        return tables.result(connection, given, matches(connection, given, days), days)

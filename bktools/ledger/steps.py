@@ -1,0 +1,614 @@
+"""The steps of a match: which postings are found for which entries, exact ones first, then sums of whole groups."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Context, Decimal
+from typing import Any, TypeAlias
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from rapidfuzz import fuzz, process, utils
+
+from bktools.ledger.inputs import Inputs, view_of
+
+# Texts that are at least so similar, of 100, are of one matter; a text decides where it is so much more similar.
+SIMILAR = 70
+CLEARLY = 10
+# Texts of larger groups of equal entries and postings are not compared: entries are taken in their order.
+LARGEST_GROUP = 10_000
+
+# The longer side of a step is first cut down to the rows that may agree, where it is so many times as long.
+MANY_TIMES = 8
+
+NOBODY = -1
+# An odd number whose bits are spread evenly.
+SPREAD = np.uint64(0x9E3779B97F4A7C15)
+# Wide enough for every amount.
+EXACT_DIGITS = Context(prec=80)
+
+Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
+Scores: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+# Text, amount without its decimal point, and date.
+Row: TypeAlias = tuple[str, int | None, dt.date | None]
+
+
+@dataclass(frozen=True)
+class Step:
+    """Entries and postings that agree in some columns are matched, if both are still open.
+
+    Parameters
+    ----------
+    by : str
+        The columns that agree, for the evidence.
+    keys : tuple of str
+        SQL of these columns, the same for both sides.
+    of : str
+        "open_postings"; "vouchers", the sums of vouchers, such as net and tax; "sides", all postings of one side of a
+        voucher, on any account; or "uncommon", postings on other accounts than the usual contra accounts.
+    nearby : bool
+        Whether the date of the posting may be some days off; the nearest first.
+    text : str
+        "orders": texts decide which of several equal ones are matched. "agrees": texts must also be similar where both
+        sides have one. "decides": they must be similar, or be missing where no other pair is possible.
+    named : bool
+        Whether postings that name an entry by its ID take part: they are matched with no other entry.
+    group : tuple of str
+        For a sum: all entries with the same values of these columns are matched together, with their total.
+    differs : bool
+        Whether the total may differ, for a group of which other totals were found.
+    """
+
+    by: str
+    keys: tuple[str, ...]
+    of: str = "open_postings"
+    nearby: bool = False
+    text: str = "orders"
+    named: bool = False
+    group: tuple[str, ...] = ()
+    differs: bool = False
+
+
+EXACT = ("account", "amount", "currency")
+EXACTLY = "account, amount and date"
+MONTH = "date_trunc('month', date)"
+
+OF_DOCUMENT = Step("sum of the document", ("document", *EXACT), group=("document", "account", "currency"))
+OF_DAY = Step("sum of account and day", (*EXACT, "date"), group=("account", "currency", "date"))
+OF_BATCH = Step("sum of batch and account", EXACT, group=("batch", "account", "currency"))
+OF_MONTH = Step("sum of account and month", (*EXACT, MONTH), group=("account", "currency", MONTH))
+OF_WHOLE_BATCH = Step("sum of the batch", ("amount", "currency"), of="sides", group=("batch", "currency"))
+OF_WHOLE_DOCUMENT = Step(
+    "sum of the document", ("document", "amount", "currency"), of="sides", group=("document", "currency")
+)
+BY_DAY = OF_DAY.by
+
+
+def _also_of_vouchers(*steps: Step) -> tuple[Step, ...]:
+    return tuple(replace(step, of=of) for step in steps for of in ("open_postings", "vouchers"))
+
+
+def _with_another_total(step: Step) -> Step:
+    return replace(step, keys=tuple(key for key in step.keys if key != "amount"), differs=True)
+
+
+STEPS = (
+    Step("entry ID", ("id", *EXACT), named=True),
+    Step("entry ID", ("id", *EXACT), of="vouchers", named=True),
+    Step("entry ID", ("id", "account"), named=True),
+    Step("entry ID", ("id", "amount", "currency"), named=True),
+    # The side of the amount, because the other side of the voucher has the same number.
+    Step("entry ID", ("id", "amount < 0"), named=True),
+    Step("document number", ("document", *EXACT)),
+    *_also_of_vouchers(OF_DOCUMENT),
+    Step(EXACTLY, (*EXACT, "date")),
+    Step("document number", ("document", *EXACT), of="vouchers"),
+    Step(EXACTLY, (*EXACT, "date"), of="vouchers"),
+    *_also_of_vouchers(OF_DAY, OF_BATCH, OF_MONTH),
+    OF_WHOLE_BATCH,
+    OF_WHOLE_DOCUMENT,
+    Step("account and amount", (*EXACT, "date"), nearby=True, text="agrees"),
+    Step("account and amount", (*EXACT, "date"), of="vouchers", nearby=True, text="agrees"),
+    *_also_of_vouchers(replace(OF_DAY, nearby=True)),
+    *map(_with_another_total, _also_of_vouchers(OF_DOCUMENT, OF_DAY, OF_MONTH)),
+    Step("document number and account", ("document", "account", "currency", "date"), nearby=True),
+    Step("document number and amount", ("document", "amount", "currency", "date"), nearby=True),
+    # A refund booked as a cost, or a cost as a refund.
+    Step("account and date", ("account", "abs(amount)", "currency", "date"), text="agrees"),
+)
+BY_TEXT = (
+    Step("amount and date", ("amount", "currency", "date"), of="uncommon", text="decides"),
+    Step("account and date", ("account", "currency", "date"), text="decides"),
+)
+
+# Another posting like one that is matched is a double of it. Doubles are found before `BY_TEXT`.
+DOUBLES = (
+    Step("entry ID", ("id", *EXACT), named=True),
+    Step("document number", ("document", *EXACT, "date"), nearby=True),
+    Step(EXACTLY, (*EXACT, "date"), text="agrees"),
+)
+
+# What agrees, by its place in `Matches.by`.
+BY = tuple(dict.fromkeys(step.by for step in (*STEPS, *BY_TEXT)))
+
+# The sides of the vouchers whose amount stands in several postings: net and tax, or several cost centres. Only one
+# account of the side is one that entries have.
+VOUCHERS = """
+CREATE OR REPLACE TABLE vouchers AS
+SELECT
+    min(no) FILTER (is_expected) AS no, min(id) AS id, min(document) AS document,
+    min(account) FILTER (is_expected) AS account, sum(amount) AS amount, currency, date, list(no ORDER BY no) AS members,
+    voucher, amount < 0 AS is_credit
+FROM (SELECT *, account IN (FROM entry_accounts) AS is_expected FROM open_postings)
+WHERE voucher IN (SELECT voucher FROM open_postings WHERE account IN (SELECT account FROM open_entries))
+GROUP BY voucher, currency, date, is_credit
+HAVING count(*) > 1 AND count(DISTINCT account) FILTER (is_expected) = 1
+"""
+
+# A posting without a voucher is a side of its own.
+SIDES = """
+CREATE OR REPLACE TABLE sides AS
+SELECT
+    min(no) AS no, min(id) AS id, min(document) AS document, sum(amount) AS amount, currency, date,
+    list(no ORDER BY no) AS members, list(DISTINCT account) AS accounts, any_value(voucher) AS voucher,
+    amount < 0 AS is_credit
+FROM open_postings
+GROUP BY coalesce(voucher, no::VARCHAR), voucher IS NULL, currency, date, is_credit
+"""
+
+# Those of some sides of which no posting is matched already.
+WHOLE_SIDES = """
+SELECT no FROM {table} SEMI JOIN wanted USING (no) WHERE voucher IS NULL
+UNION ALL
+SELECT sides.no FROM (FROM {table} SEMI JOIN wanted USING (no)) AS sides
+JOIN postings ON postings.voucher = sides.voucher AND postings.currency = sides.currency AND postings.date = sides.date
+    AND (postings.amount < 0) = is_credit
+GROUP BY sides.no HAVING count(*) = any_value(len(members))
+"""
+
+# Without the other accounts of the vouchers that are found, such as creditors, bank and tax: the payment of an entry has
+# its amount too, and is no booking of it.
+UNCOMMON = """
+CREATE OR REPLACE TABLE others AS
+SELECT account, voucher FROM postings
+WHERE account IN (SELECT account FROM open_postings)
+    AND account NOT IN (FROM entry_accounts WHERE account IS NOT NULL);
+CREATE OR REPLACE TABLE matched_vouchers AS
+SELECT voucher FROM postings SEMI JOIN answering USING (no) WHERE voucher IN (SELECT voucher FROM others);
+CREATE OR REPLACE TABLE uncommon AS
+FROM open_postings WHERE account NOT IN (SELECT account FROM others WHERE voucher IN (FROM matched_vouchers))
+"""
+
+# Tables whose rows are several postings.
+SEVERAL = ("vouchers", "sides")
+PREPARED = {"vouchers": VOUCHERS, "uncommon": UNCOMMON, "sides": SIDES}
+
+# The totals of the groups of entries; the first entry stands for all. A group that an amount is unknown of, or whose total
+# is zero, cannot be told from none.
+SUMS = """
+CREATE OR REPLACE TABLE sums AS
+SELECT
+    min(no) AS no, NULL::VARCHAR AS id, min(document) AS document, min(account) AS account, min(currency) AS currency,
+    min(date) AS date, min(batch) AS batch, sum(amount) AS amount, list(no ORDER BY no) AS members,
+    list(DISTINCT account) AS accounts
+FROM open_entries
+WHERE {filled}
+GROUP BY {group}
+HAVING count(*) > 1 AND count(amount) = count(*) AND sum(amount) <> 0
+"""
+
+# Those of some groups to which no other entry belongs.
+WHOLE_SUMS = """
+SELECT sums.no FROM sums SEMI JOIN wanted USING (no)
+JOIN entries ON {same}
+GROUP BY sums.no HAVING count(*) = any_value(len(members))
+"""
+
+
+@dataclass
+class Matches:
+    """Which posting is matched with which entry.
+
+    Attributes
+    ----------
+    posting : array
+        For each entry the place of its posting; NOBODY where there is none. The entries of a sum have the same one.
+    by : array
+        For each entry the place in BY of the columns that agree; NOBODY where there is no posting.
+    score : array
+        For each entry, how similar the texts are, 0 to 100, where they were compared; otherwise NaN.
+    entry : array
+        For each posting its entry: alone, as part of a voucher's sum, or as a double; of a sum the first one.
+    is_double : array of bool
+        For each posting.
+    amount : dict
+        For an entry that several postings of a voucher are matched with, their sum; of a sum for its first entry.
+    total : dict
+        For the first entry of each sum the total of its entries.
+    elsewhere : set of int
+        The first entries of sums that are on other accounts.
+    tied : set of int
+        Entries of which no text tells those with a posting from those without.
+    """
+
+    posting: Numbers
+    by: Numbers
+    score: Scores
+    entry: Numbers
+    is_double: np.ndarray[Any, np.dtype[np.bool_]]
+    amount: dict[int, Decimal] = field(default_factory=dict)
+    total: dict[int, Decimal] = field(default_factory=dict)
+    elsewhere: set[int] = field(default_factory=set)
+    tied: set[int] = field(default_factory=set)
+
+    def first(self) -> Numbers:
+        """Return for each entry the one that stands for it: the first one of its sum, or itself."""
+        first = np.arange(len(self.posting))
+        is_matched = self.posting != NOBODY
+        first[is_matched] = self.entry[self.posting[is_matched]]
+        return first
+
+
+def matches(connection: duckdb.DuckDBPyConnection, inputs: Inputs, days: int) -> Matches:
+    """Match entries with postings; `connection` has the views of `inputs.show`."""
+    entries, postings = len(inputs.exported), len(inputs.ledger)
+    matched = Matches(
+        np.full(entries, NOBODY),
+        np.full(entries, NOBODY),
+        np.full(entries, np.nan),
+        np.full(postings, NOBODY),
+        np.zeros(postings, dtype=bool),
+    )
+    connection.register("answering", pa.table({"no": matched.entry[:0]}))
+    inputs.rows.update(open_entries=inputs.rows["entries"], open_postings=inputs.rows["postings"])
+    connection.execute("CREATE VIEW open_entries AS FROM entries; CREATE VIEW open_postings AS FROM postings")
+    connection.execute("CREATE TABLE entry_accounts AS SELECT DISTINCT account FROM entries")
+    _take(connection, inputs, matched, STEPS, days)
+    _add_doubles(connection, inputs, matched, days)
+    _take(connection, inputs, matched, BY_TEXT, days)
+    return matched
+
+
+def _take(
+    connection: duckdb.DuckDBPyConnection, inputs: Inputs, matched: Matches, steps: Iterable[Step], days: int
+) -> None:
+    """Take each step in turn."""
+    for step in steps:
+        if not _can_find(inputs, step, "open_entries") or (step.group and not _can_sum(inputs, matched, step)):
+            continue
+        if step.of in PREPARED:
+            connection.execute(PREPARED[step.of])
+        if step.group:
+            filled = " AND ".join(f"{key} IS NOT NULL" for key in step.group)
+            connection.execute(SUMS.format(group=", ".join(step.group), filled=filled))
+        left = "sums" if step.group else "open_entries"
+        sides = _keys(connection, step, left, step.of)
+        has_new = False
+        for offset in _offsets(step, days):
+            still_open = sides[0].where(matched.posting, NOBODY), sides[1].where(matched.entry, NOBODY)
+            entries, postings, scores = _pairs(connection, inputs, step, left, still_open, offset, matched.tied)
+            if step.group:
+                entries, postings, scores = _whole(connection, matched, step, entries, postings)
+            if not len(entries):
+                continue
+            has_new = True
+            matched.posting[entries], matched.entry[postings] = postings, entries
+            matched.by[entries], matched.score[entries] = BY.index(step.by), scores
+            if step.of in SEVERAL:
+                _add_postings(connection, matched, step.of, entries, postings)
+            if step.group:
+                _add_entries(connection, matched, step, entries, postings)
+        if has_new:
+            _open(connection, inputs, matched)
+
+
+def _can_sum(inputs: Inputs, matched: Matches, step: Step) -> bool:
+    """Whether there can be totals by the columns of a step, and a total that differs can be told from another posting."""
+    needed = {"account": "account_code", "date": "date", MONTH: "date", "amount": "amount"}
+    if not {needed[key] for key in {*step.group, "amount"} & needed.keys()} <= inputs.compared:
+        return False
+    if "batch" in step.group and "batch_id" not in inputs.rows["entries"].column_names:
+        return False
+    return not step.differs or bool((matched.by == BY.index(step.by)).any())
+
+
+def _add_doubles(connection: duckdb.DuckDBPyConnection, inputs: Inputs, matched: Matches, days: int) -> None:
+    is_first = np.zeros(len(matched.entry), dtype=bool)
+    is_first[matched.posting[matched.posting != NOBODY]] = True
+    _some_rows(connection, inputs, "postings", "first", np.flatnonzero(is_first))
+    for step in DOUBLES:
+        if not _can_find(inputs, step, "first_postings"):
+            continue
+        first, others = _keys(connection, step, "first_postings", step.of)
+        for offset in _offsets(step, days):
+            # Each time every posting gets one double at most, so that the doubles of equal entries are theirs in turn.
+            while True:
+                still_open = first, others.where(matched.entry, NOBODY)
+                left, right, _ = _pairs(connection, inputs, step, "first_postings", still_open, offset, set())
+                if not len(left):
+                    break
+                matched.entry[right], matched.is_double[right] = matched.entry[left], True
+        _open(connection, inputs, matched)
+
+
+def _offsets(step: Step, days: int) -> Sequence[int]:
+    """Return how many days the posting may be later than the entry: the nearest first, later before earlier."""
+    return sorted(range(-days, days + 1), key=lambda day: (abs(day), -day)) if step.nearby else (0,)
+
+
+def _can_find(inputs: Inputs, step: Step, left: str) -> bool:
+    """Whether both sides have open rows, and any value of a column that few have."""
+    rows = inputs.rows[left], inputs.rows["open_postings"]
+    if step.keys[0] == "id":
+        return all(
+            len(side) and side.column("named" if "named" in side.column_names else "entry_id").null_count < len(side)
+            for side in rows
+        )
+    return all(len(side) for side in rows) and (
+        step.keys[0] != "document" or all("document_number" in side.column_names for side in rows)
+    )
+
+
+def _open(connection: duckdb.DuckDBPyConnection, inputs: Inputs, matched: Matches) -> None:
+    """Make the views of the entries and postings that are not matched."""
+    connection.register("answering", pa.table({"no": np.flatnonzero(matched.entry != NOBODY)}))
+    _some_rows(connection, inputs, "entries", "open", np.flatnonzero(matched.posting == NOBODY))
+    _some_rows(connection, inputs, "postings", "open", np.flatnonzero(matched.entry == NOBODY))
+
+
+def _some_rows(connection: duckdb.DuckDBPyConnection, inputs: Inputs, side: str, name: str, places: Numbers) -> None:
+    """Make a view of some rows of a side, such as `open_entries`."""
+    inputs.rows[f"{name}_{side}"] = rows = inputs.rows[side].take(places)
+    connection.register(f"{name}_{side}_rows", rows)
+    connection.execute(f"CREATE OR REPLACE VIEW {name}_{side} AS {view_of(inputs, side, f'{name}_{side}_rows')}")
+
+
+@dataclass(frozen=True)
+class _Keys:
+    """The places of some rows, a digest of the columns that must agree, and where days may differ, the days."""
+
+    rows: Numbers
+    digests: np.ndarray[Any, np.dtype[np.uint64]]
+    days: Numbers
+
+    def where(self, matched: Numbers, value: int) -> _Keys:
+        return self.only(matched[self.rows] == value)
+
+    def only(self, wanted: np.ndarray[Any, np.dtype[np.bool_]]) -> _Keys:
+        return self if wanted.all() else _Keys(self.rows[wanted], self.digests[wanted], self.days[wanted])
+
+    def on(self, offset: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
+        """Return digests with the days, some days earlier; two's complement wraps around."""
+        return self.digests + (self.days - offset).astype(np.uint64) * SPREAD
+
+
+def _keys(connection: duckdb.DuckDBPyConnection, step: Step, left: str, right: str) -> tuple[_Keys, _Keys]:
+    """Return the keys of both sides, without rows that cannot agree; the status is told by the values."""
+    keys = [key for key in step.keys if not (step.nearby and key == "date")]
+    day = "date" if step.nearby else "DATE '1970-01-01'"
+    filled = " AND ".join(f"({key}) IS NOT NULL" for key in step.keys)
+    unnamed = {left: "amount IS NOT NULL", right: "id IS NULL"}
+    sides = []
+    for table in (left, right):
+        where = "true" if step.named else unnamed[table]
+        columns = connection.execute(
+            f"SELECT no, hash({', '.join(keys)}) AS digest, date_diff('day', DATE '1970-01-01', {day}) AS day"
+            f" FROM {table} WHERE {where} AND {filled}"
+        ).fetchnumpy()
+        sides.append(_Keys(*(np.asarray(columns[name]) for name in ("no", "digest", "day"))))
+    few, many = sorted(sides, key=lambda side: len(side.rows))
+    if len(few.rows) * MANY_TIMES < len(many.rows):
+        digests = np.sort(few.digests)
+        place = np.minimum(np.searchsorted(digests, many.digests), len(digests) - 1)
+        many = many.only(digests[place] == many.digests if len(digests) else np.zeros(len(many.rows), dtype=bool))
+        sides = [few, many] if sides[0] is few else [many, few]
+    if right in SEVERAL and len(sides[0].rows) and len(sides[1].rows):
+        candidates = sides[1].only(np.isin(sides[1].digests, sides[0].digests))
+        connection.register("wanted", pa.table({"no": candidates.rows}))
+        whole = connection.execute(WHOLE_SIDES.format(table=right)).fetchnumpy()["no"]
+        sides[1] = candidates.only(np.isin(candidates.rows, whole))
+    return sides[0], sides[1]
+
+
+def _pairs(
+    connection: duckdb.DuckDBPyConnection,
+    inputs: Inputs,
+    step: Step,
+    left: str,
+    sides: tuple[_Keys, _Keys],
+    offset: int,
+    tied: set[int],
+) -> tuple[Numbers, Numbers, Scores]:
+    """Return the pairs of one step, with the similarity of their texts where it was compared."""
+    ours, theirs = sides
+    if not (len(ours.rows) and len(theirs.rows)):
+        return ours.rows[:0], theirs.rows[:0], np.empty(0)
+    pairs, tangled = _groups(ours.rows, ours.on(0), theirs.rows, theirs.on(offset))
+    if step.group:
+        # Fewer postings than equal totals: nothing tells whose they are. A total that differs has the only posting.
+        equal = [(one, other[: len(one)]) for one, other in tangled if len(one) <= len(other) and not step.differs]
+        one, other = (np.concatenate([pairs[side], *(group[side] for group in equal)]) for side in (0, 1))
+        return one, other, np.full(len(one), np.nan)
+    places = [np.concatenate([pairs[side][:0], *(group[side] for group in tangled)]) for side in (0, 1)]
+    if step.text != "orders":
+        places = [np.concatenate([*parts]) for parts in zip(places, pairs, strict=True)]
+    rows = [_rows(connection, inputs, table, wanted) for table, wanted in zip((left, step.of), places, strict=True)]
+    chosen = [(*pairs, np.full(len(pairs[0]), np.nan)) if step.text == "orders" else _similar(pairs, rows)]
+    chosen += [_told_apart(group, rows, step, tied) for group in tangled]
+    one, other, scores = (np.concatenate(parts) for parts in zip(*chosen, strict=True))
+    return one, other, scores
+
+
+def _groups(
+    entries: Numbers, entry_keys: Numbers, postings: Numbers, posting_keys: Numbers
+) -> tuple[tuple[Numbers, Numbers], list[tuple[Numbers, Numbers]]]:
+    """Return the pairs whose key both sides have once, and the entries and postings of each other common key."""
+    one, other = _sorted(entries, entry_keys), _sorted(postings, posting_keys)
+    _, left, right = np.intersect1d(one.keys, other.keys, assume_unique=True, return_indices=True)
+    alone = (one.counts[left] == 1) & (other.counts[right] == 1)
+    pairs = (one.rows[one.first[left[alone]]], other.rows[other.first[right[alone]]])
+    tangled = [(one.group(a), other.group(b)) for a, b in zip(left[~alone], right[~alone], strict=True)]
+    return pairs, sorted(tangled, key=lambda group: int(group[0][0]))
+
+
+@dataclass(frozen=True)
+class _Sorted:
+    """Rows by their key: the keys once each, and the first place and count of each in `rows`."""
+
+    rows: Numbers
+    keys: Numbers
+    first: Numbers
+    counts: Numbers
+
+    def group(self, place: int) -> Numbers:
+        return np.sort(self.rows[self.first[place] : self.first[place] + self.counts[place]])
+
+
+def _sorted(rows: Numbers, keys: Numbers) -> _Sorted:
+    order = np.argsort(keys)
+    ordered = keys[order]
+    first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])) if len(ordered) else order
+    return _Sorted(rows[order], ordered[first], first, np.diff(np.append(first, len(ordered))))
+
+
+def _rows(
+    connection: duckdb.DuckDBPyConnection, inputs: Inputs, table: str, places: Numbers
+) -> Mapping[int, Row]:
+    """Return text, amount and date of rows, by their places."""
+    if not len(places):
+        return {}
+    connection.register("wanted", pa.table({"no": places}))
+    rows = connection.execute(f"SELECT no, amount, date FROM {table} SEMI JOIN wanted USING (no)").fetchall()
+    texts = inputs.texts("exported" if table == "open_entries" else "ledger", [row[0] for row in rows])
+    scale = inputs.money.scale
+    return {
+        no: (words(texts[no]), None if amount is None else int(amount.scaleb(scale, EXACT_DIGITS)), date)
+        for no, amount, date in rows
+    }
+
+
+def words(text: str | None) -> str:
+    """Return a text as it is compared: letters and digits alone, in lower case."""
+    return utils.default_process(text) if text else ""
+
+
+def _similar(pairs: tuple[Numbers, Numbers], rows: Sequence[Mapping[int, Row]]) -> tuple[Numbers, Numbers, Scores]:
+    """Return those pairs without any other candidate whose texts do not speak against it."""
+    ours, theirs = ([known[no][0] for no in side.tolist()] for side, known in zip(pairs, rows, strict=True))
+    scores = process.cpdist(ours, theirs, scorer=fuzz.token_set_ratio, dtype=np.float64)
+    has_both = np.array([bool(one and other) for one, other in zip(ours, theirs, strict=True)], dtype=bool)
+    kept = ~has_both | (scores >= SIMILAR)
+    return pairs[0][kept], pairs[1][kept], np.where(has_both, scores, np.nan)[kept]
+
+
+def _told_apart(
+    group: tuple[Numbers, Numbers], rows: Sequence[Mapping[int, Row]], step: Step, tied: set[int]
+) -> tuple[Numbers, Numbers, Scores]:
+    """Return the pairs of a group in which all rows agree in the columns of the step.
+
+    The most similar texts come first, then the nearest amount and day, then the order of the frames.
+    """
+    entries, postings = group
+    few = min(len(entries), len(postings))
+    if len(entries) * len(postings) > LARGEST_GROUP:
+        if step.text == "decides":
+            few = 0
+        elif len(entries) > few:
+            tied.update(entries.tolist())
+        return entries[:few], postings[:few], np.full(few, np.nan)
+    ours, theirs = ([known[no] for no in side.tolist()] for side, known in zip(group, rows, strict=True))
+    scores = _scores(ours, theirs)
+    allowed = {"orders": scores >= 0, "agrees": ~(scores < SIMILAR), "decides": scores >= SIMILAR}[step.text]
+    if step.text == "orders":
+        allowed[:] = True
+    ones, others = (side.tolist() for side in np.nonzero(allowed))
+    candidates = sorted(
+        (-score, *_apart(ours[one], theirs[other]), one, other)
+        for score, one, other in zip(np.nan_to_num(scores[allowed]).tolist(), ones, others, strict=True)
+    )
+    pairs: dict[int, int] = {}
+    taken: set[int] = set()
+    for *_, one, other in candidates:
+        if one not in pairs and other not in taken:
+            pairs[one] = other
+            taken.add(other)
+    without = [one for one in range(len(ours)) if one not in pairs]
+    if step.text != "decides" and without:
+        unclear = [one for one, other in pairs.items() if not _is_clear(scores, one, other, without)]
+        if unclear:
+            tied.update(entries[[*without, *unclear]].tolist())
+    one, other = (np.array(side, dtype=np.int64) for side in (list(pairs), list(pairs.values())))
+    return entries[one], postings[other], scores[one, other]
+
+
+def _scores(ours: Sequence[Row], theirs: Sequence[Row]) -> Scores:
+    """Return how similar the texts of all pairs are, 0 to 100; NaN where one is missing."""
+    one, other = ([row[0] for row in side] for side in (ours, theirs))
+    scores = process.cdist(one, other, scorer=fuzz.token_set_ratio, dtype=np.float64)
+    scores[[not text for text in one], :] = np.nan
+    scores[:, [not text for text in other]] = np.nan
+    return scores
+
+
+def _apart(ours: Row, theirs: Row) -> tuple[int, int]:
+    """Return how far amounts and days are apart; 0 where one is unknown."""
+    amount = 0 if ours[1] is None or theirs[1] is None else abs(ours[1] - theirs[1])
+    return amount, 0 if ours[2] is None or theirs[2] is None else abs((ours[2] - theirs[2]).days)
+
+
+def _is_clear(scores: Scores, one: int, other: int, without: Sequence[int]) -> bool:
+    """Whether a text tells an entry with a posting from each entry without one."""
+    score = scores[one, other]
+    return bool(score >= SIMILAR and (np.nan_to_num(scores[without, other]) <= score - CLEARLY).all())
+
+
+def _whole(
+    connection: duckdb.DuckDBPyConnection, matched: Matches, step: Step, entries: Numbers, postings: Numbers
+) -> tuple[Numbers, Numbers, Scores]:
+    """Return the pairs of those sums that have everything that was exported under their key, and nothing ambiguous."""
+    if len(entries):
+        same = " AND ".join(f"{_of('sums', key)} = {_of('entries', key)}" for key in step.group)
+        connection.register("wanted", pa.table({"no": entries}))
+        whole = connection.execute(WHOLE_SUMS.format(same=same)).fetchnumpy()["no"]
+        kept = np.isin(entries, whole)
+        if matched.tied:
+            members = connection.execute("SELECT no, members FROM sums SEMI JOIN wanted USING (no)").fetchall()
+            kept &= ~np.isin(entries, [no for no, list_ in members if not matched.tied.isdisjoint(list_)])
+        entries, postings = entries[kept], postings[kept]
+    return entries, postings, np.full(len(entries), np.nan)
+
+
+def _of(table: str, key: str) -> str:
+    return key.replace("date)", f"{table}.date)") if key == MONTH else f"{table}.{key}"
+
+
+def _add_postings(
+    connection: duckdb.DuckDBPyConnection, matched: Matches, table: str, entries: Numbers, postings: Numbers
+) -> None:
+    """Match every posting of the vouchers with the entry, and keep the sums."""
+    connection.register("wanted", pa.table({"no": postings, "entry": entries}))
+    for entry, amount, members in connection.execute(
+        f"SELECT entry, amount, members FROM {table} JOIN wanted USING (no)"
+    ).fetchall():
+        matched.entry[members] = entry
+        if len(members) > 1:
+            matched.amount[entry] = amount
+
+
+def _add_entries(
+    connection: duckdb.DuckDBPyConnection, matched: Matches, step: Step, entries: Numbers, postings: Numbers
+) -> None:
+    """Match all entries of the sums with the posting of the first one, and keep the totals."""
+    connection.register("wanted", pa.table({"no": entries, "posting": postings}))
+    accounts = "list_has_all(sides.accounts, sums.accounts)" if step.of == "sides" else "true"
+    beside = "JOIN sides ON sides.no = posting" if step.of == "sides" else ""
+    for entry, posting, amount, members, is_there in connection.execute(
+        f"SELECT sums.no, posting, sums.amount, sums.members, {accounts} FROM sums JOIN wanted ON sums.no = wanted.no {beside}"
+    ).fetchall():
+        matched.posting[members], matched.by[members] = posting, BY.index(step.by)
+        matched.total[entry] = amount
+        if not is_there:
+            matched.elsewhere.add(entry)
