@@ -277,7 +277,7 @@ def _take(
 ) -> None:
     """Take each step in turn."""
     for step in steps:
-        if not _can_find(inputs, step, "open_entries") or (step.group and not _can_sum(inputs, matched, step)):
+        if not _can_find(inputs, step, "open_entries") or not _can_sum(inputs, matched, step):
             continue
         if step.of in PREPARED:
             connection.execute(PREPARED[step.of])
@@ -292,21 +292,15 @@ def _take(
             entries, postings, scores = _pairs(connection, inputs, step, left, still_open, offset, matched.tied)
             if step.group:
                 entries, postings, scores = _whole(connection, matched, step, entries, postings)
-            if not len(entries):
-                continue
-            has_new = True
-            matched.posting[entries], matched.entry[postings] = postings, entries
-            matched.by[entries], matched.score[entries] = BY.index(step.by), scores
-            if step.of in SEVERAL:
-                _add_postings(connection, matched, step.of, entries, postings)
-            if step.group:
-                _add_entries(connection, matched, step, entries, postings)
+            has_new |= _add(connection, matched, step, entries, postings, scores)
         if has_new:
             _open(connection, inputs, matched)
 
 
 def _can_sum(inputs: Inputs, matched: Matches, step: Step) -> bool:
     """Whether there can be totals by the columns of a step, and a total that differs can be told from another posting."""
+    if not step.group:
+        return True
     needed = {"account": "account_code", "date": "date", MONTH: "date", "amount": "amount"}
     if not {needed[key] for key in {*step.group, "amount"} & needed.keys()} <= inputs.compared:
         return False
@@ -348,8 +342,14 @@ def _can_find(inputs: Inputs, step: Step, left: str) -> bool:
             for side in rows
         )
     return all(len(side) for side in rows) and (
-        step.keys[0] != "document" or all("document_number" in side.column_names for side in rows)
+        step.keys[0] != "document" or all(map(_has_documents, rows))
     )
+
+
+def _has_documents(rows: pa.Table) -> bool:
+    # The number of an entry's document may be in a text of the ledger.
+    has_words = "word" in rows.column_names and rows.column("word").null_count < len(rows)
+    return has_words or "document_number" in rows.column_names
 
 
 def _open(connection: duckdb.DuckDBPyConnection, inputs: Inputs, matched: Matches) -> None:
@@ -474,9 +474,7 @@ def _sorted(rows: Numbers, keys: Numbers) -> _Sorted:
     return _Sorted(rows[order], ordered[first], first, np.diff(np.append(first, len(ordered))))
 
 
-def _rows(
-    connection: duckdb.DuckDBPyConnection, inputs: Inputs, table: str, places: Numbers
-) -> Mapping[int, Row]:
+def _rows(connection: duckdb.DuckDBPyConnection, inputs: Inputs, table: str, places: Numbers) -> Mapping[int, Row]:
     """Return text, amount and date of rows, by their places."""
     if not len(places):
         return {}
@@ -585,30 +583,35 @@ def _of(table: str, key: str) -> str:
     return key.replace("date)", f"{table}.date)") if key == MONTH else f"{table}.{key}"
 
 
-def _add_postings(
-    connection: duckdb.DuckDBPyConnection, matched: Matches, table: str, entries: Numbers, postings: Numbers
-) -> None:
-    """Match every posting of the vouchers with the entry, and keep the sums."""
-    connection.register("wanted", pa.table({"no": postings, "entry": entries}))
-    for entry, amount, members in connection.execute(
-        f"SELECT entry, amount, members FROM {table} JOIN wanted USING (no)"
-    ).fetchall():
-        matched.entry[members] = entry
-        if len(members) > 1:
-            matched.amount[entry] = amount
-
-
-def _add_entries(
-    connection: duckdb.DuckDBPyConnection, matched: Matches, step: Step, entries: Numbers, postings: Numbers
-) -> None:
-    """Match all entries of the sums with the posting of the first one, and keep the totals."""
-    connection.register("wanted", pa.table({"no": entries, "posting": postings}))
-    accounts = "list_has_all(sides.accounts, sums.accounts)" if step.of == "sides" else "true"
-    beside = "JOIN sides ON sides.no = posting" if step.of == "sides" else ""
-    for entry, posting, amount, members, is_there in connection.execute(
-        f"SELECT sums.no, posting, sums.amount, sums.members, {accounts} FROM sums JOIN wanted ON sums.no = wanted.no {beside}"
-    ).fetchall():
-        matched.posting[members], matched.by[members] = posting, BY.index(step.by)
-        matched.total[entry] = amount
-        if not is_there:
-            matched.elsewhere.add(entry)
+def _add(
+    connection: duckdb.DuckDBPyConnection,
+    matched: Matches,
+    step: Step,
+    entries: Numbers,
+    postings: Numbers,
+    scores: Scores,
+) -> bool:
+    """Add the pairs of a step: of a voucher every posting, of a sum every entry. Return whether there are any."""
+    if not len(entries):
+        return False
+    matched.posting[entries], matched.entry[postings] = postings, entries
+    matched.by[entries], matched.score[entries] = BY.index(step.by), scores
+    connection.register("wanted", pa.table({"entry": entries, "posting": postings}))
+    if step.of in SEVERAL:
+        for entry, amount, members in connection.execute(
+            f"SELECT entry, amount, members FROM {step.of} JOIN wanted ON no = posting"
+        ).fetchall():
+            matched.entry[members] = entry
+            if len(members) > 1:
+                matched.amount[entry] = amount
+    if step.group:
+        is_there = "list_has_all(sides.accounts, sums.accounts)" if step.of == "sides" else "true"
+        beside = "JOIN sides ON sides.no = posting" if step.of == "sides" else ""
+        for entry, posting, total, members, has_accounts in connection.execute(
+            f"SELECT entry, posting, sums.amount, sums.members, {is_there} FROM sums JOIN wanted ON sums.no = entry {beside}"
+        ).fetchall():
+            matched.posting[members], matched.by[members] = posting, BY.index(step.by)
+            matched.total[entry] = total
+            if not has_accounts:
+                matched.elsewhere.add(entry)
+    return True

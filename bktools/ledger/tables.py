@@ -246,9 +246,7 @@ def _with_evidence(inputs: Inputs, matched: Matches) -> pa.Table:
     return entries.append_column("score", pa.array(matched.score, mask=np.isnan(matched.score)))
 
 
-def _with_findings(
-    entries: pa.Table, different: pa.Table, places: Numbers, facts: _Facts
-) -> tuple[pa.Table, pa.Table]:
+def _with_findings(entries: pa.Table, different: pa.Table, places: Numbers, facts: _Facts) -> tuple[pa.Table, pa.Table]:
     """Return the entries with what differs and what is to be done, and the findings: the most severe first."""
     rows, flags = entries.take(places).to_pylist(), different.to_pylist()
     facts.look_up(places.tolist())

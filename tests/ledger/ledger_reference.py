@@ -83,7 +83,11 @@ class Reference:
         self.step("account and amount", [*EXACT, "date"], nearby=True, text="agrees")
         self.step("account and amount", [*EXACT, "date"], nearby=True, text="agrees", sums=True)
         self.sums("sum of account and day", [*EXACT, "date"], ["account", "currency", "date"], nearby=True)
-        for by, columns in (("the document", ["document"]), ("account and day", ["date"]), ("account and month", ["month"])):
+        for by, columns in (
+            ("the document", ["document"]),
+            ("account and day", ["date"]),
+            ("account and month", ["month"]),
+        ):
             keys = [*columns, "account", "currency"]
             self.sums(f"sum of {by}", keys, keys, differs=True)
         self.step("document number and account", ["document", "account", "currency", "date"], nearby=True)
@@ -127,31 +131,38 @@ class Reference:
         for candidates in ([self.sides] if sides else [self.alone, self.vouchers]):
             if differs and not any(one.by == by for one in self.found):
                 continue
-            members = defaultdict(list)
-            for number, row in enumerate(self.ours):
-                if self.found[number].posting is None:
-                    members[_key(row, group)].append(number)
-            members.pop(None, None)
-            totals = {}
-            for numbers in members.values():
-                amounts = [self.ours[number]["amount"] for number in numbers]
-                if len(numbers) > 1 and None not in amounts and sum(amounts):
-                    totals[numbers[0]] = (self.ours[numbers[0]] | {"amount": sum(amounts)}, numbers)
-            rows = candidates()
+            totals, rows = self.totals(group), candidates()
             for offset in self.offsets(nearby):
-                groups = defaultdict(lambda: ([], []))
-                for number, (row, _) in totals.items():
-                    if self.found[number].posting is None:
-                        groups[_key(row, keys)][0].append(number)
-                for number, (row, numbers) in rows.items():
-                    if row["id"] is None and not any(one in self.answers for one in numbers):
-                        groups[_key(row, keys, offset)][1].append(number)
-                groups.pop(None, None)
-                for entries, postings in groups.values():
+                for entries, postings in self.agreeing(totals, rows, keys, offset):
                     is_alone = len(entries) == len(postings) == 1
                     if len(entries) <= len(postings) and (is_alone or not differs):
-                        for entry, posting in zip(entries, postings):
+                        for entry, posting in zip(entries, postings, strict=False):
                             self.book(by, totals[entry], group, posting, rows[posting], sides=sides)
+
+    def totals(self, group):
+        """Return by its first entry the total of each group of open entries, unless an amount is unknown or it is zero."""
+        members = defaultdict(list)
+        for number, row in enumerate(self.ours):
+            if self.found[number].posting is None and _key(row, group):
+                members[_key(row, group)].append(number)
+        found = {}
+        for numbers in members.values():
+            amounts = [self.ours[number]["amount"] for number in numbers]
+            if len(numbers) > 1 and None not in amounts and sum(amounts):
+                found[numbers[0]] = (self.ours[numbers[0]] | {"amount": sum(amounts)}, numbers)
+        return found
+
+    def agreeing(self, totals, rows, keys, offset):
+        """Return the open totals and postings that agree in the keys."""
+        groups = defaultdict(lambda: ([], []))
+        for number, (row, _) in totals.items():
+            if self.found[number].posting is None:
+                groups[_key(row, keys)][0].append(number)
+        for number, (row, numbers) in rows.items():
+            if row["id"] is None and not any(one in self.answers for one in numbers):
+                groups[_key(row, keys, offset)][1].append(number)
+        groups.pop(None, None)
+        return groups.values()
 
     def book(self, by, total, group, posting, side, *, sides) -> None:
         """Let a posting answer for all entries of a group, if it is all that was exported, and nothing is ambiguous."""
