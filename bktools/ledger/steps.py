@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Context, Decimal
@@ -31,9 +30,11 @@ SPREAD = np.uint64(0x9E3779B97F4A7C15)
 EXACT_DIGITS = Context(prec=80)
 
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
+Digests: TypeAlias = np.ndarray[Any, np.dtype[np.uint64]]
+Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 Scores: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
-# Text, amount without its decimal point, and date.
-Row: TypeAlias = tuple[str, int | None, dt.date | None]
+# Text, amount without its decimal point, and day by its number.
+Row: TypeAlias = tuple[str, int | None, int | None]
 
 
 @dataclass(frozen=True)
@@ -238,7 +239,7 @@ class Matches:
     by: Numbers
     score: Scores
     entry: Numbers
-    is_double: np.ndarray[Any, np.dtype[np.bool_]]
+    is_double: Flags
     amount: dict[int, Decimal] = field(default_factory=dict)
     total: dict[int, Decimal] = field(default_factory=dict)
     elsewhere: set[int] = field(default_factory=set)
@@ -266,14 +267,20 @@ def matches(connection: duckdb.DuckDBPyConnection, inputs: Inputs, days: int) ->
     inputs.rows.update(open_entries=inputs.rows["entries"], open_postings=inputs.rows["postings"])
     connection.execute("CREATE VIEW open_entries AS FROM entries; CREATE VIEW open_postings AS FROM postings")
     connection.execute("CREATE TABLE entry_accounts AS SELECT DISTINCT account FROM entries")
-    _take(connection, inputs, matched, STEPS, days)
-    _add_doubles(connection, inputs, matched, days)
-    _take(connection, inputs, matched, BY_TEXT, days)
+    columns = _Columns(connection)
+    _take(connection, inputs, columns, matched, STEPS, days)
+    _add_doubles(connection, inputs, columns, matched, days)
+    _take(connection, inputs, columns, matched, BY_TEXT, days)
     return matched
 
 
 def _take(
-    connection: duckdb.DuckDBPyConnection, inputs: Inputs, matched: Matches, steps: Iterable[Step], days: int
+    connection: duckdb.DuckDBPyConnection,
+    inputs: Inputs,
+    columns: _Columns,
+    matched: Matches,
+    steps: Iterable[Step],
+    days: int,
 ) -> None:
     """Take each step in turn."""
     for step in steps:
@@ -285,7 +292,7 @@ def _take(
             filled = " AND ".join(f"{key} IS NOT NULL" for key in step.group)
             connection.execute(SUMS.format(group=", ".join(step.group), filled=filled))
         left = "sums" if step.group else "open_entries"
-        sides = _keys(connection, step, left, step.of)
+        sides = _keys(connection, columns, matched, step)
         has_new = False
         for offset in _offsets(step, days):
             still_open = sides[0].where(matched.posting, NOBODY), sides[1].where(matched.entry, NOBODY)
@@ -309,19 +316,20 @@ def _can_sum(inputs: Inputs, matched: Matches, step: Step) -> bool:
     return not step.differs or bool((matched.by == BY.index(step.by)).any())
 
 
-def _add_doubles(connection: duckdb.DuckDBPyConnection, inputs: Inputs, matched: Matches, days: int) -> None:
+def _add_doubles(
+    connection: duckdb.DuckDBPyConnection, inputs: Inputs, columns: _Columns, matched: Matches, days: int
+) -> None:
     is_first = np.zeros(len(matched.entry), dtype=bool)
     is_first[matched.posting[matched.posting != NOBODY]] = True
-    _some_rows(connection, inputs, "postings", "first", np.flatnonzero(is_first))
     for step in DOUBLES:
-        if not _can_find(inputs, step, "first_postings"):
+        if not _can_find(inputs, step, "postings"):
             continue
-        first, others = _keys(connection, step, "first_postings", step.of)
+        first, others = _keys(connection, columns, matched, step, np.flatnonzero(is_first))
         for offset in _offsets(step, days):
             # Each time every posting gets one double at most, so that the doubles of equal entries are theirs in turn.
             while True:
                 still_open = first, others.where(matched.entry, NOBODY)
-                left, right, _ = _pairs(connection, inputs, step, "first_postings", still_open, offset, set())
+                left, right, _ = _pairs(connection, inputs, step, "postings", still_open, offset, set())
                 if not len(left):
                     break
                 matched.entry[right], matched.is_double[right] = matched.entry[left], True
@@ -341,9 +349,7 @@ def _can_find(inputs: Inputs, step: Step, left: str) -> bool:
             len(side) and side.column("named" if "named" in side.column_names else "entry_id").null_count < len(side)
             for side in rows
         )
-    return all(len(side) for side in rows) and (
-        step.keys[0] != "document" or all(map(_has_documents, rows))
-    )
+    return all(len(side) for side in rows) and (step.keys[0] != "document" or all(map(_has_documents, rows)))
 
 
 def _has_documents(rows: pa.Table) -> bool:
@@ -368,49 +374,120 @@ def _some_rows(connection: duckdb.DuckDBPyConnection, inputs: Inputs, side: str,
 
 @dataclass(frozen=True)
 class _Keys:
-    """The places of some rows, a digest of the columns that must agree, and where days may differ, the days."""
+    """The places of some rows, a digest of the columns that must agree, and the days, 0 where they need not agree."""
 
     rows: Numbers
-    digests: np.ndarray[Any, np.dtype[np.uint64]]
+    digests: Digests
     days: Numbers
 
     def where(self, matched: Numbers, value: int) -> _Keys:
         return self.only(matched[self.rows] == value)
 
-    def only(self, wanted: np.ndarray[Any, np.dtype[np.bool_]]) -> _Keys:
+    def only(self, wanted: Flags) -> _Keys:
         return self if wanted.all() else _Keys(self.rows[wanted], self.digests[wanted], self.days[wanted])
 
-    def on(self, offset: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    def on(self, offset: int) -> Digests:
         """Return digests with the days, some days earlier; two's complement wraps around."""
         return self.digests + (self.days - offset).astype(np.uint64) * SPREAD
 
 
-def _keys(connection: duckdb.DuckDBPyConnection, step: Step, left: str, right: str) -> tuple[_Keys, _Keys]:
-    """Return the keys of both sides, without rows that cannot agree; the status is told by the values."""
-    keys = [key for key in step.keys if not (step.nearby and key == "date")]
-    day = "date" if step.nearby else "DATE '1970-01-01'"
-    filled = " AND ".join(f"({key}) IS NOT NULL" for key in step.keys)
-    unnamed = {left: "amount IS NOT NULL", right: "id IS NULL"}
-    sides = []
-    for table in (left, right):
-        where = "true" if step.named else unnamed[table]
-        columns = connection.execute(
-            f"SELECT no, hash({', '.join(keys)}) AS digest, date_diff('day', DATE '1970-01-01', {day}) AS day"
-            f" FROM {table} WHERE {where} AND {filled}"
-        ).fetchnumpy()
-        sides.append(_Keys(*(np.asarray(columns[name]) for name in ("no", "digest", "day"))))
-    few, many = sorted(sides, key=lambda side: len(side.rows))
-    if len(few.rows) * MANY_TIMES < len(many.rows):
-        digests = np.sort(few.digests)
-        place = np.minimum(np.searchsorted(digests, many.digests), len(digests) - 1)
-        many = many.only(digests[place] == many.digests if len(digests) else np.zeros(len(many.rows), dtype=bool))
-        sides = [few, many] if sides[0] is few else [many, few]
-    if right in SEVERAL and len(sides[0].rows) and len(sides[1].rows):
-        candidates = sides[1].only(np.isin(sides[1].digests, sides[0].digests))
+class _Columns:
+    """The digests of the columns of entries and postings, each read once."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+        self._known: dict[tuple[str, str], tuple[Digests, Flags]] = {}
+
+    def keys(self, step: Step, table: str, rows: Numbers) -> _Keys:
+        """Return the keys of some rows of "entries" or "postings", without those that lack one."""
+        for key in step.keys:
+            rows = rows[self._of(table, key)[1][rows]]
+        digests = _combined([self._of(table, key)[0][rows] for key in step.keys if key != "date"], len(rows))
+        days = (
+            self._of(table, "date")[0][rows].astype(np.int64) if "date" in step.keys else np.zeros(len(rows), np.int64)
+        )
+        return _Keys(rows, digests, days)
+
+    def is_filled(self, table: str, column: str) -> Flags:
+        """Return for each row whether it has a value in a column."""
+        return self._of(table, column)[1]
+
+    def keys_of_sums(self, step: Step, table: str) -> _Keys:
+        """Return the keys of a table whose rows stand for several entries or postings."""
+        columns = ", ".join(f"{_digest(key)} AS key{number}" for number, key in enumerate(step.keys))
+        filled = " AND ".join(f"({key}) IS NOT NULL" for key in step.keys)
+        unnamed = "" if step.named else " AND id IS NULL"
+        values = self._connection.execute(f"SELECT no, {columns} FROM {table} WHERE {filled}{unnamed}").fetchnumpy()
+        rows, parts = np.asarray(values["no"]), [np.asarray(values[f"key{number}"]) for number in range(len(step.keys))]
+        digests = _combined([part for part, key in zip(parts, step.keys, strict=True) if key != "date"], len(rows))
+        days = dict(zip(step.keys, parts, strict=True)).get("date", np.zeros(len(rows)))
+        return _Keys(rows, digests, days.astype(np.int64))
+
+    def _of(self, table: str, key: str) -> tuple[Digests, Flags]:
+        if (table, key) not in self._known:
+            values = self._connection.execute(
+                f"SELECT no, {_digest(key)} AS digest, ({key}) IS NOT NULL AS is_filled FROM {table}"
+            ).fetchnumpy()
+            digests, is_filled = np.empty(len(values["no"]), np.uint64), np.empty(len(values["no"]), bool)
+            digests[values["no"]] = values["digest"]
+            is_filled[values["no"]] = values["is_filled"]
+            self._known[table, key] = digests, is_filled
+        return self._known[table, key]
+
+
+def _digest(key: str) -> str:
+    """Return the SQL of a digest; that of a day is its number, so that days can be counted."""
+    return "coalesce(date_diff('day', DATE '1970-01-01', date), 0)::UBIGINT" if key == "date" else f"hash({key})"
+
+
+def _combined(parts: Iterable[Digests], count: int) -> Digests:
+    digests = np.zeros(count, np.uint64)
+    for part in parts:
+        digests = digests * SPREAD + part
+    return digests
+
+
+def _keys(
+    connection: duckdb.DuckDBPyConnection, columns: _Columns, matched: Matches, step: Step, first: Numbers | None = None
+) -> tuple[_Keys, _Keys]:
+    """Return the keys of both sides, without rows that cannot agree; the status is told by the values.
+
+    The left side is the open entries, or `first`, the postings that doubles are looked for of.
+    """
+    if first is not None:
+        left = columns.keys(step, "postings", first)
+    elif step.group:
+        left = columns.keys_of_sums(step, "sums")
+    else:
+        is_open = matched.posting == NOBODY
+        has_amount = is_open if step.named else is_open & columns.is_filled("entries", "amount")
+        left = columns.keys(step, "entries", np.flatnonzero(has_amount))
+    if step.of in SEVERAL:
+        right = columns.keys_of_sums(step, step.of)
+    else:
+        is_open = matched.entry == NOBODY
+        if step.of == "uncommon":
+            uncommon = np.zeros(len(is_open), bool)
+            uncommon[connection.execute("SELECT no FROM uncommon").fetchnumpy()["no"]] = True
+            is_open &= uncommon
+        unnamed = is_open if step.named else is_open & ~columns.is_filled("postings", "id")
+        right = columns.keys(step, "postings", np.flatnonzero(unnamed))
+    left, right = _cut(left, right), _cut(right, left)
+    if step.of in SEVERAL and len(left.rows) and len(right.rows):
+        candidates = right.only(np.isin(right.digests, left.digests))
         connection.register("wanted", pa.table({"no": candidates.rows}))
-        whole = connection.execute(WHOLE_SIDES.format(table=right)).fetchnumpy()["no"]
-        sides[1] = candidates.only(np.isin(candidates.rows, whole))
-    return sides[0], sides[1]
+        whole = connection.execute(WHOLE_SIDES.format(table=step.of)).fetchnumpy()["no"]
+        right = candidates.only(np.isin(candidates.rows, whole))
+    return left, right
+
+
+def _cut(many: _Keys, few: _Keys) -> _Keys:
+    """Return the rows of a much longer side that may agree with one of the other."""
+    if len(few.rows) * MANY_TIMES >= len(many.rows):
+        return many
+    digests = np.sort(few.digests)
+    place = np.minimum(np.searchsorted(digests, many.digests), len(digests) - 1)
+    return many.only(digests[place] == many.digests if len(digests) else np.zeros(len(many.rows), dtype=bool))
 
 
 def _pairs(
@@ -483,7 +560,11 @@ def _rows(connection: duckdb.DuckDBPyConnection, inputs: Inputs, table: str, pla
     texts = inputs.texts("exported" if table == "open_entries" else "ledger", [row[0] for row in rows])
     scale = inputs.money.scale
     return {
-        no: (words(texts[no]), None if amount is None else int(amount.scaleb(scale, EXACT_DIGITS)), date)
+        no: (
+            words(texts[no]),
+            None if amount is None else int(amount.scaleb(scale, EXACT_DIGITS)),
+            date and date.toordinal(),
+        )
         for no, amount, date in rows
     }
 
@@ -522,14 +603,11 @@ def _told_apart(
     allowed = {"orders": scores >= 0, "agrees": ~(scores < SIMILAR), "decides": scores >= SIMILAR}[step.text]
     if step.text == "orders":
         allowed[:] = True
-    ones, others = (side.tolist() for side in np.nonzero(allowed))
-    candidates = sorted(
-        (-score, *_apart(ours[one], theirs[other]), one, other)
-        for score, one, other in zip(np.nan_to_num(scores[allowed]).tolist(), ones, others, strict=True)
-    )
+    ones, others = np.nonzero(allowed)
+    order = np.lexsort((others, ones, *_apart(ours, theirs, ones, others), -np.nan_to_num(scores[allowed])))
     pairs: dict[int, int] = {}
     taken: set[int] = set()
-    for *_, one, other in candidates:
+    for one, other in zip(ones[order].tolist(), others[order].tolist(), strict=True):
         if one not in pairs and other not in taken:
             pairs[one] = other
             taken.add(other)
@@ -551,10 +629,19 @@ def _scores(ours: Sequence[Row], theirs: Sequence[Row]) -> Scores:
     return scores
 
 
-def _apart(ours: Row, theirs: Row) -> tuple[int, int]:
-    """Return how far amounts and days are apart; 0 where one is unknown."""
-    amount = 0 if ours[1] is None or theirs[1] is None else abs(ours[1] - theirs[1])
-    return amount, 0 if ours[2] is None or theirs[2] is None else abs((ours[2] - theirs[2]).days)
+def _apart(ours: Sequence[Row], theirs: Sequence[Row], ones: Numbers, others: Numbers) -> tuple[Numbers, Numbers]:
+    """Return how far days and amounts of pairs are apart, as numbers of the same order; 0 where one is unknown."""
+    parts = []
+    for column in (2, 1):
+        one, other = (
+            np.array([row[column] for row in side], dtype=object)[at] for side, at in ((ours, ones), (theirs, others))
+        )
+        is_known = np.not_equal(one, None) & np.not_equal(other, None)
+        apart = np.zeros(len(ones), dtype=object)
+        apart[is_known] = abs(one[is_known] - other[is_known])
+        # An amount may have more digits than a number of 64 bits.
+        parts.append(np.unique(apart, return_inverse=True)[1])
+    return parts[0], parts[1]
 
 
 def _is_clear(scores: Scores, one: int, other: int, without: Sequence[int]) -> bool:
