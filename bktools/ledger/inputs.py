@@ -212,7 +212,7 @@ def show(connection: duckdb.DuckDBPyConnection, inputs: Inputs) -> None:
     inputs.rows["entries"] = _numbered(inputs.exported.select(used))
     connection.register("exported_rows", inputs.rows["entries"])
     connection.execute(f"CREATE VIEW entries AS {view_of(inputs, 'entries', 'exported_rows')}")
-    _refuse_repeated(connection)
+    _refuse_repeated(connection, "entry_id" if _is_plain(inputs.exported.column("entry_id")) else "id")
     used = [name for name in USED["ledger"] if _has(inputs.ledger, name)]
     ledger = _numbered(inputs.ledger.select(used))
     connection.register("given_ledger", ledger)
@@ -286,9 +286,20 @@ def _spread(found: Mapping[str, Any], count: int) -> pa.Array:
     return pa.array(list(found["word"]), schema.TEXT).take(pa.array(places, mask=places < 0))
 
 
-def _refuse_repeated(connection: duckdb.DuckDBPyConnection) -> None:
+def _is_plain(texts: pa.ChunkedArray) -> bool:
+    """Whether texts have no capital letter and no space, as IDs of the service; so they need not be made comparable."""
+    for chunk in texts.chunks:
+        content = np.frombuffer(chunk.buffers()[2] or b"", np.uint8)
+        # Bytes of the capitals of other alphabets are above those of all ASCII characters.
+        if ((content <= ord(" ")) | (content > ord("~")) | ((content >= ord("A")) & (content <= ord("Z")))).any():
+            return False
+    return True
+
+
+def _refuse_repeated(connection: duckdb.DuckDBPyConnection, column: str) -> None:
     # Sorting digests takes a fraction of the time of counting texts.
-    digests = np.sort(connection.execute("SELECT hash(id) AS digest FROM entries").fetchnumpy()["digest"])
+    source = "entries" if column == "id" else "exported_rows"
+    digests = np.sort(connection.execute(f"SELECT hash({column}) AS digest FROM {source}").fetchnumpy()["digest"])
     if not (digests[1:] == digests[:-1]).any():
         return
     repeated = connection.execute("SELECT id FROM entries GROUP BY id HAVING count(*) > 1 ORDER BY id").fetchall()

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from rapidfuzz import fuzz, process, utils
 
 from bktools.ledger.inputs import Inputs, view_of
@@ -131,6 +132,9 @@ DOUBLES = (
     Step("document number", ("document", *EXACT, "date"), nearby=True),
     Step(EXACTLY, (*EXACT, "date"), text="agrees"),
 )
+
+# Columns whose texts repeat.
+CODED = {"account": "account_code", "currency": "currency"}
 
 # What agrees, by its place in `Matches.by`.
 BY = tuple(dict.fromkeys(step.by for step in (*STEPS, *BY_TEXT)))
@@ -267,7 +271,7 @@ def matches(connection: duckdb.DuckDBPyConnection, inputs: Inputs, days: int) ->
     inputs.rows.update(open_entries=inputs.rows["entries"], open_postings=inputs.rows["postings"])
     connection.execute("CREATE VIEW open_entries AS FROM entries; CREATE VIEW open_postings AS FROM postings")
     connection.execute("CREATE TABLE entry_accounts AS SELECT DISTINCT account FROM entries")
-    columns = _Columns(connection)
+    columns = _Columns(connection, inputs)
     _take(connection, inputs, columns, matched, STEPS, days)
     _add_doubles(connection, inputs, columns, matched, days)
     _take(connection, inputs, columns, matched, BY_TEXT, days)
@@ -283,14 +287,19 @@ def _take(
     days: int,
 ) -> None:
     """Take each step in turn."""
+    # The tables that are those of the open postings, and the columns of the groups in `sums`.
+    prepared: set[str] = set()
+    summed: tuple[str, ...] = ()
     for step in steps:
         if not _can_find(inputs, step, "open_entries") or not _can_sum(inputs, matched, step):
             continue
-        if step.of in PREPARED:
+        if step.of in PREPARED and step.of not in prepared:
             connection.execute(PREPARED[step.of])
-        if step.group:
+            prepared.add(step.of)
+        if step.group != summed and step.group:
             filled = " AND ".join(f"{key} IS NOT NULL" for key in step.group)
             connection.execute(SUMS.format(group=", ".join(step.group), filled=filled))
+            summed = step.group
         left = "sums" if step.group else "open_entries"
         sides = _keys(connection, columns, matched, step)
         has_new = False
@@ -301,6 +310,7 @@ def _take(
                 entries, postings, scores = _whole(connection, matched, step, entries, postings)
             has_new |= _add(connection, matched, step, entries, postings, scores)
         if has_new:
+            prepared, summed = set(), ()
             _open(connection, inputs, matched)
 
 
@@ -394,8 +404,8 @@ class _Keys:
 class _Columns:
     """The digests of the columns of entries and postings, each read once."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
+    def __init__(self, connection: duckdb.DuckDBPyConnection, inputs: Inputs) -> None:
+        self._connection, self._rows = connection, inputs.rows
         self._known: dict[tuple[str, str], tuple[Digests, Flags]] = {}
 
     def keys(self, step: Step, table: str, rows: Numbers) -> _Keys:
@@ -425,12 +435,24 @@ class _Columns:
 
     def _of(self, table: str, key: str) -> tuple[Digests, Flags]:
         if (table, key) not in self._known:
+            source, codes = table, None
+            if CODED.get(key) in self._rows[table].column_names:
+                # A text that repeats is read once: in the first row that has it.
+                column = self._rows[table].column(CODED[key]).combine_chunks()
+                codes = pc.fill_null(column.indices, len(column.dictionary)).to_numpy()
+                first = np.zeros(len(column.dictionary) + 1, np.int64)
+                first[codes[::-1]] = np.arange(len(codes))[::-1]
+                self._connection.register("first_rows", pa.table({"no": np.unique(first)}))
+                source = f"{table} SEMI JOIN first_rows USING (no)"
             values = self._connection.execute(
-                f"SELECT no, {_digest(key)} AS digest, ({key}) IS NOT NULL AS is_filled FROM {table}"
+                f"SELECT no, {_digest(key)} AS digest, ({key}) IS NOT NULL AS is_filled FROM {source}"
             ).fetchnumpy()
-            digests, is_filled = np.empty(len(values["no"]), np.uint64), np.empty(len(values["no"]), bool)
+            count = len(self._rows[table])
+            digests, is_filled = np.zeros(count, np.uint64), np.zeros(count, bool)
             digests[values["no"]] = values["digest"]
             is_filled[values["no"]] = values["is_filled"]
+            if codes is not None and count:
+                digests, is_filled = digests[first[codes]], is_filled[first[codes]]
             self._known[table, key] = digests, is_filled
         return self._known[table, key]
 
@@ -524,7 +546,9 @@ def _groups(
 ) -> tuple[tuple[Numbers, Numbers], list[tuple[Numbers, Numbers]]]:
     """Return the pairs whose key both sides have once, and the entries and postings of each other common key."""
     one, other = _sorted(entries, entry_keys), _sorted(postings, posting_keys)
-    _, left, right = np.intersect1d(one.keys, other.keys, assume_unique=True, return_indices=True)
+    place = np.minimum(np.searchsorted(other.keys, one.keys), max(len(other.keys) - 1, 0))
+    is_common = other.keys[place] == one.keys if len(other.keys) else np.zeros(len(one.keys), dtype=bool)
+    left, right = np.flatnonzero(is_common), place[is_common]
     alone = (one.counts[left] == 1) & (other.counts[right] == 1)
     pairs = (one.rows[one.first[left[alone]]], other.rows[other.first[right[alone]]])
     tangled = [(one.group(a), other.group(b)) for a, b in zip(left[~alone], right[~alone], strict=True)]

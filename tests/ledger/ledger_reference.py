@@ -128,7 +128,7 @@ class Reference:
         needed = {"account": "account_code", "date": "date", "month": "date"}
         if not all(self.both[needed[key]] for key in group if key in needed):
             return
-        for candidates in ([self.sides] if sides else [self.alone, self.vouchers]):
+        for candidates in [self.sides] if sides else [self.alone, self.vouchers]:
             if differs and not any(one.by == by for one in self.found):
                 continue
             totals, rows = self.totals(group), candidates()
