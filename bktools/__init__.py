@@ -16,7 +16,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from bktools.checkup import check
     from bktools.connection import Sandbox, connect
-    from bktools.export import ExportPlan, compose_export_jobs, read_export_plan
+    from bktools.export import ExportPlan, compose_export_jobs
     from bktools.frames.arrow import to_arrow
     from bktools.frames.delimited import to_csv
     from bktools.frames.display import show
@@ -30,26 +30,16 @@ if TYPE_CHECKING:
     from bktools.reconcile import Reconciliation, reconcile_accounts
     from bktools.reports.changes import compare
     from bktools.reports.closing import close_month
+    from bktools.reports.coverage import plot_coverage
     from bktools.reports.excel import to_excel
     from bktools.reports.fixes import check_fixes, read_fixes
-    from bktools.reports.group import close_companies
     from bktools.reports.money import plot_money, plot_spend
     from bktools.reports.outcomes import Outcomes
-    from bktools.reports.plots import (
-        plot_ageing,
-        plot_changes,
-        plot_coverage,
-        plot_export_value,
-        plot_reconciliation,
-    )
     from bktools.reports.record import PeriodRecord, record_of
     from bktools.service import Service
+    from bktools.snapshots.tables import get_balance, get_employee, load_categories, load_employees
     from bktools.spending import spend
     from bktools.submit import create_accounts, submit_export_jobs
-    from bktools.tables.compare import compare_categories
-    from bktools.tables.files import categories_to_parquet, employees_to_parquet
-    from bktools.tables.load import get_balance, get_employee, load_categories, load_employees
-    from bktools.tables.shared import to_delta
     from bktools.widgets.entries import pick_entries
 
 _HOMES = {
@@ -60,38 +50,29 @@ _HOMES = {
     "Reconciliation": "bktools.reconcile",
     "Sandbox": "bktools.connection",
     "Service": "bktools.service",
-    "categories_to_parquet": "bktools.tables.files",
     "check": "bktools.checkup",
     "check_fixes": "bktools.reports.fixes",
-    "close_companies": "bktools.reports.group",
     "close_month": "bktools.reports.closing",
     "compare": "bktools.reports.changes",
     "close_period": "bktools.journal.periods",
-    "compare_categories": "bktools.tables.compare",
     "compose_export_jobs": "bktools.export",
     "connect": "bktools.connection",
     "create_accounts": "bktools.submit",
-    "employees_to_parquet": "bktools.tables.files",
-    "get_balance": "bktools.tables.load",
-    "get_employee": "bktools.tables.load",
+    "get_balance": "bktools.snapshots.tables",
+    "get_employee": "bktools.snapshots.tables",
     "import_accounts": "bktools.journal.accounts",
     "load_accounts": "bktools.journal.accounts",
-    "load_categories": "bktools.tables.load",
-    "load_employees": "bktools.tables.load",
+    "load_categories": "bktools.snapshots.tables",
+    "load_employees": "bktools.snapshots.tables",
     "load_export_jobs": "bktools.journal.export_jobs",
     "match_ledger": "bktools.ledger",
     "load_periods": "bktools.journal.periods",
     "pick_entries": "bktools.widgets.entries",
-    "plot_ageing": "bktools.reports.plots",
-    "plot_changes": "bktools.reports.plots",
-    "plot_coverage": "bktools.reports.plots",
-    "plot_export_value": "bktools.reports.plots",
+    "plot_coverage": "bktools.reports.coverage",
     "plot_money": "bktools.reports.money",
-    "plot_reconciliation": "bktools.reports.plots",
     "plot_spend": "bktools.reports.money",
     "read_chart_of_accounts": "bktools.inputs.chart_of_accounts",
     "read_entries": "bktools.inputs.entries",
-    "read_export_plan": "bktools.export",
     "read_fixes": "bktools.reports.fixes",
     "read_general_ledger": "bktools.inputs.general_ledger",
     "reconcile_accounts": "bktools.reconcile",
@@ -103,7 +84,6 @@ _HOMES = {
     "submit_export_jobs": "bktools.submit",
     "to_arrow": "bktools.frames.arrow",
     "to_csv": "bktools.frames.delimited",
-    "to_delta": "bktools.tables.shared",
     "to_excel": "bktools.reports.excel",
 }
 
@@ -115,18 +95,14 @@ __all__ = [
     "Reconciliation",
     "Sandbox",
     "Service",
-    "categories_to_parquet",
     "check",
     "check_fixes",
-    "close_companies",
     "close_month",
     "close_period",
     "compare",
-    "compare_categories",
     "compose_export_jobs",
     "connect",
     "create_accounts",
-    "employees_to_parquet",
     "get_balance",
     "get_employee",
     "import_accounts",
@@ -137,16 +113,11 @@ __all__ = [
     "load_periods",
     "match_ledger",
     "pick_entries",
-    "plot_ageing",
-    "plot_changes",
     "plot_coverage",
-    "plot_export_value",
     "plot_money",
-    "plot_reconciliation",
     "plot_spend",
     "read_chart_of_accounts",
     "read_entries",
-    "read_export_plan",
     "read_fixes",
     "read_general_ledger",
     "reconcile_accounts",
@@ -158,7 +129,6 @@ __all__ = [
     "submit_export_jobs",
     "to_arrow",
     "to_csv",
-    "to_delta",
     "to_excel",
 ]
 
@@ -173,4 +143,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    # For completion: neither this file's imports nor the rooms that were imported meanwhile.
+    return sorted([*__all__, "errors", *(name for name in globals() if name.startswith("__"))])

@@ -11,8 +11,7 @@
     ├── SnapshotNotFoundError (LookupError)   no snapshot matches the query
     ├── PlanError (ValueError)                a plan was changed after it was composed
     ├── JournalError (RuntimeError)           the journal refuses
-    │   ├── JournalBusyError                  another process sends for this company
-    │   └── InDoubtError                      an export whose outcome is unknown blocks the company
+    │   └── JournalBusyError                  another process sends for this company
     └── ServiceError                          a request to the service failed
         ├── NotSentError (ConnectionError)         it failed before any byte of the request was sent
         │   ├── UnreachableError                       no connection: offline, or the service is down
@@ -36,8 +35,8 @@
 
 A message is one line: what happened, what was kept, what to do next. Programs read the fields of an error instead.
 
-There are five warnings: `StaleSnapshotWarning`, `UnverifiedTableWarning`, `IncompleteTableWarning`,
-`DamagedStoreWarning` and `GuessedEncodingWarning`.
+There are four warnings: `StaleSnapshotWarning`, `UnverifiedTableWarning`, `IncompleteTableWarning` and
+`GuessedEncodingWarning`.
 """
 
 from __future__ import annotations
@@ -77,10 +76,6 @@ class UnverifiedTableWarning(UserWarning):
 
 class IncompleteTableWarning(UserWarning):
     """Some companies could not be read, and the rows of the others were returned, as `on_error="collect"` asks."""
-
-
-class DamagedStoreWarning(UserWarning):
-    """The list of snapshots is damaged on disk; its readable lines are used."""
 
 
 class GuessedEncodingWarning(UserWarning):
@@ -164,25 +159,6 @@ class JournalError(BktoolsError, RuntimeError):
 
 class JournalBusyError(JournalError):
     """Another process is sending for this company; nothing was sent by this one."""
-
-
-class InDoubtError(JournalError):
-    """An export job whose outcome is unknown blocks its company until a person resolves it.
-
-    Parameters
-    ----------
-    message : str
-        One line with batch, company, time and the command that resolves it.
-    batch_id : str
-        The batch whose outcome is unknown.
-    company_id : str
-        The blocked company.
-    """
-
-    def __init__(self, message: str, *, batch_id: str, company_id: str) -> None:
-        super().__init__(message)
-        self.batch_id = batch_id
-        self.company_id = company_id
 
 
 class ServiceError(BktoolsError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import subprocess
 import sys
@@ -29,17 +30,13 @@ FLOORS = {
     "disk": 0,
     "progress": 0,
     "views": 0,
-    "colours": 0,
-    "glyphs": 0,
     "release": 0,
     "contract": 1,
     "service": 2,
     "sandbox": 2,
     "connection": 3,
-    "bars": 4,
     "frames": 4,
-    "store": 4,
-    "tables": 5,
+    "snapshots": 5,
     "inputs": 5,
     "journal": 6,
     "reconcile": 6,
@@ -58,23 +55,21 @@ FLOORS = {
 # `settings` reads all of these; they import at most each other.
 GROUND = {"errors", "addresses", "views", "caller", "consoles", "visible"}
 
-# `Service.pages` yields frames. It imports them when it is called.
-UPWARDS = {("service/service.py", "bktools.tables.pages"), ("service/service.py", "pandas")}
-
 ONLY_IN = {
     "httpx": ("service/",),
     "sqlite3": ("sandbox/store.py",),
     "apsw": ("journal/",),
-    "deltalake": ("store/delta.py",),
     "psycopg": ("journal/",),
-    "matplotlib": ("bars.py", "glyphs.py", "reports/", "reconcile/"),
+    "matplotlib": ("reports/",),
 }
 
 
-def _files() -> Iterator[tuple[str, str, ast.Module]]:
-    for path in sorted(ROOT.rglob("*.py")):
-        place = path.relative_to(ROOT).as_posix()
-        yield place, place.split("/")[0].removesuffix(".py"), ast.parse(path.read_text(encoding="utf-8"))
+@functools.cache
+def _files() -> list[tuple[str, str, ast.Module]]:
+    places = [
+        (path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")) for path in sorted(ROOT.rglob("*.py"))
+    ]
+    return [(place, place.split("/")[0].removesuffix(".py"), ast.parse(text)) for place, text in places]
 
 
 def _imports(tree: ast.Module) -> Iterator[str]:
@@ -87,7 +82,7 @@ def _imports(tree: ast.Module) -> Iterator[str]:
 
 
 def test_floors():
-    """A file imports from lower floors and from its own room alone, but for the frames of `Service.pages`."""
+    """A file imports from lower floors and from its own room alone."""
     wrong = []
     for place, room, tree in _files():
         assert room in FLOORS, f"{place} is in no room of the house"
@@ -97,7 +92,7 @@ def test_floors():
                 continue
             other = parts[1]
             is_upwards = other != room and other not in GROUND and FLOORS[other] >= FLOORS[room]
-            if is_upwards and not any(name.startswith(known) and place == at for at, known in UPWARDS):
+            if is_upwards:
                 wrong.append(f"{place} imports {name}")
     assert wrong == []
 
@@ -110,7 +105,7 @@ def test_libraries_are_imported_where_they_belong():
             library = name.split(".")[0]
             if library in ONLY_IN and not place.startswith(ONLY_IN[library]):
                 wrong.append(f"{place} imports {library}")
-            if library == "pandas" and FLOORS[room] < FLOORS["frames"] and (place, name) not in UPWARDS:
+            if library == "pandas" and FLOORS[room] < FLOORS["frames"]:
                 wrong.append(f"{place} imports pandas")
     assert wrong == []
 
@@ -139,6 +134,24 @@ def test_public_names_are_all_there():
         bktools.nothing  # noqa: B018 - reading it is the test
 
 
+COMPLETED = """
+import bktools, bktools.cli
+bktools.connect, bktools.read_entries
+from IPython.core.completer import IPCompleter, provisionalcompleter
+with provisionalcompleter():
+    found = IPCompleter(namespace={"bktools": bktools}, use_jedi=True).completions("bktools.", 8)
+    print(*sorted({item.text for item in found}))
+print(*[name for name in dir(bktools) if not name.startswith("__")])
+"""
+
+
+def test_completion_shows_public_names_only():
+    """In a fresh process, after functions and commands were used, `bktools.<tab>` shows the public names and the errors."""
+    done = subprocess.run([sys.executable, "-c", COMPLETED], capture_output=True, text=True, check=True)
+    expected = sorted([*bktools.__all__, "errors"])
+    assert [line.split() for line in done.stdout.splitlines()] == [expected, expected]
+
+
 def test_the_design_s_names_are_public():
     """Every name the design promises can be imported."""
     promised = [
@@ -150,7 +163,7 @@ def test_the_design_s_names_are_public():
         "load_accounts",
         "import_accounts",
         "load_export_jobs",
-        "compare_categories",
+        "compare",
         "read_chart_of_accounts",
         "read_entries",
         "read_general_ledger",

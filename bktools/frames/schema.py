@@ -144,7 +144,7 @@ EXPORT_JOBS = _schema(
     },
 )
 
-# What the journal keeps of each entry when it is sent. Null where it was unknown, or sent by an earlier version.
+# What the journal keeps of each entry when it is sent. Null where it was unknown.
 FACTS = {
     "date": DATE,
     "amount": MONEY,
@@ -191,10 +191,6 @@ EXPORT_EVENTS = _schema(
     {"at": INSTANT, "batch_id": TEXT, "company_id": TEXT, "after": TEXT, "done_by": TEXT},
     {"before": TEXT, "message": TEXT},
 )
-
-# What `to_delta` published: a row for each table.
-PUBLISHED = _schema({"table": TEXT, "snapshots": COUNT, "rows": COUNT, "already_there": COUNT, "uri": TEXT}, {})
-
 
 # The type of text in frames: pandas 3's `str`. pandas 2 has it under this name only, and would make objects of text.
 STRINGS = pd.StringDtype("pyarrow", na_value=np.nan)

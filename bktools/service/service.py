@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex, TypedDict, TypeVar, Unpack
+from typing import Any, Literal, Self, SupportsIndex, TypedDict, TypeVar, Unpack
 from urllib.parse import quote
-from uuid import UUID
 
 import msgspec
 
@@ -19,17 +19,15 @@ from bktools.contract import accounts, balance, categories, employees, export_jo
 from bktools.contract.endpoint import Data, Endpoint
 from bktools.contract.noun import Noun
 from bktools.contract.paging import Page, PageRequest
-from bktools.errors import DuplicateAccountError, StatusError
+from bktools.errors import ArgumentError, DuplicateAccountError, StatusError
 from bktools.service import answers, auth
-from bktools.service.rate import Rate, shared_window
+from bktools.service.companies import ALL, Company, companies_among, company_ids
+from bktools.service.pages import LARGE_PAGE, Search, verified_pages
+from bktools.service.rate import Rate
 from bktools.service.retry import Budget, Deadline, RetryPolicy, repeated
 from bktools.service.transport import Answer, Limits, Request, Transport, of_answer
 from bktools.service.workers import interruptible
 from bktools.settings import Settings
-
-# For the type checker: frames are on a higher floor.
-if TYPE_CHECKING:
-    import pandas as pd
 
 Record = TypeVar("Record")
 
@@ -37,9 +35,6 @@ Record = TypeVar("Record")
 LONG = 300.0
 
 SHORTEST = 0.05
-
-# ASSUMED: a service with a smaller limit returns fewer rows; the interface states no largest page.
-LARGE_PAGE = 1000
 
 # With one of these statuses, Retry-After applies to all requests.
 BUSY = (429, 503)
@@ -66,6 +61,9 @@ def limits_of(settings: Settings, *, shortest: float = 0.0) -> Limits:
     return replace(
         usual, connect=min(usual.connect, settings.timeout), read=read, whole=max(usual.whole, 2 * shortest, read)
     )
+
+
+TABLES: dict[str, Noun[Any]] = {noun.name: noun for noun in (categories.CATEGORIES, employees.EMPLOYEES)}
 
 
 class Filters(TypedDict, total=False):
@@ -118,9 +116,7 @@ class Service:
         self._limits = limits or limits_of(settings)
         self._on_close = on_close
         self._transport = Transport(settings)
-        self._rate = Rate(settings.requests_per_minute, shared=shared_window(settings))
-        # The rates of companies with a credential of their own.
-        self._rates = {settings.credential: self._rate}
+        self._rate = Rate(settings.requests_per_minute)
         self._budget = Budget()
 
     def search_categories(
@@ -224,12 +220,7 @@ class Service:
             tax_code_external_id=tax_code_external_id,
         )
         try:
-            answer = self._send(
-                endpoint,
-                body=msgspec.json.encode(body),
-                deadline=Deadline(self._retry.deadline),
-                company_id=body["companyId"],
-            )
+            answer = self._send(endpoint, body=msgspec.json.encode(body), deadline=Deadline(self._retry.deadline))
         except StatusError as error:
             if accounts.is_duplicate(error.status, f"{error.type} {error.detail}"):
                 exists = DuplicateAccountError(
@@ -299,7 +290,6 @@ class Service:
             body=body,
             limits=limits_of(self.settings, shortest=LONG),
             fresh=True,
-            company_id=rules.uuid_text("company_id", company_id),
         ).data
 
     def search_employees(
@@ -379,12 +369,12 @@ class Service:
     def pages(
         self,
         table: Literal["categories", "employees"],
-        company: str | UUID | Iterable[str | UUID] | None = None,
+        company: Company = None,
         *,
         limit: SupportsIndex = LARGE_PAGE,
         verify: Literal["strict", "warn"] = "strict",
         **filters: Unpack[Filters],
-    ) -> Iterator[pd.DataFrame]:
+    ) -> Iterator[list[Any]]:
         """Iterate over a table page by page, in bounded memory; nothing is cached.
 
         A page is requested when the loop asks for it, so a loop that ends early asks for no more.
@@ -405,8 +395,8 @@ class Service:
 
         Returns
         -------
-        iterator of DataFrame
-            Each page has the columns and types of the table, at least one row, and rows that match the filters. The
+        iterator of lists
+            The records of each page, `Category` or `Employee`: at least one, and all match the filters. The
             end of the loop without an error means that the table is complete: no id came twice, the number of rows is
             the service's count, and pages join where there is no count. After an error, or without reaching the end,
             the pages are not a table.
@@ -425,7 +415,7 @@ class Service:
 
         Notes
         -----
-        Paging: interface, sections 2.3, 4.1 and 4.4. Memory: two pages, and 8 bytes for each row read.
+        Paging: interface, sections 2.3, 4.1 and 4.4. Memory: two pages, and the ID of each row read.
 
         Examples
         --------
@@ -434,9 +424,19 @@ class Service:
         ...     sum(len(page) for page in service.pages("categories", archived=False))
         232
         """
-        from bktools.tables.pages import pages
-
-        return pages(self, table, company, limit=limit, verify=verify, **filters)
+        noun = TABLES.get(table)
+        if noun is None:
+            raise ArgumentError("table", f"must be one of {', '.join(TABLES)}", table)
+        known = [item.argument for item in noun.filters if item.argument != "company_id"]
+        unknown = next((name for name in filters if name not in known), None)
+        if unknown is not None:
+            raise ArgumentError(unknown, f"is not a filter of the {table}: choose from {', '.join(known)}")
+        if verify not in ("strict", "warn"):
+            raise ArgumentError("verify", 'must be "strict" or "warn"', verify)
+        rows = rules.whole_number("limit", limit, smallest=1, largest=rules.INT32_MAX)
+        companies = company_ids(company, self.settings)
+        checked = noun.checked_for_any_company(filters)
+        return self._pages(noun, checked, companies, rows, strict=verify == "strict")
 
     def close(self) -> None:
         """Close the client. Later operations raise `ArgumentError` and send nothing."""
@@ -462,16 +462,28 @@ class Service:
         parts = (views.heading(f"Service: {self.settings.environment} ({note})"), views.table(["", ""], rows, total=4))
         return "".join(parts) + views.next_steps(["load_categories(service=service)"])
 
+    def _pages(
+        self, noun: Noun[Any], filters: Mapping[str, Any], companies: Sequence[str | None], limit: int, *, strict: bool
+    ) -> Iterator[list[Any]]:
+        if not companies and noun.needs_company:
+            people = self.pages("employees", ALL)
+            companies = companies_among(person.company_id for page in people for person in page)
+        for company_id in companies or [None]:
+            own = filters if company_id is None else {**filters, "company_id": company_id}
+            yield from verified_pages(noun, own, search_of(self, noun, own), limit, strict=strict)
+
     def _search(self, noun: Noun[Record], filters: Mapping[str, object], page: PageRequest) -> Page[Record]:
         """Return one page of a noun."""
+        return self._page(noun, noun.checked(filters), page)
+
+    def _page(self, noun: Noun[Record], filters: Mapping[str, Any], page: PageRequest) -> Page[Record]:
+        """Return one page of a noun with checked filters."""
         query, body = noun.request(filters)
-        company_id = filters.get("company_id")
         return self._ask(
             noun.search,
             decoder_of(Page[noun.record]),  # type: ignore[name-defined]  # a type built at run time
             query=[*query, *page.query()],
             body=None if body is None else msgspec.json.encode(body),
-            company_id=None if company_id is None else rules.uuid_text("company_id", company_id),
         )
 
     def _ask(
@@ -484,7 +496,6 @@ class Service:
         body: bytes | None = None,
         limits: Limits | None = None,
         fresh: bool = False,
-        company_id: str | None = None,
     ) -> Record:
         # The deadline includes all repeats. Requests that are sent once have none.
         deadline = Deadline(self._retry.deadline) if endpoint.repeatable else None
@@ -498,7 +509,6 @@ class Service:
                 limits=limits,
                 fresh=fresh,
                 deadline=deadline,
-                company_id=company_id,
             )
             return answers.decoded(answer, decoder, endpoint)
 
@@ -514,39 +524,47 @@ class Service:
         limits: Limits | None = None,
         fresh: bool = False,
         deadline: Deadline | None = None,
-        company_id: str | None = None,
     ) -> Answer:
         """Send one request, before its deadline; raise an answer other than 2xx as an error."""
         self._transport.refuse_closed()
-        settings = self.settings.of_company(company_id)
         places = {name: quote(value, safe="") for name, value in (path or {}).items()}
-        url = auth.address(endpoint, settings) + endpoint.path.format_map(places)
-        request = Request(endpoint.method, url, auth.authorization(endpoint, settings), query, body)
-        rate, bounds = self._rate_of(settings), limits or self._limits
+        url = auth.address(endpoint, self.settings) + endpoint.path.format_map(places)
+        request = Request(endpoint.method, url, auth.authorization(endpoint, self.settings), query, body)
+        bounds = limits or self._limits
         if deadline is None:
-            rate.wait()
+            self._rate.wait()
         else:
-            deadline.extend(rate.wait(deadline.end))
+            deadline.extend(self._rate.wait(deadline.end))
             left = max(deadline.end - time.monotonic(), SHORTEST)
             bounds = replace(bounds, whole=min(bounds.whole, left))
-        answer = interruptible(lambda: self._transport.send(request, bounds, fresh=fresh, settings=settings))
+        answer = interruptible(lambda: self._transport.send(request, bounds, fresh=fresh))
         if not 200 <= answer.status < 300:  # noqa: PLR2004 - the class of success
             error = answers.error_of(answer, endpoint)
             if error.status in BUSY and error.retry_after is not None:
-                rate.hold(error.retry_after)
+                self._rate.hold(error.retry_after)
             raise error
         return answer
 
-    def _rate_of(self, settings: Settings) -> Rate:
-        """Return the rate of a credential: services count by credential."""
-        found = self._rates.get(settings.credential)
-        if found is None:
-            found = Rate(settings.requests_per_minute, shared=shared_window(settings))
-            # When two threads make one at the same time, both use the first.
-            found = self._rates.setdefault(settings.credential, found)
-        return found
+
+def search_of(service: Service, noun: Noun[Record], filters: Mapping[str, Any], *, attempts: int = 0) -> Search[Record]:
+    """Return the search of a noun with checked filters; `attempts` lowers the service's limit of attempts."""
+    if attempts:
+        service = copy.copy(service)
+        service._retry = replace(service._retry, attempts=min(service._retry.attempts, attempts))  # noqa: SLF001 - one room
+
+    def search(*, after: str | None = None, offset: int | None = None, limit: int | None = None) -> Page[Record]:
+        return service._page(noun, filters, PageRequest(after=after, offset=offset, limit=limit))  # noqa: SLF001
+
+    return search
 
 
-def reserve(service: Service, company_id: str) -> None:
-    """Wait until a request for a company may be sent; the next one of this thread is then sent without waiting."""
-    service._rate_of(service.settings.of_company(company_id)).reserve()  # noqa: SLF001 - one room
+def for_many(service: Service) -> Service:
+    """Return a client for tables that must not fail together: those that always fail do not use up all repeats."""
+    service = copy.copy(service)
+    service._budget = Budget(answers=1)  # noqa: SLF001 - one room
+    return service
+
+
+def reserve(service: Service) -> None:
+    """Wait until a request may be sent; the next one of this thread is then sent without waiting."""
+    service._rate.reserve()  # noqa: SLF001 - one room

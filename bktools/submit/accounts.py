@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -28,6 +28,7 @@ from bktools.frames.schema import KNOWN_STATES, TEXT, to_arrow, to_pandas
 from bktools.journal.accounts import record_accounts
 from bktools.journal.journal import Journal
 from bktools.progress import progress as progress_bar
+from bktools.reconcile.reconciliation import Reconciliation
 from bktools.service import Service
 from bktools.service.retry import Budget, RetryPolicy, is_repeatable, repeated
 
@@ -55,16 +56,8 @@ OUTCOMES = pa.schema(
 )
 
 
-class HasActions(Protocol):
-    """The part of a reconciliation that is needed here."""
-
-    @property
-    def actions(self) -> pd.DataFrame:
-        """One row per account, with `action`."""
-
-
 def create_accounts(
-    reconciliation: HasActions, *, apply: bool = False, progress: bool | None = None, service: Service | None = None
+    reconciliation: Reconciliation, *, apply: bool = False, progress: bool | None = None, service: Service | None = None
 ) -> pd.DataFrame:
     """Create the accounts that are missing in the service. Default: a dry run that sends nothing.
 

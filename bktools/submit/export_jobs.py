@@ -13,7 +13,6 @@ import math
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -37,12 +36,11 @@ from bktools.frames.schema import COUNT, TEXT, Month, to_pandas
 from bktools.journal.doubts import Doubts
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, now
-from bktools.journal.verbs import ExportMemory
 from bktools.progress import Bar
 from bktools.progress import progress as progress_bar
 from bktools.service import Service
 from bktools.service.service import reserve
-from bktools.service.workers import LOOK, Stopped, as_they_end, pause, threads_of
+from bktools.service.workers import LOOK, Stopped, as_they_end, pause
 from bktools.submit.outcome import Outcome, of_another_batch, of_answer, of_error
 
 # States that a submission does not change.
@@ -78,7 +76,6 @@ def submit_export_jobs(
     wait: float | dt.timedelta = 300.0,
     others_export: bool = False,
     period: Month | None = None,
-    executor: Executor | None = None,
     progress: bool | None = None,
     service: Service | None = None,
 ) -> pd.DataFrame:
@@ -102,8 +99,6 @@ def submit_export_jobs(
     period : str, Period, date or datetime, optional
         The month of the close that sends the entries, as 2026-10; kept with each of them. Default: the month of the
         entry's date.
-    executor : concurrent.futures.Executor, optional
-        Sends several companies in its threads, such as a `ThreadPoolExecutor`. Default: up to 32 threads of bktools.
     progress : bool, optional
         Show a bar. Default: in a terminal or a notebook.
     service : Service, optional
@@ -148,7 +143,7 @@ def submit_export_jobs(
     """
     if not isinstance(plan, ExportPlan):
         raise ArgumentError("plan", f"must be a result of compose_export_jobs, is a {type(plan).__name__}")
-    seconds, executor = _seconds(wait), threads_of(executor)
+    seconds = _seconds(wait)
     apply, others_export = rules.flag("apply", apply), rules.flag("others_export", others_export)
     period = None if period is None else rules.month("period", period)
     service = service_or_default(service)
@@ -172,7 +167,7 @@ def submit_export_jobs(
     if apply:
         with progress_bar("export jobs", total=len(plan.batches), unit="batch", shown=progress) as bar:
             sending = _Sending(plan, service, bar, wait=seconds, others_export=others_export, period=period)
-            rows = sending.all(list(of_company), batches, executor)
+            rows = sending.all(list(of_company), batches)
     if rows and all(row["busy"] for row in rows):
         raise JournalBusyError(rows[0]["message"])
     table = pa.Table.from_pylist(rows, schema=OUTCOMES)
@@ -180,7 +175,7 @@ def submit_export_jobs(
     return to_pandas(table, about | {"unchecked": list(plan.unchecked)})
 
 
-def _require_its_journal(plan: ExportPlan, journal: ExportMemory) -> None:
+def _require_its_journal(plan: ExportPlan, journal: Journal) -> None:
     """Refuse a plan that was composed with another journal, because only that one knows the earlier exports."""
     if plan.journal not in {"", journal.id}:
         raise PlanError(
@@ -228,19 +223,17 @@ class _Sending:
         self.wait = wait
         self.others_export = others_export
         self.period = period
-        # By credential, the reason why nothing more is sent with it.
-        self.stopped: dict[Any, str] = {}
+        # The reason why nothing more is sent, for any company.
+        self.stopped = ""
         self.ending = threading.Event()
         self._errors: list[Exception] = []
 
-    def all(
-        self, companies: Sequence[str], batches: Sequence[_Requests], executor: Executor | None
-    ) -> list[dict[str, Any]]:
+    def all(self, companies: Sequence[str], batches: Sequence[_Requests]) -> list[dict[str, Any]]:
         """Send the batches of each company; return one row per batch, in the order of the companies."""
         calls = [partial(self._company, company, own) for company, own in zip(companies, batches, strict=True)]
         rows: list[list[dict[str, Any]]] = [[] for _ in calls]
         threads = min(len(calls), COMPANIES) or 1
-        with closing(as_they_end(calls, threads, executor=executor, ending=self.ending)) as ended:
+        with closing(as_they_end(calls, threads, ending=self.ending)) as ended:
             for number, own in ended:
                 rows[number] = own
         # A worker that must stop hands on no part of the rows.
@@ -271,7 +264,7 @@ class _Sending:
 class _Sender:
     """Sends the batches of a company, one after another."""
 
-    def __init__(self, journal: ExportMemory, sending: _Sending, company_id: str) -> None:
+    def __init__(self, journal: Journal, sending: _Sending, company_id: str) -> None:
         self._journal = journal
         self._sending = sending
         self._plan = sending.plan
@@ -293,11 +286,10 @@ class _Sender:
 
     def _sent_in_order(self, batches: _Requests) -> Iterator[dict[str, Any]]:
         stopped = ""
-        credential = self._service.settings.of_company(self._company_id).credential
         doubts = Doubts(self._journal)
         for batch in batches:
             self._go_on()
-            stopped = stopped or self._sending.stopped.get(credential, "")
+            stopped = stopped or self._sending.stopped
             found = self._journal.state_of(batch.batch_id)
             assert found is not None
             doubt = self._journal.in_doubt(batch.company_id)
@@ -323,7 +315,7 @@ class _Sender:
                 elif outcome.state != "ACCEPTED":
                     stopped = f"not sent, because batch {batch.batch_id} before it was not accepted: {message}"
                 if outcome.stops_all:
-                    self._sending.stopped[credential] = stopped
+                    self._sending.stopped = stopped
                 yield _row(batch, outcome.state, message, outcome.job_id)
             self._sending.bar.update(1)
 
@@ -349,7 +341,7 @@ class _Sender:
 
     def _send_once(self, batch: BatchRequest) -> Outcome:
         # Before the intent: a process that ends while it waits for its rate has sent nothing.
-        reserve(self._service, batch.company_id)
+        reserve(self._service)
         may_wait = self._sending.others_export or _may_still_run(self._journal.newest_accepted(batch.company_id))
         body = self._journal.begin(batch.batch_id)
         assert body == batch.body, "claim refuses a batch with another body"
@@ -403,7 +395,7 @@ def _may_still_run(accepted: Row | None) -> bool:
     return 0 <= age <= lasts
 
 
-def _dry_run_row(journal: ExportMemory, batch: BatchRequest, doubts: Doubts) -> dict[str, Any]:
+def _dry_run_row(journal: Journal, batch: BatchRequest, doubts: Doubts) -> dict[str, Any]:
     """Return the row of a batch in a dry run."""
     found = journal.state_of(batch.batch_id)
     if found is not None and found["state"] in {*SETTLED, "SENDING"}:

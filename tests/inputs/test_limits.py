@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+import pickle
 import re
 import struct
 import subprocess
@@ -23,6 +24,7 @@ import xlsxwriter
 from bktools.errors import InputError
 from bktools.export import plan_file
 from bktools.frames.unpacking import archive_size
+from bktools.inputs import workbook_process
 from bktools.inputs.chart_of_accounts import read_chart_of_accounts
 from bktools.inputs.entries import read_entries
 from bktools.inputs.file import read_table
@@ -87,7 +89,7 @@ def _archive(path, members, declared=None):
 def _plan(path, frame=b"", head="{}"):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("plan.json", head)
-        for name in ("batches", "entries", "not_ready"):
+        for name in plan_file.FRAMES:
             archive.writestr(f"{name}.parquet", frame)
     return path
 
@@ -120,35 +122,10 @@ def _numbers():
     return _parquet(pa.repeat(pa.scalar(7, pa.int64()), 1_000_000), 40)
 
 
-def _lying_page():
-    """Return a file with pages of 288 MB whose footer tells of a thousand rows."""
-    rows = 36_000_000
-    column = pa.repeat(pa.scalar(0, pa.int64()), rows)
-    file = _parquet(column, rows=rows, use_dictionary=False, data_page_size=1 << 30, write_page_index=False)
-    at = len(file) - 8 - struct.unpack("<I", file[-8:-4])[0]
-    footer = file[at:-8]
-    for number, said in ((rows, 1000), *((size, 8000) for size in range(8 * rows, 8 * rows + 200))):
-        long, short = _varint(number), _varint(said)
-        # As many bytes as before, the last ones of them zeros.
-        padded = bytes(byte | 128 for byte in short) + b"\x80" * (len(long) - len(short) - 1) + b"\x00"
-        footer = footer.replace(long, padded)
-    lying = file[:at] + footer + file[-8:]
-    assert pq.ParquetFile(io.BytesIO(lying)).metadata.num_rows == 1000
-    return lying
-
-
-def _varint(number):
-    number, plain = number << 1, bytearray()
-    while number > 127:
-        plain.append(number & 127 | 128)
-        number >>= 7
-    return bytes([*plain, number])
-
-
 def _true_head(frame):
     """Return a plan's head that says of its members what they are."""
     digest = hashlib.sha256(frame).hexdigest()
-    head = {"version": 2, "sha256": {f"{name}.parquet": digest for name in ("batches", "entries", "not_ready")}}
+    head = {"sha256": {f"{name}.parquet": digest for name in plan_file.FRAMES}}
     return json.dumps({**head, "digest": plan_file._digest(head)})
 
 
@@ -177,10 +154,9 @@ HOSTILE = {
         lambda path: path.write_bytes(_parquet(_repeated_text(1 << 20, 4000))),
         "unpacks to far more than its",
     ),
-    "page.parquet": (lambda path: path.write_bytes(_lying_page()), "unpacks to far more than its"),
     "plan.bkplan": (lambda path: _plan(path, _numbers(), _true_head(_numbers())), "unpacks to far more than its"),
     "head.bkplan": (lambda path: _plan(path, head=" " * (65 << 20)), "its plan.json is too large"),
-    "archive.bkplan": (lambda path: _archive(path, LARGE, 100), "unpacks to more than 1,024 MB"),
+    "archive.bkplan": (lambda path: _archive(path, LARGE, 0xF0000000), "unpacks to more than 1,024 MB"),
     "one line.csv": (lambda path: _sparse(path, 2 << 30, b"Code;Name\n"), "line 2: the line has more than 16 MB"),
     "long.csv": (lambda path: _sparse(path, 3 << 30, b"Code;Name\n"), "has 3,072 MB, 2,048 MB can be read"),
 }
@@ -191,6 +167,7 @@ import json, resource, sys, time
 from pathlib import Path
 from bktools.errors import BktoolsError
 from bktools.export.plan_file import read_plan
+from bktools.inputs import workbook_process
 from bktools.inputs.chart_of_accounts import read_chart_of_accounts
 
 for name in sys.argv[1:]:
@@ -278,13 +255,13 @@ def test_a_pipe_is_not_waited_for(tmp_path):
         read_chart_of_accounts(tmp_path / "chart.csv")
 
 
-def test_an_ordinary_workbook_pays_little(tmp_path):
-    """A small workbook is read in its own process, which is told in seconds."""
+def test_a_workbook_is_read_where_less_memory_is_allowed(tmp_path):
+    """On a machine that allows a process 4 GB, less than it may take here, a workbook is read all the same."""
     path = _xlsx(tmp_path / "chart.xlsx", HEAD + _row(2, _text("A2", "0400"), _text("B2", "Bank")))
-    begin = time.perf_counter()
-    for _ in range(3):
-        assert read_chart_of_accounts(path)["code"].tolist() == ["0400"]
-    print(f"a small workbook: {(time.perf_counter() - begin) / 3:.3f} s")
+    command = ["sh", "-c", 'ulimit -v 4000000 && exec "$0" -P "$1"', sys.executable, workbook_process.__file__]
+    asked = json.dumps({"sheet": None, "memory": 1 << 40}).encode() + b"\n" + path.read_bytes()
+    answer = pickle.loads(subprocess.run(command, input=asked, capture_output=True, check=True).stdout)
+    assert answer["sheets"] == {"A": [["Code", "Name"], ["0400", "Bank"]]}
 
 
 def _amounts(*cells):

@@ -41,7 +41,7 @@ from bktools.journal.others import SAME
 from bktools.journal.restore import restore
 from bktools.settings import Settings, load_settings
 
-RUNS = int(os.environ.get("BKTOOLS_TEST_RUNS", "12"))
+RUNS = int(os.environ.get("BKTOOLS_TEST_RUNS", "6"))
 
 COMPANIES = [str(uuid.UUID(int=number, version=4)) for number in (1, 2)]
 ENTRIES = pd.DataFrame(
@@ -406,7 +406,6 @@ class TestExports(Exports.TestCase):
     settings = settings(
         max_examples=RUNS,
         stateful_step_count=25,
-        deadline=None,
         suppress_health_check=list(HealthCheck),
         # A failure is shown as it came: to make it smaller takes longer than a test may.
         phases=[Phase.explicit, Phase.generate],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import io
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +19,6 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         company: str | None = service.settings.company
         categories: pd.DataFrame = bktools.load_categories(company, refresh=True, service=service)
         employees: pd.DataFrame = bktools.load_employees(company, service=service)
-        files: list[Path] = [
-            bktools.categories_to_parquet("categories.parquet", company, service=service),
-            bktools.employees_to_parquet("employees.parquet", company, service=service),
-        ]
-        print(files)
         employee: pd.Series = bktools.get_employee(str(employees["id"].iloc[0]), service=service)
         balance: pd.Series = bktools.get_balance(service=service)
         print(employee["email"], balance["current"], bktools.check("sandbox", company=company)["outcome"])
@@ -34,8 +28,8 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         known: pd.DataFrame = bktools.load_accounts(company, service=service)
         found: bktools.Reconciliation = bktools.reconcile_accounts(chart, known, categories)
         created: pd.DataFrame = bktools.create_accounts(found, apply=True, service=service)
-        changes: pd.DataFrame = bktools.compare_categories(dt.date(2026, 9, 30), service=service)
-        changes = bktools.compare("2026-09", "2026-10", service=service)
+        changes: pd.DataFrame = bktools.compare(dt.date(2026, 9, 30), service=service)
+        print(changes, bktools.compare("2026-09", "2026-10", service=service))
 
         entries: pd.DataFrame = bktools.read_entries(folder / "entries.xlsx", sheet=0, money="exact")
         ledger: pd.DataFrame = bktools.read_general_ledger(folder / "ledger.se", verify="warn")
@@ -66,13 +60,11 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         arrived: bktools.LedgerMatch = bktools.match_ledger(record.exported, ledger)
         print(periods, record.lines, arrived.entries["status"])
 
-        axes = bktools.plot_reconciliation(found)
-        bktools.plot_coverage(found, ax=axes)
-        bktools.plot_changes(changes)
-        bktools.plot_export_value(plan, currency="EUR", categories=categories)
-        bktools.plot_ageing(plan, as_of=dt.date(2026, 10, 31))
+        axes = bktools.plot_coverage(found)
+        bktools.plot_coverage(found, ax=axes, title="October")
+        bktools.plot_money(plan, "month", title="October")
         spent: pd.DataFrame = bktools.spend(entries, ["month", "category"], categories=categories)
-        charts = bktools.plot_spend(spent, "months") | bktools.plot_money(plan, "age", jobs=jobs)
+        charts = bktools.plot_spend(spent, "months", title="Spend") | bktools.plot_money(plan, "age", jobs=jobs)
         charts["EUR"].set_title("October")
         print(bktools.show(spent, rows=5))
         table: Path = bktools.to_csv(jobs, folder / "jobs.csv", profile="excel-eu")
@@ -80,12 +72,6 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         outcomes: list[str] = bktools.Outcomes(jobs).next_steps
         print(code, table, workbook, outcomes)
         return jobs
-
-
-def larger_than_memory(folder: Path) -> bktools.ExportPlan:
-    """Compose a plan into a folder, and open it again."""
-    bktools.compose_export_jobs(folder / "entries.parquet", to=folder / "plan")
-    return bktools.read_export_plan(folder / "plan")
 
 
 def in_arrow(plan: bktools.ExportPlan, found: bktools.Reconciliation, match: bktools.LedgerMatch) -> list[str]:
@@ -117,12 +103,6 @@ def months() -> bktools.PeriodRecord:
     return record
 
 
-def share() -> int:
-    """Publish the snapshots of past loads."""
-    published: pd.DataFrame = bktools.to_delta("s3://bucket/prefix", storage_options={"region": "eu-north-1"})
-    return int(published["rows"].sum())
-
-
 def what_people_filled_in(book: Path, categories: pd.DataFrame, known: pd.DataFrame) -> int:
     """Read a workbook back and check it."""
     filled: pd.DataFrame = bktools.read_fixes(book, period="2026-10")
@@ -137,7 +117,7 @@ def own_sandbox(folder: Path) -> int:
         names: list[str] = [category.name for category in page.data]
         mails: set[str] = set()
         for people in service.pages("employees", limit=100, email="ada@example.com"):
-            mails |= set(people["email"])
+            mails |= {person.email for person in people if person.email}
         return len(names) + len(mails)
 
 
@@ -151,11 +131,3 @@ def somebody(employee_id: str) -> str:
         return error.detail
     except bktools.errors.BktoolsError as error:
         return str(error)
-
-
-def close_a_group(chart: pd.DataFrame, entries: pd.DataFrame, folder: Path) -> pd.DataFrame:
-    """Close many companies in threads of the user's."""
-    with ThreadPoolExecutor(4) as threads:
-        group = bktools.close_companies(chart, entries, folder=folder / "group", executor=threads)
-    print(group.is_complete, group.totals, group.folder)
-    return group.companies

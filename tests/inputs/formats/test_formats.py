@@ -121,6 +121,7 @@ NOT_READ = [
     ("a.eml", b"Return-Path: <a@example.com>\r\nSubject: chart\r\n", "a mail"),
     ("a.docx", zipped("[Content_Types].xml", "word/document.xml"), "a Word document"),
     ("a.json", b'{"accounts": []}', "a JSON file"),
+    ("b.csv", b"gl-cor:entryNumber,gl-cor:accountMainID,gl-cor:amount\nJE-1,5800,1.50\n", "an XBRL GL file"),
     ("a.png", b"\x89PNG\r\n\x1a\n", "a picture"),
     ("b.xml", JPK % b"JPK_V7M (2)", "a JPK file of another kind than ledgers"),
     ("c.xml", JPK % b"JPK_KR_PD (1)", "a JPK_KR_PD file"),
@@ -212,7 +213,7 @@ def test_any_damage(tmp_path, name):
     whole = (FILES / name).read_bytes()
     path = tmp_path / name
     refused = 0
-    for _ in range(60):
+    for _ in range(20):
         data = bytearray(whole)
         for _ in range(random.randint(1, 3)):
             at, length = random.randrange(len(data)), random.randint(1, 60)
@@ -233,7 +234,7 @@ def test_any_damage(tmp_path, name):
             except InputError as error:
                 assert "\n" not in str(error)  # noqa: PT017 - some are read
                 refused += 1
-    assert refused > 20
+    assert refused > 6
 
 
 def test_a_gzip_bomb(tmp_path, monkeypatch):
