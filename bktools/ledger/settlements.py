@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -136,6 +136,8 @@ class _Evidence:
         self._explained = ", ".join(dict.fromkeys(" ".join(voucher.split()) for voucher in explained))
         self._open = self._ledger.assign(line=self._ledger.index)[~is_explained]
         days_of = self._ledger["date"].dropna()
+        self._first: dt.date | None
+        self._last: dt.date | None
         self._first, self._last = (days_of.min().date(), days_of.max().date()) if len(days_of) else (None, None)
         self._months = set(days_of.dt.strftime("%Y-%m"))
         self._span = f"the ledger of {self._first} to {self._last}" if len(days_of) else "the ledger"
@@ -220,9 +222,8 @@ class _Evidence:
         self._require_whole(rows, before, sending, none)
         is_there = before["status"].isin(ARRIVED)
         sent = self._exported.loc[self._exported["batch_id"] == batch, "sent_at"].max()
-        arrived = before.groupby("batch_id")["status"].agg(lambda status: status.isin(ARRIVED).all())
-        is_earlier = before["sent_at"] < sent
-        shown_batches = sorted(set(before.loc[is_earlier, "batch_id"]) & set(arrived.index[arrived.astype(bool)]))
+        earlier = before.loc[before["sent_at"] < sent, "batch_id"]
+        shown_batches = sorted(set(earlier) - set(before.loc[~is_there, "batch_id"]))
         if not shown_batches:
             raise _NotDecidedError(
                 f"{none}, but no batch that was accepted before it is there as a whole: it is not known where this "
@@ -320,7 +321,7 @@ class _Evidence:
         return sorted(found)
 
     def _value(self, place: int, name: str) -> str:
-        value = self._ledger.loc[place, name] if name in self._ledger else None
+        value: Any = self._ledger.loc[place, name] if name in self._ledger else None
         return "" if value is None or pd.isna(value) else " ".join(str(value).split())
 
     def _posting(self, place: int) -> str:
@@ -371,24 +372,26 @@ def _accounts(rows: pd.DataFrame) -> list[str]:
     return list(rows["account_code"].dropna().str.strip().unique()) if "account_code" in rows else []
 
 
+KEYS: Mapping[str, Callable[[Mapping[Any, Any]], Any]] = {
+    "batch": lambda row: row["batch_id"],
+    "account": lambda row: row["account_code"].strip(),
+    "document": lambda row: row["document_number"].strip().lower() or None,
+    "date": lambda row: row["date"].date(),
+    "month": lambda row: row["date"].date().replace(day=1),
+}
+COLUMNS = {"batch": "batch_id", "account": "account_code", "document": "document_number"}
+
+
 def _keyed(rows: pd.DataFrame, columns: Sequence[str]) -> Iterator[tuple[tuple[Any, ...], Decimal]]:
     """Yield the key of each entry, without those that lack a column of it, and the amount."""
-    values = {
-        "batch": lambda row: row.batch_id,
-        "account": lambda row: row.account_code.strip(),
-        "document": lambda row: row.document_number.strip().lower() or None,
-        "date": lambda row: row.date.date(),
-        "month": lambda row: row.date.date().replace(day=1),
-    }
-    needed = {"batch": "batch_id", "account": "account_code", "document": "document_number"}
-    names = [needed.get(column, "date") for column in columns]
-    if not set(names) <= set(rows.columns):
+    names = [COLUMNS.get(column, "date") for column in columns]
+    if not {*names, "amount"} <= set(rows.columns):
         return
-    for row in rows.dropna(subset=[*names, "amount"]).itertuples():
-        currency = getattr(row, "currency", None)
-        key = tuple(values[column](row) for column in columns)
+    has_currency = "currency" in rows
+    for row in rows.dropna(subset=[*names, "amount"]).to_dict("records"):
+        key = tuple(KEYS[column](row) for column in columns)
         if None not in key:
-            yield (*columns, *key, None if currency is None or pd.isna(currency) else currency), row.amount
+            yield (*columns, *key, str(row["currency"]) if has_currency else ""), row["amount"]
 
 
 def _groups(rows: pd.DataFrame, columns: Sequence[str]) -> set[tuple[Any, ...]]:

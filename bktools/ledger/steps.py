@@ -542,7 +542,7 @@ def _pairs(
 
 
 def _groups(
-    entries: Numbers, entry_keys: Numbers, postings: Numbers, posting_keys: Numbers
+    entries: Numbers, entry_keys: Digests, postings: Numbers, posting_keys: Digests
 ) -> tuple[tuple[Numbers, Numbers], list[tuple[Numbers, Numbers]]]:
     """Return the pairs whose key both sides have once, and the entries and postings of each other common key."""
     one, other = _sorted(entries, entry_keys), _sorted(postings, posting_keys)
@@ -560,7 +560,7 @@ class _Sorted:
     """Rows by their key: the keys once each, and the first place and count of each in `rows`."""
 
     rows: Numbers
-    keys: Numbers
+    keys: Digests
     first: Numbers
     counts: Numbers
 
@@ -568,7 +568,7 @@ class _Sorted:
         return np.sort(self.rows[self.first[place] : self.first[place] + self.counts[place]])
 
 
-def _sorted(rows: Numbers, keys: Numbers) -> _Sorted:
+def _sorted(rows: Numbers, keys: Digests) -> _Sorted:
     order = np.argsort(keys)
     ordered = keys[order]
     first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])) if len(ordered) else order
@@ -655,17 +655,13 @@ def _scores(ours: Sequence[Row], theirs: Sequence[Row]) -> Scores:
 
 def _apart(ours: Sequence[Row], theirs: Sequence[Row], ones: Numbers, others: Numbers) -> tuple[Numbers, Numbers]:
     """Return how far days and amounts of pairs are apart, as numbers of the same order; 0 where one is unknown."""
-    parts = []
+    apart = []
     for column in (2, 1):
-        one, other = (
-            np.array([row[column] for row in side], dtype=object)[at] for side, at in ((ours, ones), (theirs, others))
-        )
-        is_known = np.not_equal(one, None) & np.not_equal(other, None)
-        apart = np.zeros(len(ones), dtype=object)
-        apart[is_known] = abs(one[is_known] - other[is_known])
+        one, other = (np.array([row[column] for row in side], dtype=object) for side in (ours, theirs))
         # An amount may have more digits than a number of 64 bits.
-        parts.append(np.unique(apart, return_inverse=True)[1])
-    return parts[0], parts[1]
+        distances = [0 if a is None or b is None else abs(a - b) for a, b in zip(one[ones], other[others], strict=True)]
+        apart.append(np.unique(np.array(distances, dtype=object), return_inverse=True)[1])
+    return apart[0], apart[1]
 
 
 def _is_clear(scores: Scores, one: int, other: int, without: Sequence[int]) -> bool:
