@@ -255,6 +255,16 @@ def test_one_voucher_on_other_accounts_is_never_released(run, sandbox, tmp_path)
     assert "export resolve" not in said
 
 
+def test_another_sender_may_have_the_answer(run, sandbox, entries, tmp_path, monkeypatch):
+    """What somebody else sent is not decided here, because the answer may be there: the sender is named."""
+    export(run, sandbox, lost=True)
+    write_ledger(tmp_path / "ledger.csv", dict(enumerate(entries[:2], 1)))
+    monkeypatch.setenv("LOGNAME", "somebody-else")
+    said = run("verify --ledger ledger.csv")[1]
+    assert re.search(r"not decided: it was sent by \S+@\S+, where an answer may be", said), said
+    assert "export resolve" not in said
+
+
 def test_json_has_the_settlement(run, sandbox, entries, tmp_path):
     """Outcome, evidence and postings to look at are in the JSON result."""
     export(run, sandbox, lost=True)

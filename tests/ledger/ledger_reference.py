@@ -286,7 +286,7 @@ class Reference:
                     self.answers |= more
         return doubles
 
-    def judge(self, doubles) -> None:  # noqa: C901 - a line for each status
+    def judge(self, doubles) -> None:  # noqa: C901, PLR0912 - a line for each status
         """Give each entry its status."""
         currencies = {row["currency"] for row in self.theirs}
         equal = defaultdict(list)

@@ -54,7 +54,8 @@ class World:
         self.fate = pick.choice(["booked", "booked", "not booked", "not booked", "a part"])
         self.entries = []
         start = dt.date(2026, 9, pick.randint(1, 28))
-        for batch in range(pick.randint(0, 3)):
+        self._accounts = pick.sample(ACCOUNTS, pick.randint(1, len(ACCOUNTS)))
+        for batch in range(pick.choice([0, 1, 2, 3, 3])):
             self._add_batch(f"batch{batch}", start + dt.timedelta(14 * batch), "ACCEPTED", pick.randint(2, 30))
         self._add_batch(
             "doubt", start + dt.timedelta(pick.randint(0, 50)), "UNKNOWN", pick.choice([1, 2, 3, 8, 20, 40])
@@ -64,7 +65,8 @@ class World:
 
     def _add_batch(self, batch: str, first: dt.date, state: str, count: int) -> None:
         pick = self._random
-        accounts = pick.sample(ACCOUNTS, pick.randint(1, len(ACCOUNTS)))
+        # Now and then a batch has accounts that no other one has.
+        accounts = self._accounts if pick.random() < 0.8 else pick.sample(ACCOUNTS, pick.randint(1, len(ACCOUNTS)))
         days = pick.choice([1, 5, 20])
         document = 0
         rows = []
@@ -103,12 +105,12 @@ class World:
         elif self.fate != "not booked":
             part = doubt if self.fate == "booked" else doubt[: pick.randint(1, len(doubt) - 1)]
             postings += self._booked(part, self.way_in_doubt)
-        for number in range(pick.choice([0, 0, 3, 10])):
+        for number in range(pick.choice([0, 0, 0, 3, 10])):
             row = pick.choice(self.entries)
             amount = row["amount"] + CENT * pick.randint(1, 500)
             postings += _voucher(f"M {number}", row["date"], [(row["account_code"], amount)], "Manual", None)
         last = max(row["sent_at"] for row in self.entries).date()
-        for day in (dt.date(2026, 8, 1), *(last + dt.timedelta(after) for after in (0, 1, 2, 5, 40))):
+        for day in (dt.date(2026, 8, 1), *(last + dt.timedelta(after) for after in (0, 1, 2, 5, 20, 40))):
             postings += _voucher(f"B {day}", day, [("6900", CENT * pick.randint(1, 99_999))], "Rent", None)
         return postings
 
@@ -143,9 +145,9 @@ class World:
         pick = self._random
         days = sorted({row["date"] for row in postings})
         first, last = days[0], days[-1]
-        if pick.random() < 0.2:
+        if pick.random() < 0.15:
             first = pick.choice(days)
-        if pick.random() < 0.3:
+        if pick.random() < 0.2:
             last = pick.choice(days)
         rows = [row for row in postings if first <= row["date"] <= last] or postings[:1]
         frame = pd.DataFrame(rows).assign(currency="EUR", line=range(2, len(rows) + 2))
