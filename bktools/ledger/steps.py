@@ -5,37 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Context, Decimal
-from typing import Any, TypeAlias
 
 import duckdb
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from rapidfuzz import fuzz, process, utils
 
 from bktools.ledger.inputs import Inputs, view_of
-
-# Texts that are at least so similar, of 100, are of one matter; a text decides where it is so much more similar.
-SIMILAR = 70
-CLEARLY = 10
-# Texts of larger groups of equal entries and postings are not compared: entries are taken in their order.
-LARGEST_GROUP = 10_000
-
-# The longer side of a step is first cut down to the rows that may agree, where it is so many times as long.
-MANY_TIMES = 8
+from bktools.ledger.keys import Columns, Flags, Keys, Numbers, cut, groups
+from bktools.ledger.texts import Row, Scores, similar, told_apart, words
 
 NOBODY = -1
-# An odd number whose bits are spread evenly.
-SPREAD = np.uint64(0x9E3779B97F4A7C15)
 # Wide enough for every amount.
 EXACT_DIGITS = Context(prec=80)
-
-Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
-Digests: TypeAlias = np.ndarray[Any, np.dtype[np.uint64]]
-Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
-Scores: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
-# Text, amount without its decimal point, and day by its number.
-Row: TypeAlias = tuple[str, int | None, int | None]
 
 
 @dataclass(frozen=True)
@@ -132,9 +113,6 @@ DOUBLES = (
     Step("document number", ("document", *EXACT, "date"), nearby=True),
     Step(EXACTLY, (*EXACT, "date"), text="agrees"),
 )
-
-# Columns whose texts repeat.
-CODED = {"account": "account_code", "currency": "currency"}
 
 # What agrees, by its place in `Matches.by`.
 BY = tuple(dict.fromkeys(step.by for step in (*STEPS, *BY_TEXT)))
@@ -271,7 +249,7 @@ def matches(connection: duckdb.DuckDBPyConnection, inputs: Inputs, days: int) ->
     inputs.rows.update(open_entries=inputs.rows["entries"], open_postings=inputs.rows["postings"])
     connection.execute("CREATE VIEW open_entries AS FROM entries; CREATE VIEW open_postings AS FROM postings")
     connection.execute("CREATE TABLE entry_accounts AS SELECT DISTINCT account FROM entries")
-    columns = _Columns(connection, inputs)
+    columns = Columns(connection, inputs)
     _take(connection, inputs, columns, matched, STEPS, days)
     _add_doubles(connection, inputs, columns, matched, days)
     _take(connection, inputs, columns, matched, BY_TEXT, days)
@@ -281,7 +259,7 @@ def matches(connection: duckdb.DuckDBPyConnection, inputs: Inputs, days: int) ->
 def _take(
     connection: duckdb.DuckDBPyConnection,
     inputs: Inputs,
-    columns: _Columns,
+    columns: Columns,
     matched: Matches,
     steps: Iterable[Step],
     days: int,
@@ -327,7 +305,7 @@ def _can_sum(inputs: Inputs, matched: Matches, step: Step) -> bool:
 
 
 def _add_doubles(
-    connection: duckdb.DuckDBPyConnection, inputs: Inputs, columns: _Columns, matched: Matches, days: int
+    connection: duckdb.DuckDBPyConnection, inputs: Inputs, columns: Columns, matched: Matches, days: int
 ) -> None:
     is_first = np.zeros(len(matched.entry), dtype=bool)
     is_first[matched.posting[matched.posting != NOBODY]] = True
@@ -382,110 +360,23 @@ def _some_rows(connection: duckdb.DuckDBPyConnection, inputs: Inputs, side: str,
     connection.execute(f"CREATE OR REPLACE VIEW {name}_{side} AS {view_of(inputs, side, f'{name}_{side}_rows')}")
 
 
-@dataclass(frozen=True)
-class _Keys:
-    """The places of some rows, a digest of the columns that must agree, and the days, 0 where they need not agree."""
-
-    rows: Numbers
-    digests: Digests
-    days: Numbers
-
-    def where(self, matched: Numbers, value: int) -> _Keys:
-        return self.only(matched[self.rows] == value)
-
-    def only(self, wanted: Flags) -> _Keys:
-        return self if wanted.all() else _Keys(self.rows[wanted], self.digests[wanted], self.days[wanted])
-
-    def on(self, offset: int) -> Digests:
-        """Return digests with the days, some days earlier; two's complement wraps around."""
-        return self.digests + (self.days - offset).astype(np.uint64) * SPREAD
-
-
-class _Columns:
-    """The digests of the columns of entries and postings, each read once."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection, inputs: Inputs) -> None:
-        self._connection, self._rows = connection, inputs.rows
-        self._known: dict[tuple[str, str], tuple[Digests, Flags]] = {}
-
-    def keys(self, step: Step, table: str, rows: Numbers) -> _Keys:
-        """Return the keys of some rows of "entries" or "postings", without those that lack one."""
-        for key in step.keys:
-            rows = rows[self._of(table, key)[1][rows]]
-        digests = _combined([self._of(table, key)[0][rows] for key in step.keys if key != "date"], len(rows))
-        days = (
-            self._of(table, "date")[0][rows].astype(np.int64) if "date" in step.keys else np.zeros(len(rows), np.int64)
-        )
-        return _Keys(rows, digests, days)
-
-    def is_filled(self, table: str, column: str) -> Flags:
-        """Return for each row whether it has a value in a column."""
-        return self._of(table, column)[1]
-
-    def keys_of_sums(self, step: Step, table: str) -> _Keys:
-        """Return the keys of a table whose rows stand for several entries or postings."""
-        columns = ", ".join(f"{_digest(key)} AS key{number}" for number, key in enumerate(step.keys))
-        filled = " AND ".join(f"({key}) IS NOT NULL" for key in step.keys)
-        unnamed = "" if step.named else " AND id IS NULL"
-        values = self._connection.execute(f"SELECT no, {columns} FROM {table} WHERE {filled}{unnamed}").fetchnumpy()
-        rows, parts = np.asarray(values["no"]), [np.asarray(values[f"key{number}"]) for number in range(len(step.keys))]
-        digests = _combined([part for part, key in zip(parts, step.keys, strict=True) if key != "date"], len(rows))
-        days = dict(zip(step.keys, parts, strict=True)).get("date", np.zeros(len(rows)))
-        return _Keys(rows, digests, days.astype(np.int64))
-
-    def _of(self, table: str, key: str) -> tuple[Digests, Flags]:
-        if (table, key) not in self._known:
-            source, codes = table, None
-            if CODED.get(key) in self._rows[table].column_names:
-                # A text that repeats is read once: in the first row that has it.
-                column = self._rows[table].column(CODED[key]).combine_chunks()
-                codes = pc.fill_null(column.indices, len(column.dictionary)).to_numpy()
-                first = np.zeros(len(column.dictionary) + 1, np.int64)
-                first[codes[::-1]] = np.arange(len(codes))[::-1]
-                self._connection.register("first_rows", pa.table({"no": np.unique(first)}))
-                source = f"{table} SEMI JOIN first_rows USING (no)"
-            values = self._connection.execute(
-                f"SELECT no, {_digest(key)} AS digest, ({key}) IS NOT NULL AS is_filled FROM {source}"
-            ).fetchnumpy()
-            count = len(self._rows[table])
-            digests, is_filled = np.zeros(count, np.uint64), np.zeros(count, bool)
-            digests[values["no"]] = values["digest"]
-            is_filled[values["no"]] = values["is_filled"]
-            if codes is not None and count:
-                digests, is_filled = digests[first[codes]], is_filled[first[codes]]
-            self._known[table, key] = digests, is_filled
-        return self._known[table, key]
-
-
-def _digest(key: str) -> str:
-    """Return the SQL of a digest; that of a day is its number, so that days can be counted."""
-    return "coalesce(date_diff('day', DATE '1970-01-01', date), 0)::UBIGINT" if key == "date" else f"hash({key})"
-
-
-def _combined(parts: Iterable[Digests], count: int) -> Digests:
-    digests = np.zeros(count, np.uint64)
-    for part in parts:
-        digests = digests * SPREAD + part
-    return digests
-
-
 def _keys(
-    connection: duckdb.DuckDBPyConnection, columns: _Columns, matched: Matches, step: Step, first: Numbers | None = None
-) -> tuple[_Keys, _Keys]:
+    connection: duckdb.DuckDBPyConnection, columns: Columns, matched: Matches, step: Step, first: Numbers | None = None
+) -> tuple[Keys, Keys]:
     """Return the keys of both sides, without rows that cannot agree; the status is told by the values.
 
     The left side is the open entries, or `first`, the postings that doubles are looked for of.
     """
     if first is not None:
-        left = columns.keys(step, "postings", first)
+        left = columns.keys(step.keys, "postings", first)
     elif step.group:
-        left = columns.keys_of_sums(step, "sums")
+        left = columns.keys_of_sums(step.keys, "sums", named=step.named)
     else:
         is_open = matched.posting == NOBODY
         has_amount = is_open if step.named else is_open & columns.is_filled("entries", "amount")
-        left = columns.keys(step, "entries", np.flatnonzero(has_amount))
+        left = columns.keys(step.keys, "entries", np.flatnonzero(has_amount))
     if step.of in SEVERAL:
-        right = columns.keys_of_sums(step, step.of)
+        right = columns.keys_of_sums(step.keys, step.of, named=step.named)
     else:
         is_open = matched.entry == NOBODY
         if step.of == "uncommon":
@@ -493,8 +384,8 @@ def _keys(
             uncommon[connection.execute("SELECT no FROM uncommon").fetchnumpy()["no"]] = True
             is_open &= uncommon
         unnamed = is_open if step.named else is_open & ~columns.is_filled("postings", "id")
-        right = columns.keys(step, "postings", np.flatnonzero(unnamed))
-    left, right = _cut(left, right), _cut(right, left)
+        right = columns.keys(step.keys, "postings", np.flatnonzero(unnamed))
+    left, right = cut(left, right), cut(right, left)
     if step.of in SEVERAL and len(left.rows) and len(right.rows):
         candidates = right.only(np.isin(right.digests, left.digests))
         connection.register("wanted", pa.table({"no": candidates.rows}))
@@ -503,21 +394,12 @@ def _keys(
     return left, right
 
 
-def _cut(many: _Keys, few: _Keys) -> _Keys:
-    """Return the rows of a much longer side that may agree with one of the other."""
-    if len(few.rows) * MANY_TIMES >= len(many.rows):
-        return many
-    digests = np.sort(few.digests)
-    place = np.minimum(np.searchsorted(digests, many.digests), len(digests) - 1)
-    return many.only(digests[place] == many.digests if len(digests) else np.zeros(len(many.rows), dtype=bool))
-
-
 def _pairs(
     connection: duckdb.DuckDBPyConnection,
     inputs: Inputs,
     step: Step,
     left: str,
-    sides: tuple[_Keys, _Keys],
+    sides: tuple[Keys, Keys],
     offset: int,
     tied: set[int],
 ) -> tuple[Numbers, Numbers, Scores]:
@@ -525,7 +407,7 @@ def _pairs(
     ours, theirs = sides
     if not (len(ours.rows) and len(theirs.rows)):
         return ours.rows[:0], theirs.rows[:0], np.empty(0)
-    pairs, tangled = _groups(ours.rows, ours.on(0), theirs.rows, theirs.on(offset))
+    pairs, tangled = groups(ours.rows, ours.on(0), theirs.rows, theirs.on(offset))
     if step.group:
         # Fewer postings than equal totals: nothing tells whose they are. A total that differs has the only posting.
         equal = [(one, other[: len(one)]) for one, other in tangled if len(one) <= len(other) and not step.differs]
@@ -535,44 +417,10 @@ def _pairs(
     if step.text != "orders":
         places = [np.concatenate([*parts]) for parts in zip(places, pairs, strict=True)]
     rows = [_rows(connection, inputs, table, wanted) for table, wanted in zip((left, step.of), places, strict=True)]
-    chosen = [(*pairs, np.full(len(pairs[0]), np.nan)) if step.text == "orders" else _similar(pairs, rows)]
-    chosen += [_told_apart(group, rows, step, tied) for group in tangled]
+    chosen = [(*pairs, np.full(len(pairs[0]), np.nan)) if step.text == "orders" else similar(pairs, rows)]
+    chosen += [told_apart(group, rows, step.text, tied) for group in tangled]
     one, other, scores = (np.concatenate(parts) for parts in zip(*chosen, strict=True))
     return one, other, scores
-
-
-def _groups(
-    entries: Numbers, entry_keys: Digests, postings: Numbers, posting_keys: Digests
-) -> tuple[tuple[Numbers, Numbers], list[tuple[Numbers, Numbers]]]:
-    """Return the pairs whose key both sides have once, and the entries and postings of each other common key."""
-    one, other = _sorted(entries, entry_keys), _sorted(postings, posting_keys)
-    place = np.minimum(np.searchsorted(other.keys, one.keys), max(len(other.keys) - 1, 0))
-    is_common = other.keys[place] == one.keys if len(other.keys) else np.zeros(len(one.keys), dtype=bool)
-    left, right = np.flatnonzero(is_common), place[is_common]
-    alone = (one.counts[left] == 1) & (other.counts[right] == 1)
-    pairs = (one.rows[one.first[left[alone]]], other.rows[other.first[right[alone]]])
-    tangled = [(one.group(a), other.group(b)) for a, b in zip(left[~alone], right[~alone], strict=True)]
-    return pairs, sorted(tangled, key=lambda group: int(group[0][0]))
-
-
-@dataclass(frozen=True)
-class _Sorted:
-    """Rows by their key: the keys once each, and the first place and count of each in `rows`."""
-
-    rows: Numbers
-    keys: Digests
-    first: Numbers
-    counts: Numbers
-
-    def group(self, place: int) -> Numbers:
-        return np.sort(self.rows[self.first[place] : self.first[place] + self.counts[place]])
-
-
-def _sorted(rows: Numbers, keys: Digests) -> _Sorted:
-    order = np.argsort(keys)
-    ordered = keys[order]
-    first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])) if len(ordered) else order
-    return _Sorted(rows[order], ordered[first], first, np.diff(np.append(first, len(ordered))))
 
 
 def _rows(connection: duckdb.DuckDBPyConnection, inputs: Inputs, table: str, places: Numbers) -> Mapping[int, Row]:
@@ -591,83 +439,6 @@ def _rows(connection: duckdb.DuckDBPyConnection, inputs: Inputs, table: str, pla
         )
         for no, amount, date in rows
     }
-
-
-def words(text: str | None) -> str:
-    """Return a text as it is compared: letters and digits alone, in lower case."""
-    return utils.default_process(text) if text else ""
-
-
-def _similar(pairs: tuple[Numbers, Numbers], rows: Sequence[Mapping[int, Row]]) -> tuple[Numbers, Numbers, Scores]:
-    """Return those pairs without any other candidate whose texts do not speak against it."""
-    ours, theirs = ([known[no][0] for no in side.tolist()] for side, known in zip(pairs, rows, strict=True))
-    scores = process.cpdist(ours, theirs, scorer=fuzz.token_set_ratio, dtype=np.float64)
-    has_both = np.array([bool(one and other) for one, other in zip(ours, theirs, strict=True)], dtype=bool)
-    kept = ~has_both | (scores >= SIMILAR)
-    return pairs[0][kept], pairs[1][kept], np.where(has_both, scores, np.nan)[kept]
-
-
-def _told_apart(
-    group: tuple[Numbers, Numbers], rows: Sequence[Mapping[int, Row]], step: Step, tied: set[int]
-) -> tuple[Numbers, Numbers, Scores]:
-    """Return the pairs of a group in which all rows agree in the columns of the step.
-
-    The most similar texts come first, then the nearest amount and day, then the order of the frames.
-    """
-    entries, postings = group
-    few = min(len(entries), len(postings))
-    if len(entries) * len(postings) > LARGEST_GROUP:
-        if step.text == "decides":
-            few = 0
-        elif len(entries) > few:
-            tied.update(entries.tolist())
-        return entries[:few], postings[:few], np.full(few, np.nan)
-    ours, theirs = ([known[no] for no in side.tolist()] for side, known in zip(group, rows, strict=True))
-    scores = _scores(ours, theirs)
-    allowed = {"orders": scores >= 0, "agrees": ~(scores < SIMILAR), "decides": scores >= SIMILAR}[step.text]
-    if step.text == "orders":
-        allowed[:] = True
-    ones, others = np.nonzero(allowed)
-    order = np.lexsort((others, ones, *_apart(ours, theirs, ones, others), -np.nan_to_num(scores[allowed])))
-    pairs: dict[int, int] = {}
-    taken: set[int] = set()
-    for one, other in zip(ones[order].tolist(), others[order].tolist(), strict=True):
-        if one not in pairs and other not in taken:
-            pairs[one] = other
-            taken.add(other)
-    without = [one for one in range(len(ours)) if one not in pairs]
-    if step.text != "decides" and without:
-        unclear = [one for one, other in pairs.items() if not _is_clear(scores, one, other, without)]
-        if unclear:
-            tied.update(entries[[*without, *unclear]].tolist())
-    one, other = (np.array(side, dtype=np.int64) for side in (list(pairs), list(pairs.values())))
-    return entries[one], postings[other], scores[one, other]
-
-
-def _scores(ours: Sequence[Row], theirs: Sequence[Row]) -> Scores:
-    """Return how similar the texts of all pairs are, 0 to 100; NaN where one is missing."""
-    one, other = ([row[0] for row in side] for side in (ours, theirs))
-    scores = process.cdist(one, other, scorer=fuzz.token_set_ratio, dtype=np.float64)
-    scores[[not text for text in one], :] = np.nan
-    scores[:, [not text for text in other]] = np.nan
-    return scores
-
-
-def _apart(ours: Sequence[Row], theirs: Sequence[Row], ones: Numbers, others: Numbers) -> tuple[Numbers, Numbers]:
-    """Return how far days and amounts of pairs are apart, as numbers of the same order; 0 where one is unknown."""
-    apart = []
-    for column in (2, 1):
-        one, other = (np.array([row[column] for row in side], dtype=object) for side in (ours, theirs))
-        # An amount may have more digits than a number of 64 bits.
-        distances = [0 if a is None or b is None else abs(a - b) for a, b in zip(one[ones], other[others], strict=True)]
-        apart.append(np.unique(np.array(distances, dtype=object), return_inverse=True)[1])
-    return apart[0], apart[1]
-
-
-def _is_clear(scores: Scores, one: int, other: int, without: Sequence[int]) -> bool:
-    """Whether a text tells an entry with a posting from each entry without one."""
-    score = scores[one, other]
-    return bool(score >= SIMILAR and (np.nan_to_num(scores[without, other]) <= score - CLEARLY).all())
 
 
 def _whole(

@@ -21,8 +21,9 @@ from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, TEXT, to_pandas
 from bktools.ledger.checks import ARRIVED, SEVERITIES, Facts, check_of
 from bktools.ledger.inputs import Inputs, columns_of, show
+from bktools.ledger.keys import Numbers
 from bktools.ledger.ledger_match import LedgerMatch
-from bktools.ledger.steps import BY, BY_DAY, EXACTLY, NOBODY, Matches, Numbers
+from bktools.ledger.steps import BY, BY_DAY, EXACTLY, NOBODY, Matches
 
 # The posting's columns that an entry gets as evidence, with `booked_` in front.
 EVIDENCE = (
@@ -67,7 +68,7 @@ ORDER BY entry_no
 
 FOREIGN = """
 CREATE TABLE foreign_currencies AS
-SELECT DISTINCT currency FROM entries
+SELECT DISTINCT currency FROM {entries}
 WHERE currency NOT IN (SELECT currency FROM postings) AND EXISTS (FROM postings)
 """
 
@@ -127,7 +128,7 @@ ORDER BY {keys}
 def result(connection: duckdb.DuckDBPyConnection, inputs: Inputs, matched: Matches, days: int) -> LedgerMatch:
     """Return the match; `connection` has the tables of `steps.matches`."""
     ambiguous = _without_ambiguous(connection, matched)
-    connection.execute(FOREIGN)
+    connection.execute(FOREIGN.format(entries="open_entries"))
     others = np.asarray(connection.execute(OTHERS).fetchnumpy()["no"])
     entries, different, places = _with_status(connection, inputs, matched, _with_evidence(inputs, matched), ambiguous)
     facts = _Facts(inputs, matched, ambiguous, days)
@@ -418,7 +419,7 @@ def _totals(inputs: Inputs, others: Numbers) -> pd.DataFrame:
     given = {"exported": inputs.exported, "ledger": inputs.ledger, "others": pa.table({"no": others})}
     with engine("match_ledger", **given) as connection:
         show(connection, inputs)
-        connection.execute(FOREIGN)
+        connection.execute(FOREIGN.format(entries="entries"))
         connection.execute(f"CREATE TABLE names AS SELECT account, min(name) AS name FROM ({names}) GROUP BY account")
         return to_pandas(_table(connection, "totals", TOTALS))
 
