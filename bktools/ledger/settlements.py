@@ -204,12 +204,11 @@ class _Evidence:
                 raise _NotDecidedError("one sum fits, but the account has other postings", [*booked, *alike])
         if len(in_sums):
             self._refuse_zero(rows)
-            how = "all booked once" if len(in_sums) < len(rows) else "booked"
-            sums = pd.unique(in_sums["booked_line"])
+            kinds = " and ".join(sorted(kind.removeprefix("sum of ") for kind in in_sums["matched_by"].unique()))
+            count = len(pd.unique(in_sums["booked_line"]))
             return (
-                f"its {len(rows)} entries are {how} in {self._span}, {len(in_sums)} of them in {len(sums)} "
-                f"{in_sums['matched_by'].iloc[0].replace('sum', 'sums' if len(sums) > 1 else 'sum', 1)}: "
-                f"{self._vouchers(rows)}"
+                f"all {len(rows)} entries are booked once in {self._span}, {len(in_sums)} of them in {count} "
+                f"sum{'s' if count > 1 else ''} by {kinds}: {self._vouchers(rows)}"
             )
         return f"all {len(rows)} entries are booked once in {self._span}: {self._vouchers(rows)}"
 
