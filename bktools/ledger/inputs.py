@@ -215,7 +215,10 @@ def show(connection: duckdb.DuckDBPyConnection, inputs: Inputs) -> None:
     used = [name for name in USED["ledger"] if _has(inputs.ledger, name)]
     ledger = _numbered(inputs.ledger.select(used))
     connection.register("given_ledger", ledger)
-    ids = connection.execute(_named(inputs)).fetchnumpy()
+    connection.execute(f"CREATE TABLE named AS {_named(inputs)}")
+    # Entries are searched only where a posting has what may be an ID.
+    has_ids = connection.execute("SELECT count(*) > 0 FROM named").fetchall()[0][0]
+    ids = connection.execute(f"FROM named {'SEMI JOIN entries ON word = id' if has_ids else ''}").fetchnumpy()
     documents = connection.execute(_in_texts(inputs)).fetchnumpy()
     for name, found in (("named", ids), ("word", documents)):
         ledger = ledger.append_column(name, _spread(found, len(ledger)))
@@ -311,15 +314,11 @@ def _refuse_repeated(connection: duckdb.DuckDBPyConnection, column: str) -> None
 
 
 def _named(inputs: Inputs) -> str:
-    """Return the query of the postings that name an entry by its ID, in the document number or the text."""
+    """Return the query of the postings that may name an entry by its ID, in the document number or the text."""
     names = [name for name in ("document_number", "text") if _has(inputs.ledger, name)]
     is_long = " OR ".join(f"strlen({name}) >= {LENGTH_OF_AN_ID}" for name in names) or "false"
     texts = f"concat_ws(' ', {', '.join(names)})" if names else "''"
-    return f"""
-        SELECT no, word FROM (
-            SELECT no, lower(regexp_extract({texts}, '{ENTRY_ID}')) AS word FROM given_ledger WHERE {is_long}
-        ) SEMI JOIN entries ON word = id
-    """
+    return f"SELECT no, lower(regexp_extract({texts}, '{ENTRY_ID}')) AS word FROM given_ledger WHERE {is_long}"
 
 
 def _in_texts(inputs: Inputs) -> str:

@@ -75,7 +75,7 @@ WHERE currency NOT IN (SELECT currency FROM postings) AND EXISTS (FROM postings)
 # Postings on the accounts of the entries, in their months, that answer for none and name none.
 OTHERS = """
 SELECT open_postings.no FROM open_postings, (SELECT min(date) AS first, max(date) AS last FROM entries)
-WHERE account IN (SELECT account FROM entries) AND account <> '' AND id IS NULL
+WHERE account IN (FROM entry_accounts) AND account <> '' AND id IS NULL
     AND date BETWEEN date_trunc('month', first) AND last_day(last)
 ORDER BY open_postings.no
 """
