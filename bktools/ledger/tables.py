@@ -302,10 +302,14 @@ class _Facts:
         self._currencies = ", ".join(sorted(set(pc.unique(currencies).drop_null().to_pylist()))) if currencies else ""
         # By first entry of a sum: the postings are the same for all of its entries.
         self._vouchers_of: dict[int, str] = {}
+        self._of_sum: dict[int, Facts] = {}
 
     def of(self, place: int, row: Mapping[str, Any], flags: Mapping[str, Any]) -> Facts:
         """Return the facts of an entry."""
         first = int(self._first[place])
+        # No message is about an entry in a sum: what differs is the same for all of them.
+        if row["status"] == "in_a_sum" and first in self._of_sum:
+            return self._of_sum[first]
         equal, postings, lacking = self._ambiguous.get(place) or ([], self._postings(first), 0)
         if first not in self._vouchers_of or place in self._ambiguous:
             self._vouchers_of[first] = self._vouchers(first, postings)
@@ -335,7 +339,10 @@ class _Facts:
         }
         what = _line(row.get("supplier") or row.get("description"))
         about = ", ".join(filter(None, [str(date or ""), what, money]))
-        return facts | {"about": about, "differences": self._differences(facts, flags, row)}
+        facts |= {"about": about, "differences": self._differences(facts, flags, row)}
+        if facts["status"] == "in_a_sum":
+            self._of_sum[first] = facts
+        return facts
 
     def look_up(self, places: Iterable[int]) -> None:
         """Read the postings of these entries, before their facts are asked for."""
