@@ -22,7 +22,7 @@ RESOLVED = {"accepted": "ACCEPTED", "released": "RELEASED"}
 
 ROWS_AT_ONCE = 50_000
 
-# ASSUMED: a job that no answer tells the time of has ended within an hour, as in the samples.
+# ASSUMED: `expiresIn` is in seconds; a job without it ends within an hour, as in the samples.
 JOB_SECONDS = 3600
 
 SCHEMAS = {"batches": EXPORT_JOBS, "entries": EXPORTED_ENTRIES, "events": EXPORT_EVENTS}
