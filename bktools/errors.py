@@ -36,8 +36,8 @@
 
 A message is one line: what happened, what was kept, what to do next. Programs read the fields of an error instead.
 
-There are five warnings: `StaleSnapshotWarning`, `UnverifiedTableWarning`, `IncompleteTableWarning`,
-`DamagedStoreWarning` and `GuessedEncodingWarning`.
+There are six warnings: `StaleSnapshotWarning`, `UnverifiedTableWarning`, `IncompleteTableWarning`,
+`DamagedStoreWarning`, `ReplacedTextWarning` and `GuessedEncodingWarning`.
 """
 
 from __future__ import annotations
@@ -81,6 +81,10 @@ class IncompleteTableWarning(UserWarning):
 
 class DamagedStoreWarning(UserWarning):
     """The list of snapshots is damaged on disk; its readable lines are used."""
+
+
+class ReplacedTextWarning(UserWarning):
+    """A record of the service has half of a surrogate pair, which is no character and is shown as a replacement."""
 
 
 class GuessedEncodingWarning(UserWarning):

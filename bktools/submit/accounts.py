@@ -178,7 +178,9 @@ def _sent(account: Mapping[str, Any], service: Service, budget: Budget) -> dict[
     except STOPPING:
         raise
     except StatusError as error:
-        state = "UNKNOWN" if is_repeatable(error) or error.status >= 500 else "REJECTED"  # noqa: PLR2004
+        # Only an answer of the class 4xx says that the service itself refuses the account.
+        is_refused = 400 <= error.status < 500 and not is_repeatable(error)  # noqa: PLR2004
+        state = "REJECTED" if is_refused else "UNKNOWN"
         return _memory(account, state, message=str(error))
     except ServiceError as error:
         return _memory(account, "UNKNOWN", message=str(error))

@@ -90,6 +90,15 @@ def test_list_and_show(october):
     assert "there is no such mapping" in str(run("mappings", "show", "other").exception)
 
 
+@pytest.mark.parametrize("name", ["CON", "aux", "Com1", "ends in a space "])
+def test_a_name_that_windows_reserves_is_refused(october, name):
+    """A mapping is handed on to colleagues, so its name can be a file on every system; nothing is saved."""
+    before = sorted(folder().iterdir())
+    error = run("ledger", october, "--save-mapping", name).exception
+    assert isinstance(error, ArgumentError)
+    assert sorted(folder().iterdir()) == before
+
+
 @pytest.mark.parametrize(
     ("content", "why"),
     [
