@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -25,9 +26,9 @@ def summarised(counts: pd.DataFrame) -> pd.DataFrame:
     return ranked[["check", "severity", "count"]]
 
 
-def text(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame) -> str:
-    """Return the reconciliation as a few lines of text: one a check, with its first finding."""
-    lines = [_headline(findings, coverage, summary)]
+def text(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame, notes: Sequence[str]) -> str:
+    """Return the reconciliation as a few lines of text: the notes, and one a check, with its first finding."""
+    lines = [_headline(findings, coverage, summary), *(f"  {note}" for note in notes)]
     lines += [
         f"  {severity:<8}{count:>7,} {check}: {views.short(message)}"
         for severity, check, count, message in _by_check(findings)
@@ -37,18 +38,23 @@ def text(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame) 
     return "\n".join(lines)
 
 
-def html(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame) -> str:
-    """Return the reconciliation for a notebook: the headline, and a row a check with its first finding."""
+def html(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame, notes: Sequence[str]) -> str:
+    """Return the reconciliation for a notebook: the headline, the notes, and a row a check with its first finding."""
     rows = [
         (f"{views.MARKS[severity]} {severity}", count, check, message)
         for severity, check, count, message in _by_check(findings)
     ]
-    return views.heading(_headline(findings, coverage, summary)) + views.table(
-        ["severity", "findings", "check", "the first of them"],
-        rows,
-        total=len(rows),
-        where=".summary",
-        looks=[views.ON_ONE_LINE, "", "", ""],
+    noted = views.table([""], [[note] for note in notes], total=len(notes)) if notes else ""
+    return (
+        views.heading(_headline(findings, coverage, summary))
+        + noted
+        + views.table(
+            ["severity", "findings", "check", "the first of them"],
+            rows,
+            total=len(rows),
+            where=".summary",
+            looks=[views.ON_ONE_LINE, "", "", ""],
+        )
     )
 
 

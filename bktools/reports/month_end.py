@@ -120,6 +120,11 @@ class Close:
     sent: pd.DataFrame | None = None
     changes: pd.DataFrame | None = None
 
+    @property
+    def unchecked(self) -> list[str]:
+        """What was not compared and not checked, because it was not told."""
+        return [*self.after.unchecked, *self.plan.unchecked]
+
     def __repr__(self) -> str:
         lines = [
             f"Month-end {self.period} of company {self.company}, {_where(self)}",
@@ -358,7 +363,7 @@ def _manifest(close: Close, files: Mapping[str, Any], inputs: Mapping[str, Any],
             "findings_after": _by_check(close.after),
         },
         "totals": {currency: str(amount) for currency, amount in close.plan.amounts.items()},
-        "not_checked": list(close.plan.unchecked),
+        "not_checked": close.unchecked,
         "plan_id": close.plan.plan_id,
         "sources": {
             name: frame.attrs.get("bktools", {})

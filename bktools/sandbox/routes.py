@@ -98,7 +98,7 @@ async def get_employee(request: Request, state: State, caller: Caller) -> Respon
 
 
 async def create_account(request: Request, state: State, caller: Caller) -> Response:
-    """Create an account: 201 when it is new, 200 when it exists with the same data, 409 with other data (4.3)."""
+    """Create an account: 201 when it is new, 200 when it exists and nothing that was sent differs, 409 otherwise (4.3)."""
     sent = await read_body(request, "AccountCreate")
     caller.check_company(sent["companyId"], known=state.store.company(sent["companyId"]) is not None)
     account = Account(id=new_id(), **{name: sent[camel(name)] for name in _SENT})
@@ -106,7 +106,8 @@ async def create_account(request: Request, state: State, caller: Caller) -> Resp
     differing = [
         camel(name)
         for name in _SENT
-        if not (same_json if name == "metadata" else eq)(getattr(account, name), getattr(stored, name))
+        if getattr(account, name) is not None
+        and not (same_json if name == "metadata" else eq)(getattr(account, name), getattr(stored, name))
     ]
     if differing:
         raise Refusal(

@@ -68,8 +68,6 @@ def decoded(answer: Answer, decoder: msgspec.json.Decoder[Record], endpoint: End
             if whole == answer.body:
                 raise
             record = decoder.decode(whole)
-        _warn_of_replaced(whole, endpoint)
-        return record
     except msgspec.ValidationError as error:
         broken = UnreadableAnswerError(
             f"the answer to {endpoint.operation} breaks the interface: {error}", status=answer.status
@@ -84,6 +82,8 @@ def decoded(answer: Answer, decoder: msgspec.json.Decoder[Record], endpoint: End
             repeatable=True,
         )
         raise of_answer(unreadable, answer.headers) from error
+    _warn_of_replaced(whole, endpoint)
+    return record
 
 
 def _with_whole_characters(body: bytes) -> bytes:
