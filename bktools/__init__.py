@@ -30,23 +30,15 @@ if TYPE_CHECKING:
     from bktools.reconcile import Reconciliation, reconcile_accounts
     from bktools.reports.changes import compare
     from bktools.reports.closing import close_month
+    from bktools.reports.coverage import plot_coverage
     from bktools.reports.excel import to_excel
     from bktools.reports.fixes import check_fixes, read_fixes
-    from bktools.reports.group import close_companies
     from bktools.reports.money import plot_money, plot_spend
     from bktools.reports.outcomes import Outcomes
-    from bktools.reports.plots import (
-        plot_ageing,
-        plot_changes,
-        plot_coverage,
-        plot_export_value,
-        plot_reconciliation,
-    )
     from bktools.reports.record import PeriodRecord, record_of
     from bktools.service import Service
     from bktools.spending import spend
     from bktools.submit import create_accounts, submit_export_jobs
-    from bktools.tables.compare import compare_categories
     from bktools.tables.files import categories_to_parquet, employees_to_parquet
     from bktools.tables.load import get_balance, get_employee, load_categories, load_employees
     from bktools.tables.shared import to_delta
@@ -63,11 +55,9 @@ _HOMES = {
     "categories_to_parquet": "bktools.tables.files",
     "check": "bktools.checkup",
     "check_fixes": "bktools.reports.fixes",
-    "close_companies": "bktools.reports.group",
     "close_month": "bktools.reports.closing",
     "compare": "bktools.reports.changes",
     "close_period": "bktools.journal.periods",
-    "compare_categories": "bktools.tables.compare",
     "compose_export_jobs": "bktools.export",
     "connect": "bktools.connection",
     "create_accounts": "bktools.submit",
@@ -82,12 +72,8 @@ _HOMES = {
     "match_ledger": "bktools.ledger",
     "load_periods": "bktools.journal.periods",
     "pick_entries": "bktools.widgets.entries",
-    "plot_ageing": "bktools.reports.plots",
-    "plot_changes": "bktools.reports.plots",
-    "plot_coverage": "bktools.reports.plots",
-    "plot_export_value": "bktools.reports.plots",
+    "plot_coverage": "bktools.reports.coverage",
     "plot_money": "bktools.reports.money",
-    "plot_reconciliation": "bktools.reports.plots",
     "plot_spend": "bktools.reports.money",
     "read_chart_of_accounts": "bktools.inputs.chart_of_accounts",
     "read_entries": "bktools.inputs.entries",
@@ -118,11 +104,9 @@ __all__ = [
     "categories_to_parquet",
     "check",
     "check_fixes",
-    "close_companies",
     "close_month",
     "close_period",
     "compare",
-    "compare_categories",
     "compose_export_jobs",
     "connect",
     "create_accounts",
@@ -137,12 +121,8 @@ __all__ = [
     "load_periods",
     "match_ledger",
     "pick_entries",
-    "plot_ageing",
-    "plot_changes",
     "plot_coverage",
-    "plot_export_value",
     "plot_money",
-    "plot_reconciliation",
     "plot_spend",
     "read_chart_of_accounts",
     "read_entries",
@@ -173,4 +153,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    # For completion: neither this file's imports nor the rooms that were imported meanwhile.
+    return sorted([*__all__, "errors", *(name for name in globals() if name.startswith("__"))])

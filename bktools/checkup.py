@@ -132,20 +132,19 @@ def _of_service(settings: Settings, now: dt.datetime | None) -> Iterator[Checked
     try:
         if company is not None:
             company = rules.company_id("company", company, settings.company_names)
-        own = settings.of_company(company)
-        header = authorization(CATEGORIES.search, own)
-        credential = _credential(own, settings, header)
+        header = authorization(CATEGORIES.search, settings)
     except BktoolsError as error:
         yield Checked("credential", FAILED, str(error), "", error)
         return
-    yield Checked("credential", OK, credential)
+    name = "token" if header.startswith("Bearer") else "api_key"
+    yield Checked("credential", OK, f"{name}, set and not shown ({settings.sources[name]})")
     host = urlsplit(str(settings.base_url))
     body = {} if company is None else {"companyId": company}
-    url = address(CATEGORIES.search, own) + CATEGORIES.search.path
+    url = address(CATEGORIES.search, settings) + CATEGORIES.search.path
     request = Request(CATEGORIES.search.method, url, header, [("limit", "1")], msgspec.json.encode(body))
     begun = time.monotonic()
     try:
-        with Transport(own) as transport:
+        with Transport(settings) as transport:
             answer = transport.send(request, LIMITS)
     except ServiceError as error:
         yield Checked("connection", FAILED, str(error), TO_DO[-1][1], error)
@@ -156,12 +155,6 @@ def _of_service(settings: Settings, now: dt.datetime | None) -> Iterator[Checked
     clock = _clock(answer, now or dt.datetime.now(dt.UTC))
     yield from _company(answer, company, settings)
     yield clock
-
-
-def _credential(own: Settings, settings: Settings, header: str) -> str:
-    name = "token" if header.startswith("Bearer") else "api_key"
-    source = settings.sources["companies" if own is not settings else name]
-    return f"{name}, set and not shown ({source})"
 
 
 def _company(answer: Answer, company: str | None, settings: Settings) -> Iterator[Checked]:

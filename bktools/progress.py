@@ -129,7 +129,7 @@ class _Output:
         if self._handle is not None:
             self._handle.update(shown, raw=True)
         elif line:
-            self._handle = display(shown, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+            self._handle = display(shown, raw=True, display_id=True)
 
     def flush(self) -> None:
         """Do nothing: it is shown already."""

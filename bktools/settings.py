@@ -19,7 +19,7 @@ import re
 import tomllib
 import uuid
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -215,32 +215,6 @@ def _flag(name: str, value: object) -> bool:
     return found
 
 
-@dataclass(frozen=True)
-class Company:
-    """A company of an environment in the config file.
-
-    Parameters
-    ----------
-    name : str
-        Its short name, or its UUID.
-    id : str
-        Its UUID, in lower case.
-    token, api_key : Secret, optional
-        Its own credential, used instead of the environment's.
-    credential_name : str, optional
-        Owner of that credential, as in `Settings`.
-    """
-
-    name: str
-    id: str
-    token: Secret | None = None
-    api_key: Secret | None = None
-    credential_name: str | None = None
-
-    def __str__(self) -> str:
-        return f"{self.id}, {'own credential set, not shown' if self.token or self.api_key else 'the credential above'}"
-
-
 def _setting(read: Callable[[str, object], Any], *, default: Any = None, connection: bool = False) -> Any:
     return field(default=default, metadata={"read": read, "connection": connection})
 
@@ -286,8 +260,8 @@ class Settings:
         Folder of shared snapshots, such as s3://bucket/prefix: published to, and read by `as_of`.
     keep_days : int
         Days for which every snapshot of the cache is kept; later only the last one of each month. 0 for all of them.
-    companies : tuple of Company
-        The companies that the config file names: `[production.companies.acme]` with `id`, and optionally `token`.
+    companies : tuple of (str, str)
+        Short name and UUID of each company in `[production.companies]` of the config file.
     sources : mapping
         Source of each value, by name.
     """
@@ -313,44 +287,21 @@ class Settings:
     cache_dir: Path = _setting(_path, default=Path())
     data_dir: Path = _setting(_path, default=Path())
     marks_dir: Path = _setting(_path, default=Path())
-    companies: tuple[Company, ...] = ()
+    companies: tuple[tuple[str, str], ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict, compare=False)
-
-    @property
-    def credential(self) -> tuple[Secret | None, Secret | None]:
-        """The token and the API key."""
-        return self.token, self.api_key
 
     @cached_property
     def company_names(self) -> Mapping[str, str]:
         """The UUID of each company of the config file, by its short name."""
-        return {company.name: company.id for company in self.companies}
+        return dict(self.companies)
 
     def name_of(self, company_id: str) -> str:
         """Return the short name of a company, its UUID where it has none."""
         return self._name_of.get(company_id, company_id)
 
-    def of_company(self, company_id: str | None) -> Settings:
-        """Return the settings for requests about a company: with its own credential, where it has one."""
-        return self._own.get(company_id or "", self)
-
     @cached_property
     def _name_of(self) -> Mapping[str, str]:
-        return {company.id: company.name for company in self.companies}
-
-    @cached_property
-    def _own(self) -> Mapping[str, Settings]:
-        return {
-            item.id: replace(
-                self,
-                token=item.token,
-                api_key=item.api_key,
-                credential_name=item.credential_name,
-                companies=(),
-            )
-            for item in self.companies
-            if item.token or item.api_key
-        }
+        return {company_id: name for name, company_id in self.companies}
 
     @property
     def is_sandbox(self) -> bool:
@@ -377,8 +328,8 @@ class Settings:
         """Return name, value and source of each setting; secrets stay hidden."""
         named = [("environment", self.environment), *((name, getattr(self, name)) for name in SETTINGS)]
         found = [(name, _shown(value), self.sources.get(name, "")) for name, value in named]
-        source = self.sources.get("companies", "")
-        return [*found, *((f"companies.{company.name}", str(company), source) for company in self.companies)]
+        source = self.sources.get(COMPANIES, "")
+        return [*found, *((f"companies.{name}", company_id, source) for name, company_id in self.companies)]
 
     def __repr__(self) -> str:
         lines = ["Settings", *(f"  {name:<20} {value}  ({source})" for name, value, source in self.rows())]
@@ -504,14 +455,10 @@ def load_settings(
         unused = f"not set; {foreign[name][1]} is not for {named[0]}" if name in foreign else "not set"
         sources[name] = unused if values[name] is None else source
     companies = _companies(named[0], file, file_name)
-    if any(company.token or company.api_key for company in companies) and addresses["base_url"]:
-        _refuse_elsewhere("the token of a company", (None, f"[{named[0]}.{COMPANIES}]"), addresses["base_url"], own)
     if companies:
         sources[COMPANIES] = f"[{named[0]}.{COMPANIES}] in {file_name}"
-        values["company"] = next(
-            (company.id for company in companies if company.name == values["company"]), values["company"]
-        )
-    return Settings(environment=named[0], companies=companies, sources=sources, **values)
+        values["company"] = companies.get(values["company"], values["company"])
+    return Settings(environment=named[0], companies=tuple(companies.items()), sources=sources, **values)
 
 
 def config_path(config_file: Path | None = None, env: Mapping[str, str] | None = None) -> Path:
@@ -547,39 +494,31 @@ def _own_place(named: Said, file: Mapping[str, Any], file_name: Path) -> Place:
     return _place(table, where)
 
 
-def _companies(environment: str, file: Mapping[str, Any], file_name: Path) -> tuple[Company, ...]:
-    """Return the companies in the table of an environment."""
-    own = file.get(environment, {}).get(COMPANIES, {})
+def _companies(environment: str, file: Mapping[str, Any], file_name: Path) -> dict[str, str]:
+    """Return the UUID of each company in the table of an environment, by its short name."""
+    table = file.get(environment, {}).get(COMPANIES, {})
     where = f"[{environment}.{COMPANIES}] in {file_name}"
-    if not isinstance(own, dict):
-        raise ConfigurationError(f"{where} must be a table with one table for each company")
-    found = [_company(f"[{environment}.{COMPANIES}.{name}] in {file_name}", name, table) for name, table in own.items()]
-    ids = [company.id for company in found]
-    repeated = next((company for company in found if ids.index(company.id) < found.index(company)), None)
-    if repeated is not None:
-        raise ConfigurationError(f"{where} has the company {repeated.id} twice: under one name only")
-    return tuple(found)
-
-
-def _company(where: str, name: str, table: object) -> Company:
     if not isinstance(table, dict):
-        raise ConfigurationError(f'{where} must be a table, such as {{id = "…", token = "…"}}')
-    read: Mapping[str, Callable[[str, object], Any]] = {
-        "id": _text, "token": _secret, "api_key": _secret, "credential_name": _text,
-    }  # fmt: skip
-    unknown = sorted(set(table) - set(read))
-    if unknown:
-        raise ConfigurationError(f"{where} has no setting {unknown[0]!r}; there are {', '.join(read)}")
-    values = {key: read[key](f"{key} ({where})", value) for key, value in ({"id": name} | table).items()}
-    id_, own = _uuid(values["id"]), _uuid(name)
-    if id_ is None or own not in {None, id_}:
-        raise ConfigurationError(f"id ({where}) must be the UUID of the company, got {values['id']!r}")
-    if name == "all" or not _COMPANY_NAME.fullmatch(name):
-        raise ConfigurationError(
-            f"{where}: the name of a company has letters, digits, spaces, dots, dashes and underscores, begins and ends "
-            "with a letter or digit, and is not all, which means every company"
-        )
-    return Company(own or name, **values | {"id": id_})
+        raise ConfigurationError(f'{where} must be a table, with a line such as acme = "UUID of the company"')
+    found: dict[str, str] = {}
+    for name, value in table.items():
+        if not isinstance(value, str):
+            raise ConfigurationError(
+                f"{name} ({where}) must be the UUID of the company, as text: a company with a token of its own is an "
+                f"environment of its own, a table such as [{environment}-{name}] with base_url, token and company"
+            )
+        if name == "all" or _uuid(name) or not _COMPANY_NAME.fullmatch(name):
+            raise ConfigurationError(
+                f"{name} ({where}): the name of a company has letters, digits, spaces, dots, dashes and underscores, begins "
+                "and ends with a letter or digit, and is neither a UUID nor all, which means every company"
+            )
+        company_id = _uuid(value)
+        if company_id is None:
+            raise ConfigurationError(f"{name} ({where}) must be the UUID of the company, got {value!r}")
+        if company_id in found.values():
+            raise ConfigurationError(f"{where} has the company {company_id} twice: under one name only")
+        found[name] = company_id
+    return found
 
 
 def _uuid(text: str) -> str | None:

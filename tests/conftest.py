@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,11 +16,22 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pytest
+from hypothesis import HealthCheck, settings
 
 import bktools
 from bktools.sandbox.sample import write_sample_data
 from bktools.service import Service
 from bktools.settings import Secret
+
+# A shell that starts the tests in the background has them ignore Ctrl-C, and so would the programs that they interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# A busy machine is slow: no example has a deadline.
+settings.register_profile(
+    "bktools", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+settings.load_profile("bktools")
 
 MONEY = pd.ArrowDtype(pa.decimal128(38, 2))
 

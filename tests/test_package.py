@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tarfile
 import zipfile
+from email.parser import Parser
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 import bktools
 from bktools import caller, release
@@ -21,10 +23,10 @@ uv = pytest.importorskip("uv", reason="uv builds and installs the wheel")
 UV = uv.find_uv_bin()
 
 
-def run(*command, folder, fails=False):
+def run(*command, folder, fails=False, **more):
     """Run a command without the settings of this process, and return what it printed."""
     names = {"PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "VIRTUAL_ENV"}
-    variables = {name: value for name, value in os.environ.items() if name not in names}
+    variables = {name: value for name, value in os.environ.items() if name not in names} | more
     variables["PATH"] = os.pathsep.join([str(Path(UV).parent), variables["PATH"]])
     done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
     if command[0] == UV and "Failed to fetch" in done.stderr:
@@ -33,15 +35,27 @@ def run(*command, folder, fails=False):
     return done.stdout + done.stderr
 
 
-@pytest.fixture
-def fresh(tmp_path):
-    """The folder of an environment, which is deleted afterwards, because it has half a gigabyte."""
-    yield tmp_path / "fresh"
-    shutil.rmtree(tmp_path / "fresh", ignore_errors=True)
+def link_requirements(lines, site):
+    """Link the libraries that a wheel requires, and those that they require, from this environment into another one."""
+    waiting, linked = [Requirement(line) for line in lines], set()
+    while waiting:
+        wanted = waiting.pop()
+        extras = wanted.extras | {""}
+        if str(wanted) in linked:
+            continue
+        linked.add(str(wanted))
+        library = metadata.distribution(wanted.name)
+        for line in map(Requirement, library.requires or ()):
+            if line.marker is None or any(line.marker.evaluate({"extra": extra}) for extra in extras):
+                line.marker = None
+                waiting.append(line)
+        for name in {file.parts[0] for file in library.files} - {"..", "__pycache__"}:
+            if not (site / name).exists():
+                (site / name).symlink_to(library.locate_file(name))
 
 
 @pytest.mark.timeout(300)
-def test_the_story_of_a_wheel(tmp_path, fresh):
+def test_the_story_of_a_wheel(tmp_path):
     """It is built, checked and installed; in an empty folder it closes a month twice, and no message knows of a checkout."""
     run(UV, "build", "--out-dir", str(tmp_path), str(ROOT), folder=tmp_path)
     [wheel], [sdist] = tmp_path.glob("*.whl"), tmp_path.glob("*.tar.gz")
@@ -49,19 +63,22 @@ def test_the_story_of_a_wheel(tmp_path, fresh):
     with zipfile.ZipFile(wheel) as files:
         packed = {name for name in files.namelist() if ".dist-info/" not in name}
         [page] = [files.read(name).decode() for name in files.namelist() if name.endswith("/METADATA")]
-    tracked = run("git", "ls-files", "bktools", folder=ROOT).split()
-    assert packed == {*tracked, "bktools/commit.txt"}
+    wanted = run("git", "ls-files", "--cached", "--others", "--exclude-standard", "bktools", folder=ROOT).split()
+    assert packed == {*(name for name in wanted if (ROOT / name).exists()), "bktools/commit.txt"}
     # A page of an index has no files of the repository.
     assert re.findall(r"\]\((?!https?://|#).*?\)", page) == []
     with tarfile.open(sdist) as files:
         assert not [name for name in files.getnames() if re.search(r"/(tests|notebooks|\.ci|\.git)/", name)]
 
+    fresh, empty = tmp_path / "fresh", tmp_path / "empty"
+    empty.mkdir()
     run(UV, "venv", "--quiet", "--python", sys.executable, str(fresh), folder=tmp_path)
     programs = fresh / Path(sys.executable).parent.name
     python, command = str(programs / "python"), str(programs / "bktools")
-    run(UV, "pip", "install", "--quiet", "--python", python, str(wheel), folder=tmp_path)
-    empty = tmp_path / "empty"
-    empty.mkdir()
+    run(UV, "pip", "install", "--quiet", "--no-deps", "--python", python, str(wheel), folder=tmp_path)
+    site = run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", folder=empty).strip()
+    required = [line for line in Parser().parsestr(page).get_all("Requires-Dist") if "extra ==" not in line]
+    link_requirements(required, Path(site))
     told = [
         run(command, "--version", folder=empty),
         run(command, "month-end", "--sandbox", "--apply", folder=empty),
@@ -72,7 +89,15 @@ def test_the_story_of_a_wheel(tmp_path, fresh):
             "import bktools; print(len(bktools.load_categories(service=bktools.connect('sandbox'))))",
             folder=empty,
         ),
-        run(command, "snapshots", "publish", "shared", "--sandbox", folder=empty, fails=True),
+        run(
+            command,
+            "export",
+            "status",
+            folder=empty,
+            fails=True,
+            BKTOOLS_ENVIRONMENT="sandbox",
+            BKTOOLS_JOURNAL="postgresql://127.0.0.1/journal",
+        ),
     ]
     version, first, second, rows, missing = told
     assert version.startswith(f"bktools {bktools.__version__} ({release.commit()}), Python 3.")
@@ -90,14 +115,16 @@ def test_the_command_for_an_extra(monkeypatch):
     monkeypatch.setattr(caller, "ON_WINDOWS", True)
     monkeypatch.setattr(caller, "find_spec", lambda _: None)
     assert (
-        caller.install_command("delta")
-        == r"uv pip install --python 'C:\Program Files\Python\python.exe' bktools[delta]"
+        caller.install_command("postgres")
+        == r"uv pip install --python 'C:\Program Files\Python\python.exe' bktools[postgres]"
     )
     monkeypatch.setattr(caller, "find_spec", lambda _: "pip")
-    assert caller.install_command("delta") == r"& 'C:\Program Files\Python\python.exe' -m pip install bktools[delta]"
+    assert (
+        caller.install_command("postgres") == r"& 'C:\Program Files\Python\python.exe' -m pip install bktools[postgres]"
+    )
     monkeypatch.setattr(caller, "ON_WINDOWS", False)
     monkeypatch.setattr(sys, "executable", "/opt/venv/bin/python")
-    assert caller.install_command("delta") == "/opt/venv/bin/python -m pip install 'bktools[delta]'"
+    assert caller.install_command("postgres") == "/opt/venv/bin/python -m pip install 'bktools[postgres]'"
 
 
 def test_a_commit_is_no_condition(monkeypatch, tmp_path):

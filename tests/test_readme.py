@@ -62,7 +62,8 @@ def test_data_is_in_step_with_the_sandbox(tmp_path):
 
 def test_top_level_holds_nothing_else():
     """pyproject, README, CHANGELOG, bktools, notebooks, data, tests, and dot files."""
-    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
-    top = {name.split("/")[0] for name in tracked if not name.startswith(".")}
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    files = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    top = {name.split("/")[0] for name in files if not name.startswith(".") and (ROOT / name).exists()}
     documents = {"README.md", "CHANGELOG.md", "LICENSE"}
     assert top <= {"pyproject.toml", "bktools", "notebooks", "data", "tests"} | documents

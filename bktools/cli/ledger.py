@@ -23,7 +23,7 @@ def ledger(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="SIE, DATEV, FEC, SAF-T, JPK_KR, GnuCash, XBRL GL, CSV, Excel or Parquet; - is standard input.",
+            help="SIE, DATEV, FEC, SAF-T, JPK_KR, GnuCash, CSV, Excel or Parquet; - is standard input.",
         ),
     ],
     column: options.FileColumn = None,

@@ -11,7 +11,6 @@ import typer
 from bktools.caller import command
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
-from bktools.cli.loading import CompaniesFile, companies_in, tell_failures
 from bktools.cli.mappings import remembered
 from bktools.cli.tables import counted, counts
 from bktools.contract import rules
@@ -21,9 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bktools.export import ExportPlan
-    from bktools.reports.month_end import Close
+    from bktools.reports.close import Close
     from bktools.reports.record import PeriodRecord
-    from bktools.service import Service
 
 
 # Options by the argument that they set, for messages.
@@ -68,7 +66,6 @@ def month_end(
         ),
     ] = None,
     company: options.Company = None,
-    companies: CompaniesFile = None,
     environment: options.Environment = None,
     column: options.Column = None,
     delimiter: options.Delimiter = None,
@@ -115,11 +112,8 @@ def month_end(
     Entries that are ready are exported; the others are listed with the reasons. Everything is written to a folder. Without --apply everything is planned and nothing is written to the service. Safe to re-run with --apply: completed
     steps are skipped.
 
-    With --companies, each company has its own folder in the one that is written, and one that fails stops no other.
-
     Exit codes: 0 done, also with entries held back, which wait for the next close (--fail-on held makes it 11); 4 wrong
-    input; 9 the journal refused, as in a closed period; 10 with --apply, a part was not done; 11 see --fail-on; 12 with
-    --companies, some companies failed.
+    input; 9 the journal refused, as in a closed period; 10 with --apply, a part was not done; 11 see --fail-on.
 
     Example: bktools month-end --sandbox --apply
     """
@@ -143,16 +137,6 @@ def month_end(
         entry_column, entry_delimiter, entry_encoding, entry_sheet, entry_decimal, entry_date_format, "--entry-column"
     )
     with options.connected(environment, sandbox=sandbox, company=company) as service:
-        if companies is not None:
-            _close_group(
-                companies,
-                [company, fail_on],
-                (chart, chart_as, save_mapping),
-                (entries, entries_as, save_entry_mapping),
-                month=month, folder=out, apply=apply, max_entries=max_entries, wait=wait, others_export=others_export,
-                by=by, approved_by=approved_by, profile=profile, service=service,
-            )  # fmt: skip
-            return
         known = options.the_company(service)
         note = " (embedded service: not real books)" if service.settings.is_sandbox else ""
         results.say(f"Month-end of company {known} · {service.settings.environment}{note}\n")
@@ -222,72 +206,6 @@ def month_end(
         raise typer.Exit(Exit.INCOMPLETE)
     if fail_on is not None and FAIL_ON[fail_on](close):
         raise typer.Exit(Exit.FINDINGS)
-
-
-def _close_group(
-    file: str,
-    of_one: list[str | None],
-    chart: tuple[Path | None, dict[str, Any], str | None],
-    entries: tuple[Path | None, dict[str, Any], str | None],
-    *,
-    service: Service,
-    **given: Any,
-) -> None:
-    """Close many companies: a line for each as it ends."""
-    from bktools.frames.currencies import shown
-    from bktools.inputs.chart_of_accounts import read_chart_of_accounts
-    from bktools.inputs.entries import read_entries
-    from bktools.reports.group import close_companies
-    from bktools.tables.load import load_categories, load_employees
-
-    (chart_file, chart_as, chart_name), (entries_file, entries_as, entries_name) = chart, entries
-    if any(option is not None for option in of_one):
-        raise ArgumentError("--companies", "cannot be combined with --company or --fail-on")
-    if chart_file is None or entries_file is None:
-        raise ArgumentError("--chart and --entries", "must be given with --companies")
-    companies = companies_in(file, service.settings.company_names)
-    with (
-        results.readable(chart_file) as path,
-        command(options.READS_FILE),
-        remembered("chart", path, chart_as, chart_name) as read_as,
-    ):
-        read_chart = read_chart_of_accounts(path, **read_as)
-    categories = load_categories(companies, refresh=True, on_error="collect", service=service)
-    employees = load_employees(companies, refresh=True, on_error="collect", service=service)
-    with (
-        results.readable(entries_file) as path,
-        command(options.READS_ENTRIES_BESIDE_CHART),
-        remembered("entries", path, entries_as, entries_name, "--save-entry-mapping") as read_as,
-    ):
-        read = read_entries(
-            path, required=("category_id", "company_id"), categories=categories, employees=employees, **read_as
-        )
-    with command(CLOSES | {"companies": "--companies"}):
-        done = close_companies(
-            read_chart,
-            read,
-            companies=companies,
-            categories=categories,
-            employees=employees,
-            seen=lambda name, outcome, message: results.say(f"  {name:<36} {outcome:<10} {message}".rstrip()),
-            service=service,
-            **given,
-        )
-    amounts = done.totals.groupby("currency")["amount"].sum()
-    ready = "".join(f", {currency} {shown(amount, str(currency))}" for currency, amount in amounts.items())
-    results.say(f"\n{counts(done.companies['outcome'])}{ready} ready\nWritten to {done.folder}/")
-    results.result(
-        period=done.period, applied=done.applied, folder=done.folder, companies=done.companies, totals=done.totals
-    )
-    failed = done.companies[done.companies["outcome"] == "FAILED"]
-    tell_failures(
-        {"company": company, "message": message, "to_do": "then run again: what was done is skipped"}
-        for company, message in zip(failed["company"], failed["message"], strict=True)
-    )
-    if len(failed):
-        raise typer.Exit(Exit.SOME_COMPANIES)
-    if not done.is_complete:
-        raise typer.Exit(Exit.INCOMPLETE)
 
 
 def _held(close: Close) -> bool:

@@ -1,4 +1,4 @@
-"""Measures the unpacked size of zip archives and Parquet files before they are read; sizes that a file states are not trusted."""
+"""Measures the unpacked size of zip archives, and bounds that of Parquet files by their metadata, before they are read."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def parquet_table(
     Raises
     ------
     InputError
-        When it unpacks to more than 256 MB plus 64 times its own size, or is damaged.
+        When its metadata or its texts amount to more than 256 MB plus 64 times its own size, or it is damaged.
     """
     try:
         return _parquet_table(data, kind, source, nested=nested)
@@ -137,7 +137,7 @@ def parquet_table(
 
 def _parquet_table(data: bytes, kind: str, source: str, *, nested: bool) -> tuple[pa.Table, list[str]]:
     file = pq.ParquetFile(pa.BufferReader(data))
-    left = ALWAYS + PER_BYTE * len(data) - max(_values_size(file.metadata), _pages_size(data, file.metadata))
+    left = ALWAYS + PER_BYTE * len(data) - _stated_size(file.metadata)
     whole = file.schema_arrow
     schema = pa.schema([field for field in whole if nested or not pa.types.is_nested(field.type)])
     if left >= 0:
@@ -170,39 +170,15 @@ def _as_declared(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     return plain if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind) else plain.cast(kind)
 
 
-def _chunks(metadata: pq.FileMetaData) -> list[pq.ColumnChunkMetaData]:
-    groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
-    return [group.column(at) for group in groups for at in range(group.num_columns)]
-
-
-def _values_size(metadata: pq.FileMetaData) -> int:
-    """Return the bytes of all values as columns, without texts."""
+def _stated_size(metadata: pq.FileMetaData) -> int:
+    """Return the bytes that a file's metadata states: of all pages, or of all values as columns, without texts."""
     leaves = [metadata.schema.column(at) for at in range(metadata.num_columns)]
     widths = [_WIDTHS.get(leaf.physical_type, leaf.length) for leaf in leaves]
     groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
-    return sum(
+    values = sum(
         width * max(group.column(at).num_values, group.num_rows) for group in groups for at, width in enumerate(widths)
     )
-
-
-def _pages_size(data: bytes, metadata: pq.FileMetaData) -> int:
-    """Return the unpacked size of all pages in bytes, from the page headers that the decompressor uses."""
-    total, stream = 0, io.BytesIO(data)
-    for chunk in _chunks(metadata):
-        if not chunk.total_compressed_size:
-            # A column without rows may have no page at all.
-            continue
-        starts = [chunk.data_page_offset, chunk.dictionary_page_offset if chunk.has_dictionary_page else None]
-        at = min(start for start in starts if start)
-        end = at + chunk.total_compressed_size
-        while at < end:
-            stream.seek(at)
-            header = _struct(stream)
-            if min(header[_PACKED], header[_WHOLE]) < 0:
-                raise ValueError("a page has a size below zero")
-            total += header[_WHOLE]
-            at = stream.tell() + header[_PACKED]
-    return total
+    return int(max(values, sum(group.total_byte_size for group in groups)))
 
 
 def _text_size(column: pa.ChunkedArray) -> int:
@@ -212,53 +188,3 @@ def _text_size(column: pa.ChunkedArray) -> int:
         pc.sum(pc.take(pc.cast(pc.binary_length(chunk.dictionary), pa.int64()), chunk.indices)).as_py() or 0
         for chunk in column.chunks
     ) + 8 * len(column)
-
-
-# A page's header is a struct of Thrift's compact protocol. These are numbers of its fields, and kinds of values.
-_WHOLE, _PACKED = 2, 3
-_FLAGS, _INTEGERS, _INT32, _DOUBLE, _BYTES, _LISTS, _MAP, _STRUCT = (1, 2), (4, 5, 6), 5, 7, 8, (9, 10), 11, 12
-
-
-def _struct(stream: io.BytesIO) -> dict[int, int]:
-    """Return the 32-bit integers of a struct by field number."""
-    found: dict[int, int] = {}
-    field = 0
-    while head := stream.read(1)[0]:
-        field = field + (head >> 4) if head >> 4 else _integer(stream)
-        kind = head & 15
-        # The kind of a boolean field is its value.
-        value = None if kind in _FLAGS else _value(stream, kind)
-        if kind == _INT32 and value is not None:
-            found[field] = value
-    return found
-
-
-def _value(stream: io.BytesIO, kind: int) -> int | None:
-    if kind in _INTEGERS:
-        return _integer(stream)
-    if kind == _STRUCT:
-        _struct(stream)
-    elif kind in _LISTS:
-        head = stream.read(1)[0]
-        for _ in range(head >> 4 if head >> 4 < 15 else _length(stream)):  # noqa: PLR2004 - more than fit in four bits
-            _value(stream, head & 15)
-    elif kind == _MAP:
-        raise ValueError("a page has a header of another kind")
-    else:
-        stream.seek(_length(stream) if kind == _BYTES else 8 if kind == _DOUBLE else 1, io.SEEK_CUR)
-    return None
-
-
-def _length(stream: io.BytesIO) -> int:
-    shift = number = 0
-    while True:
-        byte = stream.read(1)[0]
-        number |= (byte & 127) << shift
-        shift += 7
-        if byte < 128 or shift > 63:  # noqa: PLR2004 - seven bits a byte, 64 of a number
-            return number
-
-
-def _integer(stream: io.BytesIO) -> int:
-    number = _length(stream)
-    return (number >> 1) ^ -(number & 1)

@@ -43,7 +43,7 @@ def read_general_ledger(
     date_format: str | None = None,
     verify: str = "strict",
 ) -> pd.DataFrame:
-    r"""Read a general ledger: SIE, DATEV, FEC, SAF-T, JPK_KR, GnuCash, XBRL GL, or any CSV, Excel or Parquet table.
+    r"""Read a general ledger: SIE, DATEV, FEC, SAF-T, JPK_KR, GnuCash, or any CSV, Excel or Parquet table.
 
     The format is recognised by the file's content. A file that states totals of its own, and whose vouchers must
     balance, is held to them.

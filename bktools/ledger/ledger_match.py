@@ -33,8 +33,6 @@ WORDS = {
 
 _TABLES = ("entries", "findings", "totals", "batches", "postings")
 
-MARKS = {"error": "✖", "warning": "▲", "info": "●"}
-
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class LedgerMatch:
@@ -157,7 +155,7 @@ class LedgerMatch:
 
     def _repr_html_(self) -> str:
         rows = [
-            (f"{MARKS[severity]} {severity}", count, check, message)
+            (f"{views.MARKS[severity]} {severity}", count, check, message)
             for severity, check, count, message in self._by_check()
         ]
         return "".join(

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -21,9 +21,6 @@ from bktools.frames.schema import to_arrow
 from bktools.reconcile import rendering
 from bktools.reconcile.another_chart import another_chart
 from bktools.reconcile.suggestions import suggest
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # Checks of lines of a chart that are never created.
 NOT_CREATED = ("name_missing", "total_in_chart")
@@ -128,16 +125,6 @@ class Reconciliation:
         best first. PySpark frames are collected.
         """
         return suggest(in_pandas(self.coverage), in_pandas(self.actions))
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the number of findings of each check, by severity.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Axes to draw on. Default: a new figure.
-        """
-        return rendering.draw(in_pandas(self.summary), ax)
 
     def to_csv(self, folder: str | Path, profile: str = "excel") -> list[Path]:
         """Write findings.csv, actions.csv and coverage.csv, which only you can read; return their paths.

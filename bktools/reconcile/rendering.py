@@ -1,20 +1,14 @@
-"""A reconciliation as text, as HTML and as a plot."""
+"""A reconciliation as text and as HTML."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from bktools import bars, views
+from bktools import views
 from bktools.reconcile.checks import SEVERITIES
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-# What is good to know would dwarf what is to be done.
-DRAWN = ("error", "warning")
 WORDS = {"action: none": "unchanged"}
 
 
@@ -70,23 +64,6 @@ def not_collected() -> str:
     return (
         "Reconciliation on PySpark, not run yet: .findings, .coverage, .actions and .unused_accounts are PySpark frames, "
         "to be written or collected there; .summary runs it and counts"
-    )
-
-
-def draw(summary: pd.DataFrame, ax: Axes | None) -> Axes:
-    """Draw the errors and warnings of each check as a bar, errors on top; what is good to know is counted beneath."""
-    found = summary[summary["severity"].isin(DRAWN)]
-    counts = found.pivot_table("count", "check", "severity", aggfunc="sum", fill_value=0)
-    counts = counts.reindex(index=found["check"].unique(), columns=list(DRAWN), fill_value=0)
-    others = int(summary.loc[summary["severity"] == "info", "count"].sum())
-    return bars.draw(
-        counts.rename(index=lambda check: check.replace("_", " ")),
-        ax,
-        title="Reconciliation of the chart of accounts",
-        unit="findings",
-        groups="checks",
-        note=f"not drawn: {others:,} findings that are good to know (info)" if others else "",
-        empty="no errors and no warnings",
     )
 
 

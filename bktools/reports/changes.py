@@ -22,9 +22,9 @@ from bktools.frames.schema import TEXT, to_arrow, to_pandas
 from bktools.journal.accounts import load_accounts
 from bktools.journal.journal import Journal
 from bktools.journal.periods import closes_of
+from bktools.reports.differences import differences
 from bktools.reports.record import PeriodRecord, record_of
 from bktools.service import Service
-from bktools.tables.compare import CHANGES, differences
 from bktools.tables.load import load_categories, load_employees
 
 # The columns of a comparison: names first, then the values, then the identifiers.
@@ -32,6 +32,15 @@ COLUMNS = pa.schema(
     dict.fromkeys(("table", "change", "about", "field", "before", "after", "difference", "company_id", "id"), TEXT)
 )
 
+# The fields of a table that are compared, and the word for a change of each.
+CATEGORIES = {
+    "name": "renamed",
+    "archived": "archived",
+    "account_id": "mapped",
+    "tax_code_id": "tax code",
+    "category_group_id": "regrouped",
+    "metadata": "metadata",
+}
 EMPLOYEES = {
     "name": "renamed",
     "email": "e-mail",
@@ -116,7 +125,8 @@ def compare(
         old, new = (record_of(month, company, service=service) for month in (before, after))
         return _of_months(old, new, company, service)
     changes = _of_tables(before, after, company, service)
-    return _handed(changes, {"before": str(before), "after": str(after or "now")}, [])
+    about = {"environment": service.settings.environment, "before": str(before), "after": str(after or "now")}
+    return _handed(changes, about, [])
 
 
 def _is_frame(value: Any) -> bool:
@@ -152,7 +162,8 @@ def _of_months(before: PeriodRecord, after: PeriodRecord, company: str | None, s
             parts += _of_tables(moments[0].to_pydatetime(), moments[1].to_pydatetime(), company, service)
         except SnapshotNotFoundError as error:
             not_compared.append(f"categories and employees: {error}")
-    return _handed(parts, {"before": before.period, "after": after.period}, not_compared)
+    about = {"environment": service.settings.environment, "before": before.period, "after": after.period}
+    return _handed(parts, about, not_compared)
 
 
 def _held_back(before: PeriodRecord, after: PeriodRecord) -> pa.Table:
@@ -231,7 +242,7 @@ def _of_tables(
     before: str | dt.date, after: str | dt.date | None, company: str | None, service: Service
 ) -> list[pa.Table]:
     old, new = (to_arrow(load_categories(company, as_of=moment, service=service)) for moment in (before, after))
-    found = differences(old, new, CHANGES)
+    found = differences(old, new, CATEGORIES)
     accounts = load_accounts(company, service=service)
     old, new = (_people(load_employees(company, as_of=moment, service=service)) for moment in (before, after))
     people = differences(old, new, EMPLOYEES)

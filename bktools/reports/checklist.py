@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -13,11 +13,9 @@ import pyarrow.compute as pc
 from bktools import views
 from bktools.frames.engine import in_pandas
 from bktools.frames.schema import to_arrow
+from bktools.reports.close import Close
 from bktools.reports.figures import Money, sums_of
 from bktools.reports.outcomes import MEANINGS, OF_ACCOUNTS
-
-if TYPE_CHECKING:
-    from bktools.reports.month_end import Close
 
 WHO = ("in the ERP", "in the service", "the employee", "here")
 SHOWN_EXAMPLES = 3

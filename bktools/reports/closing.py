@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, SupportsIndex, TypeVar
@@ -28,8 +27,8 @@ from bktools.journal.periods import approve, named, record_close
 from bktools.journal.records import this_user
 from bktools.reconcile import reconcile_accounts
 from bktools.reports.changes import changes_since_last_close
+from bktools.reports.close import Close
 from bktools.reports.month_end import (
-    Close,
     check_target,
     earlier_close,
     planned_beside,
@@ -144,44 +143,6 @@ def close_month(
     >>> close.period, close.applied, written[0]
     ('2026-10', False, 'accounts_created.csv')
     """
-    return close(**locals())
-
-
-def close(
-    chart: pd.DataFrame,
-    entries: pd.DataFrame,
-    *,
-    month: Month | None,
-    company: str | None,
-    categories: pd.DataFrame | None,
-    employees: pd.DataFrame | None,
-    folder: str | Path | None,
-    apply: bool,
-    max_entries: SupportsIndex,
-    wait: float | dt.timedelta,
-    others_export: bool,
-    by: str | None,
-    approved_by: str | None,
-    profile: str,
-    seen: Callable[[str, Any], None] | None,
-    service: Service | None,
-    before_month_end: bool = False,
-    new_chart: bool = False,
-    history: pd.DataFrame | None = None,
-    waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
-    progress: bool | None = None,
-) -> Close:
-    """Close a month as `close_month` does, on its own or as one of many.
-
-    Parameters
-    ----------
-    history : DataFrame, optional
-        As `load_export_jobs(entries=True)` returns it; loaded by default.
-    waiting : callable
-        Returns a context for the steps that wait for the service.
-    progress : bool, optional
-        Show bars.
-    """
     begun_at = dt.datetime.now(dt.UTC)
     service = service_or_default(service)
     company = _company(company, service)
@@ -217,15 +178,11 @@ def close(
     )
     known = load_accounts(company, service=service)
     before = steps.run("reconciled", lambda: reconcile_accounts(chart, known, categories))
-    with waiting():
-        created = steps.run(
-            "created",
-            lambda: create_accounts(before, apply=apply, new_chart=new_chart, progress=progress, service=service),
-        )
+    created = steps.run("created", lambda: create_accounts(before, apply=apply, new_chart=new_chart, service=service))
     accounts = load_accounts(company, service=service)
     after = steps.run("remaining", lambda: reconcile_accounts(chart, accounts, categories) if apply else before)
     # Of all companies: an entry sent for another company is not sent again.
-    history = load_export_jobs(entries=True, service=service) if history is None else history
+    history = load_export_jobs(entries=True, service=service)
     plan = steps.run(
         "plan",
         lambda: compose_export_jobs(
@@ -241,19 +198,12 @@ def close(
             max_entries=max_entries,
         ),
     )
-    with waiting():
-        jobs = steps.run(
-            "jobs",
-            lambda: submit_export_jobs(
-                plan,
-                apply=apply,
-                wait=wait,
-                others_export=others_export,
-                period=period,
-                progress=progress,
-                service=service,
-            ),
-        )
+    jobs = steps.run(
+        "jobs",
+        lambda: submit_export_jobs(
+            plan, apply=apply, wait=wait, others_export=others_export, period=period, service=service
+        ),
+    )
     stays_open = ""
     if apply:
         with Journal(service.settings) as journal:

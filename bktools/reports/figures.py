@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.frames.schema import MONEY, TEXT, to_arrow
-
-if TYPE_CHECKING:
-    from bktools.reports.month_end import Close
+from bktools.reports.close import Close
 
 # What became of an entry, by the outcome of its batch, or by the reason for which it is not ready.
 BY_OUTCOME = {

@@ -6,38 +6,32 @@ The file needs no network. Large tables show their first rows and name the CSV f
 from __future__ import annotations
 
 import datetime as dt
-import io
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools import bars, disk, views
+from bktools import disk, views
 from bktools.frames.currencies import shown
 from bktools.frames.engine import in_pandas
 from bktools.frames.names import IDENTIFIERS, in_reading_order
 from bktools.frames.schema import TEXT, to_arrow
 from bktools.reports import page
 from bktools.reports.checklist import WHO, ToDo, to_do_of
+from bktools.reports.close import Close
 from bktools.reports.figures import HELD, NO_CURRENCY, STATES, Money, entries_of, number, sums_of
-from bktools.reports.money import plot_money
 from bktools.reports.outcomes import MEANINGS, OF_ACCOUNTS
 from bktools.reports.page import Column, Html, Row, join, lines, tag
-
-if TYPE_CHECKING:
-    from bktools.reports.month_end import Close
+from bktools.reports.pictures import MONEY, PICTURES
 
 # Rows of a table in the page, and in print, where the style has the same number.
 SHOWN_ROWS = 2000
 PRINTED_ROWS = 30
 SHOWN_CURRENCIES = 6
-DPI = 110
-# Inches between two charts, for a title and an axis.
-CHART_MARGIN = 0.95
 
 BY_WHOM = dict(zip(WHO, ("In the ERP", "In the service", "By the employee", "Here, in bktools"), strict=True))
 HEADINGS = {"account_code": "Account code", "category_name": "Category", "employee_name": "Employee"}
@@ -67,7 +61,7 @@ def write_report(close: Close, path: Path, pictures: Mapping[str, bytes] | None 
     path : Path
         The file to write.
     pictures : mapping of str to bytes, optional
-        PNG pictures to show besides, by the name of their file.
+        PNG pictures of the close, by the name of their file.
 
     Raises
     ------
@@ -80,7 +74,7 @@ def write_report(close: Close, path: Path, pictures: Mapping[str, bytes] | None 
         ("record", f"{close.period} in the journal", _record(close)),
         ("changes", "What changed since the last close", _changes(close)),
         ("to-do", "What is to be done", _to_do(close)),
-        ("pictures", "Pictures", _pictures(close, pictures or {})),
+        ("pictures", "Pictures", _pictures(pictures or {})),
         ("entries", "Entries", _entries(close, entries)),
         ("categories", "Categories", _categories(close, entries)),
         ("batches", "Export jobs", _batches(close, entries)),
@@ -270,27 +264,17 @@ def _examples(one: ToDo) -> Html:
     return lines([*told, *([f"and {one.count - len(told):,} more"] if one.count > len(told) else [])])
 
 
-def _pictures(close: Close, pictures: Mapping[str, bytes]) -> Html:
-    drawn = {_words(PurePath(name).stem): (content, "") for name, content in pictures.items()}
-    if {"amount", "currency"} <= set(close.plan.rows.column_names):
-        figure = bars.figure_of_its_own((bars.WIDTH, bars.WIDTH))
-        # To search for the least margins would take as long as to draw; those here have room for the names of reasons.
-        figure.set_layout_engine(None)
-        plot_money(close.plan, jobs=close.jobs, figure=figure)
-        height, charts = figure.get_figheight(), len(figure.axes)
-        between = CHART_MARGIN / (height / charts - CHART_MARGIN)
-        figure.subplots_adjust(0.2, 0.6 / height, 0.95, 1 - 0.35 / height, hspace=between)
-        content = io.BytesIO()
-        figure.savefig(content, format="png", dpi=DPI)
-        drawn = {"Exported and held back, by currency and reason": (content.getvalue(), "tall"), **drawn}
-    return tag(
-        "div",
-        *(
-            tag("figure", page.picture(content, f"Bar chart: {title}. Its figures are in the tables."), class_=look)
-            for title, (content, look) in drawn.items()
-        ),
-        class_="gallery",
+def _pictures(pictures: Mapping[str, bytes]) -> Html:
+    # One of money has a chart for each currency, and a printed page of its own.
+    drawn = (
+        tag(
+            "figure",
+            page.picture(content, f"Bar chart: {PICTURES[name]}. Its figures are in the tables."),
+            class_="tall" if name == MONEY else "",
+        )
+        for name, content in pictures.items()
     )
+    return tag("div", *drawn, class_="gallery") if pictures else Html("")
 
 
 def _entries(close: Close, entries: pa.Table) -> Html:

@@ -1,4 +1,4 @@
-"""The plots of money: spend by anything, and what is exported and held back, a chart a currency."""
+"""`plot_spend` and `plot_money`: spend by anything, and what is exported and held back, a chart a currency."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pandas as pd
 import pyarrow as pa
 
-from bktools import bars
 from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan
+from bktools.export.tables import days_of
 from bktools.frames.currencies import shown
 from bktools.frames.schema import STRINGS, TEXT, Moment, to_arrow
-from bktools.reports import plots
+from bktools.reports import ages, bars
 from bktools.spending import spend
 
 if TYPE_CHECKING:
@@ -36,7 +36,9 @@ DONE = ("exported", "ready")
 Told: TypeAlias = Callable[[Callable[[Any], str]], str]
 
 
-def plot_spend(spend: pd.DataFrame, kind: str = "bars", *, figure: Figure | None = None) -> dict[str, Axes]:
+def plot_spend(
+    spend: pd.DataFrame, kind: str = "bars", *, title: str | None = None, figure: Figure | None = None
+) -> dict[str, Axes]:
     """Draw what was spent: a chart a currency, each with its own scale and decimals.
 
     Parameters
@@ -47,6 +49,8 @@ def plot_spend(spend: pd.DataFrame, kind: str = "bars", *, figure: Figure | None
         "bars": a bar a group, the largest first. "pareto": the same, with a line of the cumulated share; without groups
         that have no share. "months": a bar a month, in parts by the other keys of the frame: the six largest, and the
         rest.
+    title : str, optional
+        Heading of the charts, before the currency and the total.
     figure : matplotlib.figure.Figure, optional
         Where to draw, such as a figure of your own; its size is set. Default: a new figure.
 
@@ -85,8 +89,9 @@ def plot_spend(spend: pd.DataFrame, kind: str = "bars", *, figure: Figure | None
     for currency, rows in frame.groupby("currency", sort=False):
         counts, note = KINDS[kind](rows.dropna(subset="amount"), keys)
         money = partial(shown, currency=str(currency))
-        title = f"Spend in {currency} by {by}: {money(bars.total(rows['amount'].dropna()))}"
-        panels[str(currency)] = bars.Panel(counts, title, str(currency), note(money), money, kind == "pareto")
+        heading = f"Spend in {currency} by {by}" if title is None else f"{title} in {currency}"
+        heading = f"{heading}: {money(bars.total(rows['amount'].dropna()))}"
+        panels[str(currency)] = bars.Panel(counts, heading, str(currency), note(money), money, kind == "pareto")
     return _draw_panels(panels, figure, groups="groups")
 
 
@@ -96,6 +101,7 @@ def plot_money(
     *,
     jobs: pd.DataFrame | None = None,
     as_of: Moment | None = None,
+    title: str | None = None,
     figure: Figure | None = None,
 ) -> dict[str, Axes]:
     """Draw the value of all entries of a plan, exported and held back: a chart a currency.
@@ -106,11 +112,14 @@ def plot_money(
         As `compose_export_jobs` returns it, from entries with amounts and currencies.
     by : str
         "reason": a bar for what is exported or ready, and one for each reason to hold entries back. "age": what is held
-        back, by age in parts by reason, beside a chart of the number of entries.
+        back, by age in parts by reason, beside a chart of the number of entries. "month": a bar a month of the entries'
+        dates, in parts by what is exported or ready and why the rest is held back.
     jobs : DataFrame, optional
         As `submit_export_jobs` returns it: entries of its accepted batches are exported, not just ready.
     as_of : date, datetime or Period, optional
         The day that ages are counted to; today (UTC) by default.
+    title : str, optional
+        Heading of the charts, before the currency.
     figure : matplotlib.figure.Figure, optional
         Where to draw, such as a figure of your own; its size is set. Default: a new figure.
 
@@ -138,33 +147,36 @@ def plot_money(
     rows, waiting = bars.checked(plan, "plan", ExportPlan, "compose_export_jobs").rows, plan.not_ready
     if not {"amount", "currency"} <= set(rows.column_names):
         raise ArgumentError("plan", "must be made from entries with amounts and currencies")
-    if by not in {"reason", "age"}:
-        raise ArgumentError("by", "must be 'reason' or 'age'", by)
-    day = plots.day_of(as_of)
-    held = to_arrow(waiting[["amount", "currency"]], "the entries")
+    if by not in {"reason", "age", "month"}:
+        raise ArgumentError("by", "must be 'reason', 'age' or 'month'", by)
+    day = ages.day_of(as_of)
     panels = {}
     if by == "age":
-        ages, reasons = plots.ages_of(waiting, day), plots.reasons_of(waiting)
-        parts = held.append_column("age", pa.array(ages, TEXT)).append_column("reason", pa.array(reasons, TEXT))
-        title = f"Held back, by age on {day:%Y-%m-%d}"
-        counts = plots.counts_by_age(ages, reasons)
+        title = title or f"Held back, by age on {day:%Y-%m-%d}"
+        of_age, of_reason = ages.ages_of(waiting, day), ages.reasons_of(waiting)
+        counts = ages.counts_by_age(of_age, of_reason)
         panels["entries"] = bars.Panel(counts, f"{title}: number of entries", "entries")
-        for currency, sums in spend(parts, ["age", "reason"]).groupby("currency", sort=False):
+        held = to_arrow(waiting[["amount", "currency"]], "the entries")
+        held = held.append_column("age", pa.array(of_age, TEXT)).append_column("reason", pa.array(of_reason, TEXT))
+        for currency, sums in spend(held, ["age", "reason"]).groupby("currency", sort=False):
             amounts = _table(sums, sums["age"], sums["reason"], list(counts.index), list(counts.columns))
             panels[str(currency)] = _panel(amounts, str(currency), f"{title}: value")
         return _draw_panels(panels, figure, groups="ages")
-    states = [name.replace("_", " ") for name in waiting["reason"]]
-    parts = pa.concat_tables(
-        [
-            rows.select(["amount", "currency"]).append_column("state", pa.array(_exported(rows, jobs), TEXT)),
-            held.append_column("state", pa.array(states, TEXT)),
-        ],
-        promote_options="permissive",
+    reasons = [name.replace("_", " ") for name in waiting["reason"]]
+    held = to_arrow(waiting.filter(["id", "date", "amount", "currency"]), "the entries")
+    both = pa.concat_tables(
+        [_with_states(rows, _exported(rows, jobs)), _with_states(held, reasons)], promote_options="permissive"
     )
-    for currency, sums in spend(parts, "state").groupby("currency", sort=False):
+    if by == "month":
+        for currency, sums in spend(both, ["month", "state"]).groupby("currency", sort=False):
+            amounts, note = _as_months(sums.dropna(subset="amount"), ["month", "state"])
+            panel = _panel(amounts, str(currency), title or "Exported and held back, by month")
+            panels[str(currency)] = replace(panel, note=note(panel.shown))
+        return _draw_panels(panels, figure, groups="months")
+    for currency, sums in spend(both, "state").groupby("currency", sort=False):
         names = sorted(sums["state"], key=lambda name: DONE.index(name) if name in DONE else len(DONE))
         amounts = _table(sums, [""] * len(sums), sums["state"], [""], names)
-        panels[str(currency)] = _panel(amounts, str(currency), "Exported and held back")
+        panels[str(currency)] = _panel(amounts, str(currency), title or "Exported and held back")
     return _draw_panels(panels, figure, groups="reasons")
 
 
@@ -182,6 +194,12 @@ def _table(
             cells[group, part].append(amount)
     sums = [[bars.total(cells[group, part]) for part in part_names] for group in group_names]
     return pd.DataFrame(sums, group_names, part_names, dtype="object")
+
+
+def _with_states(entries: pa.Table, states: list[str]) -> pa.Table:
+    """Return day, amount and currency of entries, and what became of each."""
+    columns = {"date": days_of(entries), "amount": entries["amount"], "currency": entries["currency"]}
+    return pa.table(columns | {"state": pa.array(states, TEXT)})
 
 
 def _exported(rows: pa.Table, jobs: pd.DataFrame | None) -> list[str]:
@@ -208,7 +226,7 @@ def _draw_panels(panels: dict[str, bars.Panel], figure: Figure | None, *, groups
         panels = panels | {
             drawn[-1]: replace(last, note="\n".join([last.note, f"not drawn: {', '.join(totals)}"]).strip())
         }
-    axes = bars.draw_panels([panels[name] for name in drawn], figure, groups=groups, empty="nothing to show")
+    axes = bars.draw_panels([panels[name] for name in drawn], figure, groups=groups)
     return dict(zip(drawn, axes, strict=True))
 
 

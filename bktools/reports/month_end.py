@@ -8,136 +8,35 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import importlib.metadata
+import io
 import json
 import platform
 import secrets
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
-from bktools import bars, disk
-from bktools.colours import INK
-from bktools.consoles import readable
+from bktools import disk
 from bktools.errors import InputError, StorageError
-from bktools.export import ExportPlan
 from bktools.frames.delimited import to_csv
 from bktools.frames.names import in_reading_order, with_names
 from bktools.frames.schema import to_arrow, to_pandas
 from bktools.journal.periods import EVENTS
 from bktools.journal.records import this_process
 from bktools.reconcile import Reconciliation
+from bktools.reports.close import Close, outcomes
 from bktools.reports.html import write_report
-from bktools.reports.plots import plot_ageing, plot_coverage
-from bktools.reports.record import PeriodRecord
+from bktools.reports.pictures import pictures_of
 from bktools.reports.to_do import actions_of, as_frame
 from bktools.reports.workbook import write_close
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 MANIFEST = "manifest.json"
 MANIFEST_VERSION = 1
 LIBRARIES = ("duckdb", "httpx", "msgspec", "pandas", "pyarrow")
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Close:
-    """The results of a month-end close.
-
-    Parameters
-    ----------
-    period : str
-        The month, as 2026-10.
-    environment, company : str
-        Name of the environment, and UUID of the company.
-    applied : bool
-        True when the close wrote to the service.
-    begun_at : datetime
-        Start of the close, in UTC.
-    categories, employees, chart, entries : DataFrame
-        The tables that were loaded and read.
-    before, after : Reconciliation
-        Before and after accounts were created; one and the same unless `applied`.
-    accounts : DataFrame
-        Outcomes of creating the accounts.
-    plan : ExportPlan
-        The export jobs.
-    jobs : DataFrame
-        Outcomes of their submission.
-    history : DataFrame
-        All export jobs of the company in the journal, those of earlier closes included.
-    left_out : int
-        Entries dated after the period.
-    times : mapping
-        Seconds a step.
-    folder : Path, optional
-        Folder of the files.
-    kept : Path, optional
-        Folder to which an earlier close was moved.
-    prepared_by, approved_by : str
-        The persons; `prepared_by` is the system's user where nobody was named.
-    stays_open : str
-        Why an approved close did not close its period; "" otherwise.
-    record : PeriodRecord, optional
-        What all closes of the period exported and held back, from the journal.
-    known : DataFrame, optional
-        The accounts that the journal knows, with where they come from.
-    sent : DataFrame, optional
-        Every entry that the journal had before this close, as `load_export_jobs(entries=True)` returns it.
-    changes : DataFrame, optional
-        What changed since the last close of an earlier month, as `compare` returns it; None where there is none.
-    """
-
-    period: str
-    environment: str
-    company: str
-    applied: bool
-    begun_at: dt.datetime
-    categories: pd.DataFrame
-    employees: pd.DataFrame
-    chart: pd.DataFrame
-    entries: pd.DataFrame
-    before: Reconciliation
-    after: Reconciliation
-    accounts: pd.DataFrame
-    plan: ExportPlan
-    jobs: pd.DataFrame
-    history: pd.DataFrame
-    left_out: int = 0
-    times: Mapping[str, float] = field(default_factory=dict)
-    folder: Path | None = None
-    kept: Path | None = None
-    prepared_by: str = ""
-    approved_by: str | None = None
-    stays_open: str = ""
-    record: PeriodRecord | None = None
-    known: pd.DataFrame | None = None
-    sent: pd.DataFrame | None = None
-    changes: pd.DataFrame | None = None
-
-    @property
-    def unchecked(self) -> list[str]:
-        """What was not compared and not checked, because it was not told."""
-        return [*self.after.unchecked, *self.plan.unchecked]
-
-    def __repr__(self) -> str:
-        lines = [
-            f"Month-end {self.period} of company {self.company}, {_where(self)}",
-            f"  accounts: {_listed(_outcomes(self.accounts))}",
-            f"  entries: {len(self.plan.entries):,} ready, {len(self.plan.not_ready):,} not ready",
-            f"  export jobs: {_listed(_outcomes(self.jobs))}",
-            *(f"  {line}" for line in (self.record.lines if self.record else ())),
-        ]
-        if not self.applied:
-            lines.append("  nothing was written to the service: use apply=True to do it")
-        if self.folder is not None:
-            lines.append(f"  written to {self.folder}")
-        return readable("\n".join(lines))
 
 
 NO_EVENTS = to_pandas(EVENTS.empty_table())
@@ -170,15 +69,6 @@ REPORT = "report.html"
 
 # Folder of the same tables with plain values, for programs.
 MACHINE = "machine"
-
-# Inches above a picture for its heading.
-HEADING = 0.3
-
-PICTURES: dict[str, Callable[[Close, Axes], Axes]] = {
-    "reconciliation.png": lambda close, ax: close.after.plot(ax=ax),
-    "coverage.png": lambda close, ax: plot_coverage(close.after, ax=ax),
-    "entries_not_ready.png": lambda close, ax: plot_ageing(close.plan, ax=ax, as_of=_last_day(close.period)),
-}
 
 
 def check_target(folder: Path) -> None:
@@ -251,9 +141,11 @@ def write_month_end(close: Close, folder: Path, profile: str = "excel") -> Path:
             files[WORKBOOK] = _described(write_close(close, staging / WORKBOOK))
             inputs, copies = _inputs(close, staging)
             files |= copies
-            for name, plot in PICTURES.items():
-                files[name] = _described(_picture(close, plot, staging / name))
-            pictures = {name: (staging / name).read_bytes() for name in PICTURES}
+            pictures = pictures_of(close)
+            for name, content in pictures.items():
+                files[name] = _described(
+                    disk.write_whole(staging / name, partial(shutil.copyfileobj, io.BytesIO(content)))
+                )
             files[REPORT] = _described(write_report(close, staging / REPORT, pictures))
             text = json.dumps(_manifest(close, files, inputs, profile), indent=2, ensure_ascii=False, default=str)
             disk.write_whole(staging / MANIFEST, lambda file: file.write(f"{text}\n".encode()))
@@ -317,18 +209,6 @@ def _put_in_place(staging: Path, folder: Path, begun: dt.datetime) -> None:
         ) from error
 
 
-def _picture(close: Close, plot: Callable[[Close, Axes], Axes], path: Path) -> Path:
-    figure = bars.figure_of_its_own((bars.WIDTH, bars.height(0, 0)))
-    ax = plot(close, figure.add_subplot())
-    figure.set_figheight(HEADING + bars.height(len(ax.get_yticks()), len(ax.get_legend_handles_labels()[0])))
-    figure.suptitle(f"Month-end {close.period} · {_where(close)}", fontsize=11, x=0.01, ha="left", color=INK)
-    return disk.write_whole(path, lambda file: figure.savefig(file, format="png", dpi=140))
-
-
-def _last_day(period: str) -> dt.date:
-    return pd.Period(period, freq="M").end_time.date()
-
-
 def _described(path: Path) -> dict[str, Any]:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -354,11 +234,11 @@ def _manifest(close: Close, files: Mapping[str, Any], inputs: Mapping[str, Any],
             "chart_accounts": len(close.chart),
             "entries": len(close.entries),
             "entries_after_period": close.left_out,
-            "accounts": _outcomes(close.accounts),
+            "accounts": outcomes(close.accounts),
             "entries_ready": len(close.plan.entries),
             "entries_not_ready": close.plan.not_ready["reason"].value_counts().to_dict(),
             "batches": len(close.plan.batches),
-            "export_jobs": _outcomes(close.jobs),
+            "export_jobs": outcomes(close.jobs),
             "findings_before": _by_check(close.before),
             "findings_after": _by_check(close.after),
         },
@@ -396,7 +276,7 @@ def _inputs(close: Close, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]
         source = Path(about.get("source") or "")
         copy = folder / f"input_{name}{source.suffix}"
         found: dict[str, Any] = {"source": about.get("source"), "sha256": about.get("sha256"), "file": None}
-        if source.is_file() and not about.get("of_several_companies"):
+        if source.is_file():
             with source.open("rb") as read:
                 disk.write_whole(copy, partial(shutil.copyfileobj, read))
             described = _described(copy)
@@ -404,9 +284,7 @@ def _inputs(close: Close, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]
                 copies[copy.name], found["file"] = described, copy.name
             else:
                 copy.unlink()
-        if about.get("of_several_companies"):
-            found["note"] = "not copied: it holds several companies; the folder of all companies has the copy"
-        elif found["file"] is None:
+        if found["file"] is None:
             found["note"] = "not copied: the file was changed or removed since it was read, or it was no file"
         inputs[name] = found
     return inputs, copies
@@ -422,18 +300,6 @@ def _accounts_known(close: Close) -> list[dict[str, Any]]:
         {"state": state, "from": None if pd.isna(source) else source, "accounts": int(count), "last": last.isoformat()}
         for state, source, count, last in groups.itertuples(index=False)
     ]
-
-
-def _where(close: Close) -> str:
-    return "sandbox (not real books)" if close.environment == "sandbox" else close.environment
-
-
-def _listed(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count:,} {name}" for name, count in counts.items()) or "none"
-
-
-def _outcomes(frame: pd.DataFrame) -> dict[str, int]:
-    return {str(outcome): int(count) for outcome, count in frame["outcome"].value_counts().items()}
 
 
 def _by_check(reconciliation: Reconciliation) -> dict[str, int]:

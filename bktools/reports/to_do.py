@@ -8,17 +8,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
 from bktools.frames.engine import in_pandas
 from bktools.frames.schema import COUNT, MONEY, TEXT, to_arrow, to_pandas
+from bktools.reports.close import Close
 from bktools.visible import visible_line
-
-if TYPE_CHECKING:
-    from bktools.reports.month_end import Close
 
 SERVICE, HERE = "in the service", "here"
 

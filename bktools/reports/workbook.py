@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import pandas as pd
 import pyarrow as pa
@@ -24,11 +24,9 @@ from bktools.frames.engine import in_pandas
 from bktools.frames.names import FIRST, IDENTIFIERS, in_reading_order
 from bktools.frames.schema import STRINGS, to_arrow
 from bktools.journal.periods import NOT_WAITING
+from bktools.reports.close import Close
 from bktools.reports.excel import EXACT_DIGITS, NARROWEST, look_of, too_large, write_column
 from bktools.reports.to_do import IDS, Action, actions_of, in_pandas_records, sums
-
-if TYPE_CHECKING:
-    from bktools.reports.month_end import Close
 
 CLOSE, TO_DO, CHANGES, CHART, LINES = "close", "to do", "changes", "chart", "lines"
 # The headings of the columns to fill in, and of the identity of a line.

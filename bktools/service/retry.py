@@ -66,29 +66,28 @@ class Budget:
     size : int
         Most repeats. Each one uses one.
     answers : int
-        Answered requests that restore one, from 1 to 10. With 1, requests that always fail cannot use up the repeats of
-        others as long as most are answered.
+        Answered requests that restore one. With 1, requests that always fail cannot use up the repeats of others as long
+        as most are answered.
     """
 
     def __init__(self, size: int = 50, answers: int = 10) -> None:
-        # Counted in tenths, to avoid rounding.
-        self._size = size * 10
-        self._restored = 10 // answers
-        self._left = self._size
+        # Counted in answers.
+        self._cost = answers
+        self._most = self._left = size * answers
         self._lock = threading.Lock()
 
     def take(self) -> bool:
         """Take one repeat; False when there is none left."""
         with self._lock:
-            if self._left < 10:  # noqa: PLR2004 - one repeat, in tenths
+            if self._left < self._cost:
                 return False
-            self._left -= 10
+            self._left -= self._cost
             return True
 
     def give_back(self) -> None:
         """Count an answered request."""
         with self._lock:
-            self._left = min(self._size, self._left + self._restored)
+            self._left = min(self._most, self._left + 1)
 
 
 def is_repeatable(error: BaseException) -> bool:

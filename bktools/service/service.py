@@ -21,7 +21,7 @@ from bktools.contract.noun import Noun
 from bktools.contract.paging import Page, PageRequest
 from bktools.errors import DuplicateAccountError, StatusError
 from bktools.service import answers, auth
-from bktools.service.rate import Rate, shared_window
+from bktools.service.rate import Rate
 from bktools.service.retry import Budget, Deadline, RetryPolicy, repeated
 from bktools.service.transport import Answer, Limits, Request, Transport, of_answer
 from bktools.service.workers import interruptible
@@ -118,9 +118,7 @@ class Service:
         self._limits = limits or limits_of(settings)
         self._on_close = on_close
         self._transport = Transport(settings)
-        self._rate = Rate(settings.requests_per_minute, shared=shared_window(settings))
-        # The rates of companies with a credential of their own.
-        self._rates = {settings.credential: self._rate}
+        self._rate = Rate(settings.requests_per_minute)
         self._budget = Budget()
 
     def search_categories(
@@ -224,12 +222,7 @@ class Service:
             tax_code_external_id=tax_code_external_id,
         )
         try:
-            answer = self._send(
-                endpoint,
-                body=msgspec.json.encode(body),
-                deadline=Deadline(self._retry.deadline),
-                company_id=body["companyId"],
-            )
+            answer = self._send(endpoint, body=msgspec.json.encode(body), deadline=Deadline(self._retry.deadline))
         except StatusError as error:
             if accounts.is_duplicate(error.status, f"{error.type} {error.detail}"):
                 exists = DuplicateAccountError(
@@ -299,7 +292,6 @@ class Service:
             body=body,
             limits=limits_of(self.settings, shortest=LONG),
             fresh=True,
-            company_id=rules.uuid_text("company_id", company_id),
         ).data
 
     def search_employees(
@@ -465,13 +457,11 @@ class Service:
     def _search(self, noun: Noun[Record], filters: Mapping[str, object], page: PageRequest) -> Page[Record]:
         """Return one page of a noun."""
         query, body = noun.request(filters)
-        company_id = filters.get("company_id")
         return self._ask(
             noun.search,
             decoder_of(Page[noun.record]),  # type: ignore[name-defined]  # a type built at run time
             query=[*query, *page.query()],
             body=None if body is None else msgspec.json.encode(body),
-            company_id=None if company_id is None else rules.uuid_text("company_id", company_id),
         )
 
     def _ask(
@@ -484,7 +474,6 @@ class Service:
         body: bytes | None = None,
         limits: Limits | None = None,
         fresh: bool = False,
-        company_id: str | None = None,
     ) -> Record:
         # The deadline includes all repeats. Requests that are sent once have none.
         deadline = Deadline(self._retry.deadline) if endpoint.repeatable else None
@@ -498,7 +487,6 @@ class Service:
                 limits=limits,
                 fresh=fresh,
                 deadline=deadline,
-                company_id=company_id,
             )
             return answers.decoded(answer, decoder, endpoint)
 
@@ -514,39 +502,28 @@ class Service:
         limits: Limits | None = None,
         fresh: bool = False,
         deadline: Deadline | None = None,
-        company_id: str | None = None,
     ) -> Answer:
         """Send one request, before its deadline; raise an answer other than 2xx as an error."""
         self._transport.refuse_closed()
-        settings = self.settings.of_company(company_id)
         places = {name: quote(value, safe="") for name, value in (path or {}).items()}
-        url = auth.address(endpoint, settings) + endpoint.path.format_map(places)
-        request = Request(endpoint.method, url, auth.authorization(endpoint, settings), query, body)
-        rate, bounds = self._rate_of(settings), limits or self._limits
+        url = auth.address(endpoint, self.settings) + endpoint.path.format_map(places)
+        request = Request(endpoint.method, url, auth.authorization(endpoint, self.settings), query, body)
+        bounds = limits or self._limits
         if deadline is None:
-            rate.wait()
+            self._rate.wait()
         else:
-            deadline.extend(rate.wait(deadline.end))
+            deadline.extend(self._rate.wait(deadline.end))
             left = max(deadline.end - time.monotonic(), SHORTEST)
             bounds = replace(bounds, whole=min(bounds.whole, left))
-        answer = interruptible(lambda: self._transport.send(request, bounds, fresh=fresh, settings=settings))
+        answer = interruptible(lambda: self._transport.send(request, bounds, fresh=fresh))
         if not 200 <= answer.status < 300:  # noqa: PLR2004 - the class of success
             error = answers.error_of(answer, endpoint)
             if error.status in BUSY and error.retry_after is not None:
-                rate.hold(error.retry_after)
+                self._rate.hold(error.retry_after)
             raise error
         return answer
 
-    def _rate_of(self, settings: Settings) -> Rate:
-        """Return the rate of a credential: services count by credential."""
-        found = self._rates.get(settings.credential)
-        if found is None:
-            found = Rate(settings.requests_per_minute, shared=shared_window(settings))
-            # When two threads make one at the same time, both use the first.
-            found = self._rates.setdefault(settings.credential, found)
-        return found
 
-
-def reserve(service: Service, company_id: str) -> None:
-    """Wait until a request for a company may be sent; the next one of this thread is then sent without waiting."""
-    service._rate_of(service.settings.of_company(company_id)).reserve()  # noqa: SLF001 - one room
+def reserve(service: Service) -> None:
+    """Wait until a request may be sent; the next one of this thread is then sent without waiting."""
+    service._rate.reserve()  # noqa: SLF001 - one room

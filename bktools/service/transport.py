@@ -132,17 +132,13 @@ class Transport:
         # Read here, so that an unreadable file is an error before anything is sent.
         _certificates(settings.ca_bundle)
 
-    def send(
-        self, request: Request, limits: Limits, *, fresh: bool = False, settings: Settings | None = None
-    ) -> Answer:
+    def send(self, request: Request, limits: Limits, *, fresh: bool = False) -> Answer:
         """Send one request once; return the answer with credentials removed.
 
         Parameters
         ----------
         fresh : bool
             Use a new connection, because an older one may already be broken.
-        settings : Settings, optional
-            Hold the credential of the request. Default: the client's own.
 
         Raises
         ------
@@ -154,7 +150,6 @@ class Transport:
             When the request may have arrived.
         """
         pause(0)
-        settings = settings or self._settings
         end = time.monotonic() + limits.whole
         headers: dict[str, str] = {}
         with self._connections(fresh=fresh) as connections, self._deadlines.enforced(connections.trace, end):
@@ -169,7 +164,7 @@ class Transport:
                             status=response.status_code,
                             repeatable=True,
                         )
-                    headers = {name.lower(): _clean(value, settings) for name, value in response.headers.items()}
+                    headers = {name.lower(): _clean(value, self._settings) for name, value in response.headers.items()}
                     body = _whole_body(response, headers.get("content-encoding", ""), limits)
                 finally:
                     response.close()
@@ -178,14 +173,14 @@ class Transport:
                 raise
             except (httpx.TransportError, OSError) as error:
                 # A worker that must stop gets this error too: whether anything was sent matters more than why it ended.
-                reason = f"longer than {limits.whole:g} s" if time.monotonic() > end else _reason(error, settings)
+                reason = f"longer than {limits.whole:g} s" if time.monotonic() > end else _reason(error, self._settings)
                 if not trace.is_sent:
                     raise self._not_sent(request, trace, error, reason) from None
                 lost = ConnectionLostError(
                     f"the connection broke while the service answered ({reason}): the request may have arrived"
                 )
                 raise of_answer(lost, headers) from None
-        return Answer(response.status_code, headers, without_secrets(body, settings))
+        return Answer(response.status_code, headers, without_secrets(body, self._settings))
 
     def refuse_closed(self) -> None:
         """Raise when the client is closed."""

@@ -181,8 +181,12 @@ class FolderStore:
 
     def folder(self, query: Query) -> Path:
         """Return the folder with a query's snapshots."""
-        settings = self._settings.of_company(query.filters.get("company_id"))
-        owner = [settings.environment, settings.identity, _credential_digest(settings), SCHEMA_VERSION]
+        owner = [
+            self._settings.environment,
+            self._settings.identity,
+            _credential_digest(self._settings),
+            SCHEMA_VERSION,
+        ]
         text = json.dumps([*owner, query.canonical()])
         return self._root / SNAPSHOTS / hmac.new(self._secret, text.encode(), "sha256").hexdigest()
 

@@ -228,8 +228,8 @@ class _Sending:
         self.wait = wait
         self.others_export = others_export
         self.period = period
-        # By credential, the reason why nothing more is sent with it.
-        self.stopped: dict[Any, str] = {}
+        # The reason why nothing more is sent, for any company.
+        self.stopped = ""
         self.ending = threading.Event()
         self._errors: list[Exception] = []
 
@@ -293,11 +293,10 @@ class _Sender:
 
     def _sent_in_order(self, batches: _Requests) -> Iterator[dict[str, Any]]:
         stopped = ""
-        credential = self._service.settings.of_company(self._company_id).credential
         doubts = Doubts(self._journal)
         for batch in batches:
             self._go_on()
-            stopped = stopped or self._sending.stopped.get(credential, "")
+            stopped = stopped or self._sending.stopped
             found = self._journal.state_of(batch.batch_id)
             assert found is not None
             doubt = self._journal.in_doubt(batch.company_id)
@@ -323,7 +322,7 @@ class _Sender:
                 elif outcome.state != "ACCEPTED":
                     stopped = f"not sent, because batch {batch.batch_id} before it was not accepted: {message}"
                 if outcome.stops_all:
-                    self._sending.stopped[credential] = stopped
+                    self._sending.stopped = stopped
                 yield _row(batch, outcome.state, message, outcome.job_id)
             self._sending.bar.update(1)
 
@@ -349,7 +348,7 @@ class _Sender:
 
     def _send_once(self, batch: BatchRequest) -> Outcome:
         # Before the intent: a process that ends while it waits for its rate has sent nothing.
-        reserve(self._service, batch.company_id)
+        reserve(self._service)
         may_wait = self._sending.others_export or _may_still_run(self._journal.newest_accepted(batch.company_id))
         body = self._journal.begin(batch.batch_id)
         assert body == batch.body, "claim refuses a batch with another body"

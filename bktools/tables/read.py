@@ -167,14 +167,14 @@ class Load:
 
     Parameters
     ----------
-    refused : dict
-        By credential, the error that every further request of it would get.
+    refused : list
+        Errors that every further request would get, too.
     """
 
     service: Service
     options: Options
     store: Store
-    refused: dict[Any, ServiceError] = field(default_factory=dict)
+    refused: list[ServiceError] = field(default_factory=list)
 
     def read(
         self, noun: Noun[Any], company: Company, filters: Mapping[str, Any], *, keep: bool = True
@@ -225,11 +225,8 @@ class Load:
             company_id = str(query.filters.get("company_id") or ALL)
             log.info("%s of company %s: %s", noun.name, company_id, error)
             if isinstance(error, NotSentError | AuthenticationError):
-                self.refused.setdefault(self._credential(query), error)
+                self.refused.append(error)
             return Failure(company_id, self.service.settings.name_of(company_id), error)
-
-    def _credential(self, query: Query) -> Any:
-        return self.service.settings.of_company(query.filters.get("company_id")).credential
 
     def queries(self, noun: Noun[Any], company: Company, filters: Mapping[str, Any]) -> list[Query]:
         """Return a query for each company; raise for a wrong filter before anything is sent."""
@@ -284,10 +281,9 @@ class Load:
 
     def _fetched(self, noun: Noun[Any], query: Query, *, bar: Bar, keep: bool, threads: int, has_copy: bool) -> Part:
         """Read the pages of a query, verify them and commit them as its newest snapshot."""
-        refused = self.refused.get(self._credential(query))
-        if refused is not None:
-            error = copy.copy(refused)
-            error.args = (f"{NOT_ASKED}: {refused}",)
+        if self.refused:
+            error = copy.copy(self.refused[0])
+            error.args = (f"{NOT_ASKED}: {error}",)
             raise error
         kept: list[pa.Table] = []
         write = functools.partial(

@@ -152,11 +152,11 @@ class EntryPicker:
     def _ipython_display_(self) -> None:
         from IPython.display import display
 
-        handle = display(self._static(), raw=True, display_id=True)  # type: ignore[no-untyped-call]
+        handle = display(self._static(), raw=True, display_id=True)
         # IPython on a terminal has no page.
         if in_notebook():
             self._displays.append(handle)
-            display(self._grid)  # type: ignore[no-untyped-call]
+            display(self._grid)
 
     def _display_(self) -> Any:
         """Return what marimo shows."""

@@ -26,7 +26,8 @@ FILES = {
     "export_plan.csv",
     "manifest.json",
     "reconciliation.csv",
-    "reconciliation.png",
+    "coverage.png",
+    "money.png",
 }
 
 

@@ -10,7 +10,7 @@ import duckdb
 import pandas as pd
 import pyarrow as pa
 from hand_made import COMPANY, entry_id
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bktools import compose_export_jobs
@@ -60,7 +60,7 @@ ENTRY = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=25)
 @given(st.lists(ENTRY, min_size=1, max_size=28), st.sampled_from(["ACCEPTED", "UNKNOWN", "RELEASED"]))
 def test_every_check_agrees_with_the_reference(made, state):
     """Each entry has the checks of the reference, in its order; the first error is the reason, and others are ready."""
@@ -96,7 +96,7 @@ def test_every_check_agrees_with_the_reference(made, state):
     assert sorted(plan.entries["line"]) == sorted(line for line, reason in reasons.items() if reason is None)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(
         st.tuples(

@@ -106,7 +106,7 @@ def test_decimal_is_checked():
         read(["1.50"], ",")
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(
     numbers=st.lists(st.decimals(-(10**12), 10**12, places=2), min_size=1, max_size=20),
     marks=st.sampled_from([(",", "."), (".", ","), (" ", ","), ("\u202f", ","), ("'", "."), ("", "."), ("", ",")]),

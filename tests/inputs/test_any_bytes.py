@@ -54,7 +54,7 @@ HEADED = st.tuples(
 ).map("".join)
 
 
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 @given(
     data=st.one_of(
         st.binary(max_size=60),
@@ -161,14 +161,14 @@ def repacked(data, member, edits):
     return file.getvalue()
 
 
-@settings(deadline=20_000, max_examples=40)
+@settings(max_examples=40)
 @given(kind=st.sampled_from(["xlsx", "ods"]), member=st.floats(0, 1, exclude_max=True), outside=EDITS, inside=EDITS)
 def test_any_workbook(kind, member, outside, inside):
     """A workbook whose parts or whose archive were changed anywhere gives a frame or an error of one line, in seconds."""
     said_of(f"a.{kind}", edited(repacked(whole(kind), member, inside), outside), read_chart_of_accounts)
 
 
-@settings(deadline=20_000, max_examples=200)
+@settings(max_examples=200)
 @given(edits=EDITS, end=st.floats(0, 1))
 def test_any_parquet_file(edits, end):
     """So does a Parquet file that was changed or cut off."""
@@ -176,7 +176,7 @@ def test_any_parquet_file(edits, end):
     said_of("a.parquet", data[: int(end * len(data))] if end < 0.5 else data, read_entries)
 
 
-@settings(deadline=20_000, max_examples=100)
+@settings(max_examples=100)
 @given(member=st.floats(0, 1, exclude_max=True), outside=EDITS, inside=EDITS)
 def test_any_plan(member, outside, inside):
     """A plan that was changed anywhere is refused; nothing but what was written is a plan."""

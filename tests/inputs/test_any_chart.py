@@ -86,7 +86,7 @@ def test_any_chart_reads_back_or_is_refused():
     """No code and no name is changed, lost or added, in whatever form the chart is; most are read."""
     seen: Counter[str] = Counter()
 
-    @settings(max_examples=RUNS, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=RUNS, suppress_health_check=list(HealthCheck))
     @given(charts(), st.data())
     def check(chart, data):
         accounts, rows = chart

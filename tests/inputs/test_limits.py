@@ -120,31 +120,6 @@ def _numbers():
     return _parquet(pa.repeat(pa.scalar(7, pa.int64()), 1_000_000), 40)
 
 
-def _lying_page():
-    """Return a file with pages of 288 MB whose footer tells of a thousand rows."""
-    rows = 36_000_000
-    column = pa.repeat(pa.scalar(0, pa.int64()), rows)
-    file = _parquet(column, rows=rows, use_dictionary=False, data_page_size=1 << 30, write_page_index=False)
-    at = len(file) - 8 - struct.unpack("<I", file[-8:-4])[0]
-    footer = file[at:-8]
-    for number, said in ((rows, 1000), *((size, 8000) for size in range(8 * rows, 8 * rows + 200))):
-        long, short = _varint(number), _varint(said)
-        # As many bytes as before, the last ones of them zeros.
-        padded = bytes(byte | 128 for byte in short) + b"\x80" * (len(long) - len(short) - 1) + b"\x00"
-        footer = footer.replace(long, padded)
-    lying = file[:at] + footer + file[-8:]
-    assert pq.ParquetFile(io.BytesIO(lying)).metadata.num_rows == 1000
-    return lying
-
-
-def _varint(number):
-    number, plain = number << 1, bytearray()
-    while number > 127:
-        plain.append(number & 127 | 128)
-        number >>= 7
-    return bytes([*plain, number])
-
-
 def _true_head(frame):
     """Return a plan's head that says of its members what they are."""
     digest = hashlib.sha256(frame).hexdigest()
@@ -177,7 +152,6 @@ HOSTILE = {
         lambda path: path.write_bytes(_parquet(_repeated_text(1 << 20, 4000))),
         "unpacks to far more than its",
     ),
-    "page.parquet": (lambda path: path.write_bytes(_lying_page()), "unpacks to far more than its"),
     "plan.bkplan": (lambda path: _plan(path, _numbers(), _true_head(_numbers())), "unpacks to far more than its"),
     "head.bkplan": (lambda path: _plan(path, head=" " * (65 << 20)), "its plan.json is too large"),
     "archive.bkplan": (lambda path: _archive(path, LARGE, 100), "unpacks to more than 1,024 MB"),

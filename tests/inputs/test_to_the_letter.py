@@ -38,7 +38,7 @@ TEXT = st.text(
 ROWS = st.lists(st.tuples(TEXT, TEXT, TEXT), min_size=1, max_size=8)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(
     rows=ROWS,
     delimiter=st.sampled_from(",;\t|"),
@@ -72,7 +72,7 @@ def test_cells_come_back(rows, delimiter, line_end, quoting, ends):
     assert body.lines.tolist() == lines
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(
     names=st.lists(TEXT, min_size=1, max_size=6),
     delimiter=st.sampled_from(",;\t|"),
@@ -93,7 +93,7 @@ def test_names_come_back_in_every_encoding(names, delimiter, encoding, line_end)
     assert chart["code"].tolist() == [f"{at:04}" for at in range(len(names))]
 
 
-@settings(deadline=None, max_examples=500)
+@settings(max_examples=500)
 @given(text=st.text('a,";\n\r ', max_size=40))
 def test_both_readers_agree(text):
     """Where Arrow's reader is trusted, it gives what the exact reader gives, however odd the quotes."""

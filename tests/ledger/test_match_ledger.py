@@ -58,7 +58,7 @@ def table(rows, columns):
     return pa.table({name: pa.array([row[name] for row in rows], kind) for name, kind in columns.items()})
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(st.lists(entry, max_size=9), st.lists(posting, max_size=11), st.integers(0, 2))
 def test_the_reference(entries, postings, days):
     """Status, posting, how it was found, score and number of bookings are those of the plain reference."""

@@ -237,12 +237,17 @@ class _Only:
 def _pytest(files: Iterable[str], plugin: object, *options: str) -> int:
     # Each mutant meets the same examples, and none that an earlier one has left.
     hypothesis.settings.register_profile(
-        "mutation", database=None, derandomize=True, phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate]
+        "mutation",
+        database=None,
+        deadline=None,
+        derandomize=True,
+        phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
+        suppress_health_check=list(hypothesis.HealthCheck),
     )
-    hypothesis.settings.load_profile("mutation")
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # some take seconds to load
     common = [option for name in PYTEST_PLUGINS for option in ("-p", name)]
     common += ["-o", "addopts=", "-n0", "-q", "-p", "no:cacheprovider", "--tb=short"]
+    common += ["--hypothesis-profile", "mutation"]
     return int(pytest.main([*common, *options, *files], plugins=[plugin]))
 
 

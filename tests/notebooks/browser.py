@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 REPOSITORY = Path(__file__).parents[2]
 NOTEBOOKS = REPOSITORY / "notebooks"
@@ -84,19 +84,28 @@ def in_notebook_7(address: str) -> str:
 
 
 @contextmanager
-def page_of(address: str, *, dark: bool = False, width: int = 1400, height: int = 1000) -> Iterator[Page]:
-    """Open a notebook in Chromium."""
+def browser_running() -> Iterator[Browser]:
+    """Start Chromium without a window."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
-        page = browser.new_page(
-            viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", device_scale_factor=1
-        )
-        page.goto(address)
-        page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=SECONDS * 1000)
-        theme = f"JupyterLab {'Dark' if dark else 'Light'}"
-        page.evaluate("async theme => { await jupyterapp.commands.execute('apputils:change-theme', {theme}); }", theme)
-        yield page
+        yield browser
         browser.close()
+
+
+@contextmanager
+def page_of(
+    browser: Browser, address: str, *, dark: bool = False, width: int = 1400, height: int = 1000
+) -> Iterator[Page]:
+    """Open a notebook in a browser, with cookies and settings of its own."""
+    page = browser.new_page(
+        viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", device_scale_factor=1
+    )
+    page.goto(address)
+    page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=SECONDS * 1000)
+    theme = f"JupyterLab {'Dark' if dark else 'Light'}"
+    page.evaluate("async theme => { await jupyterapp.commands.execute('apputils:change-theme', {theme}); }", theme)
+    yield page
+    page.close()
 
 
 def run_all(page: Page) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 import pytest
-from browser import NOTEBOOKS, chromium, faint_texts, in_notebook_7, jupyterlab, page_of, run_all
-from playwright.sync_api import Page
+from browser import NOTEBOOKS, browser_running, chromium, faint_texts, in_notebook_7, jupyterlab, page_of, run_all
+from playwright.sync_api import Browser, Page
 
 import bktools
 
@@ -22,13 +22,21 @@ PLACE = """(begin => jupyterapp.shell.currentWidget.content.widgets.findIndex(
     c => c.model.sharedModel.source.startsWith(begin)))"""
 CELL = f"begin => jupyterapp.shell.currentWidget.content.widgets[{PLACE}(begin)]"
 EVIL = """<img src=x onerror="document.title='taken over'">"""
+GRID = """
+import bktools
+from bktools.sandbox import write_sample_data
+entries = bktools.read_entries(write_sample_data("sample")[1])
+plan = bktools.compose_export_jobs(entries)
+bktools.plot_money(plan)
+picker = bktools.pick_entries(plan)
+display(plan, bktools.show(plan.findings, rows=8), picker)
+"""
 HOSTILE = f"""
-import bktools, pandas as pd
+import pandas as pd
 evil = {EVIL!r}
-entries = bktools.read_entries("sample/accounting_entries.csv").head(5).assign(description=evil, currency=evil)
-picker = bktools.pick_entries(entries, selection=[True] * 5)
-display(picker, bktools.compose_export_jobs(entries.assign(category_id=evil)), bktools.Outcomes(
-    pd.DataFrame({{"outcome": [evil], "message": [evil]}})))
+marked = entries.head(5).assign(description=evil, currency=evil)
+display(bktools.pick_entries(marked, selection=[True] * 5), bktools.compose_export_jobs(marked.assign(category_id=evil)),
+    bktools.Outcomes(pd.DataFrame({{"outcome": [evil], "message": [evil]}})))
 """
 
 
@@ -36,20 +44,26 @@ display(picker, bktools.compose_export_jobs(entries.assign(category_id=evil)), b
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     home = tmp_path_factory.mktemp("lab")
     with jupyterlab(home) as address:
-        cell = {"cell_type": "code", "id": "a", "metadata": {}, "outputs": [], "execution_count": None}
+        cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
         notebook = {
-            "cells": [cell | {"source": f"import bktools.reports.outcomes\nfrom bktools.sandbox import write_sample_data\nwrite_sample_data('sample')\n{HOSTILE}"}],
+            "cells": [cell | {"id": f"cell-{place}", "source": source} for place, source in enumerate((GRID, HOSTILE))],
             "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},
             "nbformat": 4,
             "nbformat_minor": 5,
         }  # fmt: skip
-        (home / "notebooks" / "hostile.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+        (home / "notebooks" / "grid.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
         yield address
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with browser_running() as running:
+        yield running
 
 
 def _told(page: Page, begin: str) -> str:
     page.wait_for_function(f"document.querySelector('.bktools-totals').textContent.startsWith({begin!r})")
-    return str(page.locator(".bktools-totals").text_content())
+    return str(page.locator(".bktools-totals").first.text_content())
 
 
 def _run_again(page: Page, begin: str) -> str:
@@ -71,9 +85,9 @@ def _own_keys_do_nothing(page: Page) -> bool:
 
 
 @pytest.mark.timeout(180)
-def test_three_entries_by_mouse_become_a_plan(lab: str):
+def test_three_entries_by_mouse_become_a_plan(lab: str, browser: Browser):
     """Without a selection nothing is sent; three clicks select, the totals follow, and the plan is of those three."""
-    with page_of(lab.format("03_export_jobs.ipynb")) as page:
+    with page_of(browser, lab.format("03_export_jobs.ipynb")) as page:
         run_all(page)
         assert "0 entries ready in 0 batches" in _run_again(page, "plan =")
         assert "nothing to do: no outcomes" in _run_again(page, "outcomes =")
@@ -99,13 +113,24 @@ def test_three_entries_by_mouse_become_a_plan(lab: str):
         assert int(ready) == sum(cells[1].startswith("ready") for cells in picked) > 0
 
 
+def _names_are_text(page: Page) -> None:
+    """Markup in names, messages and descriptions is shown as it stands, in the grid, its totals and the views."""
+    picker = page.locator(".bktools-picker").last
+    picker.locator("tbody tr").first.wait_for()
+    assert "<img src=x" in picker.locator("tbody tr").first.inner_text()
+    assert "<img src=x" in picker.locator(".bktools-totals").inner_text()
+    assert page.locator(".jp-OutputArea img[src=x]").count() == 0
+    assert page.title() != "taken over"
+
+
 @pytest.mark.timeout(180)
-def test_filters_keys_and_a_notebook_opened_again(lab: str):
-    """In Notebook 7, dark: numbers and dates are filtered, keys select, headings stay, a table is kept, all is readable."""
-    notebook = in_notebook_7(lab).format("03_export_jobs.ipynb")
-    with page_of(notebook, dark=True) as page:
+def test_filters_keys_and_a_notebook_opened_again(lab: str, browser: Browser):
+    """In Notebook 7, dark: filters, keys and headings work, names are never markup, a table is kept, all is readable."""
+    notebook = in_notebook_7(lab).format("grid.ipynb")
+    with page_of(browser, notebook, dark=True) as page:
         run_all(page)
-        picker = page.locator(".bktools-picker")
+        _names_are_text(page)
+        picker = page.locator(".bktools-picker").first
         picker.scroll_into_view_if_needed()
         bar = picker.locator(".bktools-bar").last
         picker.get_by_label("Filter amount").fill(">1,000")
@@ -146,21 +171,9 @@ def test_filters_keys_and_a_notebook_opened_again(lab: str):
         page.wait_for_timeout(500)
         page.evaluate("async () => { await jupyterapp.commands.execute('docmanager:save'); }")
         page.evaluate("async () => { await jupyterapp.shell.currentWidget.sessionContext.shutdown(); }")
-    with page_of(notebook, dark=True) as page:
-        kept = page.locator(".bktools-picked")
+    with page_of(browser, notebook, dark=True) as page:
+        kept = page.locator(".bktools-picked").first
         kept.scroll_into_view_if_needed()
         assert said in str(kept.text_content())
         assert kept.locator("tbody tr").count() == 3
         assert page.get_by_text("Error displaying widget").filter(visible=True).count() == 0
-
-
-@pytest.mark.timeout(180)
-def test_names_are_text_and_never_markup(lab: str):
-    """Markup in names, messages and descriptions is shown as it stands, in the grid, its totals and the views."""
-    with page_of(lab.format("hostile.ipynb")) as page:
-        run_all(page)
-        page.locator(".bktools-picker tbody tr").first.wait_for()
-        assert "<img src=x" in page.locator(".bktools-picker tbody tr").first.inner_text()
-        assert "<img src=x" in page.locator(".bktools-totals").inner_text()
-        assert page.locator(".jp-OutputArea img[src=x]").count() == 0
-        assert page.title() != "taken over"

@@ -12,7 +12,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "notebooks"))
 
-from browser import jupyterlab, page_of, run_all  # noqa: E402 - from the tests' folder beside
+from browser import browser_running, jupyterlab, page_of, run_all  # noqa: E402 - from the tests' folder beside
 
 PICKER = HERE / "picker.png"
 PLAN = HERE / "plan.png"
@@ -20,8 +20,8 @@ PLAN = HERE / "plan.png"
 
 def main() -> None:
     """Write both pictures beside this file."""
-    with tempfile.TemporaryDirectory() as home, jupyterlab(Path(home)) as address:  # noqa: SIM117 - three in a row are hard to read
-        with page_of(address.format("03_export_jobs.ipynb"), height=2400) as page:
+    with tempfile.TemporaryDirectory() as home, jupyterlab(Path(home)) as address, browser_running() as browser:  # noqa: SIM117 - four in a row are hard to read
+        with page_of(browser, address.format("03_export_jobs.ipynb"), height=2400) as page:
             run_all(page)
             plan = page.locator(".jp-CodeCell", has_text="everything = bktools.compose_export_jobs")
             plan.scroll_into_view_if_needed()

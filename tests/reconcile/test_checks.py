@@ -73,7 +73,7 @@ def test_findings_come_most_severe_first(engine):
     assert keys == sorted(keys)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_any_world_is_reconciled_as_plain_python_does(data):
     """Whatever chart, accounts and categories hold, the query and the loop over rows agree."""

@@ -1,13 +1,10 @@
 import html.parser
 import pickle
-import subprocess
-import sys
 
 import matplotlib as mpl
 import pandas as pd
 import pytest
 import reconcile_world as world
-from matplotlib.figure import Figure
 
 from bktools.errors import ArgumentError, StorageError
 from bktools.frames import schema
@@ -57,7 +54,7 @@ def test_html_is_escaped_and_bounded(result):
 
 
 def test_nothing_to_say_is_said():
-    """Without findings the text, the page and the plot say so."""
+    """Without findings the text, and the page say so."""
     fine = reconciled(world.plain())
     assert (
         repr(fine)
@@ -65,7 +62,6 @@ def test_nothing_to_say_is_said():
         "covered"
     )
     assert "<table" not in fine._repr_html_()
-    assert [text.get_text() for text in fine.plot().texts] == ["no errors and no warnings"]
 
 
 def test_summary_counts_findings_and_verbs(result):
@@ -73,23 +69,6 @@ def test_summary_counts_findings_and_verbs(result):
     verbs = result.summary["severity"] == ""
     assert result.summary.loc[~verbs, "count"].sum() == len(result.findings)
     assert result.summary.loc[verbs, "count"].sum() == len(result.actions)
-
-
-def test_plot_shows_what_is_to_be_done(result):
-    """The plot has one bar per check that found an error or a warning, errors first; what is good to know is counted."""
-    ax = Figure().subplots()
-    assert result.plot(ax) is ax
-    names = [label.get_text() for label in ax.get_yticklabels()]
-    drawn = result.findings[result.findings["severity"] != "info"]
-    assert sorted(names) == sorted(check.replace("_", " ") for check in drawn["check"].unique())
-    worst = drawn.groupby("check")["severity"].min()
-    assert [worst[name.replace(" ", "_")] for name in names] == sorted(worst)
-    counts = drawn["check"].value_counts()
-    *figures, note = [text.get_text() for text in ax.texts]
-    # The figures of the parts of a bar stand before those at the ends.
-    assert figures[-len(names) :] == [f"{counts[name.replace(' ', '_')]:,}" for name in names]
-    infos = (result.findings["severity"] == "info").sum()
-    assert note == f"not drawn: {infos} findings that are good to know (info)"
 
 
 def test_suggestions_are_asked_for_and_not_applied():
@@ -174,18 +153,3 @@ def test_what_is_listed_when_asked_is_listed_once():
     assert found.actions is found.actions
     assert found.unused_accounts is found.unused_accounts
     assert asked == ["actions", "unused_accounts"]
-
-
-def test_a_plot_leaves_pyplot_alone():
-    """A script that never asked for pyplot gets a figure of its own, as from every other plot."""
-    code = (
-        "import sys, pandas as pd\n"
-        "from bktools.reconcile import Reconciliation\n"
-        "found = Reconciliation(*[pd.DataFrame({'check': ['x'], 'severity': ['error'], 'action': ['none']})] * 2, None)\n"
-        "vars(found)['summary'] = pd.DataFrame({'check': ['x'], 'severity': ['error'], 'count': [1]})\n"
-        "axes = found.plot()\n"
-        "assert 'matplotlib.pyplot' not in sys.modules\n"
-        "assert [text.get_text() for text in axes.texts] == ['findings: 1 (x, error)']\n"
-    )
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""One whole close on a sandbox, made once: the tables that reports are written from."""
+"""Closes on a sandbox, made once: the tables that reports are written from, and their folders, which are only read."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import datetime as dt
 from pathlib import Path
 
 import pytest
+from october import October, closes_of_october
 
 import bktools
-from bktools.reports.month_end import Close
+from bktools.reports.close import Close
+from bktools.reports.month_end import write_month_end
 
 
 @pytest.fixture(scope="session")
@@ -46,3 +48,15 @@ def close(samples: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) 
             history=bktools.load_export_jobs(company, service=service),
             known=known,
         )
+
+
+@pytest.fixture(scope="session")
+def folder(close: Close, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the close of October."""
+    return write_month_end(close, tmp_path_factory.mktemp("out") / "month-end-2026-10")
+
+
+@pytest.fixture(scope="session")
+def october(samples: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> October:
+    """October as `close_month` closes it, from the dry run to the period that is closed."""
+    return closes_of_october(samples, tmp_path_factory.mktemp("october"))

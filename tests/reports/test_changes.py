@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import bktools
 from bktools.cli.app import app
 from bktools.cli.exits import Exit
-from bktools.errors import ArgumentError, InputError
+from bktools.errors import ArgumentError, InputError, SnapshotNotFoundError
 from bktools.frames.currencies import shown
 
 OLD = pd.DataFrame(
@@ -185,6 +185,45 @@ def test_two_moments(sandbox, service):
     ]  # fmt: skip
     assert len(found) == 2
     assert found.attrs["bktools"]["after"] == "now"
+
+
+def test_each_change_of_a_category_is_a_row(sandbox, service):
+    """Each field has its word, with the values before and after and null for none; what went is removed."""
+    one, other = (str(uuid.UUID(int=number)) for number in (1, 2))
+    before = {"name": "Travel", "archived": False, "account_id": one, "category_group_id": one, "metadata": "{}"}
+    after = [
+        ({"name": "Trips"}, "renamed", "Travel", "Trips"),
+        ({"archived": True}, "archived", "false", "true"),
+        ({"account_id": None}, "mapped", one, None),
+        ({"tax_code_id": other}, "tax code", None, other),
+        ({"category_group_id": other}, "regrouped", one, other),
+        ({"metadata": '{"a":1}'}, "metadata", "{}", '{"a":1}'),
+    ]
+    ids = [sandbox.server.add_category(**before) for _ in after]
+    gone, again = sandbox.server.add_category("Gone"), sandbox.server.add_category("Again", archived=True)
+    bktools.load_categories(refresh=True, service=service)
+    bktools.load_employees(service=service)
+    moment = dt.datetime.now(dt.UTC)
+    for id_, (fields, *_) in zip(ids, after, strict=True):
+        sandbox.server.remove_category(id_)
+        sandbox.server.add_category(**(before | fields), id=id_)
+    for id_ in (gone, again):
+        sandbox.server.remove_category(id_)
+    sandbox.server.add_category("Again", id=again)
+    bktools.load_categories(refresh=True, service=service)
+    found = bktools.compare(moment, service=service).astype("object").where(lambda frame: frame.notna(), None)
+    expected = {
+        (id_, next(iter(fields)).replace("account_id", "account"), *told)
+        for id_, (fields, *told) in zip(ids, after, strict=True)
+    } | {(gone, None, "removed", None, None), (again, "archived", "unarchived", "true", "false")}
+    assert set(found[["id", "field", "change", "before", "after"]].itertuples(index=False, name=None)) == expected
+
+
+def test_a_moment_before_the_first_snapshot_is_refused(service):
+    """A day without a snapshot is an error that names it."""
+    bktools.load_categories(service=service)
+    with pytest.raises(SnapshotNotFoundError, match="2020-09-30"):
+        bktools.compare("2020-09-30", service=service)
 
 
 def test_command(tmp_path, monkeypatch):

@@ -18,27 +18,21 @@ def given(service, samples):
     return chart, bktools.read_entries(samples[1])
 
 
-def test_a_month_is_closed_once(sandbox, service, given, tmp_path):
+def test_a_month_is_closed_once(october):
     """Planned, applied, applied again: what was done is done once, and each folder is kept."""
-    steps = []
-    planned = bktools.close_month(
-        *given, folder=tmp_path / "october", seen=lambda step, _: steps.append(step), service=service
-    )
-    assert steps[0] == "month"
-    assert steps[1:] == list(planned.times) == [
+    planned, first, second = october.planned, october.first, october.again
+    assert october.steps[0] == "month"
+    assert october.steps[1:] == list(planned.times) == [
         "categories", "employees", "reconciled", "created", "remaining", "plan", "jobs", "record",
     ]  # fmt: skip
-    assert sandbox.server.export_jobs() == []
+    assert october.jobs_planned == 0
     assert "nothing was written to the service" in repr(planned)
-    first = bktools.close_month(*given, apply=True, folder=tmp_path / "october", service=service)
     assert first.jobs["outcome"].to_list() == ["ACCEPTED"]
-    second = bktools.close_month(*given, apply=True, folder=tmp_path / "october", service=service)
     assert second.jobs.empty
     assert second.history["state"].to_list() == ["ACCEPTED"]
-    assert set(sandbox.server.accepted_entries().values()) == {1}
-    assert second.folder == tmp_path / "october"
-    kept = {planned.folder, first.kept, second.kept}
-    assert sorted(tmp_path.glob("october*")) == sorted(path for path in kept if path is not None)
+    assert set(october.accepted.values()) == {1}
+    assert planned.folder == first.folder == second.folder
+    assert sorted(second.folder.parent.glob("october*")) == sorted([second.folder, first.kept, second.kept])
     assert f"written to {second.folder}" in repr(second)
 
 

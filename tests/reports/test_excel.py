@@ -17,7 +17,7 @@ from python_calamine import CalamineWorkbook
 import bktools
 from bktools.errors import ArgumentError, InputError, StorageError
 from bktools.reports import excel
-from bktools.reports.month_end import Close
+from bktools.reports.close import Close
 
 
 def _parts(path: Path, pattern: str) -> str:

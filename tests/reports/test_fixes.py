@@ -13,17 +13,16 @@ from filling import Formula, Rows, column, filled, write
 
 import bktools
 from bktools.errors import ArgumentError, InputError, StorageError
+from bktools.reports.close import Close
 from bktools.reports.fixes import FOLDER, keep_fixes, kept_fixes
-from bktools.reports.month_end import Close
-from bktools.reports.workbook import write_close
 from bktools.settings import load_settings
 
 OTHER = "123e4567-e89b-42d3-a456-426614174000"
 
 
 @pytest.fixture(scope="module")
-def book(close: Close, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_close(close, tmp_path_factory.mktemp("fixes") / "month-end.xlsx")
+def book(folder: Path) -> Path:
+    return folder / "month-end.xlsx"
 
 
 @pytest.fixture(scope="module")

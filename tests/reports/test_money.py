@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 import bktools
 from bktools.errors import ArgumentError, InputError
-from bktools.reports.month_end import Close
+from bktools.reports.close import Close
 
 
 def _labels(axes) -> list[str]:
@@ -177,6 +177,59 @@ def test_ages_have_values_beside_counts(close: Close):
         assert drawn == {age: pytest.approx(float(amount)) for age, amount in sums.items()}
 
 
+def test_ages_are_counted_to_the_day(close: Close):
+    """Each entry that is held back is in the group of its age, once; one age alone is drawn by reason."""
+    counts = bktools.plot_money(close.plan, "age", as_of=dt.date(2026, 10, 31))["entries"]
+    days = (pd.Timestamp("2026-10-31") - close.plan.not_ready["date"]).dt.days
+    assert _ends(counts) == {"0 to 7 days": (days <= 7).sum(), "8 to 30 days": (days > 7).sum()}
+    later = bktools.plot_money(close.plan, "age", as_of=dt.date(2027, 10, 31))["entries"]
+    assert later.get_title("left").endswith(": over 90 days")
+    reasons = close.plan.not_ready["reason"].str.replace("_", " ").value_counts()
+    drawn = _ends(later)
+    assert drawn.pop("other reasons") == reasons.iloc[6:].sum()
+    assert drawn == reasons.iloc[:6].to_dict()
+    undated = replace(close.plan, not_ready=close.plan.not_ready.drop(columns="date"))
+    assert bktools.plot_money(undated, "age")["entries"].get_title("left").endswith(": no date")
+
+
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin", "America/New_York"])
+def test_ages_of_dates_in_a_zone(close: Close, zone: str | None):
+    """Dates with a time zone are the days that batches are dated with, to the evening of `as_of` itself."""
+    late = pd.to_datetime(["2026-10-31 23:30"] * len(close.entries)).tz_localize(zone)
+    plan = bktools.compose_export_jobs(close.entries.assign(date=late))
+    assert plan.batches["last_date"].max() == pd.Timestamp("2026-10-31")
+    for as_of in (dt.date(2026, 10, 31), dt.datetime(2026, 10, 31, 8, tzinfo=dt.UTC)):
+        axes = bktools.plot_money(plan, "age", as_of=as_of)["entries"]
+        assert axes.get_title("left").endswith(": 0 to 7 days")
+        assert axes.patches == [] or sum(_ends(axes).values()) == len(plan.not_ready)
+
+
+def test_months_have_what_was_exported_and_held_back(close: Close):
+    """Each month of the entries has a bar of their value, in parts that add up to what is exported and held back."""
+    entries = close.entries.copy()
+    entries.loc[entries.index[::3], "date"] -= pd.DateOffset(months=1)
+    plan = bktools.compose_export_jobs(entries, categories=close.categories, company=close.company)
+    charts = bktools.plot_money(plan, "month")
+    amounts = entries.groupby([entries["currency"], entries["date"].dt.strftime("%Y-%m")])["amount"].sum()
+    for currency, axes in charts.items():
+        assert _labels(axes) == ["2026-09", "2026-10"]
+        assert _ends(axes) == {month: pytest.approx(float(amount)) for month, amount in amounts[currency].items()}
+    parts = {text.get_text() for text in charts["EUR"].get_legend().get_texts()}
+    assert {"ready", "not approved"} <= parts
+
+
+def test_a_title_of_ones_own(close: Close):
+    """`title=` heads each chart, before its currency."""
+    spent = bktools.spend(close.plan.entries, "supplier")
+    charts = bktools.plot_spend(spent, title="October")
+    assert {text.get_title("left").partition(":")[0] for text in charts.values()} == {
+        f"October in {currency}" for currency in charts
+    }
+    for by in ("reason", "month", "age"):
+        charts = bktools.plot_money(close.plan, by, title="October")
+        assert all(axes.get_title("left").startswith("October") for axes in charts.values())
+
+
 def test_a_given_figure_is_drawn_on(close: Close):
     """The charts are in the figure that is given, which gets room for them."""
     figure = Figure()
@@ -198,7 +251,9 @@ def test_wrong_things_are_refused(close: Close):
         bktools.plot_spend([])
     with pytest.raises(ArgumentError, match="plan must be an ExportPlan"):
         bktools.plot_money(spent)
-    with pytest.raises(ArgumentError, match="by must be 'reason' or 'age'"):
+    with pytest.raises(ArgumentError, match="as_of must be a date"):
+        bktools.plot_money(close.plan, "age", as_of="yesterday evening")
+    with pytest.raises(ArgumentError, match="by must be 'reason', 'age' or 'month'"):
         bktools.plot_money(close.plan, "size")
     bare = replace(close.plan, rows=close.plan.rows.drop_columns(["amount"]))
     with pytest.raises(ArgumentError, match="must be made from entries with amounts and currencies"):

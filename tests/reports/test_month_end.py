@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import shutil
 from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
@@ -16,25 +17,21 @@ from python_calamine import CalamineWorkbook
 
 from bktools.errors import InputError, StorageError
 from bktools.reports import excel, month_end
+from bktools.reports.close import Close
 from bktools.reports.month_end import (
     MACHINE,
     MANIFEST,
-    PICTURES,
     REPORTS,
     WORKBOOK,
-    Close,
     check_target,
     write_month_end,
 )
+from bktools.reports.pictures import PICTURES
+from bktools.reports.workbook import write_close
 
 
 def _manifest(folder: Path) -> dict:
     return json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-
-
-@pytest.fixture(scope="module")
-def folder(close: Close, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_month_end(close, tmp_path_factory.mktemp("out") / "month-end-2026-10")
 
 
 def test_every_file_is_in_the_manifest(folder: Path):
@@ -113,7 +110,7 @@ def test_every_count_is_of_its_own_table(folder: Path, close: Close):
 def test_real_books_are_not_called_a_sandbox(close: Close, tmp_path: Path):
     """A close of another environment has its name, on the workbook and wherever it is shown."""
     real = replace(close, environment="production")
-    book = CalamineWorkbook.from_path(write_month_end(real, tmp_path / "real") / WORKBOOK)
+    book = CalamineWorkbook.from_path(write_close(real, tmp_path / WORKBOOK))
     about = book.get_sheet_by_name("close").to_python()[1][0]
     assert about.startswith("production · company")
     assert "sandbox" not in repr(real)
@@ -127,10 +124,9 @@ def test_totals_are_exact_and_by_currency(folder: Path, close: Close):
     assert _manifest(folder)["totals"] == {currency: str(amount) for currency, amount in sorted(expected.items())}
 
 
-def test_the_same_close_gives_the_same_workbook(folder: Path, close: Close):
+def test_the_same_close_gives_the_same_workbook(folder: Path, close: Close, tmp_path: Path):
     """Two runs of the writer give the same bytes, so that a digest in a manifest means something."""
-    again = write_month_end(close, folder.with_name("again"))
-    assert (again / WORKBOOK).read_bytes() == (folder / WORKBOOK).read_bytes()
+    assert write_close(close, tmp_path / WORKBOOK).read_bytes() == (folder / WORKBOOK).read_bytes()
 
 
 def test_programs_get_plain_values(folder: Path, close: Close):
@@ -165,10 +161,9 @@ def test_actions_coverage_and_totals_are_tables(folder: Path, close: Close):
 def test_a_table_too_large_for_a_sheet_is_in_its_csv_file(
     close: Close, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """The close is written all the same, and the workbook says what it lacks."""
+    """The workbook is written all the same, and says what it lacks."""
     monkeypatch.setattr(excel, "MAX_ROWS", len(close.categories))
-    folder = write_month_end(close, tmp_path / "large")
-    book = CalamineWorkbook.from_path(folder / WORKBOOK)
+    book = CalamineWorkbook.from_path(write_close(close, tmp_path / WORKBOOK))
     assert "categories" not in book.sheet_names
     cells = [cell for row in book.get_sheet_by_name("close").to_python() for cell in row]
     assert any(str(cell).startswith("only in its CSV file: it has 240 rows") for cell in cells)
@@ -183,9 +178,9 @@ def test_pictures_are_pictures(folder: Path, name: str):
     assert pixels[..., :3].std() > 0.05
 
 
-def test_an_earlier_close_is_kept(close: Close, tmp_path: Path):
+def test_an_earlier_close_is_kept(close: Close, folder: Path, tmp_path: Path):
     """A second close of the month takes the folder's name; the first stands beside it under its time."""
-    folder = write_month_end(close, tmp_path / "october")
+    folder = Path(shutil.copytree(folder, tmp_path / "october"))
     first = (folder / MANIFEST).read_bytes()
     later = replace(close, begun_at=close.begun_at.replace(hour=9))
     write_month_end(later, folder)
@@ -197,9 +192,9 @@ def test_an_earlier_close_is_kept(close: Close, tmp_path: Path):
     assert _manifest(folder)["begun_at"] == "2026-11-02T09:30:00+00:00"
 
 
-def test_whole_or_none(close: Close, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_whole_or_none(close: Close, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A disk that is full in the middle leaves the earlier close as it was and nothing half-written."""
-    folder = write_month_end(close, tmp_path / "october")
+    folder = Path(shutil.copytree(folder, tmp_path / "october"))
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     left = iter(range(3))
     real = month_end.to_csv

@@ -16,10 +16,11 @@ from xml.etree import ElementTree as ET
 import pandas as pd
 import pyarrow as pa
 import pytest
+from october import October
 from python_calamine import CalamineWorkbook
 
 import bktools
-from bktools.reports.month_end import Close
+from bktools.reports.close import Close
 from bktools.reports.to_do import MAPPINGS, actions_of, as_frame
 from bktools.reports.workbook import CHOICES, write_close
 
@@ -39,8 +40,8 @@ needs_office = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def book(close: Close, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_close(close, tmp_path_factory.mktemp("workbook") / "month-end.xlsx")
+def book(folder: Path) -> Path:
+    return folder / "month-end.xlsx"
 
 
 def _rows(path: Path, sheet: str) -> Rows:
@@ -110,15 +111,11 @@ def test_the_first_sheet_has_numbers_by_currency(book: Path, close: Close):
     assert total["amount 2"] == ""
 
 
-def test_a_second_run_has_the_same_figures(samples: tuple[Path, Path], tmp_path: Path):
+def test_a_second_run_has_the_same_figures(october: October):
     """What the first run exported is exported on the second run's sheet too: figures come from the journal."""
-    found = []
-    with bktools.Sandbox(tmp_path / "state", job_seconds=0.05) as service:
-        chart, entries = bktools.read_chart_of_accounts(samples[0]), bktools.read_entries(samples[1])
-        for name in ("first", "second"):
-            done = bktools.close_month(chart, entries, folder=tmp_path / name, apply=True, service=service)
-            found.append(_table(_rows(done.folder / "month-end.xlsx", "close"), "Entries and amounts by currency"))
-    assert len(done.plan.entries) == 0
+    folders = (october.again.kept, october.again.folder)
+    found = [_table(_rows(path / "month-end.xlsx", "close"), "Entries and amounts by currency") for path in folders]
+    assert len(october.again.plan.entries) == 0
     assert found[0] == found[1]
     assert found[0][-1]["exported: entries 1"] > 0
 
@@ -274,14 +271,9 @@ def test_the_sample_prints_on_few_pages(book: Path, tmp_path: Path):
 
 
 @needs_office
-def test_a_dry_run_prints_on_few_pages(samples: tuple[Path, Path], tmp_path: Path):
+def test_a_dry_run_prints_on_few_pages(october: October, tmp_path: Path):
     """So does a dry run without a list of accounts; a table without rows is a word on the first sheet."""
-    with bktools.Sandbox(tmp_path / "state") as service:
-        chart = bktools.read_chart_of_accounts(samples[0])
-        planned = bktools.close_month(
-            chart, bktools.read_entries(samples[1]), folder=tmp_path / "planned", service=service
-        )
-    path = planned.folder / "month-end.xlsx"
+    path = october.first.kept / "month-end.xlsx"
     assert "entries ready" not in CalamineWorkbook.from_path(path).sheet_names
     assert ["entries ready", "none"] in [row[:2] for row in _rows(path, "close")]
     assert _pages(path, tmp_path) <= MOST_PAGES

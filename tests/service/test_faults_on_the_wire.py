@@ -8,7 +8,6 @@ import datetime as dt
 import gzip
 import json
 import time
-import zlib
 from email.utils import format_datetime
 
 import pytest
@@ -27,23 +26,20 @@ from bktools.errors import (
     StatusError,
     UnreadableAnswerError,
 )
+from bktools.service.retry import RetryPolicy
 from bktools.service.transport import Limits
 from bktools.tables.load import load_categories
 
 ROWS = [row(number) for number in range(43)]
 IDS = [item["id"] for item in ROWS]
 
-WITHIN = 6.0
+# An answer of a server that drips or is silent is given up after 0.3 seconds.
+IMPATIENT = Limits(connect=10.0, read=0.3, whole=0.3, body=2**20)
 
 
 def load(serve, converse, script, **settings):
-    """Load over a script; whatever comes of it comes within the deadline."""
-    server = serve(script)
-    begin = time.monotonic()
-    try:
-        return load_categories(service=converse(server, **settings), refresh=True)["id"].tolist()
-    finally:
-        assert time.monotonic() - begin < WITHIN
+    """Return the ids of a table that is loaded over a script."""
+    return load_categories(service=converse(serve(script), **settings), refresh=True)["id"].tolist()
 
 
 @pytest.mark.parametrize("cap", [1, 7, 42, 43, 44, 100])
@@ -60,11 +56,18 @@ def test_long_tables_are_read_side_by_side(serve, converse):
     """With latency, pages of a long table overlap in time, and each asks for the row before it."""
     rows = [row(number) for number in range(400)]
     small = SmallService(rows, cap=20, latency=0.05)
-    server = serve(small)
-    begin = time.monotonic()
+    waiting, most = [], []
+
+    def script(asked):
+        waiting.append(asked)
+        most.append(len(waiting))
+        yield from small(asked)
+        waiting.remove(asked)
+
+    server = serve(script)
     frame = load_categories(service=converse(server))
     assert frame["id"].tolist() == [item["id"] for item in rows]
-    assert time.monotonic() - begin < 22 * 0.05 * 0.7
+    assert max(most) > 1
     offsets = sorted(int(asked.one("offset")) for asked in server.asked if asked.one("offset"))
     assert offsets == list(range(19, 399, 19))
 
@@ -213,19 +216,20 @@ def test_too_many_requests(serve, converse, said):
     """429 is waited out, whichever way the service says for how long: seconds, a date (so far from now), nonsense."""
     retry_after = later(said) if isinstance(said, int) else said
     small = SmallService(ROWS)
-    small.fault = lambda number: answer(b"", 429, retry_after=retry_after) if number in {2, 4} else None
+    small.fault = lambda number: answer(b"", 429, retry_after=retry_after) if number == 2 else None
     begin = time.monotonic()
     assert load(serve, converse, small) == IDS
     if retry_after == "1":
-        assert time.monotonic() - begin >= 2
+        assert time.monotonic() - begin >= 1
 
 
 @pytest.mark.parametrize("said", ["Wed, 21 Oct 2015 07:28:00 +99999999999999999999", "Wed, 21 Oct 9999 23:59:59 -2359"])
 def test_a_date_that_no_calendar_has(serve, converse, said):
     """A date that cannot be is no date; one that is far away is not waited for. Neither is a traceback."""
     small = SmallService(ROWS, fault=lambda number: answer(b"", 429, retry_after=said))
+    policy = RetryPolicy(shortest_pause=0.002, longest_pause=0.01, deadline=0.5)
     with pytest.raises(RateLimitedError, match="requests_per_minute"):
-        load(serve, converse, small)
+        load(serve, converse, small, retry=policy)
 
 
 @pytest.mark.parametrize("said", ["86400", 86_400])
@@ -308,7 +312,9 @@ BROKEN = {
         Close(),
     ],
     "a header of a megabyte": lambda small: [b"HTTP/1.1 200 OK\r\nX: " + b"x" * 2**20, Close()],
-    "endless interim answers": lambda small: [step for _ in range(60) for step in (b"HTTP/1.1 103 Soon\r\n\r\n", 0.05)],
+    "endless interim answers": lambda small: [
+        step for _ in range(600) for step in (b"HTTP/1.1 103 Soon\r\n\r\n", 0.05)
+    ],
     "HTTP/1.0 cut short": lambda small: [
         b"HTTP/1.0 200 OK\r\n\r\n" + json.dumps(small.page(_first())).encode()[:-2],
         Close(),
@@ -316,16 +322,21 @@ BROKEN = {
     "204": lambda small: [b"HTTP/1.1 204 No Content\r\n\r\n"],
     "205": lambda small: [b"HTTP/1.1 205 Reset Content\r\nContent-Length: 0\r\n\r\n"],
     "two lengths": lambda small: [b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{} ", Close()],
-    "slow headers": lambda small: [b"HTTP/1.1 200 OK\r\n", 1.5],
+    "slow headers": lambda small: [b"HTTP/1.1 200 OK\r\n", 30.0],
     "headers in drops": lambda small: [
         b"HTTP/1.1 200 OK\r\n",
-        *(step for _ in range(60) for step in (b"X-A: 1\r\n", 0.05)),
+        *(step for _ in range(600) for step in (b"X-A: 1\r\n", 0.05)),
     ],
     "body in drops": lambda small: [
         *headers_of(answer(small.page(_first()))),
-        *(step for _ in range(60) for step in (b" ", 0.05)),
+        *(step for _ in range(600) for step in (b" ", 0.05)),
     ],
 }
+SLOW = {"endless interim answers", "slow headers", "headers in drops", "body in drops"}
+
+
+def limits_for(kind):
+    return {"limits": IMPATIENT} if kind in SLOW else {}
 
 
 @pytest.mark.parametrize("kind", BROKEN)
@@ -333,7 +344,7 @@ def test_a_broken_answer_is_asked_for_again(serve, converse, kind):
     """No half body counts: the page is asked for again, and all rows come."""
     small = SmallService(ROWS)
     small.fault = lambda number: BROKEN[kind](small) if number == 3 else None
-    assert load(serve, converse, small) == IDS
+    assert load(serve, converse, small, **limits_for(kind)) == IDS
 
 
 @pytest.mark.parametrize("kind", BROKEN)
@@ -341,17 +352,17 @@ def test_answers_that_stay_broken_are_one_clear_error(serve, converse, kind, tmp
     """Nothing of the table is handed out, nothing is kept."""
     small = SmallService(ROWS)
     small.fault = lambda number: BROKEN[kind](small) if number >= 3 else None
+    policy = RetryPolicy(attempts=2, shortest_pause=0.002, longest_pause=0.01)
     with pytest.raises(ServiceError) as caught:
-        load(serve, converse, small)
+        load(serve, converse, small, retry=policy, **limits_for(kind))
     assert isinstance(caught.value, ConnectionLostError | UnreadableAnswerError)
     assert "\n" not in str(caught.value)
     assert not list((tmp_path / "cache").rglob("*.parquet"))
 
 
 def test_a_gzip_bomb_is_not_unpacked(serve, converse):
-    """A megabyte that unpacks to a gigabyte is refused at the limit, at once."""
-    packer = zlib.compressobj(9, wbits=31)
-    body = b"".join(packer.compress(bytes(2**20)) for _ in range(256)) + packer.flush()
+    """A small body that unpacks to 64 times the limit is refused at the limit."""
+    body = gzip.compress(bytes(2**26), compresslevel=1)
     server_says = answer(body, content_encoding="gzip")
     with pytest.raises(UnreadableAnswerError, match="larger than 1 MiB"):
         load(serve, converse, lambda asked: server_says)
@@ -461,11 +472,12 @@ def test_bad_utf8_in_metadata_is_an_error(serve, converse):
 
 def test_the_whole_time_is_bounded(serve, converse):
     """Neither each read nor each attempt is too long, and yet the call ends."""
-    limits = Limits(connect=1.0, read=5.0, whole=0.3, body=2**20)
+    limits = Limits(connect=10.0, read=10.0, whole=0.3, body=2**20)
+    policy = RetryPolicy(attempts=2, shortest_pause=0.002, longest_pause=0.01)
     begin = time.monotonic()
     with pytest.raises(ConnectionLostError, match=r"longer than 0\.\d+ s"):
-        load(serve, converse, lambda asked: BROKEN["headers in drops"](None), limits=limits)
-    assert time.monotonic() - begin < 4 * 0.6 + 0.5
+        load(serve, converse, lambda asked: BROKEN["headers in drops"](None), limits=limits, retry=policy)
+    assert time.monotonic() - begin < 15
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 409])

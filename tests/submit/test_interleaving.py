@@ -406,7 +406,6 @@ class TestExports(Exports.TestCase):
     settings = settings(
         max_examples=RUNS,
         stateful_step_count=25,
-        deadline=None,
         suppress_health_check=list(HealthCheck),
         # A failure is shown as it came: to make it smaller takes longer than a test may.
         phases=[Phase.explicit, Phase.generate],

@@ -143,7 +143,7 @@ def test_whatever_comes_from_the_sandbox_says_so(service):
     categories = bktools.load_categories(service=service)
     with pytest.warns(DeprecationWarning, match="balance"):
         balance = bktools.get_balance(service=service)
-    changes = bktools.compare_categories(dt.datetime.now(dt.UTC), service=service)
+    changes = bktools.compare(dt.datetime.now(dt.UTC), service=service)
     employee = bktools.get_employee(employees["id"].iloc[0], service=service)
     accounts = bktools.load_accounts(service=service)
     jobs = bktools.load_export_jobs(service=service)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import io
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +33,8 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         known: pd.DataFrame = bktools.load_accounts(company, service=service)
         found: bktools.Reconciliation = bktools.reconcile_accounts(chart, known, categories)
         created: pd.DataFrame = bktools.create_accounts(found, apply=True, service=service)
-        changes: pd.DataFrame = bktools.compare_categories(dt.date(2026, 9, 30), service=service)
-        changes = bktools.compare("2026-09", "2026-10", service=service)
+        changes: pd.DataFrame = bktools.compare(dt.date(2026, 9, 30), service=service)
+        print(changes, bktools.compare("2026-09", "2026-10", service=service))
 
         entries: pd.DataFrame = bktools.read_entries(folder / "entries.xlsx", sheet=0, money="exact")
         ledger: pd.DataFrame = bktools.read_general_ledger(folder / "ledger.se", verify="warn")
@@ -66,13 +65,11 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         arrived: bktools.LedgerMatch = bktools.match_ledger(record.exported, ledger)
         print(periods, record.lines, arrived.entries["status"])
 
-        axes = bktools.plot_reconciliation(found)
-        bktools.plot_coverage(found, ax=axes)
-        bktools.plot_changes(changes)
-        bktools.plot_export_value(plan, currency="EUR", categories=categories)
-        bktools.plot_ageing(plan, as_of=dt.date(2026, 10, 31))
+        axes = bktools.plot_coverage(found)
+        bktools.plot_coverage(found, ax=axes, title="October")
+        bktools.plot_money(plan, "month", title="October")
         spent: pd.DataFrame = bktools.spend(entries, ["month", "category"], categories=categories)
-        charts = bktools.plot_spend(spent, "months") | bktools.plot_money(plan, "age", jobs=jobs)
+        charts = bktools.plot_spend(spent, "months", title="Spend") | bktools.plot_money(plan, "age", jobs=jobs)
         charts["EUR"].set_title("October")
         print(bktools.show(spent, rows=5))
         table: Path = bktools.to_csv(jobs, folder / "jobs.csv", profile="excel-eu")
@@ -151,11 +148,3 @@ def somebody(employee_id: str) -> str:
         return error.detail
     except bktools.errors.BktoolsError as error:
         return str(error)
-
-
-def close_a_group(chart: pd.DataFrame, entries: pd.DataFrame, folder: Path) -> pd.DataFrame:
-    """Close many companies in threads of the user's."""
-    with ThreadPoolExecutor(4) as threads:
-        group = bktools.close_companies(chart, entries, folder=folder / "group", executor=threads)
-    print(group.is_complete, group.totals, group.folder)
-    return group.companies

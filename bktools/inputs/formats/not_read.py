@@ -100,6 +100,7 @@ _TEXTS: tuple[tuple[str, Kind], ...] = (
         r"(?:From \S+ \w{3} \w{3} |(?:Return-Path|Received|Delivered-To|MIME-Version|Message-ID): )",
         Kind("a mail", "save the file that is attached to it"),
     ),
+    (r"[^\n]*accountMainID\b", Kind("an XBRL GL file", "export the chart or ledger as an ordinary CSV or XLSX table")),
     (r"BEGIN:V(?:CARD|CALENDAR)", Kind("a contact or a calendar", "export the chart or ledger as CSV or XLSX")),
     (
         r"(?s)\{\s*\"documentInfo\".*xbrl-csv",

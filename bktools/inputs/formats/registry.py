@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bktools.caller import is_command, name_of
 from bktools.errors import ArgumentError, InputError
-from bktools.inputs.formats import datev, fec, gnucash, jpk, saft, sie, xbrl_gl
+from bktools.inputs.formats import datev, fec, gnucash, jpk, saft, sie
 from bktools.inputs.formats.format import File, Format
 from bktools.inputs.table import Table
 
@@ -31,7 +31,6 @@ FORMATS = (
         gnucash.tree,
         "is GnuCash's export of the account tree: for the ledger, export the transactions, or read the GnuCash file itself",
     ),
-    Format("XBRL GL", xbrl_gl.recognises, xbrl_gl.chart, xbrl_gl.ledger),
 )
 
 

@@ -1,4 +1,4 @@
-"""General ledgers that are tables: CSV, workbooks and XBRL GL, with the columns that systems give them."""
+"""General ledgers that are tables: CSV and workbooks, with the columns that systems give them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import bktools
-from bktools.errors import InputError, UnverifiedTableWarning
+from bktools.errors import InputError
 from bktools.inputs.columns import normal
 from bktools.inputs.ledger_headings import LEDGER
 
@@ -126,51 +126,6 @@ def test_no_word_heads_two_fields():
     fields = {field: {normal(word) for word in tiers[0].split("|")} for field, tiers in LEDGER.items()}
     shared = {(one, other): fields[one] & fields[other] for one, other in combinations(fields, 2)}
     assert {pair: words for pair, words in shared.items() if words} == {}
-
-
-XBRL = (
-    "{p}entryNumber,{p}postingDate,{p}entryComment,{p}accountMainID,{p}accountMainDescription,{p}amount,{m}amountCurrency,"
-    "{p}debitCreditCode,{p}documentNumber,{p}detailComment,{p}taxCode\n"
-)
-XBRL_ROWS = (
-    "JE-1,2026-10-05,Train,5800,Travel,1120.50,EUR,D,R1,,V20\nJE-1,2026-10-05,Train,1930,Bank,1120.50,EUR,C,R1,card,\n"
-)
-XBRL_BY_ENTRY = (
-    "JE-1,2026-10-05,Train,,,,,,R1,,\n,,,5800,Travel,1120.50,EUR,D,,,V20\n,,,1930,Bank,1120.50,EUR,C,,card,\n"
-    "JE-2,2026-10-06,Taxi,,,,,,,,\n,,,5800,Travel,30.00,EUR,D,,,\n,,,1930,Bank,30.00,EUR,C,,,\n"
-)
-
-
-@pytest.mark.parametrize(("prefix", "module"), [("", ""), ("gl-cor:", "gl-muc:"), ("gl-cor_", "gl-muc_")])
-def test_xbrl_gl(write, prefix, module):
-    """Elements with or without the prefix of their module; D and C give the sign."""
-    path = write(XBRL.format(p=prefix, m=module) + XBRL_ROWS)
-    found = bktools.read_general_ledger(path)
-    assert found[["account_code", "amount", "currency", "voucher_id", "document_number"]].to_numpy().tolist() == [
-        ["5800", Decimal("1120.50"), "EUR", "JE-1", "R1"],
-        ["1930", Decimal("-1120.50"), "EUR", "JE-1", "R1"],
-    ]
-    chart = bktools.read_chart_of_accounts(path)
-    assert chart[["code", "name"]].to_numpy().tolist() == [["5800", "Travel"], ["1930", "Bank"]]
-
-
-def test_xbrl_gl_with_a_row_for_the_entry(write):
-    """What stands on the row of an entry belongs to the lines below it, up to the next entry."""
-    found = bktools.read_general_ledger(write(XBRL.format(p="", m="") + XBRL_BY_ENTRY))
-    assert found["voucher_id"].tolist() == ["JE-1", "JE-1", "JE-2", "JE-2"]
-    assert found["date"].dt.strftime("%Y-%m-%d").tolist() == ["2026-10-05"] * 2 + ["2026-10-06"] * 2
-    assert found["document_number"].fillna("").tolist() == ["R1", "R1", "", ""]
-    assert list(map(str, found["amount"])) == ["1120.50", "-1120.50", "30.00", "-30.00"]
-
-
-def test_xbrl_gl_that_does_not_balance(write):
-    """Entries must balance; `verify="warn"` goes on."""
-    path = write(XBRL.format(p="", m="") + XBRL_ROWS.replace("1120.50,EUR,C", "1120.51,EUR,C"))
-    why = "the voucher 'JE-1' .line 2. does not balance: debit 1120.50, credit 1120.51, difference -0.01"
-    with pytest.raises(InputError, match=why):
-        bktools.read_general_ledger(path)
-    with pytest.warns(UnverifiedTableWarning, match=why):
-        bktools.read_general_ledger(path, verify="warn")
 
 
 def test_columns_and_values_are_in_one_refusal(write):

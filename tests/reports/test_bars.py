@@ -1,4 +1,4 @@
-"""Bars, their colours and their letters: readable on a light and a dark page, without colour, in any script."""
+"""Bars and their colours: readable on a light and a dark page, and without colour."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
-from bktools import bars, glyphs
-from bktools.colours import COLOURS, INK, LIGHT_INK, PALETTE, colours, ink_on
 from bktools.export.checks import CHECKS
+from bktools.reports import bars
+from bktools.reports.colours import COLOURS, INK, LIGHT_INK, PALETTE, colours, ink_on
 
 
 def _draw(counts: pd.DataFrame, **looks):
@@ -56,21 +56,21 @@ def test_pictures_are_transparent():
 
 def test_a_meaning_has_one_colour():
     """A name has its colour whatever stands beside it and in which order, and so in another process."""
-    names = ["warning", "error", "no account", "Acme", "会議費"]
+    names = ["not approved", "exported", "no account", "Acme", "会議費"]
     whole = colours(names)
     assert len(set(whole.values())) == len(names)
     assert colours(reversed(names)) == whole
     assert all(colours([name])[name] == whole[name] for name in names)
-    code = f"from bktools.colours import colours; print(colours({names[3:]!r}) == { {name: whole[name] for name in names[3:]}!r})"
+    code = f"from bktools.reports.colours import colours; print(colours({names[3:]!r}) == { {name: whole[name] for name in names[3:]}!r})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "True"
     reasons = [reason.name.replace("_", " ") for reason in CHECKS]
     known = [name for name in reasons if name in COLOURS]
     assert len({COLOURS[name] for name in known}) == len(known) >= 16
-    axes = _draw(pd.DataFrame({"error": [1, 2], "info": [3, 4]}, index=["x", "y"]))
+    axes = _draw(pd.DataFrame({"ready": [1, 2], "covered": [3, 4]}, index=["x", "y"]))
     assert [bar.get_facecolor() for bar in axes.containers[0]] == [
         bar.get_facecolor()
-        for bar in _draw(pd.DataFrame({"warning": [1, 1], "error": [1, 2]}, index=["x", "y"])).containers[1]
+        for bar in _draw(pd.DataFrame({"exported": [1, 1], "ready": [1, 2]}, index=["x", "y"])).containers[1]
     ]
 
 
@@ -111,32 +111,6 @@ def test_names_are_drawn_as_they_stand():
         "$a$ and $b$", "two lines", f"{'x' * (bars.LONGEST_LABEL - 1)}…", r"\x1b[31mred\u202eevil", "<script>",
     ]  # fmt: skip
     assert not any(text.get_parse_math() for text in [*axes.get_yticklabels(), axes._left_title, *axes.texts])
-
-
-def test_every_letter_is_drawn_or_named(recwarn):
-    """A letter is drawn with a font that has it; without one, a symbol is told by name and a letter by code."""
-    text = "Ünïted Σ Я שלום دعوة 会議費 🥨 \U000e0001"
-    named = glyphs.drawable(text, 200)
-    assert named.startswith("Ünïted Σ Я שלום دعوة ")
-    for letter, name in (("会", "U+4F1A"), ("議", "U+8B70"), ("🥨", "pretzel")):
-        assert (letter in named) != (name in named)
-    axes = _draw(pd.DataFrame({"n": [1, 2]}, index=[text, "other"]))
-    # matplotlib warns of a letter that its fonts have not.
-    axes.figure.canvas.draw()
-    assert [str(warning.message) for warning in recwarn] == []
-
-
-def test_a_letter_of_another_installed_font_is_drawn(monkeypatch):
-    """Where DejaVu lacks a letter, another installed font is taken for it, and joined with DejaVu."""
-    fonts = {"DejaVu Sans": "a", "Noto Sans CJK JP": "b"}
-    letters = {"a": frozenset(map(ord, "ab ")), "b": frozenset(map(ord, "会議"))}
-    glyphs._font_of.cache_clear()
-    monkeypatch.setattr(glyphs, "_installed", lambda: fonts)
-    monkeypatch.setattr(glyphs, "_letters_in", letters.__getitem__)
-    assert glyphs.drawable("ab 会費🥨議", 50) == "ab 会[U+8CBB pretzel]議"
-    assert glyphs.families("ab 会") == ["DejaVu Sans", "Noto Sans CJK JP"]
-    assert glyphs.families("ab") == ["DejaVu Sans"]
-    glyphs._font_of.cache_clear()
 
 
 def test_cumulated_shares_are_drawn_on_the_scale_of_the_bars():

@@ -25,13 +25,6 @@ PALETTE = (
 )  # fmt: skip
 
 COLOURS: Mapping[str, str] = MappingProxyType({
-    # Severities
-    "error": "#BD3D1B", "warning": "#BF8B1F", "info": "#14A3D5",
-    # What is done with an account
-    "create": "#1174B4", "update": "#967FF5", "archive": "#9A5F1A", "unarchive": "#11AE89", "unchanged": QUIET,
-    # How a category has changed
-    "added": "#1174B4", "removed": "#BD3D1B", "renamed": "#967FF5", "archived": "#9A5F1A", "unarchived": "#11AE89",
-    "mapped": "#55AD40", "regrouped": "#BF8B1F", "tax code": "#864EBC", "metadata": "#167F75",
     # Whether a category has an account, and why an entry is held back: the first three are the same
     "no account": "#BA3661", "unknown account": "#864EBC", "archived account": "#836D03",
     "to be archived account": "#9B9C2C", "covered": QUIET,
@@ -54,7 +47,7 @@ def colours(names: Iterable[str]) -> dict[str, str]:
 
     Examples
     --------
-    >>> colours(["warning", "error"])["error"] == colours(["error"])["error"] == COLOURS["error"]
+    >>> colours(["ready", "exported"])["ready"] == colours(["ready"])["ready"] == COLOURS["ready"]
     True
     """
     wanted = {*names}

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import decimal
+import functools
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bktools.colours import INK, LIGHT_INK, colours, ink_on
 from bktools.consoles import in_notebook
 from bktools.errors import ArgumentError
-from bktools.glyphs import drawable, families
+from bktools.reports.colours import INK, LIGHT_INK, colours, ink_on
+from bktools.visible import visible_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +28,12 @@ LONGEST_LINE = 105
 
 # A figure stands in a part of a bar that is at least as wide as its letters, in shares of the axes.
 LETTER = 0.014
+# DejaVu comes with matplotlib and has Latin, Greek, Cyrillic, Hebrew and Arabic; the others draw the letters that it lacks.
+FONTS = (
+    "DejaVu Sans", "Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans CJK TC", "Noto Sans CJK KR", "Source Han Sans",
+    "Yu Gothic", "Hiragino Sans", "Microsoft YaHei", "PingFang SC", "Malgun Gothic", "Apple SD Gothic Neo",
+    "Noto Sans Devanagari", "Noto Sans Thai", "Noto Emoji", "Segoe UI Emoji", "Segoe UI Symbol", "Arial Unicode MS",
+)  # fmt: skip
 # The part of bars that have no parts.
 MONEY = "amount"
 # Digits of sums: more than any decimal has.
@@ -89,7 +96,7 @@ def checked(given: Any, argument: str, kind: type, source: str) -> Any:
     return given
 
 
-def draw_panels(panels: Sequence[Panel], figure: Figure | None, *, groups: str, empty: str = "") -> list[Axes]:
+def draw_panels(panels: Sequence[Panel], figure: Figure | None, *, groups: str) -> list[Axes]:
     """Draw charts below each other, each with a scale of its own, in a new figure or in the given one."""
     arranged = [_arranged(panel.counts, panel.title) for panel in panels]
     heights = [height(min(len(counts), SHOWN_GROUPS + 1), len(counts.columns)) for counts, _ in arranged]
@@ -103,7 +110,7 @@ def draw_panels(panels: Sequence[Panel], figure: Figure | None, *, groups: str, 
     return [
         draw(
             panel.counts, ax, title=panel.title, unit=panel.unit, groups=groups, note=panel.note, shown=panel.shown,
-            cumulated=panel.cumulated, together=parts, empty=empty,
+            cumulated=panel.cumulated, together=parts,
         )
         for panel, ax in zip(panels, places, strict=True)
     ]  # fmt: skip
@@ -120,7 +127,6 @@ def draw(
     shown: Callable[[Any], str] = "{:,}".format,
     cumulated: bool = False,
     together: Sequence[str] = (),
-    empty: str = "nothing to show",
 ) -> Axes:
     """Draw a horizontal bar for each row, in parts for its columns; a single row has a bar for each part.
 
@@ -145,8 +151,6 @@ def draw(
         Whether to draw a line of the share that each bar makes of all, together with those above it.
     together : sequence of str
         All parts of the picture, if this is one of several charts.
-    empty : str
-        Text to show when there is no group.
     """
     arranged, title = _arranged(counts, title)
     hues = colours([*together, *map(str, counts.columns)])
@@ -157,6 +161,7 @@ def draw(
     names = [str(name) for name in bounded.index]
     if len(others):
         names.append(f"and {len(others):,} other {groups}")
+    sentence = "nothing to show"
     if len(names) > 1 or in_parts:
         looks = [[hues[str(name if is_turned else part)] for name in bounded.index] for part in bounded.columns]
         low, high = _draw_bars(ax, bounded, looks, shown, has_ends=not cumulated)
@@ -170,9 +175,9 @@ def draw(
     elif names:
         # The only part of the only group; a sum of money has no parts.
         name = ", ".join(filter(None, [*names, *(str(part) for part in counts.columns if part != MONEY)]))
-        empty, names = f"{unit}: {shown(total(counts.to_numpy().ravel()))} ({drawable(name, LONGEST_LINE)})", []
+        sentence, names = f"{unit}: {shown(total(counts.to_numpy().ravel()))} ({drawable(name, LONGEST_LINE)})", []
     whole = all(kind.kind in "iub" for kind in counts.dtypes)
-    _finish(ax, names, title=title, note=note, unit=unit, empty=empty, whole=whole)
+    _finish(ax, names, title=title, note=note, unit=unit, sentence=sentence, whole=whole)
     if in_parts and ax.get_legend_handles_labels()[0]:
         # Beside the bars, where it covers none.
         legend = ax.legend(
@@ -240,7 +245,7 @@ def _write(ax: Axes, text: str, place: tuple[float, float], *, offset: float = 4
     ax.annotate(text, place, (offset, 0), textcoords="offset points", **looks)
 
 
-def _finish(ax: Axes, names: list[str], *, title: str, note: str, unit: str, empty: str, whole: bool) -> None:
+def _finish(ax: Axes, names: list[str], *, title: str, note: str, unit: str, sentence: str, whole: bool) -> None:
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     ax.set_facecolor("none")
@@ -259,7 +264,7 @@ def _finish(ax: Axes, names: list[str], *, title: str, note: str, unit: str, emp
     if not names:
         ax.spines[:].set_visible(False)
         ax.set_xticks([])
-        ax.text(0.0, 0.5, empty, transform=ax.transAxes, va="center", color=INK)
+        ax.text(0.0, 0.5, sentence, transform=ax.transAxes, va="center", color=INK)
         ax.xaxis.label.set_visible(False)
     if note:
         below = "\n".join(drawable(line, LONGEST_LINE) for line in note.splitlines())
@@ -271,7 +276,21 @@ def _finish(ax: Axes, names: list[str], *, title: str, note: str, unit: str, emp
 
 
 def _lettered(texts: Iterable[Text]) -> None:
-    """Give texts the fonts of their letters; a dollar sign in a name begins no formula."""
+    """Give texts the installed fonts; a dollar sign in a name begins no formula."""
     for text in texts:
         text.set_parse_math(False)
-        text.set_fontfamily(families(text.get_text()))
+        text.set_fontfamily(_installed())
+
+
+@functools.cache
+def _installed() -> list[str]:
+    from matplotlib.font_manager import fontManager
+
+    there = {font.name for font in fontManager.ttflist}
+    return [name for name in FONTS if name in there]
+
+
+def drawable(text: str, longest: int) -> str:
+    r"""Return text as one line of at most `longest` letters; control characters and direction marks are escapes."""
+    line = visible_line(" ".join(text.split()))
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
