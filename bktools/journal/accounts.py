@@ -93,9 +93,9 @@ def _missing(journal: Journal, listed: Mapping[str, set[str]]) -> Iterator[tuple
                 yield company_id, row["external_id"], row["state"]
 
 
-def remember_chart(journal: Journal, company_id: str, named: CompanyInFile | None) -> None:
+def remember_chart(journal: Journal, company_id: str, named: CompanyInFile) -> None:
     """Write which company the file of a chart names, unless it is the one of the last chart."""
-    if named is not None and _companies_in_charts(journal).get(company_id) != named:
+    if _companies_in_charts(journal).get(company_id) != named:
         with journal.transaction() as connection:
             record_event(connection, "chart", company_id, None, "USED", json.dumps(named))
 

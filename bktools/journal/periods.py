@@ -64,10 +64,11 @@ EVENTS = pa.schema(
 )
 
 _NEWEST = "SELECT max(event_id) FROM events WHERE subject = 'facts' AND subject_id = batches.batch_id"
-# Batches that can still become an export of their period.
+# Batches that can still become an export of a period: of it, or of an entry that has none and may belong to any.
 _UNFINISHED = f"""
     SELECT batch_id, state FROM batches WHERE company_id = ?1 AND state IN ('PLANNED', 'SENDING', 'UNKNOWN') AND EXISTS (
-        SELECT 1 FROM facts WHERE facts.batch_id = batches.batch_id AND period = ?2 AND claim = ({_NEWEST}))
+        SELECT 1 FROM facts WHERE facts.batch_id = batches.batch_id AND coalesce(period, ?2) = ?2
+            AND claim = ({_NEWEST}))
 """
 _SENT_SINCE = f"""
     SELECT batch_entries.entry_id, job_id, sent_at, period

@@ -108,8 +108,17 @@ class Reconciliation:
         It does when it lacks most accounts in use, when most of its accounts that are known here have another name, or when its
         file names another company than the last one's.
         """
-        matches = to_arrow(in_pandas(self._listed("chart_match"))).to_pylist()
-        return another_chart(matches, self.company_in_file, self.companies_before)
+        return another_chart(self._chart_match, self.company_in_file, self.companies_before)
+
+    @property
+    def companies_now(self) -> dict[str, CompanyInFile]:
+        """The company that the chart's file names, by the company whose chart it is; empty where it names none."""
+        return {match["company_id"]: self.company_in_file for match in self._chart_match if self.company_in_file}
+
+    @functools.cached_property
+    def _chart_match(self) -> list[dict[str, Any]]:
+        matches: list[dict[str, Any]] = to_arrow(in_pandas(self._listed("chart_match"))).to_pylist()
+        return matches
 
     @property
     def not_created(self) -> list[str]:
@@ -151,7 +160,7 @@ class Reconciliation:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return all tables for pickle and copy, computed now, because the input frames are not copied."""
-        listed = {name: getattr(self, name) for name in ("actions", "unused_accounts", "summary", "another_chart")}
+        listed = {name: getattr(self, name) for name in ("actions", "unused_accounts", "summary", "_chart_match")}
         return self.__dict__ | listed | {"_listed": None}
 
     def __repr__(self) -> str:

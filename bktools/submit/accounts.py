@@ -148,8 +148,8 @@ def create_accounts(
         Journal(service.settings) as journal,
         progress_bar("accounts", total=len(wanted), unit="account", shown=progress) as bar,
     ):
-        for company_id in {account["company_id"] for account in wanted}:
-            remember_chart(journal, company_id, getattr(reconciliation, "company_in_file", None))
+        for company_id, named in getattr(reconciliation, "companies_now", {}).items():
+            remember_chart(journal, company_id, named)
         for row in _created(journal, wanted, service):
             rows.append(row)
             bar.update(1)

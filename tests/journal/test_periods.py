@@ -96,8 +96,11 @@ def dated(name: str, date: str | None, *, first: int = 0) -> BatchRequest:
 
 @BOTH
 def test_an_entry_without_a_date_goes_into_no_closed_period(journal, service):
-    """Outside of a close it may belong to any month: it waits while one is closed, and a close of an open month sends it."""
+    """Outside of a close it may belong to any month: it waits while one is closed, and none is closed while it is planned."""
     journal.claim([dated("before", None)], "plan")
+    with pytest.raises(JournalError, match="stays open: batch before of it is PLANNED"):
+        bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)
+    journal.resolve("before", "RELEASED", evidence="withdrawn", by="Ada")
     bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)
     with pytest.raises(JournalError, match=r"an entry has no date, and the period 2026-10 .* was closed by Grace"):
         journal.claim([dated("a", None, first=1)], "plan")
