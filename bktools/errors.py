@@ -11,8 +11,7 @@
     ├── SnapshotNotFoundError (LookupError)   no snapshot matches the query
     ├── PlanError (ValueError)                a plan was changed after it was composed
     ├── JournalError (RuntimeError)           the journal refuses
-    │   ├── JournalBusyError                  another process sends for this company
-    │   └── InDoubtError                      an export whose outcome is unknown blocks the company
+    │   └── JournalBusyError                  another process sends for this company
     └── ServiceError                          a request to the service failed
         ├── NotSentError (ConnectionError)         it failed before any byte of the request was sent
         │   ├── UnreachableError                       no connection: offline, or the service is down
@@ -168,25 +167,6 @@ class JournalError(BktoolsError, RuntimeError):
 
 class JournalBusyError(JournalError):
     """Another process is sending for this company; nothing was sent by this one."""
-
-
-class InDoubtError(JournalError):
-    """An export job whose outcome is unknown blocks its company until a person resolves it.
-
-    Parameters
-    ----------
-    message : str
-        One line with batch, company, time and the command that resolves it.
-    batch_id : str
-        The batch whose outcome is unknown.
-    company_id : str
-        The blocked company.
-    """
-
-    def __init__(self, message: str, *, batch_id: str, company_id: str) -> None:
-        super().__init__(message)
-        self.batch_id = batch_id
-        self.company_id = company_id
 
 
 class ServiceError(BktoolsError):

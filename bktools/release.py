@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 import subprocess
+from functools import cache
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -31,13 +32,19 @@ def commit() -> str | None:
     return asked.stdout.strip()
 
 
-def version_line() -> str:
-    """Return one line for the report of a problem: version, commit, Python, main libraries, system."""
+@cache
+def release() -> str:
+    """Return version and commit of this copy, as in "bktools 1.0 (0123456789)"."""
     from bktools import __version__
 
+    return f"bktools {__version__} ({commit() or 'commit not known'})"
+
+
+def version_line() -> str:
+    """Return one line for the report of a problem: version, commit, Python, main libraries, system."""
     return ", ".join(
         [
-            f"bktools {__version__} ({commit() or 'commit not known'})",
+            release(),
             f"Python {platform.python_version()}",
             *(f"{name} {importlib.metadata.version(name)}" for name in LIBRARIES),
             f"{platform.system()} {platform.release()} {platform.machine()}",

@@ -30,6 +30,15 @@ def typed_by_hand(journal, backend: str | None) -> Iterator[Any]:
         yield connection
 
 
+def refused(by_hand: Any, sql: str) -> None:
+    """Run a statement that a rule must refuse."""
+    try:
+        by_hand.execute(sql)
+    except REFUSED:
+        return
+    pytest.fail(f"not refused: {sql}")
+
+
 def without_triggers(connection, backend: str | None) -> None:
     """Take the rules away, as only an owner can."""
     if backend is None:

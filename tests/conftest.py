@@ -27,9 +27,12 @@ from bktools.settings import Secret
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# A busy machine is slow: no example has a deadline.
+# A few examples each time, as many as wanted with BKTOOLS_TEST_RUNS; a slow machine is no failure.
 settings.register_profile(
-    "bktools", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    "bktools",
+    deadline=None,
+    max_examples=int(os.environ.get("BKTOOLS_TEST_RUNS", "40")),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("bktools")
 

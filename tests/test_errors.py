@@ -23,7 +23,6 @@ TAKEN = {
     errors.BktoolsError: {},
     errors.ArgumentError: {"rule": "must be a UUID", "value": "acme"},
     errors.InputError: {"source": "chart.csv", "line": 3},
-    errors.InDoubtError: {"batch_id": "0123", "company_id": "acme"},
     errors.UnreadableAnswerError: {"status": 200, "repeatable": True},
     errors.StatusError: STATUS,
 }

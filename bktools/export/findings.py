@@ -115,32 +115,6 @@ def findings_table(found: pa.Table, entries: pa.Table) -> pa.Table:
     )
 
 
-def findings_of_reasons(not_ready: pa.Table) -> pa.Table:
-    """Return the findings of a plan that was saved without them: the reason of each entry that is not ready."""
-    who = {check.name: check.who for check in checks.CHECKS}
-    reasons, messages = (not_ready.column(name).to_pylist() for name in ("reason", "message"))
-    facts = [str(message).partition(": ") for message in messages]
-    texts = {
-        "check": reasons,
-        "severity": ["error"] * len(reasons),
-        "about": _about(not_ready),
-        "message": [fact for fact, _, _ in facts],
-        "to_do": [to_do for _, _, to_do in facts],
-        "who": [who.get(str(reason), checks.HERE) for reason in reasons],
-    }
-    return pa.table(
-        {name: pa.array(values, TEXT) for name, values in texts.items()}
-        | {name: not_ready.column(name) for name in named(not_ready.column_names)}
-    )
-
-
-def _about(entries: pa.Table) -> list[str]:
-    table = with_texts(read_columns(entries), entries)
-    query = f"SELECT one_line({checks.ABOUT}) FROM entries LEFT JOIN currencies ON code = currency ORDER BY row"
-    with engine("compose_export_jobs", checks.MACROS, entries=table, currencies=CURRENCIES) as connection:
-        return [about for (about,) in connection.execute(query).fetchall()]
-
-
 def _run(
     query_of: Callable[[set[str]], str],
     read: pa.Table,

@@ -22,13 +22,12 @@ from bktools.consoles import readable
 from bktools.contract import export_jobs
 from bktools.contract.rules import INT64_MAX
 from bktools.errors import InputError, PlanError
-from bktools.export import findings
 from bktools.export.tables import amounts_of
 from bktools.frames.arrow import tables_to_arrow
 from bktools.frames.currencies import shown
 from bktools.frames.delimited import tables_to_csv
 from bktools.frames.names import FIRST, in_reading_order
-from bktools.frames.schema import COUNT, DATE, FACTS, TEXT, texts_of, to_arrow, to_pandas
+from bktools.frames.schema import COUNT, DATE, FACTS, TEXT, texts_of, to_pandas
 
 # Most digits of a decimal.
 DIGITS = 38
@@ -122,10 +121,10 @@ class ExportPlan:
     options: ExportOptions
     unchecked: tuple[str, ...]
     plan_id: str
+    # Returns the findings on first use, because a plan can be submitted without them.
+    _find: Callable[[], pa.Table]
     provenance: dict[str, Any] = field(default_factory=dict)
     journal: str = ""
-    # Returns the findings on first use, because a plan can be submitted without them. None for a plan of an old file.
-    _find: Callable[[], pa.Table] | None = None
 
     @cached_property
     def entries(self) -> pd.DataFrame:
@@ -135,8 +134,6 @@ class ExportPlan:
     @cached_property
     def findings(self) -> pd.DataFrame:
         """What the checks found in the entries; computed on first use."""
-        if self._find is None:
-            return to_pandas(findings.findings_of_reasons(to_arrow(self.not_ready)), self.provenance)
         return to_pandas(self._find(), self.provenance)
 
     def __getstate__(self) -> dict[str, Any]:

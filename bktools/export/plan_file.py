@@ -27,12 +27,9 @@ from bktools.export.stored import StoredPlan, StoredTable
 from bktools.frames.schema import TEXT, to_arrow, to_pandas
 from bktools.frames.unpacking import MIB, UNPACKED, archive_size, parquet_table
 
-VERSION = 2
 HEAD = "plan.json"
 LARGEST_HEAD = 64 * MIB
-FRAMES = ("batches", "entries", "not_ready")
-# A file of an earlier version has none.
-FINDINGS = "findings.parquet"
+FRAMES = ("batches", "entries", "not_ready", "findings")
 
 # Errors of reading a file with any content.
 DAMAGE = (
@@ -122,7 +119,6 @@ def head_of(sums: Mapping[str, str], *, options: ExportOptions, **facts: Any) ->
         plan_id, unchecked, provenance, journal, made_for, made_by.
     """
     head = {
-        "version": VERSION,
         **facts,
         "made_at": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         "options": asdict(options),
@@ -170,8 +166,8 @@ def read_plan(path: Path) -> PlanFile:
         raise PlanError(f"the plan {path} cannot be read: {error.strerror}") from error
     except DAMAGE as error:
         raise PlanError(f"{path} is not a plan, or is damaged ({error}): compose it again") from error
-    if not isinstance(head, dict) or head.get("version") != VERSION:
-        raise PlanError(f"the plan {path} was written by another version of bktools: compose it again")
+    if not isinstance(head, dict):
+        raise PlanError(f"{path} is not a plan: compose it again")
     try:
         if is_folder:
             files = [f"{name}.parquet" for name in (*FRAMES, "findings")]
@@ -185,7 +181,10 @@ def read_plan(path: Path) -> PlanFile:
     except PlanError:
         raise
     except (OSError, *DAMAGE) as error:
-        raise PlanError(f"the plan {path} was changed after it was written ({error}): compose it again") from error
+        raise PlanError(
+            f"the plan {path} was changed after it was written, or is of another version of bktools ({error}): "
+            "compose it again"
+        ) from error
 
 
 def read_export_plan(path: str | Path) -> ExportPlan:
@@ -232,8 +231,7 @@ def _members(path: Path) -> dict[str, bytes]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         if archive.getinfo(HEAD).file_size > LARGEST_HEAD:
             raise ValueError(f"its {HEAD} is too large")
-        wanted = [HEAD, *(f"{frame}.parquet" for frame in FRAMES)]
-        return {name: archive.read(name) for name in (*wanted, *({FINDINGS} & {*archive.namelist()}))}
+        return {name: archive.read(name) for name in (HEAD, *(f"{frame}.parquet" for frame in FRAMES))}
 
 
 def _refuse_changed(head: dict[str, Any], sums: Mapping[str, str], path: Path) -> None:
@@ -257,7 +255,7 @@ def _plan(head: dict[str, Any], frames: dict[str, pa.Table]) -> ExportPlan:
         **_common(head, frames["batches"], totals_of(rows)),
         rows=rows,
         not_ready=to_pandas(not_ready, head["provenance"]),
-        _find=_findings(frames["findings"]) if "findings" in frames else None,
+        _find=_findings(frames["findings"]),
     )
 
 

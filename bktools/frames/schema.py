@@ -144,7 +144,7 @@ EXPORT_JOBS = _schema(
     },
 )
 
-# What the journal keeps of each entry when it is sent. Null where it was unknown, or sent by an earlier version.
+# What the journal keeps of each entry when it is sent. Null where it was unknown.
 FACTS = {
     "date": DATE,
     "amount": MONEY,

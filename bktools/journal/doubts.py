@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from bktools.journal.journal import Journal
 from bktools.journal.records import Row
-from bktools.journal.verbs import ExportMemory
 
 # Entries that a message names; the others are counted.
 SHOWN_ENTRIES = 3
@@ -12,7 +12,7 @@ SHOWN_ENTRIES = 3
 class Doubts:
     """Messages about batches whose outcome is unknown: the first one about a batch explains how to resolve it."""
 
-    def __init__(self, journal: ExportMemory) -> None:
+    def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._explained: set[str] = set()
 
@@ -24,7 +24,7 @@ class Doubts:
         return how_to_settle(self._journal, row)
 
 
-def how_to_settle(journal: ExportMemory, row: Row) -> str:
+def how_to_settle(journal: Journal, row: Row) -> str:
     """Return one line with the batch whose outcome is unknown and the command that resolves it."""
     first = next(iter(journal.history("entries", None, row["batch_id"], size=SHOWN_ENTRIES)), [])
     entries = [entry["entry_id"] for entry in first]

@@ -53,11 +53,10 @@ def load_export_jobs(
         `entries=True` one row per entry of a batch: entry_id, batch_id, company_id, state, job_id, sent_at, and what was
         known of the entry when it was sent: date, amount (exact), currency, category_id, category_name, account_code,
         account_name, employee_id, employee_name, supplier, description, period (the month of the close that sent it, or
-        of its date). They are null where they were not known, or not kept by the version that sent it. With
-        `events=True` one row per event, oldest first: at (UTC), batch_id, company_id, after (the new state), done_by
-        (the person who resolved it, or the process), before (the old state; null for a new batch), message (the answer,
-        or the evidence). `frame.attrs["bktools"]["journal"]` is the journal's identity: a plan composed with this
-        history belongs to that journal.
+        of its date). They are null where they were not known. With `events=True` one row per event, oldest first: at
+        (UTC), batch_id, company_id, after (the new state), done_by (the person who resolved it, or the process), before
+        (the old state; null for a new batch), message (the answer, or the evidence). `frame.attrs["bktools"]["journal"]`
+        is the journal's identity: a plan composed with this history belongs to that journal.
 
     Raises
     ------

@@ -9,12 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from bktools.frames.schema import FACTS
-
-if TYPE_CHECKING:
-    from bktools.journal.verbs import Batch
 
 # The values of the columns `FACTS` of an entry, as text; the amount is exact.
 Facts = tuple[str | None, ...]
@@ -37,6 +34,30 @@ CLOSES = "SELECT event_id, subject_id, message FROM events WHERE subject = 'clos
 OF_CLOSE = f"SELECT {', '.join(HELD_BACK[2:])} FROM held_back WHERE close = ? ORDER BY place"
 
 _DATE = list(FACTS).index("date")
+
+
+class Batch(Protocol):
+    """The properties of a batch that the journal needs."""
+
+    @property
+    def batch_id(self) -> str:
+        """Digest of company, entries and options."""
+
+    @property
+    def company_id(self) -> str:
+        """UUID of its company."""
+
+    @property
+    def entry_ids(self) -> Sequence[str]:
+        """UUIDs of its entries."""
+
+    @property
+    def body(self) -> bytes:
+        """The request's body."""
+
+    @property
+    def facts(self) -> Sequence[Facts]:
+        """The facts of its entries, in the order of `entry_ids`; empty when nothing is known."""
 
 
 def facts_of(batch: Batch, period: str | None) -> list[Facts]:

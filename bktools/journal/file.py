@@ -1,4 +1,4 @@
-"""The journal's SQLite file: page checksums, migrations, transactions, backups."""
+"""The journal's SQLite file: page checksums, its format, transactions, backups."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ import apsw.sqlite_extra
 from bktools import disk
 from bktools.errors import JournalError, StorageError
 from bktools.journal.lock import sending_for
-from bktools.journal.records import LOCK_PATIENCE, ROWS_AT_ONCE, Records, Row, now
-from bktools.journal.schema import MIGRATIONS
+from bktools.journal.records import LOCK_PATIENCE, ROWS_AT_ONCE, Records, Row, create_tables, require_format
+from bktools.journal.schema import TABLES
+from bktools.settings import SANDBOX
 
 PATIENCE = 30.0  # seconds that a write waits for the write of another process
 CHECKSUM_BYTES = 8  # at the end of each page
@@ -52,25 +53,27 @@ class Sqlite:
         The file. It is created when it does not exist.
     on_new : callable
         Called before a new journal is created; raises to refuse it.
+    place : str
+        What messages name; another file when this one is a copy.
 
     Raises
     ------
     StorageError
         When the file cannot be opened, is damaged or is not a journal.
     JournalError
-        When it was written by a newer bktools.
+        When it has the format of another version.
     """
 
-    def __init__(self, path: Path, on_new: Callable[[], None]) -> None:
+    def __init__(self, path: Path, on_new: Callable[[], None], place: str) -> None:
         self.path: Path | None = path
         self._path = path
-        self.place = str(path)
-        self._on_new = on_new
+        self.place = place
         self._turn: threading.Lock | None = None
         with self.errors("opened"):
-            self.connection = connect(path)
+            self.connection = connect(path, place)
             try:
-                self._migrate()
+                if _is_empty(self.connection):
+                    self._create(on_new)
                 self._opened = _inode(path)
             except BaseException:
                 self.connection.close()
@@ -124,7 +127,7 @@ class Sqlite:
         """Raise when the file was moved or replaced since it was opened."""
         if _inode(self._path) != self._opened:
             raise JournalError(
-                f"the journal {self.path} was moved or replaced while it was open: nothing was sent, run again"
+                f"the journal {self.place} was moved or replaced while it was open: nothing was sent, run again"
             )
 
     def require_original(self) -> None:
@@ -185,38 +188,23 @@ class Sqlite:
             raise JournalError(f"the journal refused a change that breaks one of its rules: {error}") from error
         except (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, apsw.IOError, UnicodeDecodeError) as error:
             if isinstance(error, apsw.IOError) and getattr(error, "extendedresult", 0) != apsw.SQLITE_IOERR_DATA:
-                raise StorageError(f"the journal {self.path} cannot be {what}: {error}") from error
+                raise StorageError(f"the journal {self.place} cannot be {what}: {error}") from error
             raise StorageError(
-                f"the journal {self.path} is damaged ({error}): nothing was sent; restore a backup with bktools "
+                f"the journal {self.place} is damaged ({error}): nothing was sent; restore a backup with bktools "
                 "journal restore FILE"
             ) from error
         except (apsw.Error, OSError) as error:
             if isinstance(error, StorageError):
                 raise
-            raise StorageError(f"the journal {self.path} cannot be {what}: {error}") from error
+            raise StorageError(f"the journal {self.place} cannot be {what}: {error}") from error
 
-    def _version(self) -> int:
-        version: int = self.connection.pragma("user_version")
-        return version
-
-    def _migrate(self) -> None:
-        if self._version() > len(MIGRATIONS):
-            raise JournalError(
-                f"the journal {self.path} was written by a newer bktools: nothing was changed; upgrade bktools"
-            )
-        if self._version() == len(MIGRATIONS):
-            return
-        if self._version() > 0:
-            self.backup(self._path.with_name(f"journal-before-{now():%Y%m%dT%H%M%S%f}.sqlite"))
-            _add_checksums(self.connection)
+    def _create(self, on_new: Callable[[], None]) -> None:
         try:
             self.begin()
-            # Another process may have migrated the file while this one waited for the transaction.
-            if self._version() == 0:
-                self._on_new()
-            for number, script in enumerate(MIGRATIONS[self._version() :], self._version() + 1):
-                self.connection.execute(script)
-                self.connection.pragma("user_version", number)
+            # Another process may have created the tables while this one waited for the transaction.
+            if _is_empty(self.connection):
+                on_new()
+                create_tables(self.connection, TABLES)
             self.commit()
         except BaseException:
             self.rollback()
@@ -230,10 +218,12 @@ class File(Records):
     ----------
     path : Path
         The file. It is created when it does not exist.
+    place : str, optional
+        What messages name. Default: the file.
     """
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(Sqlite(path, lambda: None))
+    def __init__(self, path: Path, place: str | None = None) -> None:
+        super().__init__(Sqlite(path, lambda: None, place or str(path)))
         self.path = path
 
 
@@ -244,8 +234,14 @@ def _checksums() -> None:
         apsw.sqlite_extra.load(connection, "cksumvfs")
 
 
-def connect(path: Path) -> apsw.Connection:
-    """Open a SQLite file, creating it with page checksums when it is new."""
+def connect(path: Path, place: str = "") -> apsw.Connection:
+    """Open a journal's SQLite file, creating it with page checksums when it is new.
+
+    Raises
+    ------
+    JournalError
+        When it has the format of another version; the file is as it was.
+    """
     _checksums()
     is_new = not path.parent.exists()
     disk.private_folder(path.parent)
@@ -262,6 +258,13 @@ def connect(path: Path) -> apsw.Connection:
         connection.row_trace = _as_mapping
         if is_empty:
             _reserve(connection)
+        elif not _is_empty(connection):
+            # The log of a process that was killed stays beside a file that is refused.
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            is_toy = path.parent.name == SANDBOX
+            way_out = "reset the sandbox, with its journal: bktools sandbox reset" if is_toy else ""
+            require_format(connection, TABLES, place or str(path), way_out)
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
         _require_wal(connection, path)
         for pragma in SAFE:
             connection.execute(f"PRAGMA {pragma}")
@@ -286,14 +289,8 @@ def _reserve(connection: apsw.Connection) -> None:
     connection.file_control("main", apsw.SQLITE_FCNTL_RESERVE_BYTES, addressof(number))
 
 
-def _add_checksums(connection: apsw.Connection) -> None:
-    """Add page checksums to a journal of an earlier version."""
-    if int(connection.pragma("checksum_verification") or 0):
-        return
-    connection.pragma("journal_mode", "delete")
-    _reserve(connection)
-    connection.execute("VACUUM")
-    connection.pragma("journal_mode", "wal")
+def _is_empty(connection: apsw.Connection) -> bool:
+    return not list(connection.execute("SELECT 1 AS found FROM sqlite_schema LIMIT 1"))
 
 
 def _copy(source: apsw.Connection, target: Path | str) -> None:

@@ -14,14 +14,14 @@ from typing import Any
 from bktools.caller import in_shell
 from bktools.errors import JournalBusyError, JournalError, StorageError
 from bktools.journal import facts
+from bktools.journal.facts import Batch
 from bktools.journal.file import File, Sqlite
 from bktools.journal.kept import Answer, KeptAnswers
 from bktools.journal.lock import LOCKS, sending_for
 from bktools.journal.marks import ABOUT, FOLDER, Mark, Marks, packed, read_about
 from bktools.journal.others import FILE, Others, folder_of
 from bktools.journal.postgres import Postgres, is_database, place_of
-from bktools.journal.records import Connection, Records, Row, now, record_event, spelled, this_process
-from bktools.journal.verbs import Batch
+from bktools.journal.records import Connection, Records, Row, now, record_event, this_process
 from bktools.settings import SANDBOX, Settings
 
 log = logging.getLogger("bktools")
@@ -81,7 +81,8 @@ class Journal(Records):
     StorageError
         When the file cannot be opened or written, or is damaged.
     JournalError
-        When it belongs to another service or to a newer bktools, or is missing although export jobs were sent.
+        When it belongs to another service or has the format of another version, or is missing although export jobs were
+        sent.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -89,12 +90,11 @@ class Journal(Records):
         self._own_folder = settings.state_dir
         self._outer = outer_folder(settings)
         self._environment = settings.environment
-        self._is_sandbox = settings.is_sandbox
         self._address = settings.identity
         # When this process wrote that it sends a batch.
         self._sent_at: dict[str, str] = {}
         super().__init__(
-            Sqlite(self.folder / FILE, self._refuse_to_forget)
+            Sqlite(self.folder / FILE, self._refuse_to_forget, str(self.folder / FILE))
             if settings.journal is None
             else Postgres(settings.journal, self._refuse_to_forget_place)
         )
@@ -153,12 +153,8 @@ class Journal(Records):
         if self.path is None:
             return
         refuse_second_copy(self.marks.last_place(), self.path, self.id)
-        since = int(self.about("marks_since") or 0)
-        sent = self.rows(
-            "SELECT count(*) AS events FROM events WHERE subject = 'batch' AND after = 'SENDING' AND event_id > ?",
-            since,
-        )
-        if sent[0]["events"] and not self.marks.are_known_outside():
+        was_sent = self.rows("SELECT 1 AS found FROM events WHERE subject = 'batch' AND after = 'SENDING' LIMIT 1")
+        if was_sent and not self.marks.are_known_outside():
             raise JournalError(
                 f"the journal {self.place} has sent export jobs, but was never used by this user on this machine: it may be "
                 "an old copy of a journal in use elsewhere. Nothing was sent. If it is the newest one, confirm it once: "
@@ -546,16 +542,16 @@ class Journal(Records):
                 f"the history of the journal {self.place} was moved to {moved}: nothing was read or sent; set BKTOOLS_JOURNAL to "
                 "that database"
             )
-        # An address that a person named is missing in a backup from before that.
         is_own = self._own_folder == self.folder
-        new = spelled(self.about("environment") or self._address) if is_own else self._address
-        if not self.rows("SELECT 1 FROM addresses WHERE address = ?", new):
+        is_unowned = is_own and self.about("environment") is None
+        # An address that a person named is missing in a backup from before that.
+        if self._address not in self.addresses() and (is_unowned or not is_own):
             with self.transaction() as connection:
                 if is_own:
                     connection.execute(
                         "INSERT INTO about VALUES ('environment', ?) ON CONFLICT DO NOTHING", (self._address,)
                     )
-                row = (new, now().isoformat(), this_process())
+                row = (self._address, now().isoformat(), this_process())
                 connection.execute("INSERT INTO addresses VALUES (?, ?, ?) ON CONFLICT DO NOTHING", row)
         if self._address not in self.addresses():
             raise JournalError(

@@ -20,7 +20,7 @@ TABLES = (
 )  # fmt: skip
 
 # What a file has and a database does not, or the other way round.
-OWN = ("moved_to", "version", "incarnation")
+OWN = ("moved_to", "format", "release", "incarnation")
 
 
 def move(settings: Settings, *, by: str) -> Row:
@@ -115,7 +115,7 @@ class _Target(Records):
             # The rules are about what happens, not about what happened. They are back when the transaction ends.
             for table in TABLES:
                 connection.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
-            connection.execute("DELETE FROM about WHERE name NOT IN ('version', 'incarnation')")
+            connection.execute("DELETE FROM about WHERE name NOT IN ('format', 'release', 'incarnation')")
             for table in TABLES:
                 for piece in file.pieces(f"SELECT * FROM {table}", size=ROWS_AT_ONCE):
                     rows = [row for row in piece if row.get("name") not in OWN or table != "about"]

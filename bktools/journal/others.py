@@ -7,19 +7,19 @@ is refused.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from bktools import disk
+from bktools.addresses import normalised
 from bktools.errors import JournalError, StorageError
+from bktools.journal.facts import Batch
 from bktools.journal.file import File
 from bktools.journal.marks import Marks, read_about
 from bktools.journal.postgres import is_database
-from bktools.journal.records import Records, now, record_event, spelled
-from bktools.journal.verbs import Batch
+from bktools.journal.records import Records, now, record_event
 from bktools.settings import SANDBOX, Settings
 
 FILE = "journal.sqlite"
@@ -63,7 +63,7 @@ class Other:
 
     def is_named(self, text: str) -> bool:
         """Whether a text names this journal: by an address, or by at least eight characters of its id."""
-        by_address = "://" in text and spelled(text) in self.addresses
+        by_address = "://" in text and normalised(text) in self.addresses
         return by_address or (len(text) >= 8 and self.id.startswith(text))  # noqa: PLR2004 - as messages show it
 
 
@@ -77,14 +77,9 @@ def folder_of(settings: Settings) -> Path:
         # Only the last part of the path, so that it stays inside the data folder.
         return settings.data_dir / Path(about["folder"]).name
     except FileNotFoundError:
-        pass
+        return own
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise StorageError(f"{own / ELSEWHERE} cannot be read: {error}") from error
-    if not own.exists():
-        # Earlier versions had a journal for each spelling of an address.
-        before = settings.data_dir / hashlib.sha256(str(settings.base_url).encode()).hexdigest()[:32]
-        return before if (before / FILE).exists() else own
-    return own
 
 
 class Others:

@@ -1,4 +1,4 @@
-"""The journal's PostgreSQL database, which a team shares: safe settings, migrations, transactions, locks."""
+"""The journal's PostgreSQL database, which a team shares: safe settings, its format, transactions, locks."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from urllib.parse import quote
 
 from bktools.caller import install_command
 from bktools.errors import ConfigurationError, JournalBusyError, JournalError, StorageError
-from bktools.journal.postgres_schema import MIGRATIONS, RIGHTS, SCHEMA, WRITE_LOCK
-from bktools.journal.records import LOCK_PATIENCE, Row, this_process
+from bktools.journal.postgres_schema import RIGHTS, SCHEMA, TABLES, WRITE_LOCK
+from bktools.journal.records import LOCK_PATIENCE, Row, create_tables, require_format, this_process
 from bktools.settings import Secret
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Postgres:
     StorageError
         When the database cannot be reached, or its settings or a pooler could lose what was committed.
     JournalError
-        When the user may not use it, or it was written by a newer bktools.
+        When the user may not use it, or it has the format of another version.
     """
 
     def __init__(self, address: Secret, on_new: Callable[[str], None]) -> None:
@@ -111,7 +111,9 @@ class Postgres:
         with self.errors("opened"):
             self._open()
             try:
-                self._migrate(on_new)
+                if self._is_empty():
+                    self._create(on_new)
+                require_format(self.connection, TABLES, self.place)
             except BaseException:
                 self.close()
                 raise
@@ -303,32 +305,17 @@ class Postgres:
             f"{row['application_name'] or 'another process'} (database user {row['usename']})" for row in found
         ) or "another process"  # fmt: skip
 
-    def _version(self) -> int:
-        if self.connection.execute("SELECT to_regclass(?) AS name", [f"{SCHEMA}.about"])[0]["name"] is None:
-            return 0
-        return int(self.connection.execute("SELECT value FROM about WHERE name = 'version'")[0]["value"])
+    def _is_empty(self) -> bool:
+        return self.connection.execute("SELECT to_regclass(?) AS name", [f"{SCHEMA}.about"])[0]["name"] is None
 
-    def _migrate(self, on_new: Callable[[str], None]) -> None:
-        if self._version() > len(MIGRATIONS):
-            raise JournalError(
-                f"the journal {self.place} was written by a newer bktools: nothing was changed; upgrade bktools"
-            )
-        if self._version() == len(MIGRATIONS):
-            return
+    def _create(self, on_new: Callable[[str], None]) -> None:
         try:
             self.begin()
-            # Another process may have migrated it while this one waited for the transaction.
-            version = self._version()
-            if version == 0:
+            # Another process may have created the tables while this one waited for the transaction.
+            if self._is_empty():
                 on_new(self.place)
                 self.connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
-            for script in MIGRATIONS[version:]:
-                self.connection.execute(script)
-            self.connection.execute(
-                "INSERT INTO about VALUES ('version', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-                [str(len(MIGRATIONS))],
-            )
-            if version == 0:
+                create_tables(self.connection, TABLES)
                 self.keep_incarnation()
             self.commit()
         except BaseException:

@@ -1,7 +1,4 @@
-"""Tables, constraints and migrations of the journal in PostgreSQL: the rules of `schema`, in its language.
-
-A released migration is never changed, because journals exist that it made. Append new ones to `MIGRATIONS`.
-"""
+"""Tables and constraints of the journal in PostgreSQL: the rules of `schema`, in its language."""
 
 from __future__ import annotations
 
@@ -54,7 +51,7 @@ _ALONE = f"PERFORM pg_advisory_xact_lock({WRITE_LOCK});"
 # Built from constants only: no SQL injection.
 _TABLES = f"""
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-INSERT INTO about VALUES ('id', replace(gen_random_uuid()::varchar, '-', '')), ('marks_since', '0');
+INSERT INTO about VALUES ('id', replace(gen_random_uuid()::varchar, '-', ''));
 
 CREATE TABLE accounts (
     company_id TEXT NOT NULL,
@@ -105,8 +102,7 @@ CREATE TABLE batch_entries (
 CREATE UNIQUE INDEX one_live_batch ON batch_entries (entry_id) WHERE live = 1;
 
 CREATE TABLE transitions (before TEXT NOT NULL, after TEXT NOT NULL, PRIMARY KEY (before, after));
-INSERT INTO transitions VALUES ('PLANNED', 'UNKNOWN'),
-    {", ".join(f"('{before}', '{after}')" for before, after in TRANSITIONS)};
+INSERT INTO transitions VALUES {", ".join(f"('{before}', '{after}')" for before, after in TRANSITIONS)};
 
 CREATE TABLE events (
     event_id BIGINT PRIMARY KEY,
@@ -304,9 +300,7 @@ _RULES = (
 )
 
 # Text is compared byte by byte, as in SQLite.
-_FIRST = _TABLES.replace(" TEXT", ' TEXT COLLATE "C"') + "".join(_RULES)
-
-MIGRATIONS: tuple[str, ...] = (_FIRST,)
+TABLES = _TABLES.replace(" TEXT", ' TEXT COLLATE "C"') + "".join(_RULES)
 
 # What a member of the team needs, and nothing that changes what happened.
 RIGHTS = """\

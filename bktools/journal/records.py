@@ -17,14 +17,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from bktools.addresses import normalised
+from bktools.errors import JournalError
 from bktools.journal import facts
-from bktools.settings import SANDBOX
+from bktools.release import release
 
 ROWS_AT_ONCE = 10_000
 
 # Seconds to wait for the lock of a company: a process that only checks for killed senders holds it for a moment.
 LOCK_PATIENCE = 0.5
+
+# The last commit that reads journals whose tables do not say which version made them.
+READS_OLDER_FORMATS = "cdb2426"
 
 Row = Mapping[str, Any]
 
@@ -40,7 +43,7 @@ class Connection(Protocol):
 
 
 class Database(Protocol):
-    """What differs between the kinds of database. Opening one creates or migrates the journal's tables."""
+    """What differs between the kinds of database. Opening a new one creates the journal's tables."""
 
     path: Path | None
     place: str
@@ -106,10 +109,6 @@ class Records:
         self.place = database.place
         try:
             self.id: str = self.about("id") or ""
-            if self.rows(_UNCHAINED):
-                # A migration has just made the chain.
-                with self.transaction():
-                    pass
         except BaseException:
             database.close()
             raise
@@ -161,9 +160,7 @@ class Records:
 
     def addresses(self) -> list[str]:
         """Return the addresses of the journal's service, oldest first."""
-        known = [row["address"] for row in self.rows("SELECT address FROM addresses ORDER BY since, address")]
-        first = self.about("environment")
-        return known or ([] if first is None else [spelled(first)])
+        return [row["address"] for row in self.rows("SELECT address FROM addresses ORDER BY since, address")]
 
     def last_event(self) -> Row:
         """Return the number and digest of the last event, 0 and "" where there is none."""
@@ -259,15 +256,36 @@ _CHAINED = f"SELECT {_EVENT}, digest FROM events LEFT JOIN chain USING (event_id
 
 def _link(before: str, event: Row) -> str:
     """Return the digest of an event and the digest before it."""
-    values = [value for name, value in event.items() if name not in {"digest", "database_user"}]
-    # Events of a file have no database user.
-    user = [] if event["database_user"] is None else [event["database_user"]]
-    return hashlib.sha256(json.dumps([before, *values, *user]).encode()).hexdigest()
+    values = [value for name, value in event.items() if name != "digest"]
+    return hashlib.sha256(json.dumps([before, *values]).encode()).hexdigest()
 
 
-def spelled(address: str) -> str:
-    """Return the normal form of a service's address, or "sandbox"."""
-    return address if address == SANDBOX else normalised(address)
+def create_tables(connection: Connection, tables: str) -> None:
+    """Create the tables of a new journal, and write their format and the version that made them."""
+    connection.execute(tables)
+    connection.execute("INSERT INTO about VALUES ('format', ?), ('release', ?)", (_format(tables), release()))
+
+
+def require_format(connection: Connection, tables: str, place: str, way_out: str = "") -> None:
+    """Refuse a journal whose tables were made from another text.
+
+    Raises
+    ------
+    JournalError
+        With the version that can use the journal, or with another way out.
+    """
+    about = {row["name"]: row["value"] for row in connection.execute("SELECT name, value FROM about")}
+    if about.get("format") != _format(tables):
+        version = about.get("release", f"bktools at commit {READS_OLDER_FORMATS}")
+        keep = f"keep it, and install {version} to use it, for example to resolve batches whose outcome is unknown"
+        raise JournalError(
+            f"the journal {place} has the format of another version of bktools: nothing was sent or changed; "
+            f"{way_out or keep}"
+        )
+
+
+def _format(tables: str) -> str:
+    return hashlib.sha256(tables.encode()).hexdigest()
 
 
 def now() -> dt.datetime:

@@ -92,7 +92,7 @@ def restore(settings: Settings, source: Path | None, *, by: str) -> Restored:
     made = folder / f"journal-restored-{secrets.token_hex(8)}.sqlite"
     try:
         _copy(source, path, made)
-        with File(made) as file:
+        with File(made, str(source or path)) as file:
             journal_id = _checked(file, source or path, settings, folder)
             marks = Marks(folder, outer, journal_id)
             refuse_moved(marks.last_place(), path)
@@ -152,9 +152,8 @@ def _checked(file: File, source: Path, settings: Settings, folder: Path) -> str:
     if damage:
         raise StorageError(f"{source} is damaged: {damage[0]}; nothing was changed")
     known = file.addresses()
-    is_owned = file.about("environment") is not None
     # A copy may be older than the naming of an address; the marks have the other addresses.
-    if is_owned and not {settings.identity, *addresses_beside(folder)} & {*known}:
+    if known and not {settings.identity, *addresses_beside(folder)} & {*known}:
         raise JournalError(
             f"{source} is the journal of {', '.join(known)}, not of {settings.identity}: nothing was changed"
         )

@@ -1,7 +1,4 @@
-"""Tables, constraints and migrations of the journal's file; `postgres_schema` has those of a database.
-
-A released migration is never changed, because journals exist that it made. Append new ones to `MIGRATIONS`.
-"""
+"""Tables and constraints of the journal's file; `postgres_schema` has those of a database."""
 
 from __future__ import annotations
 
@@ -19,6 +16,8 @@ LIVE_STATES = ("PLANNED", "SENDING", "ACCEPTED", "UNKNOWN")
 TRANSITIONS = (
     ("PLANNED", "SENDING"),
     ("PLANNED", "RELEASED"),
+    # The marks may know of a sending that a restored backup does not.
+    ("PLANNED", "UNKNOWN"),
     ("SENDING", "PLANNED"),
     ("SENDING", "ACCEPTED"),
     ("SENDING", "REJECTED"),
@@ -37,8 +36,10 @@ def _words(states: tuple[str, ...]) -> str:
 
 
 # Built from constants only: no SQL injection.
-_FIRST = f"""
+TABLES = f"""
+-- The journal's random identity, its service, and the format of these tables.
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+INSERT INTO about VALUES ('id', lower(hex(randomblob(16))));
 
 CREATE TABLE accounts (
     company_id TEXT NOT NULL,
@@ -81,6 +82,14 @@ CREATE TABLE batches (
 CREATE UNIQUE INDEX one_batch_a_job ON batches (job_id) WHERE job_id IS NOT NULL;
 
 CREATE INDEX batches_of_company ON batches (company_id, state);
+
+-- After a restored backup several batches of a company may be in doubt. No batch is sent while one is.
+CREATE UNIQUE INDEX one_sending ON batches (company_id) WHERE state = 'SENDING';
+CREATE TRIGGER batches_wait_for_their_company BEFORE UPDATE OF state ON batches
+WHEN NEW.state = 'SENDING' AND EXISTS (
+    SELECT 1 FROM batches
+    WHERE company_id = NEW.company_id AND batch_id <> NEW.batch_id AND state IN ('SENDING', 'UNKNOWN'))
+BEGIN SELECT RAISE(ABORT, 'another batch of the company is on its way or in doubt'); END;
 
 -- The same UUID is the same text: in capitals it would be another entry to the index below.
 CREATE TABLE batch_entries (
@@ -158,8 +167,12 @@ CREATE TABLE events (
     before TEXT,
     after TEXT NOT NULL,
     message TEXT,
-    done_by TEXT NOT NULL
+    done_by TEXT NOT NULL,
+    -- A file has no users; the history that it is moved to has.
+    database_user TEXT
 );
+
+CREATE INDEX events_of_subject ON events (subject, subject_id);
 
 -- Whoever changes the state of a batch, the event is in the same transaction.
 CREATE TRIGGER batches_tell_their_beginning AFTER INSERT ON batches
@@ -183,13 +196,8 @@ BEGIN SELECT RAISE(ABORT, 'events are only ever added'); END;
 
 CREATE TRIGGER events_stay_as_they_are BEFORE UPDATE ON events
 BEGIN SELECT RAISE(ABORT, 'events are only ever added'); END;
-"""
 
-# Adds the journal's identity, and a chain of digests over its events that reveals an old or changed copy.
-_IDENTITY = """
-INSERT INTO about VALUES ('id', lower(hex(randomblob(16))));
-INSERT INTO about SELECT 'marks_since', coalesce(max(event_id), 0) FROM events;
-
+-- Digests over the events, each with the one before: they reveal an old or changed copy.
 CREATE TABLE chain (event_id INTEGER PRIMARY KEY NOT NULL REFERENCES events (event_id), digest TEXT NOT NULL);
 
 CREATE TRIGGER chain_is_not_replaced BEFORE INSERT ON chain
@@ -202,7 +210,7 @@ BEGIN SELECT RAISE(ABORT, 'the chain only grows'); END;
 CREATE TRIGGER chain_stays_as_it_is BEFORE UPDATE ON chain
 BEGIN SELECT RAISE(ABORT, 'the chain only grows'); END;
 
--- Addresses this journal is used with. One that is no spelling of the first was named by a person.
+-- Addresses this journal is used with. Each but the first was named by a person.
 CREATE TABLE addresses (address TEXT PRIMARY KEY NOT NULL, since TEXT NOT NULL, named_by TEXT NOT NULL);
 
 -- What a person said of other journals: the same service, or another one.
@@ -214,25 +222,7 @@ CREATE TABLE other_journals (
     said_at TEXT NOT NULL
 );
 
--- After a restored backup several batches of a company may be in doubt. No batch is sent while one is.
--- Journals of the first version have these two, which allowed only one; the first migration no longer makes them.
-DROP INDEX IF EXISTS one_in_doubt;
-DROP TRIGGER IF EXISTS batches_in_doubt_are_not_replaced;
-CREATE UNIQUE INDEX one_sending ON batches (company_id) WHERE state = 'SENDING';
-CREATE TRIGGER batches_wait_for_their_company BEFORE UPDATE OF state ON batches
-WHEN NEW.state = 'SENDING' AND EXISTS (
-    SELECT 1 FROM batches
-    WHERE company_id = NEW.company_id AND batch_id <> NEW.batch_id AND state IN ('SENDING', 'UNKNOWN'))
-BEGIN SELECT RAISE(ABORT, 'another batch of the company is on its way or in doubt'); END;
-
--- The marks may know of a sending that a restored backup does not.
-INSERT INTO transitions VALUES ('PLANNED', 'UNKNOWN');
-"""
-
-# Adds the facts of each entry: its data in a person's terms when its batch was claimed.
-_FACTS = """
-CREATE INDEX events_of_subject ON events (subject, subject_id);
-
+-- The data of each entry in a person's terms when its batch was claimed.
 -- A claim is the event of subject 'facts' that was written with the rows; its message is their digest. A batch that is
 -- claimed again with other facts gets another claim, and the newest one counts.
 CREATE TABLE facts (
@@ -270,10 +260,8 @@ BEGIN SELECT RAISE(ABORT, 'facts are only ever added'); END;
 
 CREATE TRIGGER facts_stay BEFORE DELETE ON facts
 BEGIN SELECT RAISE(ABORT, 'facts are only ever added'); END;
-"""
 
-# Adds periods: each close with the entries that it held back, and months that a person closes and opens again.
-_PERIODS = """
+-- Each close with the entries that it held back, and months that a person closes and opens again.
 -- The subject of an event of subject 'close' or 'period' is the company, a space and the month.
 CREATE TABLE held_back (
     close INTEGER NOT NULL REFERENCES events (event_id),
@@ -332,12 +320,8 @@ WHEN NEW.state = 'SENDING' AND EXISTS (
     WHERE periods.state = 'CLOSED' AND batch_id = NEW.batch_id AND claim = (
         SELECT max(event_id) FROM events WHERE subject = 'facts' AND subject_id = NEW.batch_id))
 BEGIN SELECT RAISE(ABORT, 'the period of an entry is closed'); END;
-"""
 
-# Adds the closing of a file whose history was moved to a database, where each event also has the database's user.
-_MOVED = """
-ALTER TABLE events ADD COLUMN database_user TEXT;
-
+-- A file whose history was moved to a database is closed.
 CREATE TRIGGER moved_journals_receive_nothing BEFORE INSERT ON events
 WHEN EXISTS (SELECT 1 FROM about WHERE name = 'moved_to')
 BEGIN SELECT RAISE(ABORT, 'the history was moved to a database'); END;
@@ -348,5 +332,3 @@ BEGIN SELECT RAISE(ABORT, 'the history was moved to a database'); END;
 CREATE TRIGGER moved_journals_stay_moved BEFORE DELETE ON about WHEN OLD.name = 'moved_to'
 BEGIN SELECT RAISE(ABORT, 'the history was moved to a database'); END;
 """
-
-MIGRATIONS: tuple[str, ...] = (_FIRST, _IDENTITY, _FACTS, _PERIODS, _MOVED)

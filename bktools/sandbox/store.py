@@ -13,6 +13,7 @@ import shutil
 import sqlite3
 import time
 import uuid
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -27,8 +28,6 @@ from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, Caller
 from bktools.sandbox.jobs import OUTCOMES, ExportJob
 from bktools.sandbox.paging import Condition, Key, Order, Rows, backwards, beyond
 from bktools.sandbox.world import Account, Category, Company, World, category_json, employee_json
-
-_FORMAT = 3
 
 # Searches and sorts read the fields of categories and employees from their JSON.
 _TABLES = """
@@ -59,6 +58,9 @@ CREATE INDEX categories_company ON categories (company_id);
 CREATE UNIQUE INDEX employees_id ON employees (id);
 CREATE INDEX employees_company ON employees (company_id);
 CREATE INDEX export_jobs_company ON export_jobs (company_id, ends_at)"""
+
+# Marks the file as one of these tables.
+_MARK = zlib.crc32((_TABLES + _INDICES).encode()) >> 1
 
 _ADD = "INSERT INTO {} (id, company_id, body) VALUES (?, ?, ?)"
 # Searches whose totals are kept.
@@ -120,21 +122,24 @@ class Store:
         self._connection.close()
 
     def _make(self, world: World, file: Path) -> None:
-        if self._format() == _FORMAT:
+        if self._mark() == _MARK:
             return
         with self._transaction("IMMEDIATE"):
-            if self._format() == _FORMAT:  # another process was first
+            if self._mark() == _MARK:  # another process was first
                 return
-            if self._format() != 0:
-                raise StorageError(f"{file} was made by another version of bktools; reset the sandbox")
+            if self._mark() != 0:
+                raise StorageError(
+                    f"{file} was made by another version of bktools: nothing was changed; reset the sandbox, with its "
+                    "journal: bktools sandbox reset (or name another file with --db)"
+                )
             for statement in _TABLES.split(";"):
                 self._execute(statement)
             self._fill(world)
             for statement in _INDICES.split(";"):
                 self._execute(statement)
-            self._execute(f"PRAGMA user_version = {_FORMAT}")
+            self._execute(f"PRAGMA user_version = {_MARK}")
 
-    def _format(self) -> int:
+    def _mark(self) -> int:
         return int(self._execute("PRAGMA user_version").fetchone()[0])
 
     def _fill(self, world: World) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -30,6 +30,7 @@ from bktools.inputs.columns import is_total
 from bktools.journal.accounts import record_accounts, remember_chart
 from bktools.journal.journal import Journal
 from bktools.progress import progress as progress_bar
+from bktools.reconcile.reconciliation import Reconciliation
 from bktools.service import Service
 from bktools.service.retry import Budget, RetryPolicy, is_repeatable, repeated
 
@@ -57,16 +58,8 @@ OUTCOMES = pa.schema(
 )
 
 
-class HasActions(Protocol):
-    """The part of a reconciliation that is needed here."""
-
-    @property
-    def actions(self) -> pd.DataFrame:
-        """One row per account, with `action`."""
-
-
 def create_accounts(
-    reconciliation: HasActions,
+    reconciliation: Reconciliation,
     *,
     apply: bool = False,
     new_chart: bool = False,
@@ -134,6 +127,7 @@ def create_accounts(
     creates = [action for action in actions if action["action"] == "create"]
     rows = [_row(action, "REJECTED", None, why) for action in creates if (why := why_no_account(action))]
     wanted = [_checked(action) for action in creates if not why_no_account(action)]
+    # Actions that a caller made by hand know of no chart.
     doubt = "" if rules.flag("new_chart", new_chart) else getattr(reconciliation, "another_chart", "")
     service = service_or_default(service)
     if not rules.flag("apply", apply):

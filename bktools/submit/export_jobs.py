@@ -37,7 +37,6 @@ from bktools.frames.schema import COUNT, TEXT, Month, to_pandas
 from bktools.journal.doubts import Doubts
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, now
-from bktools.journal.verbs import ExportMemory
 from bktools.progress import Bar
 from bktools.progress import progress as progress_bar
 from bktools.service import Service
@@ -180,7 +179,7 @@ def submit_export_jobs(
     return to_pandas(table, about | {"unchecked": list(plan.unchecked)})
 
 
-def _require_its_journal(plan: ExportPlan, journal: ExportMemory) -> None:
+def _require_its_journal(plan: ExportPlan, journal: Journal) -> None:
     """Refuse a plan that was composed with another journal, because only that one knows the earlier exports."""
     if plan.journal not in {"", journal.id}:
         raise PlanError(
@@ -271,7 +270,7 @@ class _Sending:
 class _Sender:
     """Sends the batches of a company, one after another."""
 
-    def __init__(self, journal: ExportMemory, sending: _Sending, company_id: str) -> None:
+    def __init__(self, journal: Journal, sending: _Sending, company_id: str) -> None:
         self._journal = journal
         self._sending = sending
         self._plan = sending.plan
@@ -402,7 +401,7 @@ def _may_still_run(accepted: Row | None) -> bool:
     return 0 <= age <= lasts
 
 
-def _dry_run_row(journal: ExportMemory, batch: BatchRequest, doubts: Doubts) -> dict[str, Any]:
+def _dry_run_row(journal: Journal, batch: BatchRequest, doubts: Doubts) -> dict[str, Any]:
     """Return the row of a batch in a dry run."""
     found = journal.state_of(batch.batch_id)
     if found is not None and found["state"] in {*SETTLED, "SENDING"}:

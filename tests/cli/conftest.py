@@ -1,21 +1,53 @@
-"""Commands are run as a user runs them: a process of their own, in a folder of its own."""
+"""Commands are run as a user runs them: arguments, variables, an exit code and what is printed, in an empty folder."""
 
 from __future__ import annotations
 
+import re
 import subprocess
+import sys
+import traceback
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from commands import run_command
+
+from bktools.cli import main
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run `bktools` with arguments, in an empty folder."""
+    """Run `bktools` with arguments, and with environment variables beside those of the test."""
     folder = tmp_path / "here"
     folder.mkdir()
     monkeypatch.chdir(folder)
-    return run_command
+
+    def run(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
+        command = ["bktools", *map(str, arguments)]
+        output, errors = tmp_path / "output", tmp_path / "errors"
+        with (
+            pytest.MonkeyPatch.context() as patch,
+            output.open("w", encoding="utf-8") as out,
+            errors.open("w", encoding="utf-8") as err,
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("default")
+            for name, value in variables.items():
+                patch.setenv(name, value)
+            for name, value in {"argv": command, "stdout": out, "stderr": err}.items():
+                patch.setattr(sys, name, value)
+            try:
+                code = main()
+            except SystemExit as end:
+                code = end.code
+            except Exception:  # noqa: BLE001 - the interpreter would end like this
+                traceback.print_exc()
+                code = 1
+            sys.stdout.flush()
+        # On a slow machine a command says that it is still running.
+        told = re.sub(r"bktools: still running after .*\n", "", errors.read_text(encoding="utf-8"))
+        return subprocess.CompletedProcess(command, code or 0, output.read_text(encoding="utf-8"), told)
+
+    return run

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -74,10 +76,22 @@ def test_accounts_that_were_refused_are_no_success(run, tmp_path):
         assert (made.stderr.splitlines()[-1], made.returncode) == ("2 CREATED", Exit.DONE)
 
 
-def test_a_table_may_be_standard_output(run):
+def test_a_table_may_be_standard_output(tmp_path, monkeypatch):
     """The table alone is on /dev/stdout, and what is said of it beside it."""
+    monkeypatch.chdir(tmp_path)
     Path("table.csv").symlink_to("/dev/stdout")
-    made = run("categories", "--sandbox", "--output", "table.csv", "--profile", "machine")
+    command = [
+        sys.executable,
+        "-m",
+        "bktools",
+        "categories",
+        "--sandbox",
+        "--output",
+        "table.csv",
+        "--profile",
+        "machine",
+    ]
+    made = subprocess.run(command, capture_output=True, text=True, check=True)
     assert made.stdout.startswith("id,company_id,")
     assert made.stdout.count("\n") == 241
     assert "240 rows written to table.csv" in made.stderr

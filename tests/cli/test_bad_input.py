@@ -50,11 +50,10 @@ def test_no_such_file(run):
 def test_bad_chart(run, text, message):
     """A chart that cannot be taken is told by line, columns and option."""
     Path("chart.csv").write_text(text, encoding="utf-8")
-    done = run("month-end", "--sandbox", "--apply", "--chart", "chart.csv")
+    done = run("accounts", "create", "--sandbox", "--apply", "--chart", "chart.csv")
     assert done.returncode == Exit.INPUT
     assert re.search(message, one_line(done)), done.stderr
     assert nothing_written()
-    assert run("accounts", "list", "--sandbox").stdout.count("\n") == 1
 
 
 def test_the_option_that_the_error_names_works(run):

@@ -128,14 +128,14 @@ def test_the_manifest_is_true(run):
 def test_a_chart_of_another_erp(run, text, encoding, count):
     """Every account of a chart ends up created once, its name and code to the letter."""
     Path("chart.csv").write_text(text, encoding=encoding)
-    done = run("month-end", "--sandbox", "--apply", "--chart", "chart.csv", "--profile", "machine")
-    assert (done.returncode, done.stderr) == (Exit.DONE, "")
-    made = rows(Path("month-end-2026-10/accounts_created.csv"))
+    command = ("accounts", "create", "--sandbox", "--apply", "--chart", "chart.csv", "--profile", "machine", "--output")
+    assert run(*command, "first.csv").returncode == Exit.DONE
+    made = rows(Path("first.csv"))
     lines = list(csv.reader(text.splitlines()))[1:]
     assert [(row["code"], row["name"]) for row in made] == [(line[0], line[1]) for line in lines]
     assert [row["outcome"] for row in made] == ["CREATED"] * count
-    run("month-end", "--sandbox", "--apply", "--chart", "chart.csv", "--profile", "machine")
-    assert rows(Path("month-end-2026-10/accounts_created.csv")) == []
+    assert run(*command, "second.csv").returncode == Exit.DONE
+    assert rows(Path("second.csv")) == []
 
 
 def test_a_month_leaves_later_entries_out(run):

@@ -93,11 +93,12 @@ def options_of(words: list[str]) -> set[str]:
 
 @pytest.mark.parametrize("line", COMMANDS)
 def test_commands_name_their_options(line, tmp_path, monkeypatch):
-    """Whatever is wrong with a file, the option that the message names is one of the command, and the right one."""
+    """Whichever option mends a file, the message names it, and it is one of the command."""
     monkeypatch.chdir(tmp_path)
     own, head, row, begin = COMMANDS[line]
     words = line.split()
-    for what, content, argument in files_of(own, head, row):
+    one_each = {argument: (what, content) for what, content, argument in files_of(own, head, row)}
+    for argument, (what, content) in one_each.items():
         Path("file.csv").write_bytes(content)
         arguments = [word.replace("FILE", "file.csv") for word in words]
         done = CliRunner().invoke(app, [*arguments, "--sandbox"])

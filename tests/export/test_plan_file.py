@@ -102,15 +102,15 @@ def swapped(members):
 
 
 CHANGES = {
-    "another version": (head(version=1), "another version of bktools"),
     "another service": (head(made_for="https://elsewhere.example"), "plan.json in the plan"),
     "another person": (head(made_by="Eve"), "plan.json in the plan"),
     "another journal": (head(journal="j"), "plan.json in the plan"),
     "other options": (head(options={"employee_id": None}), "plan.json in the plan"),
     "nothing said to be unchecked": (head(unchecked=[]), "plan.json in the plan"),
     "no digest": (head(digest=None), "plan.json in the plan"),
-    "a list": (lambda members: members.update({"plan.json": b"[]"}), "another version of bktools"),
+    "a list": (lambda members: members.update({"plan.json": b"[]"}), "is not a plan"),
     "no batches": (without("batches.parquet"), "is not a plan, or is damaged"),
+    "no findings": (without("findings.parquet"), "is not a plan, or is damaged"),
     "no head": (without("plan.json"), "is not a plan, or is damaged"),
     "tables swapped": (swapped, "entries.parquet in the plan|batches.parquet in the plan"),
 }
@@ -149,7 +149,7 @@ def test_entries_of_another_kind_are_refused(plan, tmp_path, name, ids, said):
         members["plan.json"] = json.dumps(said).encode()
 
     rewritten(path, change)
-    with pytest.raises(PlanError, match=f"was changed after it was written .*{said}.*compose it again"):
+    with pytest.raises(PlanError, match=f"was changed after it was written.*{said}.*compose it again"):
         read_plan(path)
 
 

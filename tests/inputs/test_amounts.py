@@ -7,7 +7,7 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bktools.errors import ArgumentError, InputError
@@ -106,7 +106,6 @@ def test_decimal_is_checked():
         read(["1.50"], ",")
 
 
-@settings(max_examples=200)
 @given(
     numbers=st.lists(st.decimals(-(10**12), 10**12, places=2), min_size=1, max_size=20),
     marks=st.sampled_from([(",", "."), (".", ","), (" ", ","), ("\u202f", ","), ("'", "."), ("", "."), ("", ",")]),

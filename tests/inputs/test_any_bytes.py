@@ -54,7 +54,6 @@ HEADED = st.tuples(
 ).map("".join)
 
 
-@settings(max_examples=400)
 @given(
     data=st.one_of(
         st.binary(max_size=60),
@@ -161,14 +160,13 @@ def repacked(data, member, edits):
     return file.getvalue()
 
 
-@settings(max_examples=40)
+@settings(max_examples=settings.default.max_examples // 4)
 @given(kind=st.sampled_from(["xlsx", "ods"]), member=st.floats(0, 1, exclude_max=True), outside=EDITS, inside=EDITS)
 def test_any_workbook(kind, member, outside, inside):
-    """A workbook whose parts or whose archive were changed anywhere gives a frame or an error of one line, in seconds."""
+    """A workbook whose parts or whose archive were changed anywhere gives a frame or an error of one line."""
     said_of(f"a.{kind}", edited(repacked(whole(kind), member, inside), outside), read_chart_of_accounts)
 
 
-@settings(max_examples=200)
 @given(edits=EDITS, end=st.floats(0, 1))
 def test_any_parquet_file(edits, end):
     """So does a Parquet file that was changed or cut off."""
@@ -176,7 +174,6 @@ def test_any_parquet_file(edits, end):
     said_of("a.parquet", data[: int(end * len(data))] if end < 0.5 else data, read_entries)
 
 
-@settings(max_examples=100)
 @given(member=st.floats(0, 1, exclude_max=True), outside=EDITS, inside=EDITS)
 def test_any_plan(member, outside, inside):
     """A plan that was changed anywhere is refused; nothing but what was written is a plan."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import tempfile
 import tomllib
 from collections import Counter
@@ -20,7 +19,6 @@ from bktools.inputs.chart_of_accounts import read_chart_of_accounts
 
 pytestmark = pytest.mark.filterwarnings("ignore::bktools.errors.GuessedEncodingWarning")
 
-RUNS = int(os.environ.get("BKTOOLS_TEST_RUNS", "80"))
 CHARTS = tomllib.loads(Path(__file__).with_name("charts.toml").read_text(encoding="utf-8"))
 ENCODINGS = [
     "utf-8",
@@ -86,7 +84,7 @@ def test_any_chart_reads_back_or_is_refused():
     """No code and no name is changed, lost or added, in whatever form the chart is; most are read."""
     seen: Counter[str] = Counter()
 
-    @settings(max_examples=RUNS, suppress_health_check=list(HealthCheck))
+    @settings(suppress_health_check=list(HealthCheck))
     @given(charts(), st.data())
     def check(chart, data):
         accounts, rows = chart

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import shutil
-import subprocess
+from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
@@ -17,7 +16,7 @@ from bktools.errors import InputError
 
 ENTRY = "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
 COMPANY = "6fa459ea-ee8a-4ca4-894e-db77e160355e"
-ERRORS = ["#DIV/0!", "#REF!", "#N/A", "#VALUE!", "#NAME?", "#NUM!", "#NULL!"]
+FILES = Path(__file__).with_name("files")
 SAVE = "open the workbook in a spreadsheet and save it"
 
 
@@ -39,7 +38,7 @@ def book(tmp_path):
     return book
 
 
-@pytest.mark.parametrize("error", ERRORS)
+@pytest.mark.parametrize("error", ["#DIV/0!", "#N/A"])
 def test_an_error_in_a_workbook_is_named(book, error):
     """The sheet, the cell and the line of an error are told, and how to correct it; a column that is not read may hold one."""
     with pytest.raises(InputError) as caught:
@@ -73,18 +72,11 @@ def test_a_formula_without_a_value_is_named(book):
     assert bktools.read_entries(book("=1+1", 2))["amount"].astype(str).tolist() == ["12.5", "2.0"]
 
 
-@pytest.mark.skipif(shutil.which("soffice") is None, reason="LibreOffice is not on this machine")
-def test_an_error_in_an_open_document_is_named(book, tmp_path):
-    """LibreOffice's own files say of errors that they are text."""
-    path = book("=1/0", "#DIV/0!")
-    command = ["soffice", f"-env:UserInstallation={(tmp_path / 'profile').as_uri()}", "--headless"]
-    for form in ("ods", "xls"):
-        subprocess.run(
-            [*command, "--convert-to", form, "--outdir", tmp_path, path], check=True, capture_output=True, timeout=100
-        )
+def test_an_error_in_a_file_of_libreoffice_is_named():
+    """LibreOffice's own files, made from such a workbook, say of errors that they are text; the old format hides them."""
     with pytest.raises(InputError, match=r"line 5: the cell C5 of the sheet 'Buchungen' holds the error #DIV/0!"):
-        bktools.read_entries(tmp_path / "entries.ods")
-    notes = bktools.read_entries(tmp_path / "entries.xls").attrs["bktools"]["notes"]
+        bktools.read_entries(FILES / "formula_error.ods")
+    notes = bktools.read_entries(FILES / "formula_error.xls").attrs["bktools"]["notes"]
     assert any(note.startswith("cells with an error such as #DIV/0! look empty") for note in notes)
 
 
@@ -100,12 +92,12 @@ def test_a_number_that_is_none_is_named(tmp_path, value):
     assert bktools.read_entries(path)["amount"].isna().tolist() == [False, True, False]
 
 
-@pytest.mark.parametrize("text", [*ERRORS, "NaN", "inf", "Infinity"])
-def test_an_error_in_a_text_file_is_named(write, text):
+def test_an_error_in_a_text_file_is_named(write):
     """A file that a spreadsheet saved as CSV holds errors as text."""
-    path = write(f"id,company_id,amount\n{ENTRY},{COMPANY},1.5\n{ENTRY},{COMPANY},{text}\n")
-    with pytest.raises(InputError, match="line 3: 'amount' must hold amounts"):
-        bktools.read_entries(path)
+    for text in ("#DIV/0!", "#REF!", "#N/A", "#VALUE!", "#NAME?", "#NUM!", "#NULL!", "NaN", "inf", "Infinity"):
+        path = write(f"id,company_id,amount\n{ENTRY},{COMPANY},1.5\n{ENTRY},{COMPANY},{text}\n")
+        with pytest.raises(InputError, match="line 3: 'amount' must hold amounts"):
+            bktools.read_entries(path)
 
 
 def test_a_broken_chart_is_named(tmp_path):

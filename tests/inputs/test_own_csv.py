@@ -92,7 +92,7 @@ def test_apostrophes_of_others_stay(write, text, code, name):
     assert chart.loc[0, ["code", "name"]].to_list() == [code, name]
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     names=st.lists(st.text("a0=+-@\uff1d\t\r\n'\",;. ", min_size=1, max_size=8), min_size=1, max_size=5),
     profile=st.sampled_from(["excel", "excel-eu"]),

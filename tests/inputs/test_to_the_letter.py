@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bktools.errors import InputError
@@ -38,7 +38,6 @@ TEXT = st.text(
 ROWS = st.lists(st.tuples(TEXT, TEXT, TEXT), min_size=1, max_size=8)
 
 
-@settings(max_examples=300)
 @given(
     rows=ROWS,
     delimiter=st.sampled_from(",;\t|"),
@@ -72,7 +71,6 @@ def test_cells_come_back(rows, delimiter, line_end, quoting, ends):
     assert body.lines.tolist() == lines
 
 
-@settings(max_examples=150)
 @given(
     names=st.lists(TEXT, min_size=1, max_size=6),
     delimiter=st.sampled_from(",;\t|"),
@@ -93,7 +91,6 @@ def test_names_come_back_in_every_encoding(names, delimiter, encoding, line_end)
     assert chart["code"].tolist() == [f"{at:04}" for at in range(len(names))]
 
 
-@settings(max_examples=500)
 @given(text=st.text('a,";\n\r ', max_size=40))
 def test_both_readers_agree(text):
     """Where Arrow's reader is trusted, it gives what the exact reader gives, however odd the quotes."""

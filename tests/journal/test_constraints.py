@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from backends import BOTH, REFUSED, typed_by_hand, without_triggers
+from backends import BOTH, refused, typed_by_hand, without_triggers
 
 import bktools
 from bktools.errors import JournalError
@@ -34,11 +34,6 @@ def batch(name: str, entries: list[str]) -> BatchRequest:
     return BatchRequest(name, COMPANY, entries, b"{}")
 
 
-def refused(by_hand, sql: str) -> None:
-    with pytest.raises(REFUSED):
-        by_hand.execute(sql)
-
-
 def test_one_batch_of_a_company_is_on_its_way_or_in_doubt(journal, by_hand):
     """While one batch is SENDING or UNKNOWN, no other one of its company can be sent."""
     journal.claim([batch("a", ENTRIES[:2])], "plan")
@@ -62,48 +57,49 @@ def test_an_entry_is_in_one_live_batch(journal, by_hand):
     refused(by_hand, f"INSERT INTO batch_entries VALUES ('c', '{ENTRIES[0]}', 1)")
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "DELETE FROM batches",
-        "DELETE FROM batch_entries",
-        "DELETE FROM events",
-        "UPDATE events SET message = 'never'",
-        "UPDATE batches SET body = body || body",
-        "UPDATE batches SET state = 'SENDING'",
-        "UPDATE batches SET state = 'PLANNED'",
-        "UPDATE batches SET state = 'SENT'",
-        "UPDATE batches SET job_id = NULL",
-        "UPDATE batch_entries SET live = 0",
-        "UPDATE batch_entries SET entry_id = 'another'",
-        "INSERT INTO batches SELECT * FROM batches",
-        "DELETE FROM chain",
-        "UPDATE chain SET digest = 'x'",
-        "INSERT INTO chain VALUES (1, 'x')",
-        "file: UPDATE OR REPLACE batch_entries SET entry_id = 'another'",
-        "file: INSERT OR REPLACE INTO events SELECT event_id, at, subject, 'a', before, after, 'x', done_by, '' FROM events",
-        "file: INSERT OR REPLACE INTO batches SELECT * FROM batches",
-        "file: INSERT OR REPLACE INTO batch_entries SELECT batch_id, entry_id, 0 FROM batch_entries",
-        "file: INSERT OR REPLACE INTO batch_entries SELECT 'c', entry_id, 1 FROM batch_entries WHERE batch_id = 'a'",
-        "postgres: TRUNCATE events CASCADE",
-        "postgres: TRUNCATE batch_entries CASCADE",
-        "postgres: INSERT INTO batches SELECT * FROM batches ON CONFLICT (batch_id) DO UPDATE SET job_id = NULL",
-        "postgres: INSERT INTO batch_entries SELECT * FROM batch_entries ON CONFLICT DO NOTHING",
-        "postgres: UPDATE transitions SET after = 'PLANNED'",
-        "postgres: INSERT INTO transitions VALUES ('ACCEPTED', 'PLANNED')",
-    ],
+FORBIDDEN = (
+    "DELETE FROM batches",
+    "DELETE FROM batch_entries",
+    "DELETE FROM events",
+    "UPDATE events SET message = 'never'",
+    "UPDATE batches SET body = body || body",
+    "UPDATE batches SET state = 'SENDING'",
+    "UPDATE batches SET state = 'PLANNED'",
+    "UPDATE batches SET state = 'SENT'",
+    "UPDATE batches SET job_id = NULL",
+    "UPDATE batch_entries SET live = 0",
+    "UPDATE batch_entries SET entry_id = 'another'",
+    "INSERT INTO batches SELECT * FROM batches",
+    "DELETE FROM chain",
+    "UPDATE chain SET digest = 'x'",
+    "INSERT INTO chain VALUES (1, 'x')",
 )
-def test_what_happened_cannot_be_undone(journal, by_hand, backend, sql):
+# With the words that one of the two databases has.
+FORBIDDEN_IN_FILES = (
+    "UPDATE OR REPLACE batch_entries SET entry_id = 'another'",
+    "INSERT OR REPLACE INTO events SELECT event_id, at, subject, 'a', before, after, 'x', done_by, '' FROM events",
+    "INSERT OR REPLACE INTO batches SELECT * FROM batches",
+    "INSERT OR REPLACE INTO batch_entries SELECT batch_id, entry_id, 0 FROM batch_entries",
+    "INSERT OR REPLACE INTO batch_entries SELECT 'c', entry_id, 1 FROM batch_entries WHERE batch_id = 'a'",
+)
+FORBIDDEN_IN_POSTGRES = (
+    "TRUNCATE events CASCADE",
+    "TRUNCATE batch_entries CASCADE",
+    "INSERT INTO batches SELECT * FROM batches ON CONFLICT (batch_id) DO UPDATE SET job_id = NULL",
+    "INSERT INTO batch_entries SELECT * FROM batch_entries ON CONFLICT DO NOTHING",
+    "UPDATE transitions SET after = 'PLANNED'",
+    "INSERT INTO transitions VALUES ('ACCEPTED', 'PLANNED')",
+)
+
+
+def test_what_happened_cannot_be_undone(journal, by_hand, backend):
     """Nothing is deleted, no event is rewritten, an accepted batch stays accepted."""
-    where, _, text = sql.partition(": ")
-    if text and where != ("file" if backend is None else "postgres"):
-        pytest.skip(f"a statement of {where}")
-    sql = text or sql
     journal.claim([batch("a", ENTRIES[:2])], "plan")
     journal.begin("a")
     journal.settle("a", "ACCEPTED", "job", job_id=ENTRIES[5])
     journal.claim([batch("c", ENTRIES[3:4])], "plan")
-    refused(by_hand, sql)
+    for sql in (*FORBIDDEN, *(FORBIDDEN_IN_FILES if backend is None else FORBIDDEN_IN_POSTGRES)):
+        refused(by_hand, sql)
 
 
 def test_every_change_is_an_event(journal):

@@ -1,8 +1,9 @@
-"""The file of the journal: private, of one environment, of a known version, backed up whole."""
+"""The file of the journal: private, of one environment, of one format, backed up whole."""
 
 from __future__ import annotations
 
 import os
+import re
 import resource
 import shutil
 import signal
@@ -13,6 +14,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -21,7 +23,8 @@ from bktools.journal import file as file_module
 from bktools.journal.file import File, connect
 from bktools.journal.journal import Journal, identity_of
 from bktools.journal.others import folder_of
-from bktools.journal.schema import MIGRATIONS
+from bktools.journal.restore import restore
+from bktools.settings import load_settings
 
 
 def test_files_are_private(service):
@@ -98,14 +101,62 @@ def test_an_empty_file_becomes_a_journal_with_checksums(tmp_path):
         assert [*file.rows("PRAGMA checksum_verification")[0].values()] == ["1"]
 
 
-def test_a_newer_journal_is_left_alone(service):
-    """A version that is not known is not written to."""
+def of_another_format(path, release: str | None) -> None:
+    """Make a journal one that another version wrote; without a release, one from before they were written."""
+    with closing(connect(path)) as connection:
+        connection.execute("UPDATE about SET value = 'another' WHERE name = 'format'")
+        connection.execute("UPDATE about SET value = ? WHERE name = 'release'", (release,)) if release else (
+            connection.execute("DELETE FROM about WHERE name IN ('format', 'release')")
+        )
+
+
+@pytest.mark.parametrize("release", [None, "bktools 9.0 (0123456789)"])
+def test_a_journal_of_another_format_is_left_as_it_is(tmp_path, release):
+    """One line names the version that reads it, for the journal and for its backup, and no byte of it is written."""
+    settings = load_settings("https://books.example.com", env={}, data_dir=tmp_path / "d", marks_dir=tmp_path / "m")
+    with Journal(settings) as journal:
+        path = journal.path
+    of_another_format(path, release)
+    backup = Path(shutil.copy(path, tmp_path / "backup.sqlite"))
+    before = {file: file.read_bytes() for file in (path, backup)}
+    for file, use in ((path, lambda: Journal(settings)), (backup, lambda: restore(settings, backup, by="Ada"))):
+        with pytest.raises(JournalError) as refused:
+            use()
+        said = str(refused.value)
+        assert str(file) in said
+        assert f"keep it, and install {release or 'bktools at commit cdb2426'} to use it" in said
+        assert not re.search("delete|remove|reset", said)
+    assert {file: file.read_bytes() for file in before} == before
+    assert {found.name for found in path.parent.iterdir()} <= {path.name, f"{path.name}-wal", f"{path.name}-shm"}
+
+
+def test_the_log_of_a_journal_of_another_format_stays(service, tmp_path):
+    """What a killed process left in the log is still there for the version that reads it."""
     with Journal(service.settings) as journal:
         path = journal.path
     with closing(connect(path)) as connection:
-        connection.pragma("user_version", 99)
-    with pytest.raises(JournalError, match="newer bktools"), Journal(service.settings):
-        pass
+        connection.execute("UPDATE about SET value = 'another' WHERE name = 'format'")
+        killed = tmp_path / "sandbox"
+        killed.mkdir()
+        for suffix in ("", "-wal"):
+            shutil.copy(f"{path}{suffix}", killed / f"{path.name}{suffix}")
+    before = {file.name: file.read_bytes() for file in killed.iterdir()}
+    assert before[f"{path.name}-wal"]
+    with pytest.raises(JournalError, match="bktools sandbox reset"):
+        File(killed / path.name)
+    assert {name: (killed / name).read_bytes() for name in before} == before
+
+
+def test_a_database_of_something_else_is_left_as_it_is(tmp_path):
+    """A database that is no journal is refused, and no byte of it is written."""
+    path = tmp_path / "books" / "journal.sqlite"
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE music (title TEXT)")
+    before = path.read_bytes()
+    with pytest.raises(StorageError, match=r"journal\.sqlite cannot be opened"):
+        File(path)
+    assert path.read_bytes() == before
 
 
 def test_another_environments_journal_is_refused(service):
@@ -120,21 +171,6 @@ def test_another_environments_journal_is_refused(service):
         Journal(service.settings),
     ):
         pass
-
-
-def test_a_migration_keeps_what_is_there_and_a_copy_of_before(service, monkeypatch):
-    """A newer version changes the schema in one transaction, after it has put a copy aside."""
-    with Journal(service.settings) as journal:
-        folder = journal.folder
-    monkeypatch.setattr(file_module, "MIGRATIONS", (*MIGRATIONS, "CREATE TABLE later (x);\nBROKEN"))
-    with pytest.raises(StorageError, match="BROKEN"), Journal(service.settings):
-        pass
-    monkeypatch.setattr(file_module, "MIGRATIONS", (*MIGRATIONS, "CREATE TABLE later (x)"))
-    with Journal(service.settings) as journal:
-        assert journal.about("environment") == "sandbox"
-        assert journal.rows("SELECT * FROM later") == []
-        assert journal.rows("PRAGMA user_version")[0]["user_version"] == len(MIGRATIONS) + 1
-    assert len(list(folder.glob("journal-before-*.sqlite"))) == 2
 
 
 def test_many_processes_open_a_new_journal_at_once(tmp_path):

@@ -1,4 +1,4 @@
-"""Marks outside of the journal's file: they survive a cut line, a lost place, an old copy, an older version."""
+"""Marks outside of the journal's file: they survive a cut line, a lost place, an old copy."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ import pytest
 
 from bktools.errors import JournalError, StorageError
 from bktools.export.plan import BatchRequest
-from bktools.journal.journal import FILE, Journal
+from bktools.journal.journal import Journal
 from bktools.journal.marks import Mark, Marks, at_risk, read_about
-from bktools.journal.restore import restore
-from bktools.journal.schema import MIGRATIONS
 from bktools.settings import load_settings
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
@@ -86,8 +84,8 @@ def test_lines_that_each_place_lost_keep_their_order(tmp_path, lost, places):
             assert len(file.read_text().splitlines()) == 4
 
 
-def test_a_line_is_read_by_every_version(tmp_path):
-    """A line as the first version wrote it, typed here by hand, is read and is written again to the letter."""
+def test_a_line_is_as_it_is_typed_here(tmp_path):
+    """A mark is written to the letter as this line, and is read from it again."""
     body = (
         '{"event": 1, "digest": "d", "batch_id": "b", "plan_id": "p", "company_id": "c", "state": "SENDING", '
         '"message": "caf\\u00e9", "at": "2026-10-31", "body": ""}'
@@ -156,59 +154,6 @@ def test_only_what_may_have_been_booked_is_at_risk():
     ]
     found = {item.batch_id: (item.state, item.body) for item in at_risk(marks)}
     assert found == {"lost": ("SENDING", "y"), "booked": ("ACCEPTED", "z"), "again": ("SENDING", "2")}
-
-
-# The first version had these two beside what is left of its migration.
-ONE_IN_DOUBT = """
-CREATE UNIQUE INDEX one_in_doubt ON batches (company_id) WHERE state IN ('SENDING', 'UNKNOWN');
-CREATE TRIGGER batches_in_doubt_are_not_replaced BEFORE UPDATE OF state ON batches
-WHEN NEW.state IN ('SENDING', 'UNKNOWN') AND EXISTS (
-    SELECT 1 FROM batches
-    WHERE company_id = NEW.company_id AND batch_id <> NEW.batch_id AND state IN ('SENDING', 'UNKNOWN'))
-BEGIN SELECT RAISE(ABORT, 'another batch of the company is on its way or in doubt'); END;
-"""
-
-
-def make_first_version(path) -> None:
-    """Make a journal as the first version did, with one batch that was accepted."""
-    with closing(sqlite3.connect(path)) as old:
-        old.executescript(f"PRAGMA journal_mode = WAL; {MIGRATIONS[0]}; {ONE_IN_DOUBT}; PRAGMA user_version = 1")
-        old.execute("INSERT INTO about VALUES ('environment', 'https://books.example.com:443')")
-        old.execute(
-            "INSERT INTO batches VALUES ('a', ?, 'PLANNED', 1, ?, ?, 'plan', NULL, NULL, NULL, NULL, 't', NULL, NULL, NULL, "
-            "'t', 'me')",
-            (COMPANY, BODY, hashlib.sha256(BODY).hexdigest()),
-        )
-        old.execute("INSERT INTO batch_entries VALUES ('a', ?, 1)", (ENTRY,))
-        old.execute("UPDATE batches SET state = 'SENDING'")
-        old.execute("UPDATE batches SET state = 'ACCEPTED', job_id = 'j'")
-        old.commit()
-
-
-def test_a_journal_of_an_earlier_version_gets_checksums_and_an_identity(settings):
-    """What was sent before stays known, a copy is put aside, and marks are asked for from then on only."""
-    folder = settings.state_dir
-    folder.mkdir(parents=True)
-    make_first_version(folder / FILE)
-    with Journal(settings) as journal:
-        assert journal.rows("SELECT name FROM sqlite_schema WHERE name LIKE '%in_doubt%'") == []
-        assert len(journal.id) == 32
-        assert [*journal.rows("PRAGMA checksum_verification")[0].values()] == ["1"]
-        assert journal.addresses() == ["https://books.example.com"]
-        journal.require_current()
-        assert "which is ACCEPTED" in journal.obstacle(BatchRequest("b", COMPANY, [ENTRY], BODY))
-    assert len(list(folder.glob("journal-before-*.sqlite"))) == 1
-
-
-def test_a_backup_of_an_earlier_version_goes_back_to_its_own_service_alone(settings, tmp_path):
-    """It has no list of addresses yet: its environment says which service it belongs to."""
-    make_first_version(tmp_path / "kept.sqlite")
-    other = load_settings("https://other.example.com", env={}, data_dir=tmp_path / "o", marks_dir=tmp_path / "m")
-    with pytest.raises(JournalError, match=r"of https://books\.example\.com, not of https://other\.example\.com"):
-        restore(other, tmp_path / "kept.sqlite", by="Ada")
-    assert restore(settings, tmp_path / "kept.sqlite", by="Ada").in_doubt == ()
-    with Journal(settings) as journal:
-        assert journal.state_of("a")["state"] == "ACCEPTED"
 
 
 def test_marks_name_the_folder_of_the_journal(sent, settings):

@@ -24,7 +24,6 @@ from bktools.journal.doubts import how_to_settle
 from bktools.journal.journal import Journal, identity_of
 from bktools.journal.move import move
 from bktools.journal.postgres import place_of
-from bktools.journal.postgres_schema import MIGRATIONS
 from bktools.journal.restore import restore
 from bktools.settings import Secret, load_settings
 
@@ -305,19 +304,19 @@ def test_a_restored_database_is_noticed(machine, postgres, database):
         assert journal.problems() == []
 
 
-def test_a_newer_journal_is_left_alone(machine, monkeypatch):
-    """An older version refuses a newer journal in one line; a newer version migrates an older one, or nothing of it."""
-    with Journal(machine()):
-        pass
-    monkeypatch.setattr(postgres_module, "MIGRATIONS", (*MIGRATIONS, "CREATE TABLE later (x TEXT); BROKEN"))
-    with pytest.raises(StorageError, match="BROKEN"):
+@pytest.mark.parametrize("release", [None, "bktools 9.0 (0123456789)"])
+def test_a_journal_of_another_format_is_left_as_it_is(machine, postgres, database, release):
+    """One line names the version to install, whether it is older or newer, and nothing is written."""
+    Journal(machine()).close()
+    about = "SELECT * FROM bktools.about ORDER BY name"
+    postgres.sql("UPDATE bktools.about SET value = 'another' WHERE name = 'format'", database)
+    postgres.sql("DELETE FROM bktools.about WHERE name = 'release'", database)
+    if release:
+        postgres.sql(f"INSERT INTO bktools.about VALUES ('release', '{release}')", database)
+    before = postgres.sql(about, database)
+    with pytest.raises(JournalError, match=re.escape(f"install {release or 'bktools at commit cdb2426'} to use it")):
         Journal(machine())
-    monkeypatch.setattr(postgres_module, "MIGRATIONS", (*MIGRATIONS, "CREATE TABLE later (x TEXT)"))
-    with Journal(machine()) as journal:
-        assert journal.rows("SELECT * FROM later") == []
-    monkeypatch.undo()
-    with pytest.raises(JournalError, match="was written by a newer bktools: nothing was changed; upgrade bktools"):
-        Journal(machine())
+    assert postgres.sql(about, database) == before
 
 
 @pytest.fixture

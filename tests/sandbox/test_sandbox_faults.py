@@ -10,6 +10,7 @@ from email.utils import parsedate_to_datetime
 
 import httpx
 import pytest
+from plain_http import HTTP
 
 from bktools.errors import ArgumentError
 from bktools.sandbox import Fault, Server, parse_fault
@@ -44,7 +45,7 @@ def test_error(server, ask):
     server.inject(Fault("error", status=503))
     assert (ask().status_code, ask().json()["type"]) == (503, "INTERNAL_ERROR")
     headers = {"Authorization": f"Bearer {server.balance_token}"}
-    balance = httpx.get(f"{server.balance_url}/v1/companies/balance", headers=headers)
+    balance = HTTP.get(f"{server.balance_url}/v1/companies/balance", headers=headers)
     assert balance.status_code == 503
     assert "contact the administrator" in balance.json()
     server.clear_faults()
@@ -148,7 +149,7 @@ def test_configured_at_construction(tmp_path):
     with Server(tmp_path, latency=0.05, requests_per_minute=2, faults=[Fault("error", times=1)]) as server:
         headers = {"Authorization": f"Bearer {server.token}"}
         begun = time.monotonic()
-        answers = [httpx.get(f"{server.base_url}/v2/employees", headers=headers) for _ in range(4)]
+        answers = [HTTP.get(f"{server.base_url}/v2/employees", headers=headers) for _ in range(4)]
     assert time.monotonic() - begun >= 0.2
     assert [answer.status_code for answer in answers] == [500, 200, 200, 429]
     assert 50 <= int(answers[-1].headers["Retry-After"]) <= 60
@@ -159,10 +160,10 @@ def test_faults_as_text(tmp_path):
     with Server(tmp_path, faults=["error:status=503,times=1"]) as server:
         url, headers = f"{server.base_url}/v2/employees", {"Authorization": f"Bearer {server.token}"}
         server.inject("error:status=502,skip=1,times=1")
-        assert [httpx.get(url, headers=headers).status_code for _ in range(3)] == [503, 502, 200]
+        assert [HTTP.get(url, headers=headers).status_code for _ in range(3)] == [503, 502, 200]
     with Server(tmp_path, faults="error:status=504") as server:
         url = f"{server.base_url}/v2/employees"
-        assert httpx.get(url).status_code == 504
+        assert HTTP.get(url).status_code == 504
 
 
 @pytest.mark.parametrize(

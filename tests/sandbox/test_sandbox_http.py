@@ -6,8 +6,8 @@ import base64
 import socket
 import subprocess
 
-import httpx
 import pytest
+from plain_http import HTTP
 
 SEARCH = "/v1/bookkeeping-categories:search"
 ACCOUNTS = "/v1/chart-of-accounts"
@@ -23,7 +23,7 @@ def basic(user, password=""):
 )
 def test_unknown_credentials(shared, header):
     """Whatever is no credential answers 401 in the documented shape, with a challenge."""
-    answer = httpx.post(shared.base_url + SEARCH, json={}, headers={"Authorization": header} if header else {})
+    answer = HTTP.post(shared.base_url + SEARCH, json={}, headers={"Authorization": header} if header else {})
     assert answer.status_code == 401
     assert answer.json() == {"statusCode": 401, "error": "Unauthorized", "message": "user_scope_insufficient"}
     assert answer.headers["WWW-Authenticate"] == "Bearer, Basic"
@@ -41,19 +41,19 @@ def test_api_key_only_where_the_interface_says(shared, reader):
         ("POST", "/v3/export-jobs", company, 401),
     ]
     for method, path, body, status in calls:
-        answer = httpx.request(method, shared.base_url + path, json=body, headers=basic(shared.api_key))
+        answer = HTTP.request(method, shared.base_url + path, json=body, headers=basic(shared.api_key))
         assert (path, answer.status_code) == (path, status)
     balance = f"{shared.balance_url}/v1/companies/balance"
-    assert httpx.get(balance, headers=basic(shared.api_key)).status_code == 401
+    assert HTTP.get(balance, headers=basic(shared.api_key)).status_code == 401
     for wrong in (basic(shared.api_key, "x"), basic("x"), basic("", shared.api_key)):
-        assert httpx.post(shared.base_url + SEARCH, json=company, headers=wrong).status_code == 401
+        assert HTTP.post(shared.base_url + SEARCH, json=company, headers=wrong).status_code == 401
 
 
 def test_hosts_have_tokens_of_their_own(shared):
     """The balance's token opens the balance alone, the other token everything but it."""
     employees, balance = f"{shared.base_url}/v2/employees", f"{shared.balance_url}/v1/companies/balance"
     statuses = [
-        httpx.get(url, headers={"Authorization": f"Bearer {token}"}).status_code
+        HTTP.get(url, headers={"Authorization": f"Bearer {token}"}).status_code
         for url in (employees, balance)
         for token in (shared.token, shared.balance_token)
     ]
@@ -64,8 +64,8 @@ def test_scopes(shared):
     """A token does what its scopes say; the rest answers 403 in the documented shape."""
     headers = {"Authorization": f"Bearer {shared.issue_token(['categories:read'])}"}
     company = {"companyId": shared.company_id}
-    assert httpx.post(shared.base_url + SEARCH, json=company, headers=headers).status_code == 200
-    refused = httpx.post(shared.base_url + ACCOUNTS, json=company, headers=headers)
+    assert HTTP.post(shared.base_url + SEARCH, json=company, headers=headers).status_code == 200
+    refused = HTTP.post(shared.base_url + ACCOUNTS, json=company, headers=headers)
     assert refused.status_code == 403
     assert refused.json() == {"statusCode": 403, "error": "Forbidden", "message": "user_scope_insufficient"}
 
@@ -78,10 +78,10 @@ def test_companies_of_a_token(shared, reader):
     nobody = "123e4567-e89b-42d3-a456-426614174000"
 
     def status(company):
-        return httpx.post(shared.base_url + SEARCH, json={"companyId": company}, headers=headers).status_code
+        return HTTP.post(shared.base_url + SEARCH, json={"companyId": company}, headers=headers).status_code
 
     assert [status(company) for company in (first, second, nobody)] == [200, 403, 403]
-    assert httpx.get(f"{shared.base_url}/v2/employees/{other}", headers=headers).status_code == 403
+    assert HTTP.get(f"{shared.base_url}/v2/employees/{other}", headers=headers).status_code == 403
     assert reader.post(SEARCH, json={"companyId": nobody}).status_code == 403
     assert reader.get("/v2/employees", params={"companyId": nobody}).status_code == 403
 
@@ -90,7 +90,7 @@ def test_expired_token(shared):
     """A token whose time is over answers 401."""
     for seconds, status in ((60, 200), (0, 401)):
         headers = {"Authorization": f"Bearer {shared.issue_token(expires_in=seconds)}"}
-        assert httpx.get(f"{shared.base_url}/v2/employees", headers=headers).status_code == status
+        assert HTTP.get(f"{shared.base_url}/v2/employees", headers=headers).status_code == status
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example:{port}", ""])
@@ -98,9 +98,9 @@ def test_host_header(shared, host):
     """A request whose Host header names another host is refused, with any token."""
     port = shared.base_url.rpartition(":")[2]
     headers = {"Host": host.format(port=port), "Authorization": f"Bearer {shared.token}"}
-    answer = httpx.get(f"{shared.base_url}/v2/employees", headers=headers)
+    answer = HTTP.get(f"{shared.base_url}/v2/employees", headers=headers)
     assert answer.status_code == 421
-    assert httpx.get(f"http://localhost:{port}/openapi.json").status_code == 200
+    assert HTTP.get(f"http://localhost:{port}/openapi.json").status_code == 200
 
 
 def test_loopback_only(shared):
@@ -118,9 +118,9 @@ def test_routes_and_methods(shared, reader):
     assert (wrong.status_code, wrong.headers["allow"]) == (405, "POST")
     assert wrong.json()["type"] == "METHOD_NOT_ALLOWED"
     assert reader.get("/v1/companies/balance").status_code == 404
-    unknown = httpx.get(f"{shared.balance_url}/v2/employees")
+    unknown = HTTP.get(f"{shared.balance_url}/v2/employees")
     assert (unknown.status_code, unknown.json()) == (404, "Route not found")
-    wrong = httpx.post(f"{shared.balance_url}/v1/companies/balance")
+    wrong = HTTP.post(f"{shared.balance_url}/v1/companies/balance")
     assert (wrong.status_code, wrong.json()) == (405, "Method Not Allowed")
     assert set(wrong.headers["allow"].split(", ")) == {"GET", "HEAD"}
 

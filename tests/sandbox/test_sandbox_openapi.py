@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 import uuid
 
-import httpx
 import pytest
+from plain_http import HTTP
 
 from bktools.contract import ENDPOINTS
 from bktools.contract.endpoint import Host
-from bktools.sandbox import Server
 from bktools.sandbox.app import BALANCE_ROUTES, MAIN_ROUTES
 from bktools.sandbox.routes import SORTABLE
 
@@ -21,9 +20,9 @@ FORMATS = {
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None), "number": (int, float)}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def document(shared):
-    return httpx.get(f"{shared.base_url}/openapi.json").json()
+    return HTTP.get(f"{shared.base_url}/openapi.json").json()
 
 
 def breaches(document, schema, value, where="body"):
@@ -99,21 +98,20 @@ def test_describes_every_operation(document):
         ("ExportJobCreate", "/v3/export-jobs", 201),
     ],
 )
-def test_bodies_need_what_is_described(tmp_path, document, schema, path, done):
+def test_bodies_need_what_is_described(idle, document, schema, path, done):
     """Each described field of a body may be left out or null exactly where its description says so."""
     described = document["components"]["schemas"][schema]
-    with Server(tmp_path, job_seconds=0) as server:
-        headers = {"Authorization": f"Bearer {server.token}"}
-        known = {"companyId": server.company_id, "archived": False, "name": "x"}
-        for name, inner in described["properties"].items():
-            body = known | {"externalId": name, "accountingEntryIds": [server.company_id]}
-            body = {field: body[field] for field in described["properties"] if field in body}
-            needed = name in described["required"]
-            assert ("null" in inner["type"]) == (not needed)
-            for sent in (body | {name: None}, {field: value for field, value in body.items() if field != name}):
-                answer = httpx.post(server.base_url + path, json=sent, headers=headers)
-                assert answer.status_code in ({400} if needed else {done, 200}), (name, answer.text)
-                assert not needed or answer.json()["message"] == f"{name} is required"
+    server, client = idle
+    known = {"companyId": server.company_id, "archived": False, "name": "x"}
+    for name, inner in described["properties"].items():
+        body = known | {"externalId": name, "accountingEntryIds": [server.company_id]}
+        body = {field: body[field] for field in described["properties"] if field in body}
+        needed = name in described["required"]
+        assert ("null" in inner["type"]) == (not needed)
+        for sent in (body | {name: None}, {field: value for field, value in body.items() if field != name}):
+            answer = client.post(path, json=sent)
+            assert answer.status_code in ({400} if needed else {done, 200}), (name, answer.text)
+            assert not needed or answer.json()["message"] == f"{name} is required"
 
 
 def test_sorting_keys_are_those_that_are_known(document):
@@ -134,7 +132,7 @@ def test_credentials_are_those_that_are_taken(shared, document):
                 continue
             url = item.get("servers", [{"url": shared.base_url}])[0]["url"]
             target = url + path.replace("{employeeId}", str(uuid.uuid4()))
-            answer = httpx.request(method, target, auth=(shared.api_key, ""), json={} if method == "post" else None)
+            answer = HTTP.request(method, target, auth=(shared.api_key, ""), json={} if method == "post" else None)
             takes_key = {"apiKey": []} in operation["security"]
             assert (answer.status_code != 401) == takes_key
 
@@ -181,7 +179,7 @@ def test_answers_of_the_balance_host_are_as_described(server, document):
     responses = document["paths"]["/v1/companies/balance"]["get"]["responses"]
     for token, status in ((server.balance_token, 200), ("x", 401), (server.issue_token([], balance=True), 403)):
         headers = {"Authorization": f"Bearer {token}"}
-        answer = httpx.get(f"{server.balance_url}/v1/companies/balance", headers=headers)
+        answer = HTTP.get(f"{server.balance_url}/v1/companies/balance", headers=headers)
         assert answer.status_code == status
         schema = responses[str(status)]["content"]["application/json"]["schema"]
         assert breaches(document, schema, answer.json()) == []

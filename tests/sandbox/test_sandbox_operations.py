@@ -7,8 +7,8 @@ import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 
-import httpx
 import pytest
+from plain_http import HTTP
 
 from bktools.sandbox import Server
 
@@ -169,7 +169,7 @@ def test_concurrent_creates_make_one_account(server):
 
         def create(target):
             headers = {"Authorization": f"Bearer {target.token}"}
-            return httpx.post(target.base_url + ACCOUNTS, json=account(target, "race"), headers=headers, timeout=30)
+            return HTTP.post(target.base_url + ACCOUNTS, json=account(target, "race"), headers=headers, timeout=30)
 
         with ThreadPoolExecutor(16) as pool:
             answers = list(pool.map(create, targets))
@@ -221,7 +221,7 @@ def test_export_job_ends_otherwise(tmp_path, outcome, status, reason, stamp):
     with Server(tmp_path, job_seconds=0.05) as server:
         server.configure_company(server.company_id, job_outcome=outcome, job_expires_in=0)
         headers = {"Authorization": f"Bearer {server.token}"}
-        assert httpx.post(server.base_url + JOBS, json=job_body(server), headers=headers).status_code == 201
+        assert HTTP.post(server.base_url + JOBS, json=job_body(server), headers=headers).status_code == 201
         time.sleep(0.08)
         job = server.export_jobs()[0]
     assert (job["status"], job["failureReasonType"]) == (status, reason)
@@ -254,7 +254,7 @@ def test_concurrent_jobs_start_one(server):
 
         def create(target):
             headers = {"Authorization": f"Bearer {target.token}"}
-            return httpx.post(target.base_url + JOBS, json=job_body(target), headers=headers, timeout=30).status_code
+            return HTTP.post(target.base_url + JOBS, json=job_body(target), headers=headers, timeout=30).status_code
 
         with ThreadPoolExecutor(12) as pool:
             statuses = list(pool.map(create, [server, second] * 6))
@@ -307,5 +307,5 @@ def test_balance_of_the_tokens_company(shared):
     """The balance is that of the token's company, its digits as they are."""
     yen = shared.companies()[2]
     token = shared.issue_token(balance=True, companies=[yen.id])
-    answer = httpx.get(f"{shared.balance_url}/v1/companies/balance", headers={"Authorization": f"Bearer {token}"})
+    answer = HTTP.get(f"{shared.balance_url}/v1/companies/balance", headers={"Authorization": f"Bearer {token}"})
     assert answer.text == f'{{"currency": "JPY", "current": {yen.current}, "available": {yen.available}}}\n'

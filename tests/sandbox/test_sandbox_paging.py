@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 
-import httpx
 import pytest
+from plain_http import HTTP
 
 from bktools.sandbox import Server
 from bktools.sandbox.paging import equal, read_order
@@ -20,7 +20,7 @@ ORDERS = ("ASC", "ASC_NULLS_FIRST", "ASC_NULLS_LAST", "DESC", "DESC_NULLS_FIRST"
 def table(shared):
     """All categories in the order of the table, read in one page by a server that allows it."""
     with Server(shared.file.parent, max_limit=1000) as wide:
-        answer = httpx.post(
+        answer = HTTP.post(
             f"{wide.base_url}/v1/bookkeeping-categories:search",
             json={"companyId": wide.company_id},
             headers={"Authorization": f"Bearer {wide.token}"},
@@ -72,12 +72,18 @@ def expected_order(table, keys, orders):
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("key", KEYS)
 def test_every_order_of_every_key(search, table, key, order):
-    """Each of the six orders sorts as it says, nulls included, and cursors lead through it both ways."""
-    rows, last = forwards(search, sorting_keys=key, sorting_order=order, limit=70)
-    assert [row["id"] for row in rows] == expected_order(table, [key], [order])
-    before = backwards(search, last, sorting_keys=key, sorting_order=order, limit=70)
-    assert before == rows[: len(before)]
-    assert len(before) == 210
+    """Each of the six orders sorts as it says, nulls included: the rows of its first and of its last page."""
+    pages = [search(sorting_keys=key, sorting_order=order, limit=100, offset=offset)["data"] for offset in (0, 140)]
+    expected = expected_order(table, [key], [order])
+    assert [[row["id"] for row in page] for page in pages] == [expected[:100], expected[140:]]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_cursors_lead_both_ways(search, table, order):
+    """Through a column with nulls in each of the six orders, and back."""
+    rows, last = forwards(search, sorting_keys="taxCodeId", sorting_order=order, limit=70)
+    assert [row["id"] for row in rows] == expected_order(table, ["taxCodeId"], [order])
+    assert backwards(search, last, sorting_keys="taxCodeId", sorting_order=order, limit=70) == rows[:210]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +94,7 @@ def test_every_order_of_every_key(search, table, key, order):
         (("taxCodeId", "accountId"), ("DESC_NULLS_FIRST", "DESC_NULLS_FIRST")),
     ],
 )
-@pytest.mark.parametrize("limit", [1, 37, 100])
+@pytest.mark.parametrize("limit", [1, 37])
 def test_several_keys(search, table, keys, orders, limit):
     """Several sorting keys, each with its own order, page by page of any size."""
     if limit == 1:
@@ -187,7 +193,7 @@ def test_a_cursor_outlives_the_server(tmp_path):
     """A cursor of one run leads on in the next, and in another server on the same file."""
 
     def page(running, **params):
-        return httpx.post(
+        return HTTP.post(
             f"{running.base_url}/v1/bookkeeping-categories:search",
             json={"companyId": running.company_id},
             headers={"Authorization": f"Bearer {running.token}"},

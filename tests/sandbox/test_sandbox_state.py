@@ -1,6 +1,6 @@
 """The state outlives everything: restarts, kills, and processes that start at once.
 
-`SANDBOX_KILLS=200 pytest -s tests/sandbox/test_sandbox_state.py -k kills` kills that often and prints what was lost.
+`BKTOOLS_TEST_KILLS=200 pytest -s tests/sandbox/test_sandbox_state.py -k kills` kills that often and prints what was lost.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ import time
 
 import httpx
 import pytest
+from plain_http import HTTP
 
 from bktools.errors import ArgumentError, StorageError
 from bktools.sandbox import Server
 from bktools.sandbox.server import _listen
 
-KILLS = int(os.environ.get("SANDBOX_KILLS", "8"))
+KILLS = int(os.environ.get("BKTOOLS_TEST_KILLS", "4"))
 
 SERVE = """
 import sys
@@ -99,13 +100,13 @@ def test_kills_while_the_world_is_made(tmp_path):
 def test_processes_that_start_at_once_share_one_world(tmp_path):
     """Several processes that find no state make one world together, and have the same tokens."""
     command = [sys.executable, "-c", SERVE, str(tmp_path), "240"]
-    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(5)]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     told = [process.stdout.readline().split() for process in processes]
     for process in processes:
         process.kill()
         process.wait()
         process.stdout.close()
-    assert len({url for url, _, _ in told}) == 5
+    assert len({url for url, _, _ in told}) == 3
     assert len({(token, company) for _, token, company in told}) == 1
 
 
@@ -124,7 +125,7 @@ def test_tokens_are_random(tmp_path):
     with Server(tmp_path / "a") as first, Server(tmp_path / "b") as second:
         assert first.company_id == second.company_id
         assert len({first.token, second.token, first.api_key, second.api_key, first.balance_token}) == 5
-        answer = httpx.get(f"{first.base_url}/v2/employees", headers={"Authorization": f"Bearer {second.token}"})
+        answer = HTTP.get(f"{first.base_url}/v2/employees", headers={"Authorization": f"Bearer {second.token}"})
         assert answer.status_code == 401
 
 
@@ -170,10 +171,13 @@ def test_a_foreign_file_is_refused(tmp_path):
 
 def test_a_state_of_another_version_is_refused(tmp_path):
     """A state with tables of another version is left as it is and refused with the way out."""
-    with contextlib.closing(sqlite3.connect(tmp_path / "service.sqlite")) as connection:
-        connection.execute("PRAGMA user_version = 2")
-    with pytest.raises(StorageError, match="made by another version of bktools; reset the sandbox"):
+    file = tmp_path / "service.sqlite"
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        connection.execute("PRAGMA user_version = 3")
+    before = file.read_bytes()
+    with pytest.raises(StorageError, match="bktools sandbox reset"):
         Server(tmp_path).start()
+    assert file.read_bytes() == before
 
 
 def test_a_taken_port_is_refused(server, tmp_path):
@@ -210,9 +214,9 @@ def test_start_and_stop_again(tmp_path):
     server.stop()
     server.stop()
     with pytest.raises(httpx.ConnectError):
-        httpx.get(f"{url}/openapi.json")
+        HTTP.get(f"{url}/openapi.json")
     with server:
-        assert httpx.get(f"{server.base_url}/openapi.json").status_code == 200
+        assert HTTP.get(f"{server.base_url}/openapi.json").status_code == 200
 
 
 def test_starts_inside_a_running_event_loop(tmp_path):
@@ -220,7 +224,7 @@ def test_starts_inside_a_running_event_loop(tmp_path):
 
     def ask():
         with Server(tmp_path) as server:
-            return httpx.get(f"{server.base_url}/openapi.json").status_code
+            return HTTP.get(f"{server.base_url}/openapi.json").status_code
 
     async def cell():
         return ask()
@@ -232,7 +236,7 @@ def test_starts_inside_a_running_event_loop(tmp_path):
 def test_ctrl_c_ends_the_waiting(tmp_path):
     """Ctrl-C reaches the main thread as KeyboardInterrupt; the server's thread does not swallow it."""
     process, url, *_ = serve(tmp_path)
-    assert httpx.get(f"{url}/openapi.json").status_code == 200
+    assert HTTP.get(f"{url}/openapi.json").status_code == 200
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=10) == -signal.SIGINT
     process.stdout.close()

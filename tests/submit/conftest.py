@@ -20,11 +20,11 @@ from bktools.service.transport import Limits
 @pytest.fixture
 def talking(monkeypatch, tmp_path, backend) -> Callable:
     """A function that starts a raw service and returns a connection to it; time limits are those of a test."""
-    limits = Limits(connect=0.5, read=0.5, whole=5.0)
-    monkeypatch.setattr(service_module, "limits_of", lambda *_, **__: limits)
 
     @contextmanager
-    def start(answer: Answer) -> Iterator[tuple[RawService, Service]]:
+    def start(answer: Answer, *, read: float = 0.5) -> Iterator[tuple[RawService, Service]]:
+        limits = Limits(connect=0.5, read=read, whole=10 * read)
+        monkeypatch.setattr(service_module, "limits_of", lambda *_, **__: limits)
         with (
             RawService(answer) as raw,
             bktools.connect(raw.base_url, token="t", requests_per_minute=0, journal=backend) as service,

@@ -158,7 +158,6 @@ DAMAGE = {
             ("not_ready.parquet", "without reasons", lambda table: table.drop_columns(["reason"])),
         )
     },
-    "version": lambda path: rewritten(path, "plan.json", lambda data: data.replace(b'"version": 2', b'"version": 3')),
     "no JSON": lambda path: rewritten(path, "plan.json", lambda data: data[:-5]),
     "cut": lambda path: path.write_bytes(path.read_bytes()[:-30]),
     "a byte": lambda path: path.write_bytes(path.read_bytes()[:500] + b"\xff" + path.read_bytes()[501:]),
@@ -167,14 +166,19 @@ DAMAGE = {
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGE)
-def test_a_file_that_was_changed_is_refused(sandbox, run, coded, tmp_path, damage):
+def test_a_file_that_was_changed_is_refused(sandbox, run, coded, tmp_path):
     """Whatever was changed in the file of a plan: one line, and nothing is sent."""
     run("export compose entries.csv --out october.plan")
-    DAMAGE[damage](tmp_path / "october.plan")
-    with pytest.raises(PlanError) as caught:
-        run("export submit october.plan --apply")
-    assert "\n" not in str(caught.value)
+    path = tmp_path / "october.plan"
+    whole = path.read_bytes()
+    lines = {}
+    for damage, change in DAMAGE.items():
+        path.write_bytes(whole)
+        change(path)
+        with pytest.raises(PlanError) as caught:
+            run("export submit october.plan --apply")
+        lines[damage] = str(caught.value)
+    assert [damage for damage, line in lines.items() if "\n" in line] == []
     assert sandbox.server.export_jobs() == []
 
 

@@ -41,7 +41,7 @@ from bktools.journal.others import SAME
 from bktools.journal.restore import restore
 from bktools.settings import Settings, load_settings
 
-RUNS = int(os.environ.get("BKTOOLS_TEST_RUNS", "12"))
+RUNS = int(os.environ.get("BKTOOLS_TEST_RUNS", "6"))
 
 COMPANIES = [str(uuid.UUID(int=number, version=4)) for number in (1, 2)]
 ENTRIES = pd.DataFrame(

@@ -13,7 +13,7 @@ import pytest
 import bktools
 from bktools.sandbox import Server
 
-KILLS = int(os.environ.get("BKTOOLS_TEST_KILLS", "40"))
+KILLS = int(os.environ.get("BKTOOLS_TEST_KILLS", "20"))
 
 # Forks from a process without threads, so that each child begins quickly and as a whole.
 PROGRAM = """

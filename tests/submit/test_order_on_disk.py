@@ -34,7 +34,7 @@ def created(raw, connection, request):
 def test_each_request_follows_a_sync_of_the_journal(talking, tmp_path):
     """Between the last write to the journal, or to a mark, and each connection lies a sync of that file."""
     log = tmp_path / "calls"
-    with talking(created) as (raw, _):
+    with talking(created, read=30.0) as (raw, _):
         watched = ["strace", "-f", "-y", "-s", "60", "-e", f"trace={CALLS}", "-o", str(log)]
         done = subprocess.run(
             [*watched, sys.executable, str(WORKER), raw.base_url], capture_output=True, text=True, check=False
@@ -88,7 +88,7 @@ def test_a_copy_of_the_files_knows_of_the_request_when_it_arrives(talking, tmp_p
         seen.append(states)
         created(raw, connection, request)
 
-    with talking(answer) as (_, service):
+    with talking(answer, read=30.0) as (_, service):
         folders.append(service.settings.state_dir)
         plan = bktools.compose_export_jobs(entries_of(COMPANY, 3), max_entries=1)
         sent = bktools.submit_export_jobs(plan, apply=True, service=service)
@@ -108,7 +108,7 @@ def test_another_connection_knows_of_the_request_when_it_arrives(talking, postgr
         seen.append(postgres.sql(sql, database))
         created(raw, connection, request)
 
-    with talking(answer) as (_, service):
+    with talking(answer, read=30.0) as (_, service):
         shared = replace(service.settings, journal=Secret(postgres.address(database)))
         plan = bktools.compose_export_jobs(entries_of(COMPANY, 3), max_entries=1)
         with Service(shared) as own:

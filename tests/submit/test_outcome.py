@@ -1,4 +1,4 @@
-"""The table of outcomes, each line with a real socket that does it: one request, and a state that is true."""
+"""The tables of outcomes, each line a real socket that does it: one request, and a state that is true."""
 
 # ruff: noqa: ARG005 - every answer takes what answers are given
 
@@ -10,6 +10,7 @@ import signal
 import socket
 import threading
 
+import pandas as pd
 import pytest
 from backends import BOTH
 from entries_by_hand import COMPANY, entries_of
@@ -67,13 +68,36 @@ ACCEPTED["in capitals"] = lambda raw, connection, request: send(
 )
 
 
+def company_of(number: int) -> str:
+    return f"00000000-0000-4000-8000-{number:012d}"
+
+
+def by_company(answers: dict):
+    """Return an answer to the company of each answer of a table."""
+    table = dict(zip(map(company_of, range(len(answers))), answers.values(), strict=True))
+    return lambda raw, connection, request: table[request["companyId"]](raw, connection, request)
+
+
+def submitted_each(service, answers: dict) -> pd.DataFrame:
+    """Submit two entries of a company for each answer, and return outcome and message by the answer's name."""
+    entries = entries_of(COMPANY, 2 * len(answers))
+    entries["company_id"] = [company_of(number // 2) for number in range(len(entries))]
+    sent = bktools.submit_export_jobs(bktools.compose_export_jobs(entries), apply=True, wait=0, service=service)
+    history = bktools.load_export_jobs(service=service).set_index("batch_id")["state"]
+    assert history.reindex(sent["batch_id"]).to_list() == sent["outcome"].to_list()
+    return sent.set_index("company_id").loc[map(company_of, range(len(answers)))].set_axis(list(answers))
+
+
+def others_than(outcome: str, sent: pd.DataFrame) -> dict[str, str]:
+    return sent.loc[sent["outcome"] != outcome, "outcome"].to_dict()
+
+
 @BOTH
-@pytest.mark.parametrize("answer", ACCEPTED.values(), ids=ACCEPTED)
-def test_accepted(talking, answer):
+def test_accepted(talking):
     """Any 2xx with an id, the same company and the same number of items."""
-    with talking(answer) as (raw, service):
-        assert submitted(service)[0] == "ACCEPTED"
-        assert len(raw.requests) == 1
+    with talking(by_company(ACCEPTED), read=30.0) as (raw, service):
+        assert others_than("ACCEPTED", submitted_each(service, ACCEPTED)) == {}
+        assert len(raw.requests) == len(ACCEPTED)
 
 
 UNKNOWN = {
@@ -102,20 +126,19 @@ UNKNOWN = {
 
 
 @BOTH
-@pytest.mark.parametrize("answer", UNKNOWN.values(), ids=UNKNOWN)
-def test_unknown(talking, answer):
+def test_unknown(talking):
     """Whatever leaves a doubt: never sent again, and the message says how to settle it."""
-    with talking(answer) as (raw, service):
-        outcome, message = submitted(service)
-        assert outcome == "UNKNOWN"
-        assert "bktools export resolve" in message
-        assert "\n" not in message
-        assert submitted(service)[0] == "UNKNOWN"
-        assert len(raw.requests) == 1
+    with talking(by_company(UNKNOWN)) as (raw, service):
+        sent = submitted_each(service, UNKNOWN)
+        assert others_than("UNKNOWN", sent) == {}
+        assert sent["message"].str.contains("bktools export resolve").all()
+        assert not sent["message"].str.contains("\n").any()
+        assert others_than("UNKNOWN", submitted_each(service, UNKNOWN)) == {}
+        assert len(raw.requests) == len(UNKNOWN)
 
 
 REJECTED = {
-    **{f"{status}": answers(status, "") for status in (400, 401, 402, 403, 404, 405, 410, 413, 422, 451, 499)},
+    **{f"{status}": answers(status, "") for status in (400, 402, 403, 404, 405, 410, 413, 422, 451, 499)},
     **{
         f"{kind} with {status}": answers(status, json.dumps({"type": kind}))
         for kind in (TYPES[0], TYPES[2], TYPES[0].lower())
@@ -125,13 +148,13 @@ REJECTED = {
 
 
 @BOTH
-@pytest.mark.parametrize("answer", REJECTED.values(), ids=REJECTED)
-def test_rejected(talking, answer):
+@pytest.mark.parametrize("table", [{"401": answers(401, "")}, REJECTED], ids=["credential", "others"])
+def test_rejected(talking, table):
     """A documented type with any status, and every other 4xx: nothing was booked, and it may be submitted again."""
-    with talking(answer) as (raw, service):
-        assert submitted(service)[0] == "REJECTED"
-        assert submitted(service)[0] == "REJECTED"
-        assert len(raw.requests) == 2
+    with talking(by_company(table), read=30.0) as (raw, service):
+        for times in (1, 2):
+            assert others_than("REJECTED", submitted_each(service, table)) == {}
+            assert len(raw.requests) == times * len(table)
 
 
 @pytest.mark.parametrize("status", [302, 400, 409, 429, 500])

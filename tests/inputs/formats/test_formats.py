@@ -213,7 +213,7 @@ def test_any_damage(tmp_path, name):
     whole = (FILES / name).read_bytes()
     path = tmp_path / name
     refused = 0
-    for _ in range(60):
+    for _ in range(20):
         data = bytearray(whole)
         for _ in range(random.randint(1, 3)):
             at, length = random.randrange(len(data)), random.randint(1, 60)
@@ -234,7 +234,7 @@ def test_any_damage(tmp_path, name):
             except InputError as error:
                 assert "\n" not in str(error)  # noqa: PT017 - some are read
                 refused += 1
-    assert refused > 20
+    assert refused > 6
 
 
 def test_a_gzip_bomb(tmp_path, monkeypatch):
