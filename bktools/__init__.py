@@ -16,7 +16,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from bktools.checkup import check
     from bktools.connection import Sandbox, connect
-    from bktools.export import ExportPlan, compose_export_jobs, read_export_plan
+    from bktools.export import ExportPlan, compose_export_jobs
     from bktools.frames.arrow import to_arrow
     from bktools.frames.delimited import to_csv
     from bktools.frames.display import show
@@ -77,7 +77,6 @@ _HOMES = {
     "plot_spend": "bktools.reports.money",
     "read_chart_of_accounts": "bktools.inputs.chart_of_accounts",
     "read_entries": "bktools.inputs.entries",
-    "read_export_plan": "bktools.export",
     "read_fixes": "bktools.reports.fixes",
     "read_general_ledger": "bktools.inputs.general_ledger",
     "reconcile_accounts": "bktools.reconcile",
@@ -126,7 +125,6 @@ __all__ = [
     "plot_spend",
     "read_chart_of_accounts",
     "read_entries",
-    "read_export_plan",
     "read_fixes",
     "read_general_ledger",
     "reconcile_accounts",

@@ -151,7 +151,6 @@ def compose(
             employee_id=employee,
             is_interactive=not background,
             vendor_based_bookkeeping=vendor_based,
-            to=None,
         )
         _say_plan(plan)
         file = out or Path(f"export-{plan.plan_id}.plan")

@@ -10,10 +10,10 @@ import pandas as pd
 import pyarrow.compute as pc
 
 from bktools.contract.accounts import CompanyInFile
-from bktools.frames.engine import Scannable, has_order, scannable
+from bktools.frames.engine import Scannable, has_order, is_spark, scannable
 from bktools.frames.names import last_import
 from bktools.frames.schema import TEXT, to_pandas
-from bktools.reconcile import cluster, inputs, tables
+from bktools.reconcile import inputs, spark, tables
 from bktools.reconcile.reconciliation import Reconciliation
 
 
@@ -39,8 +39,8 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
     Returns
     -------
     Reconciliation
-        With pandas DataFrames. If a PySpark frame was given, with lazy PySpark frames: workers run the same queries, one
-        company at a time.
+        If a PySpark frame was given, workers, which must have bktools, compare a few companies at a time; the result is
+        collected and must fit in memory here.
 
     Raises
     ------
@@ -66,20 +66,29 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
     >>> result.findings["message"].tolist()[1]
     '1200 Bank is in the chart and not among the accounts bktools knows: create it (bktools accounts create)'
     """
-    given = {"chart": chart, "accounts": accounts, "categories": categories}
-    if any(cluster.is_spark(frame) for frame in given.values()):
-        return cluster.reconcile(given)
-    frames = inputs.read(given | {"chart": inputs.as_told(chart)})
+    given = {"chart": inputs.as_told(chart), "accounts": accounts, "categories": categories}
+    told: dict[str, Any] = {
+        "company_in_file": _company(_about(chart).get("company_in_file")),
+        "companies_before": {
+            company: CompanyInFile(*named) for company, named in _about(accounts).get("companies_in_charts", {}).items()
+        },
+    }
+    if any(is_spark(frame) for frame in given.values()):
+        results = spark.results(given, _last_import(accounts))
+        unchecked = inputs.unchecked(
+            chart.columns if is_spark(chart) else inputs.read({"chart": chart})["chart"].schema.names
+        )
+        return Reconciliation(
+            results["findings"], results["coverage"], results.__getitem__, unchecked=unchecked, **told
+        )
+    frames = inputs.read(given)
     findings, coverage = tables.results(frames, "findings", "coverage", known_since=_last_import(accounts))
     return Reconciliation(
         to_pandas(findings),
         to_pandas(coverage),
         functools.partial(_listed, frames),
-        unchecked=inputs.unchecked(frames),
-        company_in_file=_company(_about(chart).get("company_in_file")),
-        companies_before={
-            company: CompanyInFile(*named) for company, named in _about(accounts).get("companies_in_charts", {}).items()
-        },
+        unchecked=inputs.unchecked(frames["chart"].schema.names),
+        **told,
     )
 
 
@@ -100,9 +109,9 @@ def _company(named: Sequence[str] | None) -> CompanyInFile | None:
 def _last_import(accounts: Any) -> str:
     """Return when a list of accounts was last imported, in brackets; empty where the frame does not say.
 
-    Only frames in memory are asked, because a lazy one would run once more.
+    Other lazy frames than those of PySpark are not asked, because they would run once more.
     """
-    if not has_order(accounts):
+    if not (has_order(accounts) or is_spark(accounts)):
         return ""
     table: Any = scannable(accounts, "accounts", ("state", "updated_at"))
     if len(table.column_names) != 2:  # noqa: PLR2004 - both of them

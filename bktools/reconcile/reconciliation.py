@@ -11,12 +11,10 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from bktools import views
 from bktools.consoles import readable
 from bktools.contract.accounts import CompanyInFile
 from bktools.frames.arrow import tables_to_arrow
 from bktools.frames.delimited import tables_to_csv
-from bktools.frames.engine import in_pandas
 from bktools.frames.schema import to_arrow
 from bktools.reconcile import rendering
 from bktools.reconcile.another_chart import another_chart
@@ -31,9 +29,6 @@ _TABLES = ("findings", "actions", "coverage")
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Reconciliation:
     """The result of a reconciliation.
-
-    Frames are pandas DataFrames. If a PySpark frame was given, they are lazy PySpark frames without an order; `summary`
-    and `suggestions` are always DataFrames.
 
     Parameters
     ----------
@@ -68,16 +63,16 @@ class Reconciliation:
     True
     """
 
-    findings: Any
-    coverage: Any
+    findings: pd.DataFrame
+    coverage: pd.DataFrame
     # Returns a table by its name, for the tables that are computed on first use.
-    _listed: Callable[[str], Any]
+    _listed: Callable[[str], pd.DataFrame]
     unchecked: tuple[str, ...] = ()
     company_in_file: CompanyInFile | None = None
     companies_before: Mapping[str, CompanyInFile] = dataclasses.field(default_factory=dict)
 
     @functools.cached_property
-    def actions(self) -> Any:
+    def actions(self) -> pd.DataFrame:
         """One row per account: company_id, external_id, account_id, action (create, update, archive, unarchive, none),
         why, and name, code, archived, tax_code_external_id as the chart has them.
 
@@ -86,7 +81,7 @@ class Reconciliation:
         return self._listed("actions")
 
     @functools.cached_property
-    def unused_accounts(self) -> Any:
+    def unused_accounts(self) -> pd.DataFrame:
         """Active accounts that no category uses: company_id, external_id, account_id, code, name.
 
         Computed on first use. Companies without a category in the given frame are left out.
@@ -99,7 +94,7 @@ class Reconciliation:
 
         Rows of actions have the check "action: create" and so on, and no severity.
         """
-        return rendering.summarised(in_pandas(self._listed("summary")))
+        return rendering.summarised(self._listed("summary"))
 
     @functools.cached_property
     def another_chart(self) -> str:
@@ -117,23 +112,22 @@ class Reconciliation:
 
     @functools.cached_property
     def _chart_match(self) -> list[dict[str, Any]]:
-        matches: list[dict[str, Any]] = to_arrow(in_pandas(self._listed("chart_match"))).to_pylist()
+        matches: list[dict[str, Any]] = to_arrow(self._listed("chart_match")).to_pylist()
         return matches
 
     @property
     def not_created(self) -> list[str]:
         """A line for each line of the chart that is no account as it is, with what is to be done."""
-        findings = in_pandas(self.findings)
-        return list(findings.loc[findings["check"].isin(NOT_CREATED), "message"])
+        return list(self.findings.loc[self.findings["check"].isin(NOT_CREATED), "message"])
 
     @functools.cached_property
     def suggestions(self) -> pd.DataFrame:
         """Accounts with a name similar to that of a category without an account. They are never applied automatically.
 
         Columns: category_id, company_id, name, external_id, account_name, score (0 to 100); up to three per category,
-        best first. PySpark frames are collected.
+        best first.
         """
-        return suggest(in_pandas(self.coverage), in_pandas(self.actions))
+        return suggest(self.coverage, self.actions)
 
     def to_csv(self, folder: str | Path, profile: str = "excel") -> list[Path]:
         """Write findings.csv, actions.csv and coverage.csv, which only you can read; return their paths.
@@ -152,7 +146,7 @@ class Reconciliation:
         StorageError
             When a file cannot be written; an existing file is unchanged.
         """
-        return tables_to_csv({name: in_pandas(getattr(self, name)) for name in _TABLES}, folder, profile)
+        return tables_to_csv({name: getattr(self, name) for name in _TABLES}, folder, profile)
 
     def to_arrow(self) -> dict[str, pa.Table]:
         """Return findings, actions and coverage by name, each as `bktools.to_arrow` does."""
@@ -164,21 +158,13 @@ class Reconciliation:
         return self.__dict__ | listed | {"_listed": None}
 
     def __repr__(self) -> str:
-        if not self._is_collected:
-            return rendering.not_collected()
         return readable(rendering.text(self.findings, self.coverage, self.summary, self._notes))
 
     def _repr_html_(self) -> str:
-        if not self._is_collected:
-            return views.heading(rendering.not_collected())
         return rendering.html(self.findings, self.coverage, self.summary, self._notes)
 
     @property
-    def _is_collected(self) -> bool:
-        return isinstance(self.findings, pd.DataFrame)
-
-    @property
     def _notes(self) -> list[str]:
-        """What a person reads before the findings."""
+        """What a person reads beside the counts."""
         doubt = [self.another_chart] if self.another_chart else []
         return [*doubt, *(f"not compared: {phrase}" for phrase in self.unchecked)]

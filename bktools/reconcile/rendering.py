@@ -21,8 +21,8 @@ def summarised(counts: pd.DataFrame) -> pd.DataFrame:
 
 
 def text(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame, notes: Sequence[str]) -> str:
-    """Return the reconciliation as a few lines of text: the notes, and one a check, with its first finding."""
-    lines = [_headline(findings, coverage, summary), *(f"  {note}" for note in notes)]
+    """Return the reconciliation as a few lines of text: counts and notes, then one a check, with its first finding."""
+    lines = ["; ".join([_headline(findings, coverage, summary), *notes])]
     lines += [
         f"  {severity:<8}{count:>7,} {check}: {views.short(message)}"
         for severity, check, count, message in _by_check(findings)
@@ -33,22 +33,18 @@ def text(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame, 
 
 
 def html(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame, notes: Sequence[str]) -> str:
-    """Return the reconciliation for a notebook: the headline, the notes, and a row a check with its first finding."""
+    """Return the reconciliation for a notebook: counts, notes, and a row a check with its first finding."""
     rows = [
         (f"{views.MARKS[severity]} {severity}", count, check, message)
         for severity, check, count, message in _by_check(findings)
     ]
-    noted = views.table([""], [[note] for note in notes], total=len(notes)) if notes else ""
-    return (
-        views.heading(_headline(findings, coverage, summary))
-        + noted
-        + views.table(
-            ["severity", "findings", "check", "the first of them"],
-            rows,
-            total=len(rows),
-            where=".summary",
-            looks=[views.ON_ONE_LINE, "", "", ""],
-        )
+    headings = map(views.heading, [_headline(findings, coverage, summary), *notes])
+    return "".join(headings) + views.table(
+        ["severity", "findings", "check", "the first of them"],
+        rows,
+        total=len(rows),
+        where=".summary",
+        looks=[views.ON_ONE_LINE, "", "", ""],
     )
 
 
@@ -57,14 +53,6 @@ def _by_check(findings: pd.DataFrame) -> list[tuple[str, str, int, str]]:
     groups = findings.groupby(["severity", "check"], sort=False, observed=True)["message"]
     found = groups.agg(["size", "first"]).reset_index()
     return [(str(severity), str(check), int(size), str(first)) for severity, check, size, first in found.to_numpy()]
-
-
-def not_collected() -> str:
-    """Return the text of a reconciliation that has not run."""
-    return (
-        "Reconciliation on PySpark, not run yet: .findings, .coverage, .actions and .unused_accounts are PySpark frames, "
-        "to be written or collected there; .summary runs it and counts"
-    )
 
 
 def _headline(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame) -> str:

@@ -79,12 +79,6 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         return jobs
 
 
-def larger_than_memory(folder: Path) -> bktools.ExportPlan:
-    """Compose a plan into a folder, and open it again."""
-    bktools.compose_export_jobs(folder / "entries.parquet", to=folder / "plan")
-    return bktools.read_export_plan(folder / "plan")
-
-
 def in_arrow(plan: bktools.ExportPlan, found: bktools.Reconciliation, match: bktools.LedgerMatch) -> list[str]:
     """Hand every table to another tool."""
     tables = plan.to_arrow() | found.to_arrow() | match.to_arrow()
