@@ -368,7 +368,10 @@ ORDERS: Mapping[str, str] = {
     """,
     "summary": "ALL",
     "coverage": "company_id, name NULLS FIRST, category_id",
-    "actions": "company_id, external_id NULLS FIRST, code NULLS FIRST, name NULLS FIRST",
+    "actions": """
+        company_id, external_id NULLS FIRST, code NULLS FIRST, name NULLS FIRST, archived NULLS FIRST,
+        tax_code_external_id NULLS FIRST
+    """,
     "chart_match": "ALL",
     "unused_accounts": "ALL NULLS FIRST",
 }
