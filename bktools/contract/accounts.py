@@ -43,7 +43,7 @@ class Account(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class CompanyInFile(NamedTuple):
-    """The company that the file of a chart names: its number in a register or program, and its name; "" where not told."""
+    """The company that a chart's file names: its number in a register or program, and its name; "" where not told."""
 
     number: str = ""
     name: str = ""

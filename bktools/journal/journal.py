@@ -480,8 +480,8 @@ class Journal(Records):
         if closed and None in asked:
             raise JournalError(
                 f"an entry has no date, and the period {closed[-1]['period']} of company {company_id} was closed by "
-                f"{closed[-1]['done_by']}: nothing was sent, because the entry may belong there; give it a date, or send it "
-                "with the close of an open month (bktools month-end, close_month)"
+                f"{closed[-1]['done_by']}: nothing was sent, because the entry may belong there; give it a date, or "
+                "send it with the close of an open month (bktools month-end, close_month)"
             )
 
     def record(self, write: Callable[[Connection], None], company_id: str) -> None:

@@ -123,8 +123,9 @@ def load_periods(company: str | None = None, *, service: Service | None = None) 
 
     Notes
     -----
-    An entry belongs to the month of the close that sent it; one sent outside of a close, to the month of its date. One that
-    was held back belongs to the month of its date, or without a date to the month of the close that first met it. Entries sent by a version that kept no dates are in no month. Export jobs: interface, section 4.2.
+    An entry belongs to the month of the close that sent it; one sent outside of a close, to the month of its date. One
+    that was held back belongs to the month of its date, or without a date to the month of the close that first met it.
+    Entries sent by a version that kept no dates are in no month. Export jobs: interface, section 4.2.
 
     Examples
     --------
@@ -449,9 +450,9 @@ def not_kept(journal: Journal, company_id: str) -> int:
 def held_back(journal: Journal, company_id: str, month: str | None = None) -> pa.Table:
     """Return the entries that closes held back, each in one month, and their outcome.
 
-    An entry belongs to the month of the date that it had when it was first held back, or without a date to the month of that
-    close. It is told as the last close of its month saw it, or the last of all where none of its month met it. An entry
-    without an ID cannot be followed: only the last close of a month tells it, and it stays open.
+    An entry belongs to the month of the date that it had when it was first held back, or without a date to the month of
+    that close. It is told as the last close of its month saw it, or the last of all where none of its month met it. An
+    entry without an ID cannot be followed: only the last close of a month tells it, and it stays open.
     """
     closes = journal.rows(_HELD, company_id)
     last_close = {row["period"]: row["close"] for row in closes}

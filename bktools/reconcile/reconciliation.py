@@ -100,8 +100,8 @@ class Reconciliation:
     def another_chart(self) -> str:
         """Why the chart looks like another company's, in one line; "" where it does not.
 
-        It does when it lacks most accounts in use, when most of its accounts that are known here have another name, or when its
-        file names another company than the last one's.
+        It does when it lacks most accounts in use, when most of its accounts that are known here have another name, or
+        when its file names another company than the last one's.
         """
         return another_chart(self._chart_match, self.company_in_file, self.companies_before)
 

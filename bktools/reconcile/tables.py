@@ -74,7 +74,8 @@ CREATE MACRO named(code, external_id, name) AS concat_ws(' ', coalesce(code, ext
 CREATE MACRO says_total(value) AS
     coalesce(regexp_replace(strip_accents(lower(value)), '[^\\p{{L}}\\p{{N}}]', '', 'g') IN {TOTAL_WORDS}, false);
 -- A name such as Total with a number is an account: a company has this name.
-CREATE MACRO is_total(name, code) AS says_total(code) OR (says_total(name) AND NOT coalesce(code SIMILAR TO '.*[0-9].*', false));
+CREATE MACRO is_total(name, code) AS
+    says_total(code) OR (says_total(name) AND NOT coalesce(regexp_matches(code, '[0-9]'), false));
 CREATE MACRO on_line(line) AS if(line IS NULL, '', concat(' (line ', line, ')'));
 CREATE MACRO one_line(value) AS
     CASE WHEN regexp_matches(value, '[\\r\\n\\t]') THEN regexp_replace(value, '[\\r\\n\\t]+', ' ', 'g') ELSE value END;
@@ -184,7 +185,8 @@ SELECT
     coalesce(erp.company_id, service.company_id) AS company_id,
     coalesce(erp.external_id, service.external_id) AS external_id,
     erp.company_id IS NOT NULL AS in_chart, service.company_id IS NOT NULL AS in_service,
-    erp.line, erp.name AS erp_name, erp.code AS erp_code, erp.archived AS erp_archived, erp.tax_code_external_id AS erp_tax,
+    erp.line,
+    erp.name AS erp_name, erp.code AS erp_code, erp.archived AS erp_archived, erp.tax_code_external_id AS erp_tax,
     service.id AS account_id, service.name, service.code, service.archived, service.tax_code_external_id AS tax,
     coalesce(service.is_read, false) AS is_from_service,
     {differences},
@@ -287,8 +289,8 @@ LEFT JOIN taxes USING (company_id, external_id)
 LEFT JOIN (SELECT company_id, external_id, is_gone, action FROM accounts) AS judged USING (company_id, external_id);
 """
 
-# Per company of the chart, how far its accounts are those known here. An account that is spelled another way in the chart
-# has findings of its own.
+# Per company of the chart, how far its accounts are those known here. An account that is spelled another way in the
+# chart has findings of its own.
 CHART_MATCH = f"""
 WITH
     used AS (

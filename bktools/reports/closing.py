@@ -78,8 +78,8 @@ def close_month(
         As `read_entries` returns it; those dated after the month wait for the next close.
     month : str, Period, date or datetime, optional
         As 2026-10. By default the last month that has ended and has entries, where a month with less than a twentieth
-        of the busiest month's entries does not count; the current month where none has ended. A month that has not begun
-        is refused, also for a dry run, because nothing of it can be closed yet.
+        of the busiest month's entries does not count; the current month where none has ended. A month that has not
+        begun is refused, also for a dry run, because nothing of it can be closed yet.
     company : str, optional
         UUID of the company; the configured one by default.
     categories, employees : DataFrame, optional

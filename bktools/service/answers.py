@@ -101,8 +101,8 @@ def _warn_of_replaced(body: bytes, endpoint: Endpoint) -> None:
     ]
     more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
     warnings.warn(
-        f"the answer to {endpoint.operation} has characters that are no text, shown as {REPLACEMENT}: correct them in the "
-        f"service in {', '.join(names[:SHOWN_NAMES])}{more}",
+        f"the answer to {endpoint.operation} has characters that are no text, shown as {REPLACEMENT}: correct them in "
+        f"the service in {', '.join(names[:SHOWN_NAMES])}{more}",
         ReplacedTextWarning,
         stacklevel=2,
     )
@@ -124,8 +124,8 @@ def error_of(answer: Answer, endpoint: Endpoint) -> StatusError:
         error, advice = ServerError, "the service failed: try again later"
     elif 300 <= answer.status < 400:  # noqa: PLR2004
         advice = (
-            "the address redirects, and redirects are not followed, so that no credential goes to another host: correct "
-            "the address (bktools config shows it)"
+            "the address redirects, and redirects are not followed, so that no credential goes to another host: "
+            "correct the address (bktools config shows it)"
         )
     reason = ": ".join(part for part in (kind, detail) if part)
     message = f"{endpoint.operation} was answered {answer.status}" + (f" ({reason})" if reason else "")

@@ -95,8 +95,8 @@ def create_accounts(
         When the service cannot be reached or refuses the credential. Safe to run again: created accounts are in the
         journal and are skipped.
     ArgumentError, InputError
-        When the argument is not a reconciliation, an account breaks a rule of the interface, or, with `apply`, the chart
-        looks like another company's; nothing is sent.
+        When the argument is not a reconciliation, an account breaks a rule of the interface, or, with `apply`, the
+        chart looks like another company's; nothing is sent.
 
     Notes
     -----
@@ -135,8 +135,8 @@ def create_accounts(
         return _frame([*rows, *(_row(account, "PLANNED", None, message) for account in wanted)], service, applied=False)
     if doubt:
         raise InputError(
-            f"{doubt}. Nothing was written: if it is the wrong file, give the right one; if the company has a new chart, say "
-            f"so with {setting('new_chart', value=True)}"
+            f"{doubt}. Nothing was written: if it is the wrong file, give the right one; if the company has a new "
+            f"chart, say so with {setting('new_chart', value=True)}"
         )
     with (
         Journal(service.settings) as journal,

@@ -96,7 +96,7 @@ def dated(name: str, date: str | None, *, first: int = 0) -> BatchRequest:
 
 @BOTH
 def test_an_entry_without_a_date_goes_into_no_closed_period(journal, service):
-    """Outside of a close it may belong to any month: it waits while one is closed, and none is closed while it is planned."""
+    """Outside of a close it may belong to any month: it waits while one is closed, and none is closed meanwhile."""
     journal.claim([dated("before", None)], "plan")
     with pytest.raises(JournalError, match="stays open: batch before of it is PLANNED"):
         bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)

@@ -119,7 +119,7 @@ def test_account_is_created_matched_or_refused(server, client):
 
 
 def test_a_tax_code_that_is_not_sent_is_not_compared(server, client):
-    """A chart without tax codes does not tell them, so its accounts match whatever tax code they have; null is compared."""
+    """A chart without tax codes does not tell them, so its accounts match with any tax code; null is compared."""
     sent = account(server, "not sent", code="0400", taxCodeExternalId="VSt19")
     created = client.post(ACCOUNTS, json=sent)
     again = client.post(ACCOUNTS, json={name: value for name, value in sent.items() if name != "taxCodeExternalId"})

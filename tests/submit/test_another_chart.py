@@ -1,4 +1,4 @@
-"""A chart of another company is not written: created accounts cannot be deleted. And what is no account is not created."""
+"""A chart of another company is not written, because accounts cannot be deleted; what is no account is not created."""
 
 from __future__ import annotations
 
@@ -120,7 +120,8 @@ def saft(name: str, number: str, accounts) -> str:
         for code, text in accounts
     )
     return (
-        f"<AuditFile><Header><Company><RegistrationNumber>{number}</RegistrationNumber><Name>{name}</Name></Company></Header>"
+        f"<AuditFile><Header><Company><RegistrationNumber>{number}</RegistrationNumber><Name>{name}</Name></Company>"
+        "</Header>"
         f"<MasterFiles><GeneralLedgerAccounts>{rows}</GeneralLedgerAccounts></MasterFiles></AuditFile>"
     )
 
@@ -156,7 +157,7 @@ def test_a_file_of_another_company_is_not_written(service, reconciled, tmp_path,
 
 
 def test_the_commands_ask_too(run, sandbox, tmp_path, service):
-    """`accounts create` and `month-end` write neither accounts nor jobs from another chart, unless --new-chart says so."""
+    """`accounts create` and `month-end` write nothing from another chart, unless --new-chart says so."""
     chart_of(OTHERS, None, tmp_path / "other.csv")
     before = len(sandbox.server.accounts())
     company = f"--company {service.settings.company}"
@@ -166,8 +167,8 @@ def test_the_commands_ask_too(run, sandbox, tmp_path, service):
     with pytest.raises(InputError, match=r"lacks 6 of the 6 accounts.*say so with --new-chart"):
         run(f"accounts create --chart other.csv --apply {company}")
     (tmp_path / "entries.csv").write_text(
-        f"id,company_id,date,amount,currency,category_id\n{uuid.uuid4()},{service.settings.company},2026-10-05,1.00,EUR,"
-        f"{uuid.uuid4()}\n",
+        "id,company_id,date,amount,currency,category_id\n"
+        f"{uuid.uuid4()},{service.settings.company},2026-10-05,1.00,EUR,{uuid.uuid4()}\n",
         encoding="utf-8",
     )
     with pytest.raises(InputError, match=r"lacks 6 of the 6 accounts.*say so with --new-chart"):
@@ -200,7 +201,7 @@ def test_what_is_no_account_is_not_created(service, reconciled, tmp_path):
 
 
 def test_a_line_that_is_no_account_is_refused_alone(sandbox, service):
-    """Actions made by hand are held to the same: each such line is refused with the reason, and the others are created."""
+    """Actions made by hand are held to the same: each such line is refused with the reason, the others are created."""
     company = service.settings.company
     frame = pd.DataFrame([("9990", "9990", None), ("Summe", "Summe", "Summe"), ("9991", "9991", "Total")])
     frame.columns = ["external_id", "code", "name"]
@@ -215,7 +216,7 @@ def test_a_line_that_is_no_account_is_refused_alone(sandbox, service):
 
 @pytest.fixture
 def samples_without_tax_codes(service, samples, tmp_path):
-    """A function that reads the sample chart without its column of tax codes, or with the column and no tax code in it."""
+    """A function that reads the sample chart without its column of tax codes, or with nothing in the column."""
 
     def read(*, has_column):
         chart = pd.read_csv(samples[0], sep=";", dtype="str", keep_default_na=False)
