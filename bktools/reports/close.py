@@ -91,6 +91,11 @@ class Close:
     sent: pd.DataFrame | None = None
     changes: pd.DataFrame | None = None
 
+    @property
+    def unchecked(self) -> list[str]:
+        """What was not compared and not checked, because it was not told."""
+        return [*self.after.unchecked, *self.plan.unchecked]
+
     def __repr__(self) -> str:
         ready, not_ready = number_of_entries(self.plan.rows), number_of_entries(self.plan.not_ready)
         lines = [

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import bktools
-from bktools.errors import PlanError
+from bktools.errors import InputError, PlanError
 
 ONE, TWO, THREE = (f"00000000-0000-4000-8000-00000000000{number}" for number in (1, 2, 3))
 TRAVEL, MEALS = "00000000-0000-4000-8000-0000000000c1", "00000000-0000-4000-8000-0000000000c2"
@@ -184,3 +184,16 @@ def test_a_mapping_remembers_that_lines_are_parts(read, run, sandbox):
     assert conflict not in run(f"{compose} b.plan --split-lines --save-mapping card")[1]
     assert conflict not in run(f"{compose} c.plan")[1]
     assert 'split_lines = "True"' in run("mappings show card")[1]
+
+
+def test_each_line_is_found_in_the_ledger(read, service):
+    """The ledger has a posting for each line on its own account; a line that is missing is a finding, a repeated one refused."""
+    bktools.submit_export_jobs(bktools.compose_export_jobs(read(split_lines=True)), apply=True, service=service)
+    sent = bktools.load_export_jobs(entries=True, service=service)
+    exported = sent.assign(account_code=sent["category_id"].map({TRAVEL: "5800", MEALS: "6070"}))
+    ledger = exported[["account_code", "date", "amount", "currency"]].assign(text="Hotel " + exported["entry_id"])
+    assert bktools.match_ledger(exported, ledger).counts == {"booked": 3}
+    match = bktools.match_ledger(exported, ledger[ledger["amount"] != Decimal("5.50")])
+    assert match.entries.loc[match.entries["status"] == "missing", "split_line"].to_list() == [2]
+    with pytest.raises(InputError, match="1 entry more than once"):
+        bktools.match_ledger(pd.concat([exported, exported[exported["split_line"] == 2]]), ledger)
