@@ -82,7 +82,9 @@ class BatchRequest:
         rows = self.rows
         if rows is None:
             return []
-        ids, lines = rows.column("id").to_pylist(), split_lines(rows).to_pylist()
+        lines = split_lines(rows).to_pylist()
+        # Only the lines of split entries repeat an ID.
+        ids = rows.column("id").to_pylist() if any(lines) else self.entry_ids
         return list(zip(ids, lines, *(texts_of(rows, name) for name in FACTS), strict=True))
 
 

@@ -112,7 +112,6 @@ def read_entries(
     """
     company = None if company is None else rules.uuid_text("company", company)
     money = _known_money(money)
-    split_lines = rules.flag("split_lines", split_lines)
     vocabulary = Vocabulary(headings.ENTRIES, columns)
     refuse_ledgers(path, encoding)
     table = read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
@@ -182,7 +181,7 @@ def read_entries(
         )
     ordered = {field.name: result[field.name] for field in schema.ENTRIES if field.name in result}
     read = pa.table(ordered | _passed_through(table, others))
-    if saying_split or split_lines:
+    if rules.flag("split_lines", split_lines) or saying_split:
         read = _with_splits(read, table, saying_split, decimal, are_split=split_lines)
     about = table.provenance(len(table.lines), places, notes, others="columns kept as text")
     return _with_money(schema.to_pandas(read, about), money)

@@ -175,8 +175,10 @@ LOOKS = {
     ),
     "suspected_second_export": (
         {"supplier": ["SJ AB"]}, {"history": sent(supplier="sj ab ")}, 1,
-        "same company, day, amount, currency and supplier as an entry that was sent under another ID: "
-        + "2026-10-01, sj ab, in batch b1, month 2026-09",
+        (
+            "same company, day, amount, currency and supplier as an entry that was sent under another ID: "
+            "2026-10-01, sj ab, in batch b1, month 2026-09"
+        ),
         "if the service issued that entry again, reject this one in the service", "in the service",
     ),
     "unusual_amount": (

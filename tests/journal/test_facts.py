@@ -43,7 +43,6 @@ def batch(name: str, amounts: list[str], *, first: int = 0, **others: object) ->
     """Return a batch whose entries have these amounts."""
     ids = ENTRIES[first : first + len(amounts)]
     columns = {
-        "id": ids,
         "amount": pa.array(map(Decimal, amounts)),
         "description": [f"Entry {place}" for place in range(len(ids))],
     }
