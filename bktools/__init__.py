@@ -37,11 +37,9 @@ if TYPE_CHECKING:
     from bktools.reports.outcomes import Outcomes
     from bktools.reports.record import PeriodRecord, record_of
     from bktools.service import Service
+    from bktools.snapshots.tables import get_balance, get_employee, load_categories, load_employees
     from bktools.spending import spend
     from bktools.submit import create_accounts, submit_export_jobs
-    from bktools.tables.files import categories_to_parquet, employees_to_parquet
-    from bktools.tables.load import get_balance, get_employee, load_categories, load_employees
-    from bktools.tables.shared import to_delta
     from bktools.widgets.entries import pick_entries
 
 _HOMES = {
@@ -52,7 +50,6 @@ _HOMES = {
     "Reconciliation": "bktools.reconcile",
     "Sandbox": "bktools.connection",
     "Service": "bktools.service",
-    "categories_to_parquet": "bktools.tables.files",
     "check": "bktools.checkup",
     "check_fixes": "bktools.reports.fixes",
     "close_month": "bktools.reports.closing",
@@ -61,13 +58,12 @@ _HOMES = {
     "compose_export_jobs": "bktools.export",
     "connect": "bktools.connection",
     "create_accounts": "bktools.submit",
-    "employees_to_parquet": "bktools.tables.files",
-    "get_balance": "bktools.tables.load",
-    "get_employee": "bktools.tables.load",
+    "get_balance": "bktools.snapshots.tables",
+    "get_employee": "bktools.snapshots.tables",
     "import_accounts": "bktools.journal.accounts",
     "load_accounts": "bktools.journal.accounts",
-    "load_categories": "bktools.tables.load",
-    "load_employees": "bktools.tables.load",
+    "load_categories": "bktools.snapshots.tables",
+    "load_employees": "bktools.snapshots.tables",
     "load_export_jobs": "bktools.journal.export_jobs",
     "match_ledger": "bktools.ledger",
     "load_periods": "bktools.journal.periods",
@@ -88,7 +84,6 @@ _HOMES = {
     "submit_export_jobs": "bktools.submit",
     "to_arrow": "bktools.frames.arrow",
     "to_csv": "bktools.frames.delimited",
-    "to_delta": "bktools.tables.shared",
     "to_excel": "bktools.reports.excel",
 }
 
@@ -100,7 +95,6 @@ __all__ = [
     "Reconciliation",
     "Sandbox",
     "Service",
-    "categories_to_parquet",
     "check",
     "check_fixes",
     "close_month",
@@ -109,7 +103,6 @@ __all__ = [
     "compose_export_jobs",
     "connect",
     "create_accounts",
-    "employees_to_parquet",
     "get_balance",
     "get_employee",
     "import_accounts",
@@ -136,7 +129,6 @@ __all__ = [
     "submit_export_jobs",
     "to_arrow",
     "to_csv",
-    "to_delta",
     "to_excel",
 ]
 

@@ -315,7 +315,7 @@ def _known(service: Service, companies: list[str]) -> dict[str, pd.DataFrame]:
     import pandas as pd
 
     from bktools.journal.accounts import load_accounts
-    from bktools.tables.load import load_categories, load_employees
+    from bktools.snapshots.tables import load_categories, load_employees
 
     loaders: dict[str, Callable[..., pd.DataFrame]] = {
         "categories": partial(load_categories, max_age=0),

@@ -28,8 +28,7 @@ ROOMS = {
     "submit": ["bktools/submit"],
     "export": ["bktools/export"],
     "reconcile": ["bktools/reconcile"],
-    "store": ["bktools/store"],
-    "tables": ["bktools/tables"],
+    "snapshots": ["bktools/snapshots"],
 }
 
 # Not scored: Spark alone runs them, and a mutant would cost the start of a Java machine each time.
