@@ -12,9 +12,9 @@ import json
 import math
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -160,17 +160,17 @@ def submit_export_jobs(
             if reason:
                 raise PlanError(reason)
             of_company.setdefault(batch.company_id, []).append(batch.batch_id)
-        # Requests are made one at a time, to save memory.
-        batches = [_Requests(plan, own) for own in of_company.values()]
         if not apply:
             doubts = Doubts(journal)
-            rows = [_dry_run_row(journal, batch, doubts) for own in batches for batch in own]
+            # Requests are made one at a time, to save memory.
+            batches = (plan.request(batch_id) for own in of_company.values() for batch_id in own)
+            rows = [
+                _row_unsent(journal, batch, doubts, "SENDING") or _row(batch, "PLANNED", WOULD_BE_SENT)
+                for batch in batches
+            ]
     if apply:
         with progress_bar("export jobs", total=len(plan.batches), unit="batch", shown=progress) as bar:
-            run = _Run(plan, service, bar, wait=seconds, others_export=others_export, period=period, progress=progress)
-            rows = run.all(list(of_company), batches)
-    if rows and all(row["busy"] for row in rows):
-        raise JournalBusyError(rows[0]["message"])
+            rows = _Run(plan, service, bar, RateLimit(shown=progress), seconds, others_export, period).all(of_company)
     table = pa.Table.from_pylist(rows, schema=OUTCOMES)
     about = {"environment": service.settings.environment, "plan": plan.plan_id, "applied": apply}
     return to_pandas(table, about | {"unchecked": list(plan.unchecked)})
@@ -194,64 +194,55 @@ def _seconds(wait: float | dt.timedelta) -> float:
     return float(wait)
 
 
-@dataclass(frozen=True)
-class _Requests:
-    """The requests of some batches of a plan, made again for each iteration."""
+@dataclass
+class _Run:
+    """The submission of a plan: what its companies share.
+
+    Parameters
+    ----------
+    wait, others_export, period
+        As in `submit_export_jobs`.
+    stopped : str
+        The reason why nothing more is sent, for any company.
+    ending : threading.Event
+        Set when nothing more is to be begun.
+    """
 
     plan: ExportPlan
-    batch_ids: list[str]
+    service: Service
+    bar: Bar
+    rate_limit: RateLimit
+    wait: float
+    others_export: bool
+    period: str | None
+    stopped: str = ""
+    ending: threading.Event = field(default_factory=threading.Event)
+    busy: list[JournalBusyError] = field(default_factory=list)
+    errors: list[Exception] = field(default_factory=list)
 
-    def __iter__(self) -> Iterator[BatchRequest]:
-        return map(self.plan.request, self.batch_ids)
-
-
-class _Run:
-    """The submission of a plan: what its companies share."""
-
-    def __init__(
-        self,
-        plan: ExportPlan,
-        service: Service,
-        bar: Bar,
-        *,
-        wait: float,
-        others_export: bool,
-        period: str | None,
-        progress: bool | None,
-    ) -> None:
-        self.plan = plan
-        self.service = service
-        self.bar = bar
-        self.wait = wait
-        self.others_export = others_export
-        self.period = period
-        self.rate_limit = RateLimit(shown=progress)
-        # The reason why nothing more is sent, for any company.
-        self.stopped = ""
-        self._ending = threading.Event()
-        self._errors: list[Exception] = []
-
-    def all(self, companies: Sequence[str], batches: Sequence[_Requests]) -> list[dict[str, Any]]:
-        """Send the batches of each company; return one row per batch, in the order of the companies."""
-        calls = [partial(self._company, company, own) for company, own in zip(companies, batches, strict=True)]
+    def all(self, of_company: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
+        """Send the batches of each company, given by their IDs; return one row per batch, in the same order."""
+        calls = [partial(self._company, company, batch_ids) for company, batch_ids in of_company.items()]
         rows: list[list[dict[str, Any]]] = [[] for _ in calls]
         threads = min(len(calls), COMPANIES) or 1
-        with closing(as_they_end(calls, threads, ending=self._ending)) as ended:
+        with closing(as_they_end(calls, threads, ending=self.ending)) as ended:
             for number, own in ended:
                 rows[number] = own
         # A worker that must stop hands on no part of the rows.
         pause(0)
-        if len(self._errors) > 1:
+        if len(self.errors) > 1:
             # These lines are the only record of what the service answered.
-            raise StorageError("; ".join(map(str, self._errors))) from self._errors[0]
-        for error in self._errors:
+            raise StorageError("; ".join(map(str, self.errors))) from self.errors[0]
+        for error in self.errors:
             raise error
+        if self.busy and len(self.busy) == len(calls):
+            raise self.busy[0]
         return [row for own in rows for row in own]
 
     def pause(self, seconds: float) -> None:
         """Wait; raise `Stopped` within a moment when nothing more is to be begun."""
         end = time.monotonic() + seconds
-        while not self._ending.is_set():
+        while not self.ending.is_set():
             left = end - time.monotonic()
             if left <= 0:
                 return
@@ -260,15 +251,15 @@ class _Run:
 
     def fail(self, error: Exception) -> None:
         """Begin nothing more, and raise the error when the requests on their way have their outcomes."""
-        self._errors.append(error)
-        self._ending.set()
+        self.errors.append(error)
+        self.ending.set()
 
-    def _company(self, company_id: str, batches: _Requests) -> list[dict[str, Any]]:
+    def _company(self, company_id: str, batch_ids: Sequence[str]) -> list[dict[str, Any]]:
         try:
             self.pause(0)
             # A thread needs its own connection to the journal.
             with Journal(self.service.settings) as journal:
-                return _Sender(journal, self, company_id).send(batches)
+                return _Sender(journal, self, company_id).send(batch_ids)
         except Stopped:
             pass
         except Exception as error:  # noqa: BLE001 - raised when the others have ended
@@ -287,18 +278,21 @@ class _Sender:
         # The reason why no other batch of the company is sent.
         self._stopped = ""
 
-    def send(self, batches: _Requests) -> list[dict[str, Any]]:
-        """Send the batches, and return one row per batch."""
+    def send(self, batch_ids: Sequence[str]) -> list[dict[str, Any]]:
+        """Send batches, and return one row per batch."""
+        request, plan_id = self._run.plan.request, self._run.plan.plan_id
         try:
             with self._journal.sending(self._company_id):
                 # A sender may have been killed after this run began.
                 self._journal.recover(self._company_id)
-                self._journal.claim(batches, self._run.plan.plan_id, self._run.period)
-                return [self._row_of(batch) for batch in batches]
+                # Requests are made one at a time, to save memory.
+                self._journal.claim(map(request, batch_ids), plan_id, self._run.period)
+                return [self._row_of(batch) for batch in map(request, batch_ids)]
         except JournalError as error:
             # Nothing was sent: another process is sending, or has sent some of these batches meanwhile.
-            is_busy = isinstance(error, JournalBusyError)
-            return [_row(batch, "BLOCKED", str(error), busy=is_busy) for batch in batches]
+            if isinstance(error, JournalBusyError):
+                self._run.busy.append(error)
+            return [_row(batch, "BLOCKED", str(error)) for batch in map(request, batch_ids)]
 
     def _row_of(self, batch: BatchRequest) -> dict[str, Any]:
         self._run.pause(0)
@@ -325,21 +319,19 @@ class _Sender:
 
     def _sent(self, batch: BatchRequest) -> dict[str, Any]:
         """Send a batch, if it and its company wait for nothing, and return its row."""
-        found = _required(self._journal, batch)
-        if found["state"] in {*SETTLED, "REJECTED"}:
-            return _settled_row(batch, found, self._doubts)
-        doubt = self._journal.in_doubt(self._company_id)
+        row = _row_unsent(self._journal, batch, self._doubts, "REJECTED")
         stopped = self._stopped or self._run.stopped
-        if doubt is not None or stopped:
-            return _row(batch, "BLOCKED", stopped if doubt is None else self._doubts.message(doubt))
+        if row is not None or stopped:
+            return row or _row(batch, "BLOCKED", stopped)
         outcome = self._send_when_free(batch)
         if outcome.state not in SETTLED:
             self._stopped = f"not sent, because batch {batch.batch_id} before it was not accepted: {outcome.message}"
         if outcome.stops_all:
             self._run.stopped = self._stopped
-        found = _required(self._journal, batch)
-        if found["state"] == "UNKNOWN":
-            return _row(batch, "UNKNOWN", f"{found['message']}; {self._doubts.message(found)}", found["job_id"])
+        # The journal may know better: that the job belongs to another batch.
+        doubt = self._journal.in_doubt(self._company_id)
+        if doubt is not None:
+            return _row(batch, "UNKNOWN", f"{doubt['message']}; {self._doubts.message(doubt)}", doubt["job_id"])
         return _row(batch, outcome.state, outcome.message, outcome.job_id)
 
     def _send_when_free(self, batch: BatchRequest) -> Outcome:
@@ -388,9 +380,9 @@ class _Sender:
                 raise
         self._record(batch, outcome)
         if not outcome.is_rate_limited:
-            self._run.rate_limit.is_passed()
+            self._run.rate_limit.passed()
             return outcome
-        reason = self._run.rate_limit.is_reached(sent_at, outcome.retry_after)
+        reason = self._run.rate_limit.reached(sent_at, outcome.retry_after)
         return replace(outcome, message=reason, stops_all=True) if reason else outcome
 
     def _doubt_about_a_job(self, batch: BatchRequest) -> str:
@@ -413,12 +405,6 @@ class _Sender:
             raise Stopped from lost
 
 
-def _required(journal: Journal, batch: BatchRequest) -> Row:
-    found = journal.state_of(batch.batch_id)
-    assert found is not None, "claim writes every batch"
-    return found
-
-
 def _may_still_run(accepted: Row | None) -> bool:
     """Whether the last accepted job of a company may still be in progress.
 
@@ -433,35 +419,22 @@ def _may_still_run(accepted: Row | None) -> bool:
     return 0 <= age <= lasts
 
 
-def _dry_run_row(journal: Journal, batch: BatchRequest, doubts: Doubts) -> dict[str, Any]:
-    """Return the row of a batch in a dry run."""
+def _row_unsent(journal: Journal, batch: BatchRequest, doubts: Doubts, *states: str) -> dict[str, Any] | None:
+    """Return the row of a batch that is not sent, because it has an outcome, one of the states, or a company in doubt."""
     found = journal.state_of(batch.batch_id)
-    if found is not None and found["state"] in {*SETTLED, "SENDING"}:
-        return _settled_row(batch, found, doubts)
-    doubt = journal.in_doubt(batch.company_id)
-    if doubt is not None:
-        return _row(batch, "BLOCKED", doubts.message(doubt))
-    return _row(batch, "PLANNED", WOULD_BE_SENT)
+    state = None if found is None else found["state"]
+    if found is None or state not in {*SETTLED, *states}:
+        doubt = journal.in_doubt(batch.company_id)
+        return None if doubt is None else _row(batch, "BLOCKED", doubts.message(doubt))
+    if state == "UNKNOWN":
+        return _row(batch, state, doubts.message(found))
+    if state == "SENDING":
+        return _row(batch, state, f"{found['sender']} is sending it (since {found['sent_at']})")
+    return _row(
+        batch, state, f"{found['message']} (since {found['settled_at']}; nothing was sent again)", found["job_id"]
+    )
 
 
-def _settled_row(batch: BatchRequest, found: Row, doubts: Doubts) -> dict[str, Any]:
-    if found["state"] == "UNKNOWN":
-        return _row(batch, "UNKNOWN", doubts.message(found))
-    if found["state"] == "SENDING":
-        return _row(batch, "SENDING", f"{found['sender']} is sending it (since {found['sent_at']})")
-    message = f"{found['message']} (since {found['settled_at']}; nothing was sent again)"
-    return _row(batch, found["state"], message, found["job_id"])
-
-
-def _row(
-    batch: BatchRequest, outcome: str, message: str, job_id: str | None = None, *, busy: bool = False
-) -> dict[str, Any]:
-    return {
-        "batch_id": batch.batch_id,
-        "company_id": batch.company_id,
-        "entries": len(batch.entry_ids),
-        "outcome": outcome,
-        "job_id": job_id,
-        "message": message,
-        "busy": busy,
-    }
+def _row(batch: BatchRequest, outcome: str, message: str, job_id: str | None = None) -> dict[str, Any]:
+    values = (batch.batch_id, batch.company_id, len(batch.entry_ids), outcome, job_id, message)
+    return dict(zip(OUTCOMES.names, values, strict=True))

@@ -13,7 +13,7 @@ from bktools.service.rate import LONGEST_HOLD
 MOST = 3
 
 # ASSUMED: the limit counts by the minute. Seconds to wait where the service does not say: two waits are a minute.
-UNSAID = 30.0
+USUAL_WAIT = 30.0
 
 
 class RateLimit:
@@ -35,11 +35,11 @@ class RateLimit:
         """Return the seconds until requests may be sent."""
         return self._until - time.monotonic()
 
-    def is_passed(self) -> None:
+    def passed(self) -> None:
         """Count an answer that the service gave to a request that it took up."""
         self._in_a_row = 0
 
-    def is_reached(self, sent_at: float, retry_after: float | None) -> str:
+    def reached(self, sent_at: float, retry_after: float | None) -> str:
         """Count an answer 429; return the reason to send nothing more, "" when to send again after `left` seconds.
 
         Parameters
@@ -49,7 +49,7 @@ class RateLimit:
         retry_after : float, optional
             Seconds that the service asks to wait.
         """
-        seconds = UNSAID if retry_after is None else retry_after
+        seconds = USUAL_WAIT if retry_after is None else retry_after
         with self._lock:
             if sent_at < self._until:
                 return ""

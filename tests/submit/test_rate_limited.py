@@ -117,7 +117,7 @@ def test_the_rate_limit_is_waited_for(talking, capsys):
 @pytest.mark.parametrize("form", ["seconds", "date", "none"])
 def test_the_limit_may_say_when_in_each_form(talking, monkeypatch, form):
     """Retry-After in seconds, as a date, or not at all."""
-    monkeypatch.setattr(rate_limit, "UNSAID", 0.2)
+    monkeypatch.setattr(rate_limit, "USUAL_WAIT", 0.2)
     retry_after = {"seconds": "1", "date": formatdate(time.time() + 1, usegmt=True), "none": None}[form]
     with talking(limited(2, retry_after), read=30.0) as (raw, service):
         plan = bktools.compose_export_jobs(entries_of(COMPANY, 1))
