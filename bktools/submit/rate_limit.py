@@ -63,7 +63,7 @@ class RateLimit:
                     "for: another program may use the same token; run again later"
                 )
         note(
-            f"Waiting {seconds:.0f} s, as the service's rate limit asks (429); then the rest is sent. Ctrl-C ends the wait",
+            f"Waiting {seconds:.0f} s, because the service's rate limit is reached (429); then the rest is sent. Ctrl-C ends it",
             shown=self._shown,
         )
         return ""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import threading
 
 import pytest
 from entries_by_hand import COMPANY, entries_of
@@ -115,4 +117,25 @@ def test_an_answer_that_was_kept_is_written_by_the_next_run(
         sent = bktools.submit_export_jobs(plan, apply=True, service=service)
         rest = ["UNKNOWN", "BLOCKED"] if is_replayed else ["ACCEPTED", "ACCEPTED"]
         assert sent["outcome"].to_list() == ["ACCEPTED", *rest]
+        assert set(raw.accepted.values()) == {1}
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals to a thread as POSIX systems have them")
+def test_ctrl_c_keeps_the_answer_in_hand(talking, postgres, database, plan):
+    """Whoever does not wait for the database to come back loses no answer: the next run writes it."""
+
+    def answer(raw, connection, request):
+        if len(raw.requests) == 1:
+            postgres.sql(f"ALTER DATABASE {database} ALLOW_CONNECTIONS false")
+            postgres.cut(database)
+            main = threading.main_thread().ident
+            threading.Timer(1.0, signal.pthread_kill, (main, signal.SIGINT)).start()
+        send(connection, 201, raw.accept(request))
+
+    with talking(answer, read=10.0) as (raw, service):
+        with pytest.raises(KeyboardInterrupt):
+            bktools.submit_export_jobs(plan, apply=True, service=service)
+        postgres.sql(f"ALTER DATABASE {database} ALLOW_CONNECTIONS true")
+        sent = bktools.submit_export_jobs(plan, apply=True, service=service)
+        assert sent["outcome"].to_list() == ["ACCEPTED"] * 3
         assert set(raw.accepted.values()) == {1}

@@ -111,7 +111,7 @@ def test_the_rate_limit_is_waited_for(talking, capsys):
         assert sent["outcome"].to_list() == ["ACCEPTED"]
         assert states_of(service) == ["PLANNED", "SENDING", "PLANNED", "SENDING", "ACCEPTED"]
         assert (len(raw.requests), set(raw.accepted.values())) == (2, {1})
-    assert "Waiting 1 s, as the service's rate limit asks" in capsys.readouterr().err
+    assert "Waiting 1 s, because the service's rate limit is reached" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("form", ["seconds", "date", "none"])
@@ -226,7 +226,7 @@ def test_three_machines_with_one_token(monkeypatch, tmp_path, backend):
     """Clients that do not know each other meet the limit of their token: every job is accepted, none in doubt, none twice."""
     monkeypatch.setattr(sandbox_app, "_MINUTE", MINUTE)
     sandbox = bktools.Sandbox(
-        tmp_path / "sandbox", companies=12, categories=0, employees=0, job_seconds=0, requests_per_minute=JOBS * 4 // 9
+        tmp_path / "sandbox", companies=9, categories=0, employees=0, job_seconds=0, requests_per_minute=JOBS * 4 // 9
     )
     with sandbox:
         companies = [company.id for company in sandbox.server.companies()]
@@ -235,7 +235,7 @@ def test_three_machines_with_one_token(monkeypatch, tmp_path, backend):
 
         def machine(number: int) -> list[str]:
             own = companies[number::3]
-            frames = [entries_of(company, JOBS // 12, 1000 * companies.index(company)) for company in own]
+            frames = [entries_of(company, JOBS // 9, 1000 * companies.index(company)) for company in own]
             plan = bktools.compose_export_jobs(pd.concat(frames, ignore_index=True), max_entries=1)
             folders = {f"{name}_dir": tmp_path / str(number) / name for name in ("cache", "data", "marks")}
             address, token = sandbox.server.base_url, sandbox.server.token
@@ -249,6 +249,6 @@ def test_three_machines_with_one_token(monkeypatch, tmp_path, backend):
         with ThreadPoolExecutor(3) as machines:
             outcomes = [outcome for own in machines.map(machine, range(3)) for outcome in own]
         accepted = sandbox.server.accepted_entries()
-    assert outcomes == ["ACCEPTED"] * (JOBS // 12 * 12)
+    assert outcomes == ["ACCEPTED"] * (JOBS // 9 * 9)
     assert (len(accepted), set(accepted.values())) == (len(outcomes), {1})
     assert max(waits) > 0
