@@ -267,6 +267,10 @@ class _Run:
         return []
 
 
+class _RunStopped(Exception):  # noqa: N818 - not an error: another company met what stops all
+    """Raised in a wait before a request; never outside of this module."""
+
+
 class _Sender:
     """Sends the batches of a company, one after another."""
 
@@ -339,10 +343,12 @@ class _Sender:
         end = time.monotonic() + self._run.wait
         seconds = FIRST_PAUSE
         while True:
-            self._run.pause(self._run.rate_limit.left())
-            # Before the intent: a process that ends while it waits for its rate has sent nothing.
-            reserve(self._run.service, self._run.pause)
-            if self._run.stopped:
+            try:
+                self._wait(self._run.rate_limit.left())
+                # Before the intent: a process that ends while it waits for its rate has sent nothing.
+                reserve(self._run.service, self._wait)
+                self._wait(0)
+            except _RunStopped:
                 return Outcome("PLANNED", self._run.stopped)
             outcome = self._send_once(batch)
             left = end - time.monotonic()
@@ -351,6 +357,18 @@ class _Sender:
                 seconds = min(seconds * 2, LONGEST_PAUSE)
             elif not outcome.is_rate_limited or outcome.stops_all:
                 return outcome
+
+    def _wait(self, seconds: float) -> None:
+        """Wait; raise `_RunStopped` within a moment when another company's answer stops the run."""
+        end = time.monotonic() + seconds
+        while True:
+            self._run.pause(0)
+            if self._run.stopped:
+                raise _RunStopped
+            left = end - time.monotonic()
+            if left <= 0:
+                return
+            pause(min(left, LOOK))
 
     def _send_once(self, batch: BatchRequest) -> Outcome:
         doubt = self._doubt_about_a_job(batch)
