@@ -239,15 +239,10 @@ class _Run:
             raise self.busy[0]
         return [row for own in rows for row in own]
 
-    def pause(self, seconds: float) -> None:
-        """Wait; raise `Stopped` within a moment when nothing more is to be begun."""
-        end = time.monotonic() + seconds
-        while not self.ending.is_set():
-            left = end - time.monotonic()
-            if left <= 0:
-                return
-            pause(min(left, LOOK))
-        raise Stopped
+    def go_on(self) -> None:
+        """Raise `Stopped` when nothing more is to be begun."""
+        if self.ending.is_set():
+            raise Stopped
 
     def fail(self, error: Exception) -> None:
         """Begin nothing more, and raise the error when the requests on their way have their outcomes."""
@@ -256,7 +251,7 @@ class _Run:
 
     def _company(self, company_id: str, batch_ids: Sequence[str]) -> list[dict[str, Any]]:
         try:
-            self.pause(0)
+            self.go_on()
             # A thread needs its own connection to the journal.
             with Journal(self.service.settings) as journal:
                 return _Sender(journal, self, company_id).send(batch_ids)
@@ -299,7 +294,7 @@ class _Sender:
             return [_row(batch, "BLOCKED", str(error)) for batch in map(request, batch_ids)]
 
     def _row_of(self, batch: BatchRequest) -> dict[str, Any]:
-        self._run.pause(0)
+        self._run.go_on()
         try:
             try:
                 row = self._sent(batch)
@@ -341,10 +336,10 @@ class _Sender:
     def _send_when_free(self, batch: BatchRequest) -> Outcome:
         """Send a batch; again after a wait while its company has a job in progress, or the rate limit is reached."""
         end = time.monotonic() + self._run.wait
-        seconds = FIRST_PAUSE
+        wait, seconds = 0.0, FIRST_PAUSE
         while True:
             try:
-                self._wait(self._run.rate_limit.left())
+                self._wait(max(wait, self._run.rate_limit.left()))
                 # Before the intent: a process that ends while it waits for its rate has sent nothing.
                 reserve(self._run.service, self._wait)
                 self._wait(0)
@@ -353,16 +348,17 @@ class _Sender:
             outcome = self._send_once(batch)
             left = end - time.monotonic()
             if outcome.waits and left > 0:
-                self._run.pause(min(seconds, left))
-                seconds = min(seconds * 2, LONGEST_PAUSE)
-            elif not outcome.is_rate_limited or outcome.stops_all:
+                wait, seconds = min(seconds, left), min(seconds * 2, LONGEST_PAUSE)
+            elif outcome.is_rate_limited and not outcome.stops_all:
+                wait = 0.0
+            else:
                 return outcome
 
     def _wait(self, seconds: float) -> None:
         """Wait; raise `_RunStopped` within a moment when another company's answer stops the run."""
         end = time.monotonic() + seconds
         while True:
-            self._run.pause(0)
+            self._run.go_on()
             if self._run.stopped:
                 raise _RunStopped
             left = end - time.monotonic()
