@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any, Protocol
 
 from bktools.frames.schema import FACTS
@@ -36,6 +38,9 @@ HELD_BACK = ("close", "place", "entry_id", "split_line", "reason", "message", *F
 INSERT_HELD_BACK = f"INSERT INTO held_back VALUES (?, ?{', ?' * len(HELD_BACK[2:])})"
 CLOSES = "SELECT event_id, subject_id, message FROM events WHERE subject = 'close'"
 OF_CLOSE = f"SELECT {', '.join(HELD_BACK[2:])} FROM held_back WHERE close = ? ORDER BY place"
+
+# The facts that are compared with those that were sent.
+COMPARED = ("date", "amount", "currency", "category_id", "supplier", "tax_code")
 
 _DATE = 2 + list(FACTS).index("date")
 
@@ -80,3 +85,37 @@ def facts_of(batch: Batch, period: str | None) -> list[Facts]:
 def digest_of(rows: Sequence[Sequence[Any]]) -> str:
     """Return the digest of rows of facts in the order of their entry IDs and lines."""
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
+
+
+def changed(sent: Iterable[Mapping[str, Any]], batch: Batch) -> list[str]:
+    """Return the entries of a batch whose facts are not those that were sent; unknown ones are not compared.
+
+    Parameters
+    ----------
+    sent : iterable of mapping
+        The facts of the batch's newest claim, a row a line.
+    batch : Batch
+        The batch, with its facts now.
+    """
+    before, after = defaultdict(list), defaultdict(list)
+    for row in sent:
+        before[row["entry_id"]].append([_comparable(name, row[name]) for name in COMPARED])
+    for entry, _, *values in batch.facts:
+        facts = dict(zip(FACTS, values, strict=True))
+        after[entry].append([_comparable(name, facts[name]) for name in COMPARED])
+    return [entry for entry, lines in after.items() if _differ(before[entry], lines)]
+
+
+def _differ(before: list[list[str]], after: list[list[str]]) -> bool:
+    """Return whether the lines of an entry differ in a fact that is known of each of them, before and after."""
+    known = [place for place in range(len(COMPARED)) if all(line[place] for line in (*before, *after))]
+    return bool(known and before) and sorted([line[place] for place in known] for line in before) != sorted(
+        [line[place] for place in known] for line in after
+    )
+
+
+def _comparable(name: str, value: str | None) -> str:
+    if name == "amount" and value is not None:
+        return f"{Decimal(value).normalize():f}"
+    text = (value or "").strip()
+    return text.lower() if name == "category_id" else text

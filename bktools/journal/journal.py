@@ -407,6 +407,11 @@ class Journal(Records):
         found = self.rows(sql, company_id)
         return found[0] if found else None
 
+    def changed_since(self, batch: Batch) -> list[str]:
+        """Return the entries of a batch that were sent with other facts than they have now."""
+        found = [row for piece in self.history("facts", None, batch.batch_id) for row in piece]
+        return facts.changed(found, batch)
+
     def no_such_batch(self, batch_id: str) -> JournalError:
         """Return the error for a batch that is not in the journal."""
         return JournalError(

@@ -117,6 +117,22 @@ def test_sums_of_what_was_exported_are_those_of_the_journal(sandbox, service):
     assert sum(patch.get_width() for patch in bars.patches) == pytest.approx(1291.73)
 
 
+def test_a_plan_without_a_history_does_not_pass_over_a_change(sandbox, service):
+    """The same entries submitted again are told as accepted only while their data are those that were sent."""
+    sent = bought(sandbox.server.company_id)
+    plans = [bktools.compose_export_jobs(sent.assign(amount=amounts(text, "88.00"))) for text in ("1203.73", "1213.73")]
+    told = [
+        bktools.submit_export_jobs(plan, apply=apply, service=service).iloc[0]
+        for plan, apply in ((plans[0], True), (plans[0], True), (plans[1], False), (plans[1], True))
+    ]
+    assert [row["outcome"] for row in told] == ["ACCEPTED", "ACCEPTED", "BLOCKED", "BLOCKED"]
+    assert (
+        f"1 of its entries have other data now than when they were exported (the first is {sent['id'][0]})"
+        in told[3]["message"]
+    )
+    assert set(sandbox.server.accepted_entries().values()) == {1}
+
+
 @pytest.mark.parametrize("in_doubt", [False, True])
 def test_the_same_facts_under_another_id_are_a_warning(sandbox, service, in_doubt):
     """An entry that the service issued again is compared with what was sent, also in an earlier month and in doubt."""
