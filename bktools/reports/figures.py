@@ -76,7 +76,8 @@ def _entry_of(rows: pa.Table) -> pa.Array:
     places = pa.array(range(len(rows)))
     if "split_line" not in rows.column_names:
         return places
-    ids = pc.if_else(pc.greater(split_lines(rows), 0), rows.column("id"), pa.scalar(None, TEXT)).combine_chunks()
+    own = rows.column("entry_id" if "entry_id" in rows.column_names else "id")
+    ids = pc.if_else(pc.greater(split_lines(rows), 0), own, pa.scalar(None, TEXT)).combine_chunks()
     return pc.coalesce(pc.cast(pc.index_in(ids, ids, skip_nulls=True), places.type), places)
 
 
