@@ -57,6 +57,7 @@ def test_split_entries(entries):
         approved=[number != 4 for number in range(10)],
         split_line=[1, 2, 0, 1, 2, 1, 3, 1, 2, 2],
         split_lines=[2, 2, 0, 2, 2, 3, 3, 2, 2, 2],
+        date=[dt.date(2026, 10, 1)] * 10,
     )
     expected = compose_export_jobs(frame, max_entries=2)
     assert expected.batches["entries"].to_list() == [2, 1]
