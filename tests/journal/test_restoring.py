@@ -102,6 +102,18 @@ def test_a_lost_batch_without_free_entries_is_passed_over(settings, tmp_path):
     assert restore(settings, tmp_path / "kept.sqlite", by="Ada").in_doubt == ("first", "3")
 
 
+def test_what_was_sent_after_a_batch_that_was_resolved_is_in_doubt_too(settings, tmp_path):
+    """A batch that the backup has in doubt, resolved since: each batch after it is looked at all the same."""
+    with Journal(settings) as journal:
+        send(journal, "1", "UNKNOWN")
+        journal.backup(tmp_path / "kept.sqlite")
+        journal.resolve("1", "ACCEPTED", evidence="booked as 4711", by="Ada")
+        send(journal, "2")
+    restore(settings, tmp_path / "kept.sqlite", by="Ada")
+    with Journal(settings) as journal:
+        assert "are in batch 2" in journal.obstacle(BatchRequest("9", COMPANY, batch_of("2").entry_ids, b"{}"))
+
+
 def test_a_refused_backup_leaves_nothing_behind(settings, kept, tmp_path):
     """A backup that is refused changes nothing: neither the journal nor the files in its folder."""
     (tmp_path / "broken.sqlite").write_bytes(b"no journal" * 500)
