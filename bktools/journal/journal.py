@@ -448,7 +448,7 @@ class Journal(Records):
         assert row is not None
         mark = Mark(
             last["event_id"], last["digest"], batch_id, row["plan_id"], row["company_id"], row["state"],
-            row["message"] or "", row["changed_at"], packed(body) if body else "",
+            row["message"] or "", row["changed_at"], packed(body) if body else "", row["job_id"] or "",
         )  # fmt: skip
         self.marks.write(mark, self.about_me)
 

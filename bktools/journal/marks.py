@@ -53,6 +53,8 @@ class Mark:
         The new state, its reason, and the time (UTC).
     body : str
         The compressed request body; only in the line written before sending.
+    job_id : str
+        The job that the service created, "" where none is known.
     """
 
     event: int
@@ -64,6 +66,7 @@ class Mark:
     message: str
     at: str
     body: str = ""
+    job_id: str = ""
 
 
 def packed(body: bytes) -> str:
