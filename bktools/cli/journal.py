@@ -79,6 +79,14 @@ def restore(
         Path | None, typer.Argument(metavar="FILE", help="The backup; by default the current file is kept.")
     ] = None,
     by: By = None,
+    evidence: Annotated[
+        str | None,
+        typer.Option(
+            "--evidence",
+            metavar="TEXT",
+            help="Where you looked for exports after the copy and found none, when this machine has no marks.",
+        ),
+    ] = None,
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
 ) -> None:
@@ -91,7 +99,7 @@ def restore(
     """
     from bktools.journal.restore import restore as put_back
 
-    done = put_back(_settings(environment, sandbox=sandbox), source, by=_named(by))
+    done = put_back(_settings(environment, sandbox=sandbox), source, by=_named(by), evidence=evidence)
     results.say(f"{done.place} was restored" + (f" from {source}" if source else ""))
     if done.set_aside is not None:
         results.say(f"The earlier file is kept as {done.set_aside}")

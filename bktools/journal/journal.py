@@ -89,7 +89,7 @@ class Journal(Records):
         self.folder = folder_of(settings) if settings.journal is None else settings.state_dir
         self._own_folder = settings.state_dir
         self._outer = outer_folder(settings)
-        self._environment = settings.environment
+        self._settings = settings
         self._address = settings.identity
         # When this process wrote that it sends a batch.
         self._sent_at: dict[str, str] = {}
@@ -118,8 +118,7 @@ class Journal(Records):
 
     def command(self, words: str) -> str:
         """Return a command ready to be run: it names this journal's environment."""
-        named = "--sandbox" if self._environment == SANDBOX else f"--environment {in_shell(self._environment)}"
-        return f"bktools {words} {named}"
+        return command_of(self._settings, words)
 
     @property
     def about_me(self) -> dict[str, Any]:
@@ -158,8 +157,8 @@ class Journal(Records):
             raise JournalError(
                 f"the journal {self.place} has sent export jobs, but was never used by this user on this machine: it may be "
                 "an old copy of a journal in use elsewhere. Nothing was sent. If it is the newest one, confirm it once: "
-                f"{self.command('journal restore')} --by NAME (the marks of sent batches are kept in {self.marks.outer}; "
-                "BKTOOLS_MARKS_DIR names another folder)"
+                f'{self.command("journal restore")} --evidence "..." --by NAME (where you looked for later exports; the marks of '
+                f"sent batches are kept in {self.marks.outer}; BKTOOLS_MARKS_DIR names another folder)"
             )
 
     def obstacle(self, batch: Batch) -> str:
@@ -551,6 +550,12 @@ class Journal(Records):
                 f"the journal {self.place} belongs to {', '.join(self.addresses())}, not to {self._address}: if it was "
                 "copied here, remove the copy"
             )
+
+
+def command_of(settings: Settings, words: str) -> str:
+    """Return a command ready to be run: it names the environment of the settings."""
+    named = "--sandbox" if settings.environment == SANDBOX else f"--environment {in_shell(settings.environment)}"
+    return f"bktools {words} {named}"
 
 
 def identity_of(settings: Settings) -> str:
