@@ -164,9 +164,13 @@ class Journal(Records):
     def obstacle(self, batch: Batch) -> str:
         """Return the reason why a batch cannot be sent, "" when it can.
 
-        It cannot when another batch or another journal has sent one of its entries or may have, or when one is PLANNED
-        in a batch of another company. A PLANNED batch of the same company is no obstacle: `claim` releases it.
+        It cannot when another batch or another journal has sent one of its entries or may have, when one is PLANNED in a
+        batch of another company, or when a batch that has or had one was changed by hand. A PLANNED batch of the same
+        company is no obstacle: `claim` releases it.
         """
+        return self.changed_by_hand(batch.entry_ids) or self._taken(batch)
+
+    def _taken(self, batch: Batch) -> str:
         waiting = [row for row in self._claims(batch) if not _gives_way(row, batch)]
         if not waiting:
             return self.others.obstacle(batch)
@@ -208,20 +212,22 @@ class Journal(Records):
         Raises
         ------
         JournalError
-            When an entry is in a batch that was sent or may have been sent, or its period is closed; nothing was written.
+            When an entry is in a batch that was sent or may have been sent, or in one that was changed by hand, or its
+            period is closed; nothing was written.
         """
         with self.transaction() as connection:
             for batch in batches:
                 found = self.state_of(batch.batch_id)
                 if found is not None and found["body"] != batch.body:
                     raise JournalError(f"batch {batch.batch_id} is in the journal with different data")
-                if found is not None and found["state"] not in {"REJECTED", "RELEASED"}:
+                is_new = found is None or found["state"] in {"REJECTED", "RELEASED"}
+                reason = self.changed_by_hand(batch.entry_ids) or (self._taken(batch) if is_new else "")
+                if reason:
+                    raise JournalError(reason)
+                if found is not None and not is_new:
                     if found["state"] == "PLANNED":
                         self._keep_facts(connection, batch, period)
                     continue
-                reason = self.obstacle(batch)
-                if reason:
-                    raise JournalError(reason)
                 for other in self._claims(batch):
                     message = f"replaced by batch {batch.batch_id} of a later plan before it was sent"
                     change(connection, other["batch_id"], "RELEASED", message=message, settled_at=now().isoformat())

@@ -22,7 +22,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from backends import BOTH
+from backends import BOTH, typed_by_hand, without_triggers
 from entries_by_hand import COMPANY, entries_of
 from honest import EVIDENCE, printed_commands
 from raw_service import send
@@ -472,6 +472,23 @@ def test_only_a_job_that_may_still_run_is_waited_for(talking, monkeypatch, age, 
         plan = bktools.compose_export_jobs(entries_of(COMPANY, 2), max_entries=1)
         sent = bktools.submit_export_jobs(plan, apply=True, wait=0, service=service)
         assert sent["outcome"].to_list() == ["ACCEPTED", outcome]
+
+
+@BOTH
+@pytest.mark.parametrize("size", [2, 3], ids=["the same batches", "other batches"])
+def test_what_an_administrator_released_is_not_sent_again(sandbox, connect, entries, backend, size):
+    """A row that was changed in the database, without an event: the command refuses its entries, in any batch."""
+    with connect() as service:
+        submitted(entries, service)
+        with Journal(service.settings) as journal, typed_by_hand(journal, backend) as by_hand:
+            without_triggers(by_hand, backend)
+            by_hand.execute("UPDATE batches SET state = 'RELEASED'")
+            by_hand.execute("UPDATE batch_entries SET live = 0")
+        with pytest.raises(PlanError, match="was changed by hand: nothing was sent"):
+            bktools.submit_export_jobs(
+                bktools.compose_export_jobs(entries, max_entries=size), apply=True, wait=20, service=service
+            )
+    assert booked(sandbox) == {1}
 
 
 @BOTH
