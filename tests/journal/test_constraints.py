@@ -196,7 +196,7 @@ def test_what_an_administrator_changed_is_not_sent_in_any_batch(journal, by_hand
         )
     for wanted in (batch("a", ENTRIES[:2]), batch("b", ENTRIES[1:3]), batch("c", ENTRIES[:1])):
         assert "batch a: its state is " in journal.obstacle(wanted)
-        with pytest.raises(JournalError, match="batch a: its state is .*nothing was sent"):
+        with pytest.raises(JournalError, match=r"batch a: its state is .*nothing was sent"):
             journal.claim([batch("e", ENTRIES[3:4]), wanted], "again")
     assert [line for line in journal.problems() if line.startswith("batch a: its state is ")]
     assert journal.state_of("e") is None
