@@ -172,10 +172,18 @@ def addresses(
 
 @app.command("move")
 @results.facts
-def move(by: By = None, environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
-    """Move the journal to the empty database of BKTOOLS_JOURNAL.
+def move(
+    by: By = None,
+    evidence: Annotated[
+        str | None,
+        typer.Option("--evidence", metavar="TEXT", help="How you corrected entries that both journals had sent."),
+    ] = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+) -> None:
+    """Move the journal to the database of BKTOOLS_JOURNAL.
 
-    The file is closed and kept.
+    Histories that are there stay. The file is closed and kept.
 
     Example: bktools journal move --by Ada
     """
@@ -183,7 +191,7 @@ def move(by: By = None, environment: options.Environment = None, sandbox: option
     from bktools.journal.postgres import place_of
 
     settings = _settings(environment, sandbox=sandbox)
-    last = to_database(settings, by=_named(by))
+    last = to_database(settings, by=_named(by), evidence=evidence)
     assert settings.journal is not None
     place = place_of(settings.journal)
     results.say(f"{last['event_id']} events are in {place}; the file is closed and kept")

@@ -343,6 +343,33 @@ def test_a_lost_data_folder_needs_three_steps(talking, folder, run):
         assert set(raw.accepted.values()) == {1}
 
 
+def test_files_of_two_people_move_to_one_database(sandbox, tmp_path, postgres, database, run, monkeypatch):
+    """Each person moves a file, after a look at the database; then neither sends the other's entries, and no step is more."""
+    entries = entries_of(sandbox.server.company_id, 4)
+    people = {"ada": entries.head(2), "eve": entries.tail(2)}
+
+    def at(person: str, journal: str | None) -> bktools.Service:
+        folders = {f"{kind}_dir": tmp_path / person / kind for kind in ("data", "marks")}
+        for name, folder in folders.items():
+            monkeypatch.setenv(f"BKTOOLS_{name.upper()}", str(folder))
+        return bktools.connect(sandbox.server.base_url, token=sandbox.server.token, journal=journal, **folders)
+
+    for person, own in people.items():
+        with at(person, None) as service:
+            assert submitted(own, service, wait=20) == ["ACCEPTED"]
+    address = postgres.address(database)
+    monkeypatch.setenv("BKTOOLS_JOURNAL", address)
+    for person in people:
+        at(person, address).close()
+        assert run("journal")[0] == Exit.DONE
+        assert run("journal move --by Ada")[0] == Exit.DONE
+    for person in people:
+        with at(person, address) as service:
+            assert submitted(entries, service, wait=20) == ["ACCEPTED"] * 2
+            assert run("journal verify")[0] == Exit.DONE
+    assert booked(sandbox) == {1}
+
+
 KILLED = """
 import os, signal, sys, uuid
 import pandas as pd
