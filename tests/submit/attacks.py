@@ -218,18 +218,14 @@ def lost_folders(world: World, count: int) -> None:
 
 
 def _answer(world: World, commands: list[str]) -> str:
-    """Choose the command that is true: one answer to all where all were booked, otherwise one to the first batch."""
-    last = commands[-1]
-    if "export resolve" not in last:
-        return last
-    accepted, first = world.accepted(), commands[0]
+    """Choose the command that is true: release a batch that was not booked; when there is none, accept all that are left."""
+    accepted = world.accepted()
     history = bktools.load_export_jobs(entries=True, service=world.service)
-    open_ = history[history["state"] == "UNKNOWN"]
-    if "--all-before" in last and {accepted.get(entry, 0) for entry in open_["entry_id"]} == {1}:
-        return last
-    batch = re.search(r"export resolve (\w+)", first)[1]  # type: ignore[index]
-    is_booked = {accepted.get(entry, 0) for entry in open_.loc[open_["batch_id"] == batch, "entry_id"]} == {1}
-    return first if is_booked else first.replace("--outcome accepted", "--outcome released")
+    for command in commands:
+        batch = re.search(r"export resolve (\w+)", command)
+        if batch and not {*history.loc[history["batch_id"] == batch[1], "entry_id"]} & {*accepted}:
+            return command.replace("--outcome accepted", "--outcome released")
+    return commands[-1]
 
 
 def new_disks(world: World, count: int) -> None:
