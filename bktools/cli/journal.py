@@ -79,27 +79,40 @@ def restore(
         Path | None, typer.Argument(metavar="FILE", help="The backup; by default the current file is kept.")
     ] = None,
     by: By = None,
+    evidence: Annotated[
+        str | None,
+        typer.Option(
+            "--evidence",
+            metavar="TEXT",
+            help="Where you looked for exports after the copy and found none, when this machine has no marks.",
+        ),
+    ] = None,
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
 ) -> None:
     """Restore a backup of the journal.
 
-    Batches sent after it have an unknown outcome until a person settles them.
+    Batches sent after it are accepted where their marks hold the job. The others have an unknown outcome until a person
+    settles them.
 
     Example: bktools journal restore bktools-journal-20261031T180000Z.sqlite --by Ada
     """
     from bktools.journal.restore import restore as put_back
 
-    done = put_back(_settings(environment, sandbox=sandbox), source, by=_named(by))
+    done = put_back(_settings(environment, sandbox=sandbox), source, by=_named(by), evidence=evidence)
     results.say(f"{done.place} was restored" + (f" from {source}" if source else ""))
     if done.set_aside is not None:
         results.say(f"The earlier file is kept as {done.set_aside}")
+    if done.accepted:
+        results.say(f"{len(done.accepted)} batches sent since are ACCEPTED: their marks hold the jobs of the service")
     if done.in_doubt:
         results.say(
             f"{len(done.in_doubt)} batches have an unknown outcome; bktools export status{options.same(environment, sandbox=sandbox)} says "
-            "how to settle each"
+            "how to settle them"
         )
-    results.result(journal=done.place, earlier_file=done.set_aside, outcome_unknown=done.in_doubt)
+    results.result(
+        journal=done.place, earlier_file=done.set_aside, accepted=done.accepted, outcome_unknown=done.in_doubt
+    )
 
 
 @app.command("verify")
@@ -159,10 +172,18 @@ def addresses(
 
 @app.command("move")
 @results.facts
-def move(by: By = None, environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
-    """Move the journal to the empty database of BKTOOLS_JOURNAL.
+def move(
+    by: By = None,
+    evidence: Annotated[
+        str | None,
+        typer.Option("--evidence", metavar="TEXT", help="How you corrected entries that both journals had sent."),
+    ] = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+) -> None:
+    """Move the journal to the database of BKTOOLS_JOURNAL.
 
-    The file is closed and kept.
+    Histories that are there stay. The file is closed and kept.
 
     Example: bktools journal move --by Ada
     """
@@ -170,7 +191,7 @@ def move(by: By = None, environment: options.Environment = None, sandbox: option
     from bktools.journal.postgres import place_of
 
     settings = _settings(environment, sandbox=sandbox)
-    last = to_database(settings, by=_named(by))
+    last = to_database(settings, by=_named(by), evidence=evidence)
     assert settings.journal is not None
     place = place_of(settings.journal)
     results.say(f"{last['event_id']} events are in {place}; the file is closed and kept")

@@ -53,6 +53,8 @@ class Mark:
         The new state, its reason, and the time (UTC).
     body : str
         The compressed request body; only in the line written before sending.
+    job_id : str
+        The job that the service created, "" where none is known.
     """
 
     event: int
@@ -64,6 +66,7 @@ class Mark:
     message: str
     at: str
     body: str = ""
+    job_id: str = ""
 
 
 def packed(body: bytes) -> str:
@@ -131,13 +134,15 @@ class Marks:
         """Whether this user of this machine has sent with the journal before, or confirmed it."""
         return (self.places[1] / ABOUT).exists()
 
-    def confirm(self, about: Mapping[str, Any]) -> None:
-        """Write the merged lines of both places to each of them."""
+    def confirm(self, about: Mapping[str, Any], others: Mapping[str, Sequence[Mark]] | None = None) -> None:
+        """Write the merged lines of both places to each of them, then the lines of another journal of a company."""
         for place in self.places:
             with disk.storage_errors(place):
                 disk.private_folder(place)
                 _write_about(place, {**about, "journal": self._journal_id})
-        for company_id, marks in self.of_all().items():
+        own, others = self.of_all(), others or {}
+        for company_id in {**own, **others}:
+            marks = dict.fromkeys([*own.get(company_id, ()), *others.get(company_id, ())])
             for place in self.places:
                 with disk.storage_errors(place):
                     disk.replace_content(place / _name(company_id), b"".join(map(_line, marks)))
@@ -163,7 +168,7 @@ class Marks:
             f"the journal {file.place} is an old copy: {len(batches)} batches of {len(missing)} companies, sent since "
             f"{first.at[:19]} UTC, are missing in it (the first is {first.batch_id} of company {first.company_id}): nothing "
             "was sent; restore a newer backup with bktools journal restore FILE, or keep this copy with bktools journal "
-            "restore --by NAME, which marks those batches as UNKNOWN"
+            "restore --by NAME: a batch is UNKNOWN then if its mark holds no job"
         )
 
     def folders_of_others(self, company_id: str) -> list[Path]:

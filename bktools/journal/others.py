@@ -203,8 +203,8 @@ class Others:
                 say = self._command(f"journal addresses --other {other.id[:8]}")
                 return (
                     f"company {company_id} was exported before from {other}, which is missing: nothing was sent. Restore a "
-                    f"backup ({restore} FILE --by NAME), or go on without one ({restore} --by NAME), which marks the sent "
-                    f"batches as UNKNOWN. If it was another service, record that: {say} --by NAME"
+                    f"backup ({restore} FILE --by NAME), or go on without one ({restore} --by NAME): a batch "
+                    f"is UNKNOWN then if its mark holds no job. If it was another service, record that: {say} --by NAME"
                 )
             if self.relation(other) is None:
                 name = other.addresses[0] if len(set(other.addresses) - set(self._own.addresses())) else other.id[:8]
@@ -230,7 +230,9 @@ class Others:
             WHERE entry_id IN (SELECT id FROM wanted) AND live = 1 AND state IN {_SENT} GROUP BY batch_id
         """
         for other, file in self._not_of_another_service():
-            file.wanted(batch.entry_ids)
+            reason = file.changed_by_hand(batch.entry_ids)
+            if reason:
+                return reason
             for row in file.rows(sql):
                 return (
                     f"{row['entries']} entries of batch {batch.batch_id} are in batch {row['batch_id']} of {other}, which is "

@@ -1,4 +1,7 @@
-"""Restores a backup of the journal, or accepts the present file; sent batches missing in it become UNKNOWN."""
+"""Restores a backup of the journal, or accepts the present file, with the sent batches that are missing in it.
+
+A missing batch is ACCEPTED again where its mark holds the job of the service, otherwise it becomes UNKNOWN.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bktools import disk
+from bktools.caller import in_shell
 from bktools.contract import rules
 from bktools.errors import ArgumentError, JournalError, StorageError
 from bktools.journal.facts import NOT_KEPT, Facts
 from bktools.journal.file import COMPANIONS, File, remove_with_companions
-from bktools.journal.journal import Journal, change, insert, outer_folder, refuse_moved, refuse_second_copy
+from bktools.journal.journal import (
+    Journal,
+    change,
+    command_of,
+    insert,
+    outer_folder,
+    refuse_moved,
+    refuse_second_copy,
+)
 from bktools.journal.lock import sending_for
 from bktools.journal.marks import (
     Mark,
@@ -28,7 +40,7 @@ from bktools.journal.marks import (
     unpacked,
 )
 from bktools.journal.others import FILE, folder_of
-from bktools.journal.records import Records, now, record_event
+from bktools.journal.records import Connection, Records, now, record_event
 from bktools.settings import Settings
 
 
@@ -42,12 +54,15 @@ class Restored:
         The journal's file, or its database.
     set_aside : Path, optional
         New path of the replaced file.
+    accepted : tuple of str
+        Missing batches that are ACCEPTED again.
     in_doubt : tuple of str
         UNKNOWN batches. Resolve each with `bktools export resolve`.
     """
 
     place: str
     set_aside: Path | None
+    accepted: tuple[str, ...]
     in_doubt: tuple[str, ...]
 
 
@@ -61,11 +76,12 @@ class _Batch:
     facts: tuple[Facts, ...] = ()
 
 
-def restore(settings: Settings, source: Path | None, *, by: str) -> Restored:
+def restore(settings: Settings, source: Path | None, *, by: str, evidence: str | None = None) -> Restored:
     """Restore a backup of the journal, or accept the present file.
 
-    A batch that is in the marks but not in the copy becomes UNKNOWN, unless the marks show that nothing was booked. Its
-    company is blocked until a person resolves the batch. Safe to run again after a kill.
+    A batch that is in the marks but not in the copy is ACCEPTED where the marks hold its job. Otherwise it becomes
+    UNKNOWN, unless the marks show that nothing was booked, and its company is blocked until a person resolves the batch.
+    Safe to run again after a kill.
 
     Parameters
     ----------
@@ -75,16 +91,22 @@ def restore(settings: Settings, source: Path | None, *, by: str) -> Restored:
         The backup. Default: the journal's own file, or the marks alone where it is missing.
     by : str
         Name of the person who restores it; kept permanently.
+    evidence : str, optional
+        Where the person looked for exports after the last one that the copy knows, and found none. Only needed where this
+        machine has no marks; kept permanently.
 
     Raises
     ------
     JournalError
-        When the backup belongs to another journal or service, or a process is sending; nothing was changed.
+        When the backup belongs to another journal or service, a process is sending, or marks and evidence are missing;
+        nothing was changed.
     StorageError
         When the backup cannot be read or written, or is damaged; nothing was changed.
     """
     if not rules.text("by", by).strip():
         raise ArgumentError("by", "must be the name of the person who restores the journal")
+    if evidence is not None:
+        evidence = rules.text("evidence", rules.text("evidence", evidence).strip(), shortest=1)
     if settings.journal is not None:
         return _go_on(settings, source, by.strip())
     folder = disk.private_folder(folder_of(settings))
@@ -98,12 +120,16 @@ def restore(settings: Settings, source: Path | None, *, by: str) -> Restored:
             refuse_moved(marks.last_place(), path)
             refuse_second_copy(marks.last_place(), path, journal_id)
             companies = marks.of_all()
+            if marks.are_known_outside():
+                evidence = None
+            elif evidence is None:
+                _require_evidence(file, source, settings, marks)
             known = [row["company_id"] for row in file.rows("SELECT DISTINCT company_id FROM batches")]
         with ExitStack() as stack:
             for company_id in sorted({*companies, *known}):
                 stack.enter_context(sending_for(folder, company_id))
             with File(made) as file:
-                _put_in_doubt(file, companies, marks, by.strip())
+                accepted = _complete(file, companies, marks, by.strip(), evidence)
             set_aside = _put_in_place(made, path)
             with Journal(settings) as journal:
                 # After a kill before this line the marks do not match: nothing is sent until the restore is run again.
@@ -111,7 +137,7 @@ def restore(settings: Settings, source: Path | None, *, by: str) -> Restored:
                 doubts = [row["batch_id"] for piece in journal.history("doubts") for row in piece]
     finally:
         remove_with_companions(made)
-    return Restored(str(path), set_aside, tuple(doubts))
+    return Restored(str(path), set_aside, accepted, tuple(doubts))
 
 
 def _go_on(settings: Settings, source: Path | None, by: str) -> Restored:
@@ -126,11 +152,11 @@ def _go_on(settings: Settings, source: Path | None, by: str) -> Restored:
         known = [row["company_id"] for row in journal.rows("SELECT DISTINCT company_id FROM batches")]
         for company_id in sorted({*companies, *known}):
             stack.enter_context(journal.sending(company_id))
-        _put_in_doubt(journal, companies, journal.marks, by)
+        accepted = _complete(journal, companies, journal.marks, by)
         journal.accept()
         _mark_anew(journal, companies)
         doubts = [row["batch_id"] for piece in journal.history("doubts") for row in piece]
-        return Restored(journal.place, None, tuple(doubts))
+        return Restored(journal.place, None, accepted, tuple(doubts))
 
 
 def _copy(source: Path | None, path: Path, made: Path) -> None:
@@ -179,38 +205,78 @@ def _checked(file: File, source: Path, settings: Settings, folder: Path) -> str:
     return str(wanted)
 
 
-def _put_in_doubt(file: Records, companies: dict[str, list[Mark]], places: Marks, by: str) -> None:
-    """Write sent batches that are missing in a copy as UNKNOWN."""
+def _require_evidence(file: File, source: Path | None, settings: Settings, marks: Marks) -> None:
+    """Refuse a copy of which no mark says whether it is the newest, unless it was never used."""
+    sent = file.rows(_NEWEST_SENT)
+    if not sent and source is None:
+        return
+    last = "none" if not sent else "batch {batch_id} of company {company_id}, sent {sent_at}".format(**sent[0])
+    again = command_of(settings, f"journal restore {in_shell(str(source))}" if source else "journal restore")
+    raise JournalError(
+        f"this user of this machine has no marks of sent batches ({marks.outer}), so what was sent after the copy is not "
+        f"known, and could be sent again; the last export that is known here is {last}: nothing was restored. Restore the "
+        "newest backup, or bring the marks of the lost disk (BKTOOLS_MARKS_DIR). If the accounting system shows no later "
+        f'export, confirm that: {again} --evidence "..." --by NAME. Later exports must be left out of every plan from then on'
+    )
+
+
+_NEWEST_SENT = """
+    SELECT batch_id, company_id, sent_at FROM batches
+    WHERE state IN ('SENDING', 'ACCEPTED', 'UNKNOWN') ORDER BY coalesce(sent_at, planned_at) DESC LIMIT 1
+"""
+
+
+def _complete(
+    file: Records, companies: dict[str, list[Mark]], places: Marks, by: str, evidence: str | None = None
+) -> tuple[str, ...]:
+    """Write the sent batches that are missing in a copy; return those that are ACCEPTED, the others are UNKNOWN."""
     gap = [mark for marks in companies.values() for mark in at_risk(_of_lost_batches(file, marks))]
+    accepted = []
+    told = f"{len(gap)} batches were sent after the copy"
+    if evidence is not None:
+        told += f", as far as is known here without marks: {evidence}"
     with file.transaction() as connection:
-        record_event(
-            connection, "journal", file.id, None, "restored", f"{len(gap)} batches were sent after the copy", by
-        )
+        record_event(connection, "journal", file.id, None, "restored", told, by)
         for mark in gap:
-            found = file.rows("SELECT state, body FROM batches WHERE batch_id = ?", mark.batch_id)
-            state = found[0]["state"] if found else None
-            if state in {"ACCEPTED", "UNKNOWN"}:
-                continue
-            body = found[0]["body"] if found else _body_of(mark, places)
-            file.wanted(json.loads(body)["accountingEntryIds"])
-            for row in file.rows(_WAITING, mark.batch_id):
+            if _is_put_in_doubt(file, connection, mark, places) and _is_proof(file, mark):
+                message = f"{mark.message} (the proof is the mark of {mark.at[:19]} UTC)"
                 change(
-                    connection, row["batch_id"], "RELEASED", message=f"its entries were sent in batch {mark.batch_id}"
-                )
-            if state is None:
-                free = [row["id"] for row in file.rows(_FREE)]
-                if not free:
-                    continue
-                insert(connection, _Batch(mark.batch_id, mark.company_id, free, body), mark.plan_id)
-            else:
-                # It may have been claimed again after the copy was made.
-                record_event(
-                    connection, "facts", mark.batch_id, None, NOT_KEPT, "claimed after the restored copy was made"
-                )
-                if state in {"REJECTED", "RELEASED"}:
-                    change(connection, mark.batch_id, "PLANNED")
-            message = f"sent after the restored copy was made; its state was {mark.state}"
-            change(connection, mark.batch_id, "UNKNOWN", message=message, sent_at=mark.at)
+                    connection, mark.batch_id, "ACCEPTED", message=message, job_id=mark.job_id,
+                    settled_at=now().isoformat(), settled_by=by,
+                )  # fmt: skip
+                accepted.append(mark.batch_id)
+    return tuple(accepted)
+
+
+def _is_put_in_doubt(file: Records, connection: Connection, mark: Mark, places: Marks) -> bool:
+    """Write a sent batch as UNKNOWN, unless it is ACCEPTED or its entries are in other batches; return whether it is."""
+    found = file.rows("SELECT state, body FROM batches WHERE batch_id = ?", mark.batch_id)
+    state: str | None = found[0]["state"] if found else None
+    if state in {"ACCEPTED", "UNKNOWN"}:
+        return state == "UNKNOWN"
+    body = found[0]["body"] if found else _body_of(mark, places)
+    file.wanted(json.loads(body)["accountingEntryIds"])
+    for row in file.rows(_WAITING, mark.batch_id):
+        change(connection, row["batch_id"], "RELEASED", message=f"its entries were sent in batch {mark.batch_id}")
+    if state is None:
+        free = [row["id"] for row in file.rows(_FREE)]
+        if not free:
+            return False
+        insert(connection, _Batch(mark.batch_id, mark.company_id, free, body), mark.plan_id)
+    else:
+        # It may have been claimed again after the copy was made.
+        record_event(connection, "facts", mark.batch_id, None, NOT_KEPT, "claimed after the restored copy was made")
+        if state in {"REJECTED", "RELEASED"}:
+            change(connection, mark.batch_id, "PLANNED")
+    message = f"sent after the restored copy was made; its state was {mark.state}"
+    change(connection, mark.batch_id, "UNKNOWN", message=message, sent_at=mark.at)
+    return True
+
+
+def _is_proof(file: Records, mark: Mark) -> bool:
+    """Whether a mark proves that the service accepted its batch: it holds a job that no other batch has."""
+    sql = "SELECT 1 FROM batches WHERE job_id = ? AND batch_id <> ?"
+    return mark.state == "ACCEPTED" and mark.job_id != "" and not file.rows(sql, mark.job_id, mark.batch_id)
 
 
 # PLANNED batches with the same entries: they were withdrawn after the copy was made.

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.export.plan import as_exported
-from bktools.frames.schema import MONEY, TEXT, split_lines, to_arrow
+from bktools.frames.schema import COUNT, MONEY, TEXT, split_lines, to_arrow
 from bktools.reports.close import Close
 
 # What became of an entry, by the outcome of its batch, or by the reason for which it is not ready.
@@ -73,7 +73,7 @@ def sums_of(entries: pa.Table, *keys: str) -> dict[tuple[Any, ...], Money]:
 
 def _entry_of(rows: pa.Table) -> pa.Array:
     """Return the place of the first line of each row's entry: the lines of a split entry are one entry."""
-    places = pa.array(range(len(rows)))
+    places = pa.array(range(len(rows)), COUNT)
     if "split_line" not in rows.column_names:
         return places
     own = rows.column("entry_id" if "entry_id" in rows.column_names else "id")

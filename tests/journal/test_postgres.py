@@ -277,7 +277,7 @@ def test_a_name_of_a_role_is_a_name(machine):
 
 
 def test_a_restored_database_is_noticed(machine, postgres, database):
-    """A dump of before sends nothing from any machine until a person confirms it; what a machine sent since is in doubt."""
+    """A dump of before sends nothing from any machine until a person confirms it; what a machine sent since is known by its job."""
     with Journal(machine()) as journal:
         send(journal, "a", 1)
         made = subprocess.run(
@@ -297,10 +297,10 @@ def test_a_restored_database_is_noticed(machine, postgres, database):
             journal.require_current()
     with pytest.raises(JournalError, match="restore it with pg_restore"):
         restore(machine(), postgres.folder / "dump", by="Ada")
-    assert restore(machine(), None, by="Ada").in_doubt == ("b",)
+    assert restore(machine(), None, by="Ada").accepted == ("b",)
     with Journal(machine()) as journal:
         journal.require_current()
-        assert "which is UNKNOWN" in journal.obstacle(batch("c", 2))
+        assert "which is ACCEPTED" in journal.obstacle(batch("c", 2))
         assert journal.problems() == []
 
 
@@ -370,16 +370,6 @@ def test_a_move_that_was_interrupted_goes_on(machine, moved, monkeypatch):
     assert move(machine(), by="Ada") == last
     with Journal(machine()) as journal:
         assert journal.problems() == []
-
-
-def test_a_database_with_a_history_receives_none(machine, moved):
-    """The file stays open, and the database as it was."""
-    with Journal(machine("second")) as journal:
-        send(journal, "z", 9)
-    with pytest.raises(JournalError, match="has a history already: nothing was moved"):
-        move(machine(), by="Ada")
-    with Journal(replace(machine(), journal=None)) as journal:
-        journal.require_current()
 
 
 def test_a_file_beside_is_not_forgotten(machine, moved):

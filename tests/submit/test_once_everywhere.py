@@ -13,15 +13,18 @@ import sys
 import threading
 import urllib.error
 import urllib.request
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
-from backends import BOTH
+from backends import BOTH, typed_by_hand, without_triggers
 from entries_by_hand import COMPANY, entries_of
+from honest import EVIDENCE, printed_commands
 from raw_service import send
 
 import bktools
@@ -261,12 +264,8 @@ def test_a_restored_data_folder_is_noticed_and_repaired(sandbox, connect, entrie
     assert "2 batches of 1 companies" in str(caught.value)
     assert "bktools journal restore --by NAME" in str(caught.value)
     code, said = run("journal restore --by Ada")
-    assert (code, "2 batches have an unknown outcome" in said) == (Exit.DONE, True), said
-    code, said = run("export status")
-    assert code == Exit.INCOMPLETE
-    for batch in re.findall(r"bktools export resolve (\w+)", said):
-        found = f'export resolve {batch} --outcome accepted --evidence "booked as 4711" --by Ada'
-        assert run(found)[0] == Exit.DONE
+    assert (code, "2 batches sent since are ACCEPTED" in said) == (Exit.DONE, True), said
+    assert run("export status")[0] == Exit.DONE
     with connect() as service:
         assert submitted(entries.tail(4), service) == ["ACCEPTED"] * 2
         assert bktools.load_export_jobs(service=service)["state"].to_list() == ["ACCEPTED"] * 3
@@ -276,22 +275,25 @@ def test_a_restored_data_folder_is_noticed_and_repaired(sandbox, connect, entrie
 
 
 def test_a_backup_goes_back_by_the_command(sandbox, connect, entries, tmp_path, folder, run):
-    """`journal restore FILE` keeps what was there, and what was sent after the backup is in doubt by name."""
+    """`journal restore FILE` keeps what was there, and what was sent after the backup is known by its job, or in doubt."""
     with connect() as service:
         submitted(entries.head(2), service)
         assert run("journal backup kept.sqlite")[0] == Exit.DONE
-        submitted(entries.tail(4), service)
+        submitted(entries[2:4], service, wait=20)
+        sandbox.server.inject(Fault("drop", "create_export_job", times=1))
+        submitted(entries[4:6], service, wait=20)
     kept = (tmp_path / "kept.sqlite").read_bytes()
     code, said = run("journal restore kept.sqlite --by Ada")
-    assert (code, "2 batches have an unknown outcome" in said, "is kept as" in said) == (Exit.DONE, True, True), said
+    assert (code, "1 batches have an unknown outcome" in said, "is kept as" in said) == (Exit.DONE, True, True), said
     assert (tmp_path / "kept.sqlite").read_bytes() == kept
     with connect() as service:
         history = bktools.load_export_jobs(service=service)
-        assert sorted(history["state"]) == ["ACCEPTED", "UNKNOWN", "UNKNOWN"]
-        assert set(submitted(entries.tail(4), service)) == {"UNKNOWN"}
+        assert sorted(history["state"]) == ["ACCEPTED", "ACCEPTED", "UNKNOWN"]
+        assert submitted(entries.tail(4), service) == ["ACCEPTED", "UNKNOWN"]
         events = bktools.load_export_jobs(events=True, service=service)
         assert set(events.loc[events["after"] == "UNKNOWN", "message"]) == {
-            "sent after the restored copy was made; its state was ACCEPTED"
+            "sent after the restored copy was made; its state was ACCEPTED",
+            "sent after the restored copy was made; its state was UNKNOWN",
         }
     assert booked(sandbox) == {1}
 
@@ -304,10 +306,67 @@ def test_a_lost_data_folder_is_rebuilt_from_the_marks(sandbox, connect, entries,
     with connect() as service, pytest.raises(PlanError, match="which is missing: nothing was sent"):
         submitted(entries, service)
     code, said = run("journal restore --by Ada")
-    assert (code, "3 batches have an unknown outcome" in said) == (Exit.DONE, True), said
+    assert (code, "3 batches sent since are ACCEPTED" in said) == (Exit.DONE, True), said
     with connect() as service:
-        assert submitted(entries, service) == ["UNKNOWN"] * 3
+        assert submitted(entries, service) == ["ACCEPTED"] * 3
         assert len(bktools.load_export_jobs(entries=True, service=service)) == 6
+    assert booked(sandbox) == {1}
+
+
+def test_a_lost_data_folder_needs_three_steps(talking, folder, run):
+    """Of 40 accepted batches and 3 in doubt, each printed command is run once: the marks prove the 40, one answer the 3."""
+    companies = [str(uuid.UUID(int=number, version=4)) for number in range(1, 5)]
+
+    def answer(raw, connection, request):
+        text = raw.accept(request)
+        if request["companyId"] == companies[0]:
+            send(connection, 201, text)
+
+    entries = pd.concat(
+        [entries_of(companies[0], 80), *(entries_of(company, 2, 100 * n) for n, company in enumerate(companies[1:], 1))]
+    )
+    with talking(answer) as (raw, service):
+        outcomes = submitted(entries, service)
+        assert (outcomes.count("ACCEPTED"), outcomes.count("UNKNOWN")) == (40, 3)
+        shutil.rmtree(folder)
+        with pytest.raises(PlanError) as caught:
+            submitted(entries, service)
+        said, steps = str(caught.value), 0
+        while printed := printed_commands(said):
+            code, said = run(printed[-1])
+            assert code in {Exit.DONE, Exit.INCOMPLETE}, said
+            steps += 1
+        assert steps == 3
+        assert submitted(entries, service) == ["ACCEPTED"] * 43
+        events = bktools.load_export_jobs(events=True, service=service)
+        assert (events["message"] == EVIDENCE).sum() == 3
+        assert set(raw.accepted.values()) == {1}
+
+
+def test_files_of_two_people_move_to_one_database(sandbox, tmp_path, postgres, database, run, monkeypatch):
+    """Each person moves a file, after a look at the database; then neither sends the other's entries, and no step is more."""
+    entries = entries_of(sandbox.server.company_id, 4)
+    people = {"ada": entries.head(2), "eve": entries.tail(2)}
+
+    def at(person: str, journal: str | None) -> bktools.Service:
+        folders = {f"{kind}_dir": tmp_path / person / kind for kind in ("data", "marks")}
+        for name, folder in folders.items():
+            monkeypatch.setenv(f"BKTOOLS_{name.upper()}", str(folder))
+        return bktools.connect(sandbox.server.base_url, token=sandbox.server.token, journal=journal, **folders)
+
+    for person, own in people.items():
+        with at(person, None) as service:
+            assert submitted(own, service, wait=20, others_export=True) == ["ACCEPTED"]
+    address = postgres.address(database)
+    monkeypatch.setenv("BKTOOLS_JOURNAL", address)
+    for person in people:
+        at(person, address).close()
+        assert run("journal")[0] == Exit.DONE
+        assert run("journal move --by Ada")[0] == Exit.DONE
+    for person in people:
+        with at(person, address) as service:
+            assert submitted(entries, service, wait=20) == ["ACCEPTED"] * 2
+            assert run("journal verify")[0] == Exit.DONE
     assert booked(sandbox) == {1}
 
 
@@ -440,6 +499,23 @@ def test_only_a_job_that_may_still_run_is_waited_for(talking, monkeypatch, age, 
         plan = bktools.compose_export_jobs(entries_of(COMPANY, 2), max_entries=1)
         sent = bktools.submit_export_jobs(plan, apply=True, wait=0, service=service)
         assert sent["outcome"].to_list() == ["ACCEPTED", outcome]
+
+
+@BOTH
+@pytest.mark.parametrize("size", [2, 3], ids=["the same batches", "other batches"])
+def test_what_an_administrator_released_is_not_sent_again(sandbox, connect, entries, backend, size):
+    """A row that was changed in the database, without an event: the command refuses its entries, in any batch."""
+    with connect() as service:
+        submitted(entries, service)
+        with Journal(service.settings) as journal, typed_by_hand(journal, backend) as by_hand:
+            without_triggers(by_hand, backend)
+            by_hand.execute("UPDATE batches SET state = 'RELEASED'")
+            by_hand.execute("UPDATE batch_entries SET live = 0")
+        with pytest.raises(PlanError, match="was changed by hand: nothing was sent"):
+            bktools.submit_export_jobs(
+                bktools.compose_export_jobs(entries, max_entries=size), apply=True, wait=20, service=service
+            )
+    assert booked(sandbox) == {1}
 
 
 @BOTH
