@@ -14,6 +14,7 @@ from typing import Any
 from bktools.caller import in_shell
 from bktools.errors import JournalBusyError, JournalError, StorageError
 from bktools.journal import facts
+from bktools.journal.confirmations import Confirmations
 from bktools.journal.facts import Batch
 from bktools.journal.file import File, Sqlite
 from bktools.journal.kept import Answer, KeptAnswers
@@ -75,6 +76,8 @@ class Journal(Records):
         Its random identity. A copy of the file has the same one.
     marks : Marks
         The marks of sent batches, outside of its file.
+    confirmations : Confirmations, optional
+        The restores of its database; None for a file.
 
     Raises
     ------
@@ -106,6 +109,10 @@ class Journal(Records):
             self.marks = Marks(inner, self._outer, self.id)
             self.kept = KeptAnswers(inner)
             self.others = Others(self, self.folder, self.path, self.marks, self.command)
+            self.confirmations = None
+            if isinstance(self._database, Postgres):
+                self.confirmations = Confirmations(self, self._database, self.marks, lambda: self.about_me, self.command)
+                self.confirmations.see()
         except BaseException:
             self.close()
             raise
@@ -133,6 +140,8 @@ class Journal(Records):
             self.require_current()
         except JournalError as error:
             found.append(str(error))
+        if self.confirmations is not None and self.confirmations.missing():
+            found.append(f"a restore is not confirmed by {', '.join(self.confirmations.missing())}")
         return found
 
     # Before sending
@@ -146,12 +155,12 @@ class Journal(Records):
             When the file was replaced, is behind its marks, or was never used by this user of this machine.
         """
         self.require_in_place()
-        self._database.require_original()
-        if self.path is not None:
-            refuse_moved(self.marks.last_place(), self.path)
-        self.marks.require_current(self)
+        if self.confirmations is not None:
+            self.confirmations.require_own()
         if self.path is None:
             return
+        refuse_moved(self.marks.last_place(), self.path)
+        self.marks.require_current(self)
         refuse_second_copy(self.marks.last_place(), self.path, self.id)
         was_sent = self.rows("SELECT 1 AS found FROM events WHERE subject = 'batch' AND after = 'SENDING' LIMIT 1")
         if was_sent and not self.marks.are_known_outside():
@@ -182,6 +191,12 @@ class Journal(Records):
             f"{other['entries']} entries of batch {batch.batch_id} are in batch {other['batch_id']} of company "
             f"{other['company_id']}, which is {other['state']} (the first is {other['first']}): nothing was sent; {way_out}"
         )
+
+    def waiting(self, batch: Batch) -> str:
+        """Return the reason why a batch has to wait for people who confirm a restored database, "" when it has not."""
+        if self.confirmations is None:
+            return ""
+        return self.confirmations.obstacle(batch.company_id, lambda: facts.dates_of(batch))
 
     @contextmanager
     def sending(self, company_id: str) -> Iterator[None]:
@@ -220,7 +235,7 @@ class Journal(Records):
                     if found["state"] == "PLANNED":
                         self._keep_facts(connection, batch, period)
                     continue
-                reason = self.obstacle(batch)
+                reason = self.obstacle(batch) or self.waiting(batch)
                 if reason:
                     raise JournalError(reason)
                 for other in self._claims(batch):
@@ -252,7 +267,11 @@ class Journal(Records):
             self.others.require_none(found["company_id"])
             try:
                 with self.transaction() as connection:
-                    intent = {"sender": this_process(), "sent_at": self._sent_at[batch_id]}
+                    sender = this_process()
+                    if self.confirmations is not None:
+                        self.confirmations.require(found["company_id"], lambda: self._dates_of(batch_id))
+                        sender = self.confirmations.process()
+                    intent = {"sender": sender, "sent_at": self._sent_at[batch_id]}
                     change(connection, batch_id, "SENDING", settled_at=None, **intent)
                     body = self._whole_body(batch_id)
                 self._mark(batch_id, body)
@@ -261,6 +280,9 @@ class Journal(Records):
                 self._take_back(batch_id, str(error))
                 raise
         return body
+
+    def _dates_of(self, batch_id: str) -> list[str | None]:
+        return [row["date"] for row in self.rows(facts.DATES, batch_id)] or [None]
 
     def _whole_body(self, batch_id: str) -> bytes:
         (held,) = self.rows("SELECT body, body_sha256 FROM batches WHERE batch_id = ?", batch_id)
@@ -448,7 +470,7 @@ class Journal(Records):
         assert row is not None
         mark = Mark(
             last["event_id"], last["digest"], batch_id, row["plan_id"], row["company_id"], row["state"],
-            row["message"] or "", row["changed_at"], packed(body) if body else "",
+            row["message"] or "", row["changed_at"], packed(body) if body else "", row["job_id"] or "",
         )  # fmt: skip
         self.marks.write(mark, self.about_me)
 
