@@ -16,7 +16,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from bktools.checkup import check
     from bktools.connection import Sandbox, connect
-    from bktools.export import ExportPlan, compose_export_jobs, read_export_plan
+    from bktools.export import ExportPlan, compose_export_jobs
     from bktools.frames.arrow import to_arrow
     from bktools.frames.delimited import to_csv
     from bktools.frames.display import show
@@ -37,11 +37,9 @@ if TYPE_CHECKING:
     from bktools.reports.outcomes import Outcomes
     from bktools.reports.record import PeriodRecord, record_of
     from bktools.service import Service
+    from bktools.snapshots.tables import get_balance, get_employee, load_categories, load_employees
     from bktools.spending import spend
     from bktools.submit import create_accounts, submit_export_jobs
-    from bktools.tables.files import categories_to_parquet, employees_to_parquet
-    from bktools.tables.load import get_balance, get_employee, load_categories, load_employees
-    from bktools.tables.shared import to_delta
     from bktools.widgets.entries import pick_entries
 
 _HOMES = {
@@ -52,7 +50,6 @@ _HOMES = {
     "Reconciliation": "bktools.reconcile",
     "Sandbox": "bktools.connection",
     "Service": "bktools.service",
-    "categories_to_parquet": "bktools.tables.files",
     "check": "bktools.checkup",
     "check_fixes": "bktools.reports.fixes",
     "close_month": "bktools.reports.closing",
@@ -61,13 +58,12 @@ _HOMES = {
     "compose_export_jobs": "bktools.export",
     "connect": "bktools.connection",
     "create_accounts": "bktools.submit",
-    "employees_to_parquet": "bktools.tables.files",
-    "get_balance": "bktools.tables.load",
-    "get_employee": "bktools.tables.load",
+    "get_balance": "bktools.snapshots.tables",
+    "get_employee": "bktools.snapshots.tables",
     "import_accounts": "bktools.journal.accounts",
     "load_accounts": "bktools.journal.accounts",
-    "load_categories": "bktools.tables.load",
-    "load_employees": "bktools.tables.load",
+    "load_categories": "bktools.snapshots.tables",
+    "load_employees": "bktools.snapshots.tables",
     "load_export_jobs": "bktools.journal.export_jobs",
     "match_ledger": "bktools.ledger",
     "load_periods": "bktools.journal.periods",
@@ -77,7 +73,6 @@ _HOMES = {
     "plot_spend": "bktools.reports.money",
     "read_chart_of_accounts": "bktools.inputs.chart_of_accounts",
     "read_entries": "bktools.inputs.entries",
-    "read_export_plan": "bktools.export",
     "read_fixes": "bktools.reports.fixes",
     "read_general_ledger": "bktools.inputs.general_ledger",
     "reconcile_accounts": "bktools.reconcile",
@@ -89,7 +84,6 @@ _HOMES = {
     "submit_export_jobs": "bktools.submit",
     "to_arrow": "bktools.frames.arrow",
     "to_csv": "bktools.frames.delimited",
-    "to_delta": "bktools.tables.shared",
     "to_excel": "bktools.reports.excel",
 }
 
@@ -101,7 +95,6 @@ __all__ = [
     "Reconciliation",
     "Sandbox",
     "Service",
-    "categories_to_parquet",
     "check",
     "check_fixes",
     "close_month",
@@ -110,7 +103,6 @@ __all__ = [
     "compose_export_jobs",
     "connect",
     "create_accounts",
-    "employees_to_parquet",
     "get_balance",
     "get_employee",
     "import_accounts",
@@ -126,7 +118,6 @@ __all__ = [
     "plot_spend",
     "read_chart_of_accounts",
     "read_entries",
-    "read_export_plan",
     "read_fixes",
     "read_general_ledger",
     "reconcile_accounts",
@@ -138,7 +129,6 @@ __all__ = [
     "submit_export_jobs",
     "to_arrow",
     "to_csv",
-    "to_delta",
     "to_excel",
 ]
 

@@ -24,8 +24,8 @@ PRIVATE_FILE = 0o600
 SHARED_FILE = 0o666
 PRIVATE_FOLDER = 0o700
 
-TEMPORARY = "tmp-"
-DAMAGED = "damaged-"
+# Engines that read a folder of files skip names with a dot.
+TEMPORARY = ".tmp-"
 
 # Whether file names are devices' names, open files keep their names, and folders cannot be opened.
 ON_WINDOWS = os.name == "nt"

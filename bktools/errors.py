@@ -35,8 +35,8 @@
 
 A message is one line: what happened, what was kept, what to do next. Programs read the fields of an error instead.
 
-There are five warnings: `StaleSnapshotWarning`, `UnverifiedTableWarning`, `IncompleteTableWarning`,
-`DamagedStoreWarning` and `GuessedEncodingWarning`.
+There are four warnings: `StaleSnapshotWarning`, `UnverifiedTableWarning`, `IncompleteTableWarning` and
+`GuessedEncodingWarning`.
 """
 
 from __future__ import annotations
@@ -76,10 +76,6 @@ class UnverifiedTableWarning(UserWarning):
 
 class IncompleteTableWarning(UserWarning):
     """Some companies could not be read, and the rows of the others were returned, as `on_error="collect"` asks."""
-
-
-class DamagedStoreWarning(UserWarning):
-    """The list of snapshots is damaged on disk; its readable lines are used."""
 
 
 class GuessedEncodingWarning(UserWarning):

@@ -37,9 +37,6 @@ COMPANIES = "companies"
 
 LONGEST_TIMEOUT = 3600
 
-# Kinds of object storage that shared snapshots may be in.
-STORAGES = ("s3", "gs", "az", "abfss")
-
 _NAME = re.compile(r"[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?")
 
 # Folders are named after companies.
@@ -163,24 +160,6 @@ def _path(name: str, value: object) -> Path:
         raise ConfigurationError(f"{name} names the folder of a user that is not known here, got {value!r}") from error
 
 
-def location(name: str, value: object) -> str:
-    """Return the folder of shared tables: an address of object storage, or an absolute path."""
-    text = os.fspath(value) if isinstance(value, os.PathLike) else _text(name, value)
-    scheme, separator, rest = text.partition("://")
-    if separator and scheme not in STORAGES:
-        raise ConfigurationError(
-            f"{name} must be a path, or begin with {', '.join(f'{known}://' for known in STORAGES)}"
-        )
-    # In abfss:// the container stands before the @.
-    has_user = scheme != "abfss" and "@" in rest.partition("/")[0]
-    if separator and (has_user or "?" in rest):
-        # Not shown: it may hold a password.
-        raise ConfigurationError(
-            f"{name} must hold no credentials: set them as the storage's own variables, such as AWS_SECRET_ACCESS_KEY"
-        )
-    return text.rstrip("/") if separator else str(_path(name, text))
-
-
 def _count(zero: str) -> Callable[[str, object], int]:
     """Return the check of a whole number, with the meaning of 0."""
 
@@ -256,8 +235,6 @@ class Settings:
         Address of an HTTP proxy, which may hold a user name and a password.
     ca_bundle : Path, optional
         A file of certificates to trust instead of the usual ones.
-    snapshots : str, optional
-        Folder of shared snapshots, such as s3://bucket/prefix: published to, and read by `as_of`.
     keep_days : int
         Days for which every snapshot of the cache is kept; later only the last one of each month. 0 for all of them.
     companies : tuple of (str, str)
@@ -282,7 +259,6 @@ class Settings:
     retries: int = _setting(_count("none"), default=4)
     proxy: Secret | None = _setting(_proxy)
     ca_bundle: Path | None = _setting(_path)
-    snapshots: str | None = _setting(location)
     keep_days: int = _setting(_count("no limit"), default=90)
     cache_dir: Path = _setting(_path, default=Path())
     data_dir: Path = _setting(_path, default=Path())
@@ -362,7 +338,6 @@ class Overrides(TypedDict, total=False):
     retries: int | None
     proxy: str | Secret | None
     ca_bundle: str | os.PathLike[str] | None
-    snapshots: str | os.PathLike[str] | None
     keep_days: int | None
     cache_dir: str | os.PathLike[str] | None
     data_dir: str | os.PathLike[str] | None

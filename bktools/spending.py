@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import duckdb
@@ -13,8 +12,7 @@ import pyarrow.compute as pc
 
 from bktools.errors import ArgumentError, InputError
 from bktools.export.tables import days_of
-from bktools.frames import cluster
-from bktools.frames.engine import engine, scannable
+from bktools.frames.engine import engine, scannable, source_of
 from bktools.frames.names import with_names
 from bktools.frames.schema import TEXT, are_days, plain, to_pandas, wall_times
 
@@ -40,16 +38,11 @@ MONEY = ("amount", "currency")
 # Columns of the result that are no key.
 TAKEN = (*MONEY, "entries", "share")
 
-# The sums of a part of the entries.
-PARTLY = """
-SELECT {keys} currency, CAST({count} AS BIGINT) AS entries, sum(amount) AS amount FROM entries GROUP BY ALL
-"""
-
 # A row of the side of the total is one that makes the total larger: of the debits, where these are more than the credits.
 # {keys} are all keys, each with a comma. A row is on the side of the total if it has the total's sign.
 QUERY = """
 WITH sums AS (
-    SELECT {keys} currency, {count} AS entries, sum(amount) AS amount FROM entries GROUP BY ALL
+    SELECT {keys} currency, count(*) AS entries, sum(amount) AS amount FROM entries GROUP BY ALL
 ), totals AS (
     SELECT currency, sum(entries) AS of_currency, sign(coalesce(sum(amount), 0)) AS side FROM sums GROUP BY ALL
 ), sides AS (
@@ -77,8 +70,8 @@ def spend(
     Parameters
     ----------
     entries : DataFrame
-        As `read_entries` returns it, with `amount` and `currency`; every frame may be of pandas, Polars, Arrow, DuckDB or
-        PySpark, or the path of a Parquet file. What is counted is up to you: all entries, `plan.entries`,
+        As `read_entries` returns it, with `amount` and `currency`; every frame may be of pandas, Polars, Arrow or
+        DuckDB, or the path of a Parquet file. What is counted is up to you: all entries, `plan.entries`,
         `plan.not_ready`, or postings of `read_general_ledger`.
     by : str or sequence of str
         One or several of "category", "account", "employee", "supplier", "month", "cost_centre", "company", or any other
@@ -99,8 +92,7 @@ def spend(
         that have the sign of its total. A row of the other sign (such as a credit among expenses) has none, nor has any
         row of a currency whose total is zero; the shares of a currency add up to 1, apart from rounding.
 
-        The currency with most entries comes first; within it the largest amount of the total's sign. If the entries are a
-        PySpark frame: a lazy PySpark frame of these rows, without an order.
+        The currency with most entries comes first; within it the largest amount of the total's sign.
 
     Raises
     ------
@@ -131,75 +123,25 @@ def spend(
         raise ArgumentError("by", f"must be different names of columns or of {', '.join(KEYS)}", by)
     frames = {"categories": categories, "accounts": accounts, "employees": employees}
     given = {name: frame for name, frame in frames.items() if frame is not None}
-    if cluster.is_spark(entries):
-        spent: Any = _on_cluster(entries, keys, given)
-        return spent  # type: ignore[no-any-return]
-    return to_pandas(_spent(_rows(entries, keys), keys, given), getattr(entries, "attrs", {}).get("bktools"))
-
-
-def _spent(rows: pa.Table, keys: Sequence[str], given: Mapping[str, Any], count: str = "count(*)") -> pa.Table:
-    """Return the sums of rows with the columns that the keys need; `count` is the SQL of how many entries a row stands for."""
-    rows = with_names(rows, **given)
+    rows = with_names(_rows(entries, keys), **given)
     shown: dict[str, pa.ChunkedArray] = {}
     missing: dict[str, str] = {}
     for key in keys:
         names, _ = KEYS.get(key, ((key,), None))
         shown |= _key(rows, key)
         missing |= {name: f"no {key.replace('_', ' ')}" if name == names[0] else "" for name in names}
-    sums = _summed(shown, rows, QUERY, count)
+    sums = _summed(shown, rows)
     for name, text in (missing | {"currency": NO_CURRENCY}).items():
         sums = sums.set_column(sums.column_names.index(name), name, pc.fill_null(sums.column(name), text))
     first = [*missing, "currency", "entries", "amount", "share"]
-    return sums.select([*first, *(name for name in sums.column_names if name not in first)])
-
-
-def _on_cluster(entries: Any, keys: Sequence[str], given: Mapping[str, Any]) -> Any:
-    """Return the sums as a lazy PySpark frame.
-
-    Each partition of the entries is summed where it is; these sums are added by currency. Nothing of a currency is in the sums
-    of another one.
-    """
-    from pyspark.sql import functions as sql
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    frame = cluster.native(entries)
-    wanted = [name for name in frame.columns if name in _wanted(keys)]
-    kind = cluster.kinds_of(frame.select(*map(cluster.column, wanted)))
-    partly = cluster.as_spark(_partly(_rows(kind.empty_table(), keys)).schema)
-
-    def of_partition(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            yield from _partly(_rows(pa.Table.from_batches([batch]).cast(kind), keys)).cast(partly).to_batches()
-
-    rows = frame.select(*map(cluster.column, wanted)).mapInArrow(of_partition, from_arrow_schema(partly))
-    currency = sql.coalesce("currency", sql.lit(""))
-    others = {name: cluster.lifted(frame.sparkSession, other, f"the {name}") for name, other in given.items()}
-    packed = cluster.packed(rows, "entries", key=currency)
-    kinds = {"entries": cluster.kinds_of(rows)}
-    cluster.Companies(packed, kinds).counts("spend", "the currency")
-    known = cluster.references(rows.withColumn(cluster.KEY, currency), others)
-    kinds |= {name: cluster.kinds_of(other) for name, other in others.items()}
-    return cluster.Companies(cluster.together([packed, *known]), kinds).table(partial(_of_currency, keys))
-
-
-def _partly(rows: pa.Table) -> pa.Table:
-    """Return the sums of the rows that agree in all other columns, and how many entries each stands for."""
-    by = {name: rows.column(name) for name in rows.column_names if name not in MONEY}
-    names = [*by, "currency", "entries", "amount"]
-    return _summed(by, rows, PARTLY, "count(*)").select(names)
-
-
-def _of_currency(keys: Sequence[str], tables: Mapping[str, pa.Table]) -> pa.Table:
-    """Return the sums of one currency. Runs on a worker, where bktools must be installed."""
-    given = {name: table for name, table in tables.items() if name != "entries"}
-    return _spent(tables["entries"], keys, given, "sum(entries)")
+    sums = sums.select([*first, *(name for name in sums.column_names if name not in first)])
+    return to_pandas(sums, source_of(entries) or None)
 
 
 def _rows(entries: Any, keys: Sequence[str]) -> pa.Table:
     """Return the columns of the entries that the keys need."""
     wanted = _wanted(keys)
-    # Only PySpark frames have toArrow.
-    found: Any = scannable(entries.toArrow() if hasattr(entries, "toArrow") else entries, "the entries", wanted)
+    found: Any = scannable(entries, "the entries", wanted)
     for name in MONEY:
         if name not in found.schema.names:
             advice = "" if name == "amount" else '; if all are in one, add it: entries.assign(currency="EUR")'
@@ -260,14 +202,12 @@ def _exact(amounts: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.cast(amounts, pa.decimal128(38, kind.scale))
 
 
-def _summed(shown: Mapping[str, pa.ChunkedArray], rows: pa.Table, query: str, count: str) -> pa.Table:
+def _summed(shown: Mapping[str, pa.ChunkedArray], rows: pa.Table) -> pa.Table:
     """Return the sums by the columns shown and by currency, in the order of the query."""
     # Headings of people may differ in case alone, or be words of the query.
     keys = {f"key{place}": column for place, column in enumerate(shown.values())}
     table = keys | {"amount": _exact(rows.column("amount")), "currency": _text(rows.column("currency"))}
-    if "entries" in count:
-        table["entries"] = rows.column("entries")
-    sql = query.format(keys="".join(f"{name}, " for name in keys), count=count)
+    sql = QUERY.format(keys="".join(f"{name}, " for name in keys))
     with engine("spend", entries=pa.table(table)) as connection:
         try:
             sums: pa.Table = connection.sql(sql).to_arrow_table()

@@ -21,7 +21,7 @@ import uv
 ROOT = Path(__file__).parent.parent
 MINOR = f"{sys.version_info.major}{sys.version_info.minor}"
 WINDOWS = ["--python-platform", "x86_64-pc-windows-msvc", "--only-binary", ":all:"]
-EXTRAS = ["delta", "postgres"]
+EXTRAS = ["postgres"]
 TOOLS = ["hypothesis", "narwhals", "polars", "pytest", "pytest-timeout", "pytest-xdist", "tomli-w", "trustme"]
 
 PYTHON = r"""

@@ -1,14 +1,25 @@
-"""A local Spark session for the tests of any room, and what a test needs to use it."""
+"""A local Spark session for the tests of any room, and what a test needs to use it.
+
+By default the tests run with the installed PySpark and 20,000 rows. Another version is installed in an environment of its own:
+
+    python -m venv spark && spark/bin/pip install -e '.[dev]' 'pyspark[connect]==4.0.1'
+    BKTOOLS_TEST_SPARK_ROWS=100000 spark/bin/python -m pytest -n 0 -k spark tests/export tests/frames tests/reconcile
+"""
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 import shutil
 import sys
 from typing import Any
 
+import pandas as pd
+import pyarrow as pa
 import pytest
+
+ROWS = int(os.environ.get("BKTOOLS_TEST_SPARK_ROWS", "20000"))
 
 SETTINGS = {
     "spark.ui.enabled": "false",
@@ -16,6 +27,7 @@ SETTINGS = {
     "spark.default.parallelism": "1",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.session.timeZone": "UTC",
     # A few rows run once: compiling a query takes longer than running it.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -32,6 +44,7 @@ NEEDS_SPARK = (
 )
 
 
+@functools.cache
 def session() -> Any:
     """Return the session of this process."""
     from pyspark.sql import SparkSession
@@ -41,6 +54,7 @@ def session() -> Any:
     return SparkSession.builder.master("local[1]").config(map=SETTINGS).getOrCreate()
 
 
-def jobs(spark: Any) -> int:
-    """Return how many jobs have run."""
-    return len(spark.sparkContext.statusTracker().getJobIdsForGroup())
+def lifted(frame: pd.DataFrame | pa.Table) -> Any:
+    """Return a frame as one of the session."""
+    table = frame if isinstance(frame, pa.Table) else pa.Table.from_pandas(frame, preserve_index=False)
+    return session().createDataFrame(table)

@@ -16,6 +16,7 @@ import pytest
 
 import bktools
 from bktools import disk
+from bktools.cli import formats
 from bktools.errors import StorageError, UnreachableError
 from bktools.sandbox import Server
 from bktools.service import Service
@@ -75,7 +76,7 @@ WRITERS: dict[str, Callable[[Path, bktools.Service], object]] = {
     "to_excel": lambda folder, _: bktools.to_excel(CHART, folder / "chart.xlsx"),
     "plan": lambda folder, _: bktools.compose_export_jobs(CATEGORIES[["id", "company_id"]]).to_csv(folder),
     "reconciliation": lambda folder, _: bktools.reconcile_accounts(CHART, ACCOUNTS, CATEGORIES).to_csv(folder),
-    "parquet": lambda folder, service: bktools.categories_to_parquet(folder / "all.parquet", service=service),
+    "parquet": lambda folder, _: formats.WRITERS[".parquet"](CHART, folder / "chart.parquet", "machine"),
 }
 
 

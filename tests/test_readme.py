@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -29,6 +30,21 @@ def test_the_first_lines_run(tmp_path):
     assert all(int(figure) > 0 for figure in figures)
     # Whoever copies these lines sends nothing that was not checked.
     assert is_checked == "True"
+
+
+def test_other_engines_read_a_snapshot(tmp_path):
+    """The lines for DuckDB and Polars run as they stand, and count the rows of the newest snapshot."""
+    section = README.partition("\n## Snapshots as files\n")[2].partition("\n## ")[0]
+    examples = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    assert [len(example.splitlines()) for example in examples] == [3, 3]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    variables = os.environ | {"BKTOOLS_ENVIRONMENT": "sandbox", "PATH": path}
+    subprocess.run(["bktools", "categories"], env=variables, capture_output=True, check=True)
+    for example in examples:
+        done = subprocess.run(
+            [sys.executable, "-c", example], env=variables, capture_output=True, text=True, check=True
+        )
+        assert sum(map(int, re.findall(r"\b(?:true|false) +[│┆] +(\d+)", done.stdout))) == 240
 
 
 def test_the_config_file_is_read(tmp_path):

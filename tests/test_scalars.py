@@ -16,7 +16,7 @@ from bktools.contract import rules
 from bktools.contract.paging import Page
 from bktools.errors import ArgumentError
 from bktools.service import Service
-from bktools.tables.options import Options, instant
+from bktools.snapshots.options import Options, instant
 
 OCTOBER = [
     "2026-10",

@@ -18,7 +18,7 @@ README = ROOT / "README.md"
 HEADING = "| library | lowest | newest tried |\n| --- | --- | --- |\n"
 TABLE = re.compile(re.escape(HEADING) + r"((?:\|.*\n)*)")
 # Extras that both environments have.
-EXTRAS = ("notebook", "delta", "postgres")
+EXTRAS = ("notebook", "postgres")
 ASK = (
     "import sys, json, importlib.metadata as m; json.dump({name: m.version(name) for name in sys.argv[1:]}, sys.stdout)"
 )

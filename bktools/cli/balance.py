@@ -16,7 +16,7 @@ def balance(environment: options.Environment = None, sandbox: options.Sandbox = 
 
     Example: bktools balance --format json
     """
-    from bktools.tables.load import get_balance
+    from bktools.snapshots.tables import get_balance
 
     with options.connected(environment, sandbox=sandbox) as service:
         warnings.simplefilter("always", DeprecationWarning)

@@ -151,7 +151,6 @@ def compose(
             employee_id=employee,
             is_interactive=not background,
             vendor_based_bookkeeping=vendor_based,
-            to=None,
         )
         _say_plan(plan)
         file = out or Path(f"export-{plan.plan_id}.plan")
@@ -316,7 +315,7 @@ def _known(service: Service, companies: list[str]) -> dict[str, pd.DataFrame]:
     import pandas as pd
 
     from bktools.journal.accounts import load_accounts
-    from bktools.tables.load import load_categories, load_employees
+    from bktools.snapshots.tables import load_categories, load_employees
 
     loaders: dict[str, Callable[..., pd.DataFrame]] = {
         "categories": partial(load_categories, max_age=0),

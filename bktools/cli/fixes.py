@@ -46,7 +46,7 @@ def fixes(
     from bktools.errors import InputError
     from bktools.journal.accounts import load_accounts
     from bktools.reports.fixes import WRONG, check_fixes, keep_fixes, kept_fixes, read_fixes
-    from bktools.tables.load import load_categories
+    from bktools.snapshots.tables import load_categories
 
     with options.connected(environment, sandbox=sandbox, company=company) as service:
         known = options.the_company(service)

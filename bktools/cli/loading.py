@@ -191,8 +191,8 @@ def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
         **filters: Any,
     ) -> None:
         from bktools.cli.tables import counted
-        from bktools.tables.files import table_to_parquet
-        from bktools.tables.load import load_table
+        from bktools.snapshots.options import Options
+        from bktools.snapshots.tables import load_table
 
         with (
             options.connected(environment, sandbox=sandbox) as service,
@@ -203,27 +203,15 @@ def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
                 if companies is not None:
                     raise ArgumentError("--companies", "cannot be combined with --company")
                 companies = companies_in(companies_file, service.settings.company_names)
-            failures: list[dict[str, str]] = []
-            given = {
-                "as_of": as_of,
-                "max_age": age("--max-age", max_age),
-                "verify": verify,
-                "on_error": on_error,
-                "service": service,
-                **filters,
-            }
-            parquet = results.file_of(".parquet")
-            if parquet is not None:
-                # In constant memory, however long the table is.
-                table_to_parquet(parquet, noun, companies, refresh=refresh, failed=failures.extend, **given)
-                remark(f"written to {parquet}")
-            else:
-                frame = load_table(noun, companies, refresh=refresh, **given)
-                results.hand_over(frame, shown)
-                failures = frame.attrs["bktools"].get("failures", [])
-                # Only for people: programs count the rows themselves.
-                if results.is_for_people() and sys.stdout.isatty():
-                    remark(counted(len(frame), "row"))
+            chosen = Options.of(
+                as_of=as_of, max_age=age("--max-age", max_age), refresh=refresh, verify=verify, on_error=on_error
+            )
+            frame = load_table(noun, companies, filters, chosen, service=service)
+            results.hand_over(frame, shown)
+            failures = frame.attrs["bktools"].get("failures", [])
+            # Only for people: programs count the rows themselves.
+            if results.is_for_people() and sys.stdout.isatty():
+                remark(counted(len(frame), "row"))
             if failures:
                 tell_failures(failures)
                 raise typer.Exit(Exit.SOME_COMPANIES)

@@ -109,7 +109,7 @@ def month_end(
     from bktools.inputs.chart_of_accounts import read_chart_of_accounts
     from bktools.inputs.entries import read_entries
     from bktools.reports.closing import close_month
-    from bktools.tables.load import load_categories, load_employees
+    from bktools.snapshots.tables import load_categories, load_employees
 
     if month is not None:
         rules.month("--month", month)

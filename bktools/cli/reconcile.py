@@ -85,7 +85,7 @@ def reconciled(
     from bktools.inputs.chart_of_accounts import read_chart_of_accounts
     from bktools.journal.accounts import load_accounts
     from bktools.reconcile import reconcile_accounts
-    from bktools.tables.load import load_categories
+    from bktools.snapshots.tables import load_categories
 
     company = options.the_company(service)
     path = chart or sample_files(service, "--chart")[0]

@@ -196,12 +196,6 @@ def result(**known: Any) -> None:
         write_out(msgspec.json.format(to_json(known), indent=2) + b"\n")
 
 
-def file_of(suffix: str) -> Path | None:
-    """Return the file that the user asks for, when it has this suffix."""
-    asked = _asked.get()
-    return Path(asked.file) if asked.suffix == suffix and asked.file != STREAM else None
-
-
 def hand_over(
     frame: pd.DataFrame, columns: list[str] | None = None, *, most: int = 50, text: str | None = None
 ) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,16 +12,19 @@ import typer
 from bktools.cli import options, results
 from bktools.cli.loading import age
 from bktools.cli.output import remark
+from bktools.contract import rules
 from bktools.errors import SnapshotNotFoundError
 
 if TYPE_CHECKING:
-    from bktools.store import FolderStore, Query
+    from bktools.snapshots.snapshot import Facts, Query
+    from bktools.snapshots.store import Store
 
-app = typer.Typer(help="Cached loads: list, show, prune, publish, find the files.", no_args_is_help=True)
+app = typer.Typer(help="Cached loads: list, show, prune, find the files.", no_args_is_help=True)
 
 Key = Annotated[str, typer.Argument(metavar="KEY", help="Beginning of the key that `list` shows.")]
 
 NAMED = 12
+TABLES = ("categories", "employees")
 PRIVATE = {"email"}
 
 
@@ -33,25 +37,25 @@ def list_snapshots(environment: options.Environment = None, sandbox: options.San
 
     Example: bktools snapshots list
     """
-    from bktools.tables.options import age_of
+    from bktools.snapshots.options import age_of
 
     rows = []
     with _stored(environment, sandbox=sandbox) as (store, queries):
         for query in queries:
-            snapshots = store.history(query).snapshots
-            size = sum({item.file: item.size for item in snapshots}.values())
-            newest = snapshots[-1]
+            snapshots = store.history(query)
+            about = snapshots[-1].about()
+            size = sum(snapshot.size() for snapshot in snapshots)
             rows.append(
                 (
                     store.folder(query).name[:NAMED],
-                    _noun(query),
+                    query.table,
                     _filters(query),
                     len(snapshots),
-                    newest.rows,
+                    None if about is None else about.facts.rows,
                     _size(size),
-                    age_of(newest),
+                    age_of(snapshots[-1].time),
                     size,
-                    newest.time,
+                    snapshots[-1].time,
                 )
             )
     _hand_over(rows, ("key", "table", "filters", "snapshots", "rows", "size", "newest"), "bytes", "fetched_at")
@@ -66,18 +70,18 @@ def show(key: Key, environment: options.Environment = None, sandbox: options.San
     """
     with _stored(environment, sandbox=sandbox) as (store, queries):
         query = _named(key, store, queries)
-        snapshots = store.history(query).snapshots
-    remark(f"{_noun(query)}, {_filters(query)}")
+        found = [(snapshot, snapshot.about(), snapshot.size()) for snapshot in store.history(query)]
+    remark(f"{query.table}, {_filters(query)}")
     rows = [
         (
-            item.time,
-            item.rows,
-            _size(item.size),
-            item.file[:NAMED],
-            "yes" if item.complete else "; ".join(item.complaints) or "not shown",
-            item.size,
+            snapshot.time,
+            None if about is None else about.facts.rows,
+            _size(size),
+            snapshot.digest[:NAMED],
+            "damaged" if about is None or snapshot.is_damaged else _complete(about.facts),
+            size,
         )
-        for item in snapshots
+        for snapshot, about, size in found
     ]
     _hand_over(rows, ("fetched_at", "rows", "size", "content", "complete"), "bytes")
 
@@ -99,81 +103,72 @@ def prune(
     """
     limit = age("--older-than", older_than)
     with _stored(environment, sandbox=sandbox) as (store, _):
-        gone = store.prune_all(limit)
+        gone = store.prune(limit)
     results.say(
         f"{gone.snapshots} snapshots removed, {_size(gone.size)} freed; the newest and each month's last are kept"
     )
     results.result(removed=gone.snapshots, bytes=gone.size)
 
 
-@app.command("publish")
-@results.table
-def publish(
-    uri: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="FOLDER",
-            help="s3://bucket/prefix, gs://, az://, abfss://, or a folder. Default: BKTOOLS_SNAPSHOTS.",
-        ),
-    ] = None,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-) -> None:
-    """Publish cached snapshots to shared Delta tables.
-
-    Spark, DuckDB, Polars and --as-of read them. Safe to re-run: adds only the snapshots that are not there yet. Credentials of the storage come from its own variables,
-    such as AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL.
-
-    Example: bktools snapshots publish s3://bucket/prefix
-    """
-    with options.connected(environment, sandbox=sandbox) as service:
-        from bktools.cli.tables import counted
-        from bktools.tables.shared import to_delta
-
-        published = to_delta(uri, service=service)
-    lines = [
-        f"{row['table']}: {counted(row['snapshots'], 'snapshot')} with {counted(row['rows'], 'row')} published to "
-        f"{row['uri']}, {row['already_there']:,} already there"
-        for row in published.to_dict("records")
-    ]
-    results.hand_over(published, text="\n".join(lines) or "no snapshots to publish: the first load makes one")
-
-
 @app.command("path")
 @results.facts
 def path(
-    key: Annotated[
-        str | None, typer.Argument(metavar="KEY", help="Beginning of a key; all of them by default.")
+    table: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TABLE|KEY",
+            help="categories or employees, loaded without filters; or the beginning of a key. Default: all.",
+        ),
     ] = None,
+    company: options.Company = None,
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
 ) -> None:
-    """Print the newest Parquet files, one a line.
+    """Print the newest Parquet file of a table, or of each cached query, one a line.
 
-    DuckDB, Polars and Spark read them as they are.
+    DuckDB, Polars and Spark read it as it is.
 
-    Example: bktools snapshots path 3f2a
+    Example: bktools snapshots path categories
     """
     with _stored(environment, sandbox=sandbox) as (store, queries):
-        asked = [_named(key, store, queries)] if key else queries
-        files = [store.path(query, store.history(query).snapshots[-1]) for query in asked]
+        if table in TABLES:
+            asked = _of_table(str(table), company or store.settings.company, store.settings.company_names, queries)
+        else:
+            asked = [_named(table, store, queries)] if table else queries
+        files = [_newest(store, query) for query in asked]
     for file in files:
         results.say(str(file))
     results.result(files=files)
 
 
 @contextmanager
-def _stored(environment: str | None, *, sandbox: bool) -> Iterator[tuple[FolderStore, list[Query]]]:
+def _stored(environment: str | None, *, sandbox: bool) -> Iterator[tuple[Store, list[Query]]]:
     """Open the store and list its cached queries, without a request to the service."""
-    from bktools.store import FolderStore
+    from bktools.snapshots.store import Store
 
     # Only the sandbox has to be started, to learn its credential.
     with options.connected(environment, sandbox=sandbox) as service:
-        store = FolderStore(service.settings)
-        yield store, [query for query in store.queries() if store.history(query).snapshots]
+        store = Store(service.settings)
+        yield store, store.queries()
 
 
-def _named(key: str, store: FolderStore, queries: list[Query]) -> Query:
+def _of_table(table: str, company: str | None, names: Mapping[str, str], queries: list[Query]) -> list[Query]:
+    """Return the queries of a whole table, of one company or of all."""
+    company_id = None if company is None else rules.company_id("--company", company, names)
+    found = [query for query in queries if query.table == table and query.filters.keys() <= {"company_id"}]
+    if company_id is not None:
+        found = [query for query in found if query.filters.get("company_id") == company_id]
+    if not found:
+        raise SnapshotNotFoundError(f"no snapshot of the {table} was found: bktools {table} makes one")
+    return found
+
+
+def _newest(store: Store, query: Query) -> Path:
+    """Return the newest file that is not damaged."""
+    return next(snapshot.path for snapshot in reversed(store.history(query)) if not snapshot.is_damaged)
+
+
+def _named(key: str, store: Store, queries: list[Query]) -> Query:
     found = [query for query in queries if store.folder(query).name.startswith(key)]
     if len(found) != 1:
         many = f"{len(found)} keys begin" if found else "no key begins"
@@ -181,13 +176,13 @@ def _named(key: str, store: FolderStore, queries: list[Query]) -> Query:
     return found[0]
 
 
-def _noun(query: Query) -> str:
-    return query.operation.removeprefix("search_")
+def _complete(facts: Facts) -> str:
+    return "yes" if facts.complete else "; ".join(facts.complaints) or "not shown"
 
 
 def _filters(query: Query) -> str:
     told = []
-    for name, value in query.narrowed_to.items():
+    for name, value in query.filters.items():
         # An e-mail is private, and others may see the screen.
         text = "…" if name in PRIVATE else f"{len(value)} of them" if isinstance(value, list) else str(value).lower()
         told.append(f"{name}={text}")

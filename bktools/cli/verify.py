@@ -165,7 +165,7 @@ def _filled(
     from bktools.inputs.entries import read_entries
     from bktools.journal.accounts import load_accounts
     from bktools.ledger.facts import with_facts
-    from bktools.tables.load import load_categories, load_employees
+    from bktools.snapshots.tables import load_categories, load_employees
 
     categories = load_categories(company, max_age=0, service=service)
     employees = load_employees(company, max_age=0, service=service)

@@ -36,8 +36,16 @@ CATEGORIES = Noun(
     SEARCH_CATEGORIES,
     Category,
     (
-        Filter("company_id", "companyId", rules.uuid_text, column="company_id", required=True),
-        Filter("ids", "ids", rules.unique_uuids, "--id", "UUID of a category; may be repeated.", column="id"),
+        Filter("company_id", "companyId", rules.uuid_text, column="company_id", required=True, ignores_case=True),
+        Filter(
+            "ids",
+            "ids",
+            rules.unique_uuids,
+            "--id",
+            "UUID of a category; may be repeated.",
+            column="id",
+            ignores_case=True,
+        ),
         Filter(
             "account_ids",
             "accountIds",
@@ -45,6 +53,7 @@ CATEGORIES = Noun(
             "--account",
             "UUID of an account; may be repeated.",
             column="account_id",
+            ignores_case=True,
         ),
         Filter(
             "category_group_ids",
@@ -53,6 +62,7 @@ CATEGORIES = Noun(
             "--group",
             "UUID of a group; may be repeated.",
             column="category_group_id",
+            ignores_case=True,
         ),
         Filter(
             "archived",

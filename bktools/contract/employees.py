@@ -50,7 +50,9 @@ EMPLOYEES = Noun(
     SEARCH_EMPLOYEES,
     Employee,
     (
-        Filter("company_id", "companyId", rules.uuid_text, column="company_id", optional_in_rows=True),
+        Filter(
+            "company_id", "companyId", rules.uuid_text, column="company_id", optional_in_rows=True, ignores_case=True
+        ),
         Filter(
             "email",
             "email",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from bktools.contract.endpoint import Endpoint
@@ -45,6 +45,10 @@ class Filter:
     optional_in_rows: bool = False
     ignores_case: bool = False
 
+    def comparable(self, value: object) -> object:
+        """Return a value of the filter or of its column so that equal ones are the same."""
+        return value.lower() if self.ignores_case and isinstance(value, str) else value
+
 
 @dataclass(frozen=True)
 class Noun(Generic[Record]):
@@ -84,10 +88,20 @@ class Noun(Generic[Record]):
         }
         return {argument: value for argument, value in found.items() if value != []}
 
-    def request(self, given: Mapping[str, object]) -> tuple[list[tuple[str, str]], dict[str, Any] | None]:
-        """Check the given filters; return query parameters (lists as repeated keys) and body of the search."""
-        checked = self.checked(given)
-        sent = {item.sent_as: checked[item.argument] for item in self.filters if item.argument in checked}
+    def checked_for_any_company(self, given: Mapping[str, object]) -> dict[str, Any]:
+        """Check the given filters except for the company, which may follow; otherwise as `checked`."""
+        return replace(self, filters=tuple(item for item in self.filters if item.argument != "company_id")).checked(
+            given
+        )
+
+    @property
+    def needs_company(self) -> bool:
+        """Whether a search is for one company only."""
+        return any(item.required for item in self.filters if item.argument == "company_id")
+
+    def request(self, filters: Mapping[str, Any]) -> tuple[list[tuple[str, str]], dict[str, Any] | None]:
+        """Return query parameters (lists as repeated keys) and body of a search with checked filters."""
+        sent = {item.sent_as: filters[item.argument] for item in self.filters if item.argument in filters}
         if self.search.method != "GET":
             return [], sent
         values = [(name, value if isinstance(value, list) else [value]) for name, value in sent.items()]

@@ -415,14 +415,13 @@ JOINS = {
     ),
 }
 
-# `suspects` has at least the entries whose ID is repeated. `contents` holds each of these as one value, without its line in
-# the file.
+# `contents` holds each entry as one value, without its line in the file.
 REPEATS = f"""
 WITH repeat AS (
     SELECT row,
         row_number() OVER (PARTITION BY content ORDER BY line, row) > 1 AS is_copy,
         count(DISTINCT content) OVER (PARTITION BY id) > 1 AS is_conflict
-    FROM suspects SEMI JOIN (SELECT id FROM suspects GROUP BY id HAVING count(*) > 1) USING (id) JOIN contents USING (row)
+    FROM entries SEMI JOIN (SELECT id FROM entries GROUP BY id HAVING count(*) > 1) USING (id) JOIN contents USING (row)
 ), company AS (
     SELECT company_id AS id, regexp_full_match(company_id, '{UUID_REGEX}') AS is_uuid FROM entries GROUP BY ALL
 )"""
@@ -517,13 +516,6 @@ def findings_query(given: set[str]) -> str:
         ANY=" OR ".join(check.name for check in checks),
         ABOUT=ABOUT,
     )
-
-
-def usual_queries(parts: int) -> list[str]:
-    """Return queries of what is usual, each of a part of the categories: medians of all of them take much memory."""
-    of_part = "category_id <> '' AND hash(lower(category_id)) % {} = {}"
-    query = f"{REPEATS}, sized AS ({SIZED}) {USUAL}"
-    return [query.replace("category_id <> ''", of_part.format(parts, part)) for part in range(parts)]
 
 
 def applied(given: set[str]) -> list[Check]:

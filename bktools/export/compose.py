@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any, SupportsIndex
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.contract import rules
 from bktools.errors import ArgumentError
-from bktools.export import checks, findings
+from bktools.export import checks, findings, spark
 from bktools.export.batches import batch_ids, batches_of
-from bktools.export.cluster import composed as on_cluster
-from bktools.export.out_of_core import composed_to
 from bktools.export.plan import ExportOptions, ExportPlan, plan_digest, totals_of
 from bktools.export.selection import selected
 from bktools.export.tables import arrow_of
-from bktools.frames import cluster
+from bktools.frames.engine import is_spark, source_of
 from bktools.frames.names import in_reading_order, with_names
 from bktools.frames.schema import TEXT, Month, to_pandas
 
@@ -40,7 +36,6 @@ def compose_export_jobs(
     employee_id: str | None = None,
     is_interactive: bool = True,
     vendor_based_bookkeeping: bool = False,
-    to: str | Path | None = None,
 ) -> ExportPlan:
     """Return a plan of export jobs for a selection of accounting entries. Nothing is sent or written.
 
@@ -73,10 +68,6 @@ def compose_export_jobs(
         False for background jobs that need no user.
     vendor_based_bookkeeping : bool
         The interface's option of that name.
-    to : path, optional
-        A new folder for the plan, for entries that do not fit in memory: entries in Parquet are read, checked and sorted
-        in about 2 GB, and the plan is written there with the same IDs. It is submitted from there, a batch at a time;
-        `read_export_plan` opens it again. Default: the plan is in memory.
 
     Returns
     -------
@@ -86,17 +77,15 @@ def compose_export_jobs(
         check that needs a missing frame is skipped, and `plan.unchecked` lists it. The same input gives the same batches
         with the same IDs.
 
-        If the entries are a PySpark frame and `to` is not given: lazy PySpark frames `entries`, `not_ready`, `batches`,
-        `totals`, `findings`; workers compose one company at a time. Give `to` for a plan to submit: the cluster then writes
-        the entries as Parquet into that folder, which it must share with this machine.
+        Entries in a PySpark frame are checked by the workers, which must have bktools, and collected: the plan has all of
+        them and must fit in memory here. Filter such a frame instead of giving a selection.
 
     Raises
     ------
     ArgumentError, InputError
         When an argument breaks a rule, a column is missing, or the selection names unknown entries.
     OutOfMemoryError, StorageError
-        When the entries need more memory or more temporary disk space than there is, or `to` exists; on a
-        cluster, when a company has more rows than the setting spark.bktools.companyRows of the session (5,000,000).
+        When the entries need more memory or more temporary disk space than there is.
 
     Notes
     -----
@@ -123,48 +112,29 @@ def compose_export_jobs(
         rules.flag("vendor_based_bookkeeping", vendor_based_bookkeeping),
     )
     frames = {"categories": categories, "accounts": accounts, "employees": employees, "history": history}
-    about: dict[str, Any] = {"provenance": _provenance(entries), "journal": _journal_of(history)}
-    if to is not None:
-        return composed_to(Path(to), entries, selection, frames, asked, size, options, about)
-    known = {name: frame for name, frame in frames.items() if frame is not None}
-    if cluster.is_spark(entries):
+    given = {name: arrow_of(frame, name) for name, frame in frames.items() if frame is not None}
+    if is_spark(entries):
         if selection is not None:
             raise ArgumentError("selection", "cannot select from a PySpark frame: filter the frame instead")
-        plan: Any = on_cluster(entries, known, asked, partial(_table_of, size=size, options=options))
-        return plan  # type: ignore[no-any-return]
-    given = {name: arrow_of(frame, name) for name, frame in known.items()}
-    rows = selected(arrow_of(entries, "entries"), selection, entries)
-    composed = _with_names(_composed(rows, given, asked, size, options), given)
+        rows, found = spark.checked(entries, given, asked)
+    else:
+        rows = findings.prepared(selected(arrow_of(entries, "entries"), selection, entries), given)
+        found = findings.first_errors(rows, given, asked)
+    composed = _with_names(_composed(rows, found, size, options), given)
     ready, not_ready = _split(composed)
-    batches = batches_of(ready)
+    batches, provenance = batches_of(ready), source_of(entries)
     return ExportPlan(
-        batches=to_pandas(batches, about["provenance"]),
+        batches=to_pandas(batches, provenance),
         rows=ready,
-        not_ready=to_pandas(not_ready, about["provenance"]),
-        totals=to_pandas(totals_of(ready), about["provenance"]),
+        not_ready=to_pandas(not_ready, provenance),
+        totals=to_pandas(totals_of(ready), provenance),
         options=options,
         unchecked=checks.unchecked(findings.names_of(rows, given, asked)),
         plan_id=plan_digest(batches.column("batch_id").to_pylist(), options),
-        **about,
+        provenance=provenance,
+        journal=str(source_of(history).get("journal", "")),
         _find=partial(findings.findings, composed, given, asked),
     )
-
-
-def _table_of(
-    name: str, entries: Any, frames: Mapping[str, Any], asked: Mapping[str, Any], *, size: int, options: ExportOptions
-) -> pa.Table:
-    """Return a table of a plan by name: entries, not_ready, batches, totals or findings."""
-    given = {noun: arrow_of(frame, noun) for noun, frame in frames.items()}
-    composed = _with_names(_composed(arrow_of(entries, "entries"), given, asked, size, options), given)
-    ready, not_ready = _split(composed)
-    tables = {
-        "entries": lambda: ready,
-        "not_ready": lambda: not_ready,
-        "batches": lambda: batches_of(ready),
-        "totals": lambda: totals_of(ready),
-        "findings": lambda: findings.findings(composed, given, asked),
-    }
-    return tables[name]()
 
 
 def _with_names(composed: pa.Table, given: Mapping[str, pa.Table]) -> pa.Table:
@@ -180,21 +150,11 @@ def _split(composed: pa.Table) -> tuple[pa.Table, pa.Table]:
     )
 
 
-def _provenance(entries: Any) -> dict[str, Any]:
-    return dict(entries.attrs.get("bktools", {})) if isinstance(entries, pd.DataFrame) else {}
+def _composed(rows: pa.Table, found: pa.Table, size: int, options: ExportOptions) -> pa.Table:
+    """Return the entries in the order of sending, each with its batch_id, or with reason and message at the end.
 
-
-def _journal_of(history: Any) -> str:
-    """Return the identity of the journal that a history was read from, "" where it is unknown."""
-    return "" if cluster.is_spark(history) else str(getattr(history, "attrs", {}).get("bktools", {}).get("journal", ""))
-
-
-def _composed(
-    entries: pa.Table, given: Mapping[str, pa.Table], asked: Mapping[str, Any], size: int, options: ExportOptions
-) -> pa.Table:
-    """Return the entries in the order of sending, each with its batch_id, or with reason and message at the end."""
-    rows = findings.prepared(entries, given)
-    found = findings.first_errors(rows, given, asked)
+    `found` is the first error of each, as `findings.first_errors` returns it.
+    """
     is_ready = pc.is_null(found.column("reason"))
     ready = rows.take(found.column("row").filter(is_ready).combine_chunks())
     ready = ready.append_column("batch_id", batch_ids(ready, size, options))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import calendar
-import contextlib
 import datetime as dt
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import duckdb
@@ -63,7 +62,7 @@ def names_of(entries: pa.Table, given: Mapping[str, Any], options: Mapping[str, 
 
 def first_errors(entries: pa.Table, given: Mapping[str, pa.Table], options: Mapping[str, Any]) -> pa.Table:
     """Return row, reason and message of each entry in the order of sending; both are null for a ready one."""
-    return _run(checks.reasons_query, read_columns(entries), entries, given, options)
+    return _run(checks.reasons_query, _read_columns(entries), entries, given, options)
 
 
 def findings(composed: pa.Table, given: Mapping[str, pa.Table], options: Mapping[str, Any]) -> pa.Table:
@@ -74,14 +73,26 @@ def findings(composed: pa.Table, given: Mapping[str, pa.Table], options: Mapping
     pyarrow.Table
         One row per entry and check: check, severity, about, message, to_do, who, names and money of the entry, its IDs.
     """
-    entries = without_added(composed)
-    found = _run(checks.findings_query, with_texts(read_columns(entries), entries), entries, given, options)
-    return findings_table(found, composed.select(named(composed.column_names)).take(found.column("row")))
+    entries = _without_added(composed)
+    found = _run(checks.findings_query, _with_texts(_read_columns(entries), entries), entries, given, options)
+    by_check = pa.table(
+        {
+            name: pa.array([getattr(check, name) for check in checks.CHECKS], TEXT)
+            for name in ("name", "severity", "who")
+        }
+    ).take(found.column("place"))
+    about = composed.select(_named(composed.column_names)).take(found.column("row"))
+    return pa.table(
+        {"check": by_check.column("name"), "severity": by_check.column("severity")}
+        | {name: pc.cast(found.column(name), TEXT) for name in ("about", "message", "to_do")}
+        | {"who": by_check.column("who")}
+        | {name: about.column(name) for name in about.column_names}
+    )
 
 
 def prepared(entries: pa.Table, given: Mapping[str, Any]) -> pa.Table:
     """Return entries as they are checked: without what composing added, IDs in lower case, as they are sent."""
-    entries = without_added(entries)
+    entries = _without_added(entries)
     for name in ("id", "company_id"):
         entries = entries.set_column(entries.column_names.index(name), name, pc.ascii_lower(entries.column(name)))
     if "categories" in given and "category_id" not in entries.column_names:
@@ -89,30 +100,14 @@ def prepared(entries: pa.Table, given: Mapping[str, Any]) -> pa.Table:
     return entries
 
 
-def without_added(entries: pa.Table) -> pa.Table:
+def _without_added(entries: pa.Table) -> pa.Table:
     """Return entries without the columns that composing adds."""
     return entries.drop_columns([name for name in ADDED if name in entries.column_names])
 
 
-def named(columns: Iterable[str]) -> list[str]:
+def _named(columns: Iterable[str]) -> list[str]:
     """Return which columns of entries are shown beside a finding: names, money and identifiers."""
     return [name for name in (*FIRST, *IDENTIFIERS) if name in {*columns}]
-
-
-def findings_table(found: pa.Table, entries: pa.Table) -> pa.Table:
-    """Return the rows of `checks.findings_query` as findings; `entries` has the named columns of the entry of each row."""
-    by_check = pa.table(
-        {
-            name: pa.array([getattr(check, name) for check in checks.CHECKS], TEXT)
-            for name in ("name", "severity", "who")
-        }
-    ).take(found.column("place"))
-    return pa.table(
-        {"check": by_check.column("name"), "severity": by_check.column("severity")}
-        | {name: pc.cast(found.column(name), TEXT) for name in ("about", "message", "to_do")}
-        | {"who": by_check.column("who")}
-        | {name: entries.column(name) for name in entries.column_names}
-    )
 
 
 def _run(
@@ -122,42 +117,19 @@ def _run(
     given: Mapping[str, pa.Table],
     options: Mapping[str, Any],
 ) -> pa.Table:
-    query, values = query_of_checks(query_of, names_of(entries, given, options), given.get("accounts"), options)
-    with (
-        engine(
-            "compose_export_jobs",
-            checks.MACROS,
-            entries=read,
-            suspects=read,
-            contents=contents(entries),
-            currencies=CURRENCIES,
-            **given,
-        ) as connection,
-        unknown_types(),
-    ):
-        return connection.sql(query, params=values).to_arrow_table()
+    query = query_of(names_of(entries, given, options))
+    values = {"list": _list_of(given.get("accounts")), **options}
+    values = {name: value for name, value in values.items() if f"${name}" in query}
+    tables = {"entries": read, "contents": _contents(entries), "currencies": CURRENCIES, **given}
+    with engine("compose_export_jobs", checks.MACROS, **tables) as connection:
+        try:
+            return connection.sql(query, params=values).to_arrow_table()
+        except duckdb.NotImplementedException as error:
+            raise InputError(f"a column of the entries has an unknown type: convert or drop it ({error})") from None
 
 
-@contextlib.contextmanager
-def unknown_types() -> Iterator[None]:
-    """Turn DuckDB's error about a type that it does not know into one of bktools."""
-    try:
-        yield
-    except duckdb.NotImplementedException as error:
-        raise InputError(f"a column of the entries has an unknown type: convert or drop it ({error})") from None
-
-
-def query_of_checks(
-    query_of: Callable[[set[str]], str], names: set[str], accounts: pa.Table | None, options: Mapping[str, Any]
-) -> tuple[str, dict[str, Any]]:
-    """Return a query of `checks` and its parameters; `names` as `names_of` returns them."""
-    query = query_of(names)
-    values = {"list": list_of(accounts), **options}
-    return query, {name: value for name, value in values.items() if f"${name}" in query}
-
-
-def read_columns(entries: pa.Table, first: int = 0) -> pa.Table:
-    """Return the columns of entries that every query reads; their rows are counted from `first`."""
+def _read_columns(entries: pa.Table) -> pa.Table:
+    """Return the columns of entries that every query reads."""
     needs = {need for check in checks.CHECKS for need in check.needs} - {"entries.date"}
     wanted = ["id", "company_id", *(name for name in entries.column_names if f"entries.{name}" in needs)]
     table = pa.table({name: entries.column(name) for name in wanted})
@@ -168,11 +140,11 @@ def read_columns(entries: pa.Table, first: int = 0) -> pa.Table:
     for name in ("currency", "tax_code"):
         if name in wanted:
             table = table.set_column(wanted.index(name), name, texts_of(entries, name))
-    table = numbered(table, "row", first=first).append_column("day", days_of(entries))
+    table = numbered(table, "row").append_column("day", days_of(entries))
     return table.append_column("line", entries.column("line") if "line" in entries.column_names else table["row"])
 
 
-def with_texts(read: pa.Table, entries: pa.Table) -> pa.Table:
+def _with_texts(read: pa.Table, entries: pa.Table) -> pa.Table:
     """Return the columns that findings read besides: the text of an entry, and its supplier or employee."""
     for name, kind in {"amount": MONEY, "currency": TEXT}.items():
         if name not in read.column_names:
@@ -191,26 +163,19 @@ def _filled(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, TEXT), trimmed)
 
 
-def contents(entries: pa.Table, first: int = 0) -> pa.Table:
-    """Return each entry as one value, without its line in the file; rows are counted from `first`."""
+def _contents(entries: pa.Table) -> pa.Table:
+    """Return each entry as one value, without its line in the file."""
     content = entries.select([name for name in entries.column_names if name != "line"])
     # DuckDB ignores case in names, so two names could collide.
     content = content.rename_columns([str(place) for place in range(content.num_columns)])
     # Without its type, no rows would be an error before pyarrow 20.
     values = [batch.to_struct_array() for batch in content.to_batches()]
-    return numbered(pa.table({"content": pa.chunked_array(values, pa.struct(content.schema))}), "row", first=first)
+    return numbered(pa.table({"content": pa.chunked_array(values, pa.struct(content.schema))}), "row")
 
 
-def list_of(accounts: pa.Table | None) -> str:
+def _list_of(accounts: pa.Table | None) -> str:
     """Return when a list of accounts was last imported, in brackets; empty where the frame does not say."""
-    if accounts is None:
+    if accounts is None or (len(accounts) and accounts.column("state").null_count == len(accounts)):
         return ""
     imported = accounts.filter(pc.equal(accounts.column("state"), "IMPORTED")).column("updated_at")
-    return list_text(len(accounts), len(accounts) - accounts.column("state").null_count, pc.max(imported).as_py())
-
-
-def list_text(accounts: int, states: int, last: object) -> str:
-    """Return the text of `list_of` for a number of accounts, how many of them have a state, and the last import."""
-    if accounts and not states:
-        return ""
-    return last_import(last)
+    return last_import(pc.max(imported).as_py())

@@ -198,7 +198,7 @@ class ExportPlan:
             raise PlanError("the batches of the plan were changed since it was made: compose it again")
         if planned != len(self.rows):
             raise PlanError("the entries of the plan do not add up to its batches: compose it again")
-        if self._has_repeats():
+        if pc.count_distinct(self.rows.column("id")).as_py() != len(self.rows):
             raise PlanError("the plan has an entry twice: compose it again")
         if not self._entries_are_unchanged():
             raise PlanError("the frame of the plan's entries was changed since it was made: compose it again")
@@ -209,10 +209,6 @@ class ExportPlan:
         """Check that the plan is unchanged; raise as `requests` does."""
         for _ in self.requests():
             pass
-
-    def _has_repeats(self) -> bool:
-        """Whether the plan has an entry twice."""
-        return bool(pc.count_distinct(self.rows.column("id")).as_py() != len(self.rows))
 
     def _entries_are_unchanged(self) -> bool:
         """Whether the frame `entries`, if it was made, still agrees with `rows`."""
@@ -285,7 +281,7 @@ class ExportPlan:
     def _repr_html_(self) -> str:
         told = self.told
         marked = told.assign(severity=[f"{views.MARKS[severity]} {severity}" for severity in told["severity"]])
-        held, count = self._held_rows()
+        held = self.not_ready.head(views.SHOWN_ROWS)
         # A narrow page shows the money without scrolling.
         order = dict.fromkeys(("reason", "date", "supplier", "amount", "currency", *FIRST))
         held = held[[name for name in order if name in held.columns]]
@@ -296,7 +292,7 @@ class ExportPlan:
                 views.heading(f"Export plan: {self._headline()}"),
                 views.table(["currency", "ready"], ready, total=len(ready), looks=["", views.TO_THE_RIGHT]),
                 _html(marked, ".findings"),
-                _html(held, ".not_ready", count),
+                _html(held, ".not_ready", len(self.not_ready)),
                 _html(batches, ".batches"),
                 views.table([""], [[f"not checked: {phrase}"] for phrase in self.unchecked], total=len(self.unchecked)),
                 views.next_steps(self._next_steps()),
@@ -313,11 +309,10 @@ class ExportPlan:
 
     @cached_property
     def _summary(self) -> pd.DataFrame:
-        return summary_of(self.findings.assign(entries=1))
-
-    def _held_rows(self) -> tuple[pd.DataFrame, int]:
-        """Return the first entries that are not ready, and the number of all of them."""
-        return self.not_ready.head(views.SHOWN_ROWS), len(self.not_ready)
+        """A row each severity and check: the number of findings, and the texts of the first."""
+        groups = self.findings.groupby(["severity", "check"], sort=False)
+        summary: pd.DataFrame = groups[["about", "message", "to_do", "who"]].first()
+        return summary.assign(entries=groups.size()).reset_index()[list(SUMMARY)]
 
     def _headline(self) -> str:
         ready = f"{len(self.rows):,} entr{'y' if len(self.rows) == 1 else 'ies'} ready"
@@ -326,23 +321,16 @@ class ExportPlan:
         others = [
             f"{found[name]:,} {name}{'' if found[name] == 1 else 's'}" for name in ("warning", "info") if name in found
         ]
-        return ", ".join([f"{ready} in {batches}", f"{self._held_rows()[1]:,} not ready", *others])
+        return ", ".join([f"{ready} in {batches}", f"{len(self.not_ready):,} not ready", *others])
 
     def _next_steps(self) -> list[str]:
         if len(self.batches):
             return ["submit_export_jobs(plan) is a dry run; with apply=True it sends each batch once"]
         return (
             ["nothing to submit: correct the entries that are not ready, then compose the plan again"]
-            if self._held_rows()[1]
+            if len(self.not_ready)
             else []
         )
-
-
-def summary_of(findings: pd.DataFrame) -> pd.DataFrame:
-    """Return a row each severity and check: the sum of the column `entries`, and texts of the first finding."""
-    groups = findings.groupby(["severity", "check"], sort=False)
-    summary: pd.DataFrame = groups[["about", "message", "to_do", "who"]].first()
-    return summary.assign(entries=groups["entries"].sum()).reset_index()[list(SUMMARY)]
 
 
 def _html(frame: pd.DataFrame, where: str, count: int | None = None) -> str:
@@ -381,19 +369,13 @@ def totals_of(entries: pa.Table) -> pa.Table:
     InputError
         When the amounts are floats, whose sums are not exact.
     """
-    used = entries.select([name for name in (*TOTALS_BY, "amount") if name in entries.column_names])
-    return added_totals(used.append_column("entries", pa.repeat(pa.scalar(1, COUNT), len(entries))))
-
-
-def added_totals(parts: pa.Table) -> pa.Table:
-    """Return the sums of the columns `entries` and `amount` by company, currency and category; raise as `totals_of`."""
-    keys = [name for name in TOTALS_BY if name in parts.column_names]
-    sums = [("entries", "sum")]
-    if "amount" in parts.column_names:
-        _require_exact_sums(amounts_of(parts))
+    keys = [name for name in TOTALS_BY if name in entries.column_names]
+    sums: list[Any] = [([], "count_all")]
+    if "amount" in entries.column_names:
+        _require_exact_sums(amounts_of(entries))
         sums.append(("amount", "sum"))
-    grouped = parts.group_by(keys).aggregate(sums)
-    grouped = grouped.rename_columns([name.removesuffix("_sum") for name in grouped.column_names])
+    grouped = entries.group_by(keys).aggregate(sums)
+    grouped = grouped.rename_columns([*keys, "entries", "amount"][: grouped.num_columns])
     return grouped.sort_by([(name, "ascending") for name in keys])
 
 

@@ -1,7 +1,7 @@
 """Saves a plan as a file, so that one person can prepare it and another one approve and submit it.
 
-The file is a zip archive of `plan.json` (options, skipped checks, author, service, hashes) and the frames as Parquet. A plan
-that does not fit in memory is a folder of the same members. Totals are not saved, but computed again from the entries.
+The file is a zip archive of `plan.json` (options, skipped checks, author, service, hashes) and the frames as Parquet. Totals
+are not saved, but computed again from the entries.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ import pyarrow.parquet as pq
 from bktools import disk
 from bktools.errors import PlanError, StorageError
 from bktools.export.findings import FOUND
-from bktools.export.plan import BATCHES, SENT, TOTALS_BY, ExportOptions, ExportPlan, added_totals, totals_of
-from bktools.export.stored import StoredPlan, StoredTable
+from bktools.export.plan import BATCHES, SENT, ExportOptions, ExportPlan, totals_of
 from bktools.frames.schema import TEXT, to_arrow, to_pandas
 from bktools.frames.unpacking import MIB, UNPACKED, archive_size, parquet_table
 
@@ -68,10 +67,6 @@ def write_plan(plan: ExportPlan, path: Path, *, made_for: str, made_by: str) -> 
     StorageError
         When the file exists or cannot be written.
     """
-    if isinstance(plan, StoredPlan):
-        raise PlanError(
-            f"the plan {plan.plan_id} is in the folder {plan.rows.path.parent} already: hand over that folder"
-        )
     plan.verify()
     frames = {
         "batches": to_arrow(plan.batches),
@@ -80,18 +75,19 @@ def write_plan(plan: ExportPlan, path: Path, *, made_for: str, made_by: str) -> 
         "findings": to_arrow(plan.findings),
     }
     members = {f"{name}.parquet": _parquet(table) for name, table in frames.items()}
-    sums = {name: hashlib.sha256(data).hexdigest() for name, data in members.items()}
-    head = head_of(
-        sums,
-        options=plan.options,
-        plan_id=plan.plan_id,
-        unchecked=list(plan.unchecked),
-        provenance=plan.provenance,
-        journal=plan.journal,
-        made_for=made_for,
-        made_by=made_by,
-    )
-    members[HEAD] = head_bytes(head)
+    head = {
+        "plan_id": plan.plan_id,
+        "unchecked": list(plan.unchecked),
+        "provenance": plan.provenance,
+        "journal": plan.journal,
+        "made_for": made_for,
+        "made_by": made_by,
+        "made_at": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
+        "options": asdict(plan.options),
+        "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in members.items()},
+    }
+    head |= {"digest": _digest(head)}
+    members[HEAD] = json.dumps(head, indent=2, ensure_ascii=False, default=str).encode()
     try:
         # Reserve the name first, so that only one of two plans to the same file goes on.
         disk.exclusive(path).close()
@@ -106,38 +102,6 @@ def write_plan(plan: ExportPlan, path: Path, *, made_for: str, made_by: str) -> 
         raise
 
 
-def head_of(sums: Mapping[str, str], *, options: ExportOptions, **facts: Any) -> dict[str, Any]:
-    """Return the content of `plan.json`.
-
-    Parameters
-    ----------
-    sums : mapping
-        The SHA-256 of each other member.
-    options : ExportOptions
-        Options of the jobs.
-    **facts : object
-        plan_id, unchecked, provenance, journal, made_for, made_by.
-    """
-    head = {
-        **facts,
-        "made_at": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
-        "options": asdict(options),
-        "sha256": dict(sums),
-    }
-    return head | {"digest": _digest(head)}
-
-
-def head_bytes(head: Mapping[str, Any]) -> bytes:
-    """Return the content of `plan.json` as it is written."""
-    return json.dumps(head, indent=2, ensure_ascii=False, default=str).encode()
-
-
-def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a file, which is read a piece at a time."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _archive(file: IO[bytes], members: Mapping[str, bytes]) -> None:
     with zipfile.ZipFile(file, "w") as archive:
         for name, data in members.items():
@@ -145,22 +109,17 @@ def _archive(file: IO[bytes], members: Mapping[str, bytes]) -> None:
 
 
 def read_plan(path: Path) -> PlanFile:
-    """Read and verify a plan file, or the folder of a plan, whose entries stay there.
+    """Read and verify a plan file.
 
     Raises
     ------
     PlanError
-        When the file or folder is not a plan, is damaged or was changed.
+        When the file is not a plan, is damaged or was changed.
     """
     try:
-        is_folder = path.is_dir()
-        members = {} if is_folder else _members(path)
-        head = json.loads((path / HEAD).read_bytes() if is_folder else members.pop(HEAD))
+        members = _members(path)
+        head = json.loads(members.pop(HEAD))
     except FileNotFoundError:
-        if path.is_dir():
-            raise PlanError(
-                f"the folder {path} is not a plan: compose_export_jobs(..., to=FOLDER) writes one"
-            ) from None
         raise PlanError(f"the plan {path} was not found: bktools export compose writes one") from None
     except OSError as error:
         raise PlanError(f"the plan {path} cannot be read: {error.strerror}") from error
@@ -169,57 +128,17 @@ def read_plan(path: Path) -> PlanFile:
     if not isinstance(head, dict):
         raise PlanError(f"{path} is not a plan: compose it again")
     try:
-        if is_folder:
-            files = [f"{name}.parquet" for name in (*FRAMES, "findings")]
-            _refuse_changed(head, {name: sha256_of(path / name) for name in files}, path)
-            plan: ExportPlan = plan_in(path, head)
-        else:
-            _refuse_changed(head, {name: hashlib.sha256(data).hexdigest() for name, data in members.items()}, path)
-            plan = _plan(head, {name.removesuffix(".parquet"): _frame(data) for name, data in members.items()})
+        _refuse_changed(head, members, path)
+        plan = _plan(head, {name.removesuffix(".parquet"): _frame(data) for name, data in members.items()})
         plan.verify()
         return PlanFile(plan, *(str(head[name]) for name in ("made_for", "made_by", "made_at")))
     except PlanError:
         raise
-    except (OSError, *DAMAGE) as error:
+    except DAMAGE as error:
         raise PlanError(
             f"the plan {path} was changed after it was written, or is of another version of bktools ({error}): "
             "compose it again"
         ) from error
-
-
-def read_export_plan(path: str | Path) -> ExportPlan:
-    """Read and verify a plan of export jobs from its file or folder.
-
-    Parameters
-    ----------
-    path : path
-        The file that `bktools export compose` wrote, or the folder that `compose_export_jobs(..., to=folder)` wrote. The
-        entries of a folder stay there, and are read while they are submitted.
-
-    Returns
-    -------
-    ExportPlan
-        The plan, which is unchanged since it was composed.
-
-    Raises
-    ------
-    PlanError
-        When it is not a plan, is damaged or was changed.
-
-    Notes
-    -----
-    Export jobs: interface, section 4.2.
-
-    Examples
-    --------
-    >>> import bktools, pandas as pd, tempfile, uuid
-    >>> entries = pd.DataFrame({"id": [str(uuid.uuid4())], "company_id": str(uuid.uuid4())})
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     composed = bktools.compose_export_jobs(entries, to=f"{folder}/plan")
-    ...     bktools.read_export_plan(f"{folder}/plan").plan_id == composed.plan_id
-    True
-    """
-    return read_plan(Path(path)).plan
 
 
 def _members(path: Path) -> dict[str, bytes]:
@@ -234,9 +153,9 @@ def _members(path: Path) -> dict[str, bytes]:
         return {name: archive.read(name) for name in (HEAD, *(f"{frame}.parquet" for frame in FRAMES))}
 
 
-def _refuse_changed(head: dict[str, Any], sums: Mapping[str, str], path: Path) -> None:
-    changed = [name for name, found in sums.items() if found != head["sha256"][name]]
-    changed += [name for name in head["sha256"] if name not in sums]
+def _refuse_changed(head: dict[str, Any], members: Mapping[str, bytes], path: Path) -> None:
+    changed = [name for name, data in members.items() if hashlib.sha256(data).hexdigest() != head["sha256"][name]]
+    changed += [name for name in head["sha256"] if name not in members]
     if head.pop("digest", None) != _digest(head):
         changed.append(HEAD)
     if changed:
@@ -249,50 +168,24 @@ def _digest(head: Mapping[str, Any]) -> str:
 
 
 def _plan(head: dict[str, Any], frames: dict[str, pa.Table]) -> ExportPlan:
-    rows, not_ready = frames["entries"], frames["not_ready"]
-    _require_columns(rows.schema, not_ready.schema, {name: rows.column(name).null_count for name in SENT})
+    rows, not_ready, provenance = frames["entries"], frames["not_ready"], dict(head["provenance"])
+    for name in SENT:
+        column = rows.column(name)
+        if column.null_count or column.type != TEXT:
+            raise TypeError(f"the column {name} of its entries holds {column.type}, or gaps")
+    not_ready.select(["reason", "message"])
     return ExportPlan(
-        **_common(head, frames["batches"], totals_of(rows)),
+        batches=to_pandas(frames["batches"].cast(BATCHES), provenance),
         rows=rows,
-        not_ready=to_pandas(not_ready, head["provenance"]),
+        not_ready=to_pandas(not_ready, provenance),
+        totals=to_pandas(totals_of(rows), provenance),
+        options=ExportOptions(**head["options"]),
+        unchecked=tuple(head["unchecked"]),
+        plan_id=head["plan_id"],
+        provenance=provenance,
+        journal=str(head["journal"]),
         _find=_findings(frames["findings"]),
     )
-
-
-def plan_in(folder: Path, head: dict[str, Any]) -> StoredPlan:
-    """Return the plan in a folder; `head` is the content of its plan.json."""
-    rows, held, found = (StoredTable(folder / f"{name}.parquet") for name in ("entries", "not_ready", "findings"))
-    totals, gaps = [], dict.fromkeys(SENT, 0)
-    wanted = [name for name in (*SENT, *TOTALS_BY, "amount") if name in rows.schema.names]
-    for part in rows.pieces([*dict.fromkeys(wanted)]):
-        totals.append(totals_of(part))
-        gaps = {name: count + part.column(name).null_count for name, count in gaps.items()}
-    _require_columns(rows.schema, held.schema, gaps)
-    found.schema.empty_table().select(FOUND)
-    batches = _frame((folder / "batches.parquet").read_bytes())
-    common = _common(head, batches, added_totals(pa.concat_tables(totals)))
-    return StoredPlan(rows=rows, held=held, found=found, **common)
-
-
-def _require_columns(rows: pa.Schema, not_ready: pa.Schema, gaps: Mapping[str, int]) -> None:
-    for name in SENT:
-        if gaps[name] or rows.field(name).type != TEXT:
-            raise TypeError(f"the column {name} of its entries holds {rows.field(name).type}, or gaps")
-    for name in ("reason", "message"):
-        not_ready.field(name)
-
-
-def _common(head: dict[str, Any], batches: pa.Table, totals: pa.Table) -> dict[str, Any]:
-    provenance = dict(head["provenance"])
-    return {
-        "batches": to_pandas(batches.cast(BATCHES), provenance),
-        "totals": to_pandas(totals, provenance),
-        "options": ExportOptions(**head["options"]),
-        "unchecked": tuple(head["unchecked"]),
-        "plan_id": head["plan_id"],
-        "provenance": provenance,
-        "journal": str(head["journal"]),
-    }
 
 
 def _findings(table: pa.Table) -> Callable[[], pa.Table]:

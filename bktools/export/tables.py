@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.errors import BktoolsError, InputError
+from bktools.errors import InputError
 from bktools.frames.currencies import MINOR_UNITS
-from bktools.frames.engine import Scannable, scannable
+from bktools.frames.engine import scannable
 from bktools.frames.schema import DATE, MONEY, TEXT, days, plain
 
 FLAGS = ("approved", "archived")
@@ -52,53 +50,22 @@ def arrow_of(frame: Any, name: str) -> pa.Table:
     InputError
         When a column is missing, has mixed types or is a flag that is not True or False, or two columns have one name.
     """
-    table = opened(frame, name)
-    with readable(frame, name):
-        return chosen(table if isinstance(table, pa.Table) else table.to_table(), name)
-
-
-def opened(frame: Any, name: str) -> Scannable:
-    """Return a frame as Arrow; the rows of a file are not read yet. Raise as `arrow_of` does."""
-    columns = _columns(name)
-    # Only PySpark frames have toArrow.
-    table = scannable(frame.toArrow() if hasattr(frame, "toArrow") else frame, f"the {name}", columns)
-    require(table.schema.names, name)
-    return table
-
-
-def require(columns: Collection[str], name: str) -> None:
-    """Refuse a frame without the columns that it must have."""
     needed, source = REQUIRED[name]
+    columns = None if name == "entries" else [*needed, *KEPT.get(name, ())]
+    found: Any = scannable(frame, f"the {name}", columns)
     for column in needed:
-        if column not in columns:
+        if column not in found.schema.names:
             raise InputError(f"the {name} have no column {column}: give them as {source} returns them")
-
-
-@contextlib.contextmanager
-def readable(frame: Any, name: str) -> Iterator[None]:
-    """Turn an error of reading a Parquet file into one of bktools."""
     try:
-        yield
+        table = found if isinstance(found, pa.Table) else found.to_table()
     except (OSError, pa.ArrowException) as error:
-        if isinstance(error, BktoolsError):
-            raise
         raise InputError(f"cannot be read as Parquet ({error})", source=f"the {name} {frame}") from None
-
-
-def chosen(table: pa.Table, name: str) -> pa.Table:
-    """Return the columns of a frame that are read, typed; those that it lacks are null."""
-    columns = _columns(name)
     if columns is not None:
         for column in columns:
             if column not in table.column_names:
                 table = table.append_column(column, pa.nulls(len(table), TEXT))
         table = table.select(columns)
     return typed(table, name)
-
-
-def _columns(name: str) -> list[str] | None:
-    """Return the columns of a frame that are read; None for all."""
-    return None if name == "entries" else [*REQUIRED[name][0], *KEPT.get(name, ())]
 
 
 def typed(table: pa.Table, name: str) -> pa.Table:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from bktools.frames.engine import in_pandas
+from bktools.frames.engine import in_pandas, source_of
 from bktools.frames.schema import DATE, TEXT, are_days, days
 from bktools.frames.schema import to_arrow as plain_table
 
@@ -48,7 +48,7 @@ def to_arrow(frame: Any) -> pa.Table:
 
     `polars.from_arrow(table)` is a Polars frame, `duckdb.from_arrow(table)` a relation of DuckDB.
     """
-    known = getattr(frame, "attrs", {}).get("bktools")
+    known = source_of(frame)
     table = plain_table(frame if isinstance(frame, pa.Table) else in_pandas(frame))
     columns = [_exact(column) for column in table.columns]
     metadata = {"bktools": json.dumps(known, default=str)} if known else None

@@ -14,7 +14,7 @@ from bktools import views
 from bktools.consoles import CUT, GAP, column_widths, cut, readable, room
 from bktools.contract.rules import whole_number
 from bktools.frames.currencies import shown
-from bktools.frames.engine import scannable
+from bktools.frames.engine import scannable, source_of
 from bktools.frames.names import IDENTIFIERS, in_reading_order
 from bktools.frames.schema import are_days
 from bktools.visible import visible_line, width
@@ -112,14 +112,13 @@ def show(frame: Any, rows: int = SHOWN_ROWS) -> Shown:
     … and 318 more of 320 rows
     """
     count = whole_number("rows", rows, smallest=1)
-    # Only PySpark frames have toArrow.
-    found: Any = scannable(frame.toArrow() if hasattr(frame, "toArrow") else frame)
+    found: Any = scannable(frame)
     total = len(found) if isinstance(found, pa.Table) else found.count_rows()
     table: pa.Table = found.slice(0, count) if isinstance(found, pa.Table) else found.head(count)
     names = in_reading_order(table.column_names)
     currencies = table.column("currency").to_pylist() if "currency" in names else [None] * len(table)
     texts = [_texts(name, table.column(name), currencies) for name in names]
-    environment = getattr(frame, "attrs", {}).get("bktools", {}).get("environment")
+    environment = source_of(frame).get("environment")
     return Shown(
         columns=names,
         rows=list(zip(*texts, strict=True)),

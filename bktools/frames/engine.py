@@ -25,7 +25,7 @@ from bktools.frames.schema import to_pandas
 
 Scannable: TypeAlias = pa.Table | ds.Dataset
 
-SUPPORTED = "a pandas, pyarrow, Polars or DuckDB frame, or the path of a Parquet file"
+SUPPORTED = "a pandas, pyarrow, Polars, DuckDB or PySpark frame, or the path of a Parquet file"
 
 # Converting large_string to pandas `str` takes a third of the time of string.
 SETTINGS: Mapping[str, Any] = {"arrow_large_buffer_size": True}
@@ -35,8 +35,6 @@ FEW_ROWS = 100_000
 # The schema of a task's functions.
 FUNCTIONS = "functions"
 
-MOST_THREADS = 4
-
 _NUMBERS = itertools.count()
 
 
@@ -44,11 +42,11 @@ def scannable(frame: Any, name: str = "frame", columns: Collection[str] | None =
     """Return a frame as Arrow, which DuckDB scans without a copy.
 
     Text of pandas, Arrow and Polars is not copied. A Parquet file is read while it is scanned. Lazy frames of Polars
-    and relations of DuckDB are run once.
+    and relations of DuckDB are run once. Frames of PySpark are collected.
 
     Parameters
     ----------
-    frame : DataFrame, pyarrow.Table, Polars frame, DuckDB relation, str or path
+    frame : DataFrame, pyarrow.Table, Polars frame, DuckDB relation, PySpark frame, str or path
         It is not changed; an index is left out. Text is the path of a Parquet file, or of a folder of them.
     name : str
         Name of the frame for error messages, such as "entries".
@@ -74,23 +72,41 @@ def scannable(frame: Any, name: str = "frame", columns: Collection[str] | None =
     ...     connection.execute("SELECT code FROM accounts WHERE code IS NOT NULL").fetchall()
     [('0400',)]
     """
-    native = frame.to_native() if hasattr(frame, "to_native") else frame
-    if isinstance(native, str | Path):
-        return _parquet(native, name)
-    if hasattr(native, "collect_schema"):
-        native = native.lazy().select(_wanted(native.collect_schema().names(), columns)).collect()
-    elif isinstance(native, duckdb.DuckDBPyRelation):
+    found = native(frame)
+    if isinstance(found, str | Path):
+        return _parquet(found, name)
+    if is_spark(found):
+        quoted = [f"`{column.replace('`', '``')}`" for column in _wanted(found.columns, columns)]
+        found = found.select(*quoted).toArrow()
+    elif hasattr(found, "collect_schema"):
+        found = found.lazy().select(_wanted(found.collect_schema().names(), columns)).collect()
+    elif isinstance(found, duckdb.DuckDBPyRelation):
         with engine_errors(name):
-            native = native.select(*map(duckdb.ColumnExpression, _wanted(native.columns, columns))).to_arrow_table()
-    elif isinstance(native, pd.DataFrame) and columns is not None:
-        native = native.loc[:, native.columns.isin(list(columns))]
-    if not isinstance(native, pd.DataFrame | pa.Table):
-        if not hasattr(native, "__arrow_c_stream__") or isinstance(native, pd.Series):
-            raise ArgumentError(name, f"must be {SUPPORTED}, is a {type(native).__name__}")
-        native = pa.table(native)
-    if isinstance(native, pa.Table) and columns is not None:
-        native = native.select([place for place, name in enumerate(native.column_names) if name in columns])
-    return schema.to_arrow(native, name)
+            found = found.select(*map(duckdb.ColumnExpression, _wanted(found.columns, columns))).to_arrow_table()
+    elif isinstance(found, pd.DataFrame) and columns is not None:
+        found = found.loc[:, found.columns.isin(list(columns))]
+    if not isinstance(found, pd.DataFrame | pa.Table):
+        if not hasattr(found, "__arrow_c_stream__") or isinstance(found, pd.Series):
+            raise ArgumentError(name, f"must be {SUPPORTED}, is a {type(found).__name__}")
+        found = pa.table(found)
+    if isinstance(found, pa.Table) and columns is not None:
+        found = found.select([place for place, name in enumerate(found.column_names) if name in columns])
+    return schema.to_arrow(found, name)
+
+
+def native(frame: Any) -> Any:
+    """Return the frame that narwhals wraps, or the frame itself."""
+    # A frame of Spark Connect has an attribute of every name.
+    return frame.to_native() if not _is_of_spark(frame) and hasattr(frame, "to_native") else frame
+
+
+def is_spark(frame: Any) -> bool:
+    """Whether a frame is of PySpark, classic or of Spark Connect."""
+    return _is_of_spark(native(frame))
+
+
+def _is_of_spark(frame: Any) -> bool:
+    return type(frame).__module__.startswith("pyspark.sql.")
 
 
 @contextlib.contextmanager
@@ -135,58 +151,6 @@ def engine(task: str, functions: str = "", /, **frames: Scannable) -> Iterator[d
             connection.close()
             with database.cursor() as last:
                 last.execute(f"DETACH DATABASE IF EXISTS {name}")
-
-
-@contextlib.contextmanager
-def engine_on_disk(task: str, folder: Path, *, memory: str) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a database whose tables are in a file of a folder, for frames that are larger than memory.
-
-    Parameters
-    ----------
-    task : str
-        Name of the task for error messages.
-    folder : path
-        A private folder for the file; the caller deletes it.
-    memory : str
-        Most memory of the database, such as "1GB"; what needs more of it goes to the folder.
-
-    Raises
-    ------
-    OutOfMemoryError, StorageError, InputError
-        As `engine` does.
-    """
-    # Each thread has buffers of its own, which do not fit in little memory.
-    limits: dict[str, Any] = {
-        "memory_limit": memory,
-        "temp_directory": str(folder),
-        "threads": min(os.cpu_count() or 1, MOST_THREADS),
-    }
-    with engine_errors(task), duckdb.connect(folder / "tables.duckdb", config={**SETTINGS, **limits}) as connection:
-        # The right side of a join is the small one in all queries; estimates would put the large one into memory.
-        connection.execute("SET enable_progress_bar = false; SET disabled_optimizers = 'build_side_probe_side'")
-        yield connection
-
-
-def pieces(frame: Scannable, rows: int) -> Iterator[pa.Table]:
-    """Yield the rows of a frame in order, a number of rows at a time; an empty frame yields one table without rows.
-
-    A dataset is read while it is iterated.
-    """
-    if isinstance(frame, pa.Table):
-        batches = frame.to_batches(rows)
-    else:
-        # Nothing is read ahead, which would take twice the memory.
-        unbuffered = ds.ParquetFragmentScanOptions(pre_buffer=False)
-        batches = frame.to_batches(
-            batch_size=rows, batch_readahead=1, fragment_readahead=1, fragment_scan_options=unbuffered
-        )
-    is_empty = True
-    for batch in batches:
-        if batch.num_rows:
-            is_empty = False
-            yield pa.Table.from_batches([batch])
-    if is_empty:
-        yield frame.schema.empty_table()
 
 
 def repeated_digests(connection: duckdb.DuckDBPyConnection, table: str, *columns: str) -> pa.Table:
@@ -250,15 +214,19 @@ def in_pandas(frame: Any) -> pd.DataFrame:
     """Return a frame of any supported tool as a DataFrame; a lazy one is computed."""
     if isinstance(frame, pd.DataFrame):
         return frame
-    # PySpark
-    table = frame.toArrow() if hasattr(frame, "toArrow") else scannable(frame)
+    table = scannable(frame)
     return to_pandas(table if isinstance(table, pa.Table) else table.to_table())
+
+
+def source_of(frame: Any) -> dict[str, Any]:
+    """Return where the rows of a frame came from, as `attrs` of pandas says; empty where nothing is known."""
+    return dict(frame.attrs.get("bktools", {})) if isinstance(frame, pd.DataFrame) else {}
 
 
 def has_order(frame: Any) -> bool:
     """Whether the rows of a frame have an order, so that a mask can select them: pandas, Arrow, eager Polars frames."""
     is_frame = hasattr(frame, "__len__") and hasattr(frame, "columns")
-    return is_frame and not isinstance(frame, duckdb.DuckDBPyRelation)
+    return is_frame and not is_spark(frame) and not isinstance(frame, duckdb.DuckDBPyRelation)
 
 
 def _wanted(has: Collection[str], columns: Collection[str] | None) -> list[str]:

@@ -78,8 +78,7 @@ def in_reading_order(columns: Iterable[str]) -> list[str]:
 
 def _named(frame: Any, noun: str, columns: tuple[str, ...]) -> pa.Table:
     """Return the columns of a frame as text, by `id`; a column that it lacks is null."""
-    # Only PySpark frames have toArrow.
-    table: Any = scannable(frame.toArrow() if hasattr(frame, "toArrow") else frame, noun, ("id", *columns))
+    table: Any = scannable(frame, noun, ("id", *columns))
     table = plain(table if isinstance(table, pa.Table) else table.to_table(), noun)
     there = {
         name: pc.cast(table.column(name), TEXT) if name in table.column_names else pa.nulls(len(table), TEXT)

@@ -10,7 +10,6 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.contract.noun import Filter
 from bktools.contract.rules import UUID_REGEX
 from bktools.errors import UnreadableAnswerError
 from bktools.frames.schema import field_type
@@ -76,18 +75,6 @@ def checked(table: pa.Table, noun: str) -> pa.Table:
             raise UnreadableAnswerError(f"the service sent {noun} with a value in {name} that is not a UUID")
         table = table.set_column(index, table.schema.field(index), pc.utf8_lower(column))
     return table
-
-
-def count_unmatched(rows: pa.Table, wanted: Filter, value: Any) -> int:
-    """Return the number of rows that do not match a filter."""
-    column = rows.column(wanted.column)
-    values = value if isinstance(value, list) else [value]
-    if wanted.ignores_case:
-        column, values = pc.utf8_lower(column), [item.lower() for item in values]
-    found = pc.is_in(column, value_set=pa.array(values, column.type))
-    if wanted.optional_in_rows:
-        found = pc.or_(found, pc.is_null(column))
-    return int(rows.num_rows - (pc.sum(found).as_py() or 0))
 
 
 def _all_match(column: pa.Array | pa.ChunkedArray, pattern: str) -> bool:

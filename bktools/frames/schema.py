@@ -192,10 +192,6 @@ EXPORT_EVENTS = _schema(
     {"before": TEXT, "message": TEXT},
 )
 
-# What `to_delta` published: a row for each table.
-PUBLISHED = _schema({"table": TEXT, "snapshots": COUNT, "rows": COUNT, "already_there": COUNT, "uri": TEXT}, {})
-
-
 # The type of text in frames: pandas 3's `str`. pandas 2 has it under this name only, and would make objects of text.
 STRINGS = pd.StringDtype("pyarrow", na_value=np.nan)
 

@@ -113,8 +113,7 @@ def read(exported: Any, ledger: Any) -> Inputs:
 def _table(frame: Any, name: str) -> pa.Table:
     if frame is None:
         raise ArgumentError(name, "must be a frame: give an empty one if there are no rows")
-    # Only PySpark frames have toArrow.
-    table: Any = scannable(frame.toArrow() if hasattr(frame, "toArrow") else frame, name)
+    table: Any = scannable(frame, name)
     table = schema.plain(table if isinstance(table, pa.Table) else table.to_table(), name)
     # Arrow takes no rows of the texts of Polars.
     return table.cast(pa.schema([field.with_type(_plainer(field.type)) for field in table.schema]))

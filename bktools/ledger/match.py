@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, SupportsIndex
 
 from bktools.caller import name_of
 from bktools.contract import rules
-from bktools.frames import cluster
 from bktools.frames.engine import engine
 from bktools.ledger import inputs, tables
-from bktools.ledger.cluster import matched
 from bktools.ledger.ledger_match import LedgerMatch
 from bktools.ledger.rungs import answers
 
@@ -40,15 +37,12 @@ def match_ledger(exported: Any, ledger: Any, *, days: SupportsIndex = DAYS) -> L
         How many days a posting may be dated before or after its entry, 0 to 366. Default: 7. A posting that names the
         entry may have any date.
 
-    Each frame is a pandas, pyarrow, Polars, DuckDB or PySpark frame, or the path of a Parquet file. None is changed.
+    Each frame is a pandas, pyarrow, Polars or DuckDB frame, or the path of a Parquet file. None is changed.
 
     Returns
     -------
     LedgerMatch
-        What became of each entry, with the evidence; the postings; totals of both sides; the findings. If a PySpark frame
-        was given: lazy PySpark frames of these names, each with `company_id`, and `companies` (a row each: unchecked,
-        not_from_export, lacking, ledger_from, ledger_until); workers match one company at a time, by `company_id` of both
-        frames.
+        What became of each entry, with the evidence; the postings; totals of both sides; the findings.
 
     Raises
     ------
@@ -57,8 +51,7 @@ def match_ledger(exported: Any, ledger: Any, *, days: SupportsIndex = DAYS) -> L
     InputError
         When a column is missing, of a wrong type or has gaps, an entry is there twice, or a file cannot be read.
     OutOfMemoryError, StorageError
-        When the frames need more memory, or more disk space, than there is; on a cluster, when a company has more rows than
-        the setting spark.bktools.companyRows of the session (5,000,000).
+        When the frames need more memory, or more disk space, than there is.
 
     Notes
     -----
@@ -81,9 +74,6 @@ def match_ledger(exported: Any, ledger: Any, *, days: SupportsIndex = DAYS) -> L
     [['e1', 'booked', 'A 1'], ['e2', 'missing', '']]
     """
     days = rules.whole_number(name_of("days"), days, largest=MOST_DAYS)
-    if cluster.is_spark(exported) or cluster.is_spark(ledger):
-        match: Any = matched({"exported": exported, "ledger": ledger}, partial(match_ledger, days=days))
-        return match  # type: ignore[no-any-return]
     given = inputs.read(exported, ledger)
     with engine("match_ledger") as connection:
         inputs.show(connection, given)

@@ -393,14 +393,11 @@ def findings(connection: duckdb.DuckDBPyConnection) -> str:
         for check, fails in zip(checks, is_failing, strict=True)
         if fails
     ]
-    # Most severe first, in an order that depends only on the content. Line breaks in names become spaces.
+    # Line breaks in names become spaces.
     return f"""
         SELECT
             "check", severity, action, {COMPANY_AS_TEXT}, external_id, account_id, category_id, field, erp_value,
             service_value, one_line(if(to_do = '{NOTHING}', fact, concat(fact, ': ', to_do))) AS message,
             one_line(about) AS about, to_do, who
         FROM ({found(failing)})
-        ORDER BY
-            list_position({list(SEVERITIES)}, severity), "check", company_id, external_id NULLS FIRST,
-            category_id NULLS FIRST, account_id NULLS FIRST, field NULLS FIRST, erp_value NULLS FIRST, message
     """

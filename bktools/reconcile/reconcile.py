@@ -9,10 +9,10 @@ from typing import Any
 import pandas as pd
 import pyarrow.compute as pc
 
-from bktools.frames.engine import Scannable, has_order, scannable
+from bktools.frames.engine import Scannable, has_order, is_spark, scannable
 from bktools.frames.names import last_import
 from bktools.frames.schema import TEXT, to_pandas
-from bktools.reconcile import cluster, inputs, tables
+from bktools.reconcile import inputs, spark, tables
 from bktools.reconcile.reconciliation import Reconciliation
 
 
@@ -38,8 +38,8 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
     Returns
     -------
     Reconciliation
-        With pandas DataFrames. If a PySpark frame was given, with lazy PySpark frames: workers run the same queries, one
-        company at a time.
+        If a PySpark frame was given, workers, which must have bktools, compare a few companies at a time; the result is
+        collected and must fit in memory here.
 
     Raises
     ------
@@ -66,8 +66,9 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
     '1200 Bank is in the chart and not among the accounts bktools knows: create it (bktools accounts create)'
     """
     given = {"chart": chart, "accounts": accounts, "categories": categories}
-    if any(cluster.is_spark(frame) for frame in given.values()):
-        return cluster.reconcile(given)
+    if any(is_spark(frame) for frame in given.values()):
+        results = spark.results(given, _last_import(accounts))
+        return Reconciliation(results["findings"], results["coverage"], results.__getitem__)
     frames = inputs.read(given)
     findings, coverage = tables.results(frames, "findings", "coverage", known_since=_last_import(accounts))
     return Reconciliation(to_pandas(findings), to_pandas(coverage), functools.partial(_listed, frames))
@@ -80,9 +81,9 @@ def _listed(frames: Mapping[str, Scannable], name: str) -> pd.DataFrame:
 def _last_import(accounts: Any) -> str:
     """Return when a list of accounts was last imported, in brackets; empty where the frame does not say.
 
-    Only frames in memory are asked, because a lazy one would run once more.
+    Other lazy frames than those of PySpark are not asked, because they would run once more.
     """
-    if not has_order(accounts):
+    if not (has_order(accounts) or is_spark(accounts)):
         return ""
     table: Any = scannable(accounts, "accounts", ("state", "updated_at"))
     if len(table.column_names) != 2:  # noqa: PLR2004 - both of them

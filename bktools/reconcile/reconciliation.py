@@ -11,11 +11,9 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from bktools import views
 from bktools.consoles import readable
 from bktools.frames.arrow import tables_to_arrow
 from bktools.frames.delimited import tables_to_csv
-from bktools.frames.engine import in_pandas
 from bktools.reconcile import rendering
 from bktools.reconcile.suggestions import suggest
 
@@ -25,9 +23,6 @@ _TABLES = ("findings", "actions", "coverage")
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Reconciliation:
     """The result of a reconciliation.
-
-    Frames are pandas DataFrames. If a PySpark frame was given, they are lazy PySpark frames without an order; `summary`
-    and `suggestions` are always DataFrames.
 
     Parameters
     ----------
@@ -56,13 +51,13 @@ class Reconciliation:
     True
     """
 
-    findings: Any
-    coverage: Any
+    findings: pd.DataFrame
+    coverage: pd.DataFrame
     # Returns a table by its name, for the tables that are computed on first use.
-    _listed: Callable[[str], Any]
+    _listed: Callable[[str], pd.DataFrame]
 
     @functools.cached_property
-    def actions(self) -> Any:
+    def actions(self) -> pd.DataFrame:
         """One row per account: company_id, external_id, account_id, action (create, update, archive, unarchive, none),
         why, and name, code, archived, tax_code_external_id as the chart has them.
 
@@ -71,7 +66,7 @@ class Reconciliation:
         return self._listed("actions")
 
     @functools.cached_property
-    def unused_accounts(self) -> Any:
+    def unused_accounts(self) -> pd.DataFrame:
         """Active accounts that no category uses: company_id, external_id, account_id, code, name.
 
         Computed on first use. Companies without a category in the given frame are left out.
@@ -84,16 +79,16 @@ class Reconciliation:
 
         Rows of actions have the check "action: create" and so on, and no severity.
         """
-        return rendering.summarised(in_pandas(self._listed("summary")))
+        return rendering.summarised(self._listed("summary"))
 
     @functools.cached_property
     def suggestions(self) -> pd.DataFrame:
         """Accounts with a name similar to that of a category without an account. They are never applied automatically.
 
         Columns: category_id, company_id, name, external_id, account_name, score (0 to 100); up to three per category,
-        best first. PySpark frames are collected.
+        best first.
         """
-        return suggest(in_pandas(self.coverage), in_pandas(self.actions))
+        return suggest(self.coverage, self.actions)
 
     def to_csv(self, folder: str | Path, profile: str = "excel") -> list[Path]:
         """Write findings.csv, actions.csv and coverage.csv, which only you can read; return their paths.
@@ -112,7 +107,7 @@ class Reconciliation:
         StorageError
             When a file cannot be written; an existing file is unchanged.
         """
-        return tables_to_csv({name: in_pandas(getattr(self, name)) for name in _TABLES}, folder, profile)
+        return tables_to_csv({name: getattr(self, name) for name in _TABLES}, folder, profile)
 
     def to_arrow(self) -> dict[str, pa.Table]:
         """Return findings, actions and coverage by name, each as `bktools.to_arrow` does."""
@@ -124,15 +119,7 @@ class Reconciliation:
         return self.__dict__ | listed | {"_listed": None}
 
     def __repr__(self) -> str:
-        if not self._is_collected:
-            return rendering.not_collected()
         return readable(rendering.text(self.findings, self.coverage, self.summary))
 
     def _repr_html_(self) -> str:
-        if not self._is_collected:
-            return views.heading(rendering.not_collected())
         return rendering.html(self.findings, self.coverage, self.summary)
-
-    @property
-    def _is_collected(self) -> bool:
-        return isinstance(self.findings, pd.DataFrame)

@@ -52,14 +52,6 @@ def _by_check(findings: pd.DataFrame) -> list[tuple[str, str, int, str]]:
     return [(str(severity), str(check), int(size), str(first)) for severity, check, size, first in found.to_numpy()]
 
 
-def not_collected() -> str:
-    """Return the text of a reconciliation that has not run."""
-    return (
-        "Reconciliation on PySpark, not run yet: .findings, .coverage, .actions and .unused_accounts are PySpark frames, "
-        "to be written or collected there; .summary runs it and counts"
-    )
-
-
 def _headline(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame) -> str:
     severities = findings["severity"].value_counts()
     found = ", ".join(f"{severities.get(name, 0):,} {name}" for name in SEVERITIES)

@@ -16,7 +16,7 @@ from bktools.frames.engine import Scannable, engine, repeated_digests
 from bktools.frames.schema import KNOWN_STATES
 from bktools.frames.templates import quoted
 from bktools.reconcile import inputs
-from bktools.reconcile.checks import COMPANY_AS_TEXT, FOUND, findings
+from bktools.reconcile.checks import COMPANY_AS_TEXT, FOUND, SEVERITIES, findings
 from bktools.reconcile.verbs import ACTION, RULE, THE_SAME, WHY
 
 # Invisible characters that a spreadsheet or a person may add to a text. RE2's \s matches only those of ASCII.
@@ -307,20 +307,28 @@ RESULTS: Mapping[str, str | Callable[[duckdb.DuckDBPyConnection], str]] = {
         SELECT
             category_id, {COMPANY_AS_TEXT}, name, archived, account_id, external_id, account_name, tax_code_id, state
         FROM coverage
-        ORDER BY company_id, name NULLS FIRST, category_id
     """,
-    "actions": f"""
-        SELECT * REPLACE ({COMPANY_AS_TEXT}) FROM ({ACTIONS})
-        ORDER BY company_id, external_id NULLS FIRST, code NULLS FIRST, name NULLS FIRST
+    "actions": f"SELECT * REPLACE ({COMPANY_AS_TEXT}) FROM ({ACTIONS})",
+    "unused_accounts": f"SELECT * REPLACE ({COMPANY_AS_TEXT}) FROM ({UNUSED_ACCOUNTS})",
+}
+
+# Orders that depend only on the content. Findings: most severe first.
+ORDERS: Mapping[str, str] = {
+    "findings": f"""
+        list_position({list(SEVERITIES)}, severity), "check", company_id, external_id NULLS FIRST,
+        category_id NULLS FIRST, account_id NULLS FIRST, field NULLS FIRST, erp_value NULLS FIRST, message
     """,
-    "unused_accounts": f"SELECT * REPLACE ({COMPANY_AS_TEXT}) FROM ({UNUSED_ACCOUNTS}) ORDER BY ALL NULLS FIRST",
+    "summary": "ALL",
+    "coverage": "company_id, name NULLS FIRST, category_id",
+    "actions": "company_id, external_id NULLS FIRST, code NULLS FIRST, name NULLS FIRST",
+    "unused_accounts": "ALL NULLS FIRST",
 }
 
 
 def results(frames: Mapping[str, Scannable], *names: str, known_since: str = "") -> list[pa.Table]:
     """Return the named tables of RESULTS for frames from `inputs.read`.
 
-    `known_since` says in messages until when the accounts are known, as `reconcile.last_import` returns it.
+    `known_since` says in messages until when the accounts are known, as `names.last_import` returns it.
     """
     named = {f"{noun}_frame": frame for noun, frame in frames.items()}
     with engine("reconcile_accounts", MACROS, **named) as connection:
@@ -336,10 +344,17 @@ def results(frames: Mapping[str, Scannable], *names: str, known_since: str = "")
         return [_kept(connection, name) for name in names]
 
 
+def in_order(name: str, table: pa.Table) -> pa.Table:
+    """Return a table of RESULTS, put together of parts, in its order."""
+    with engine("reconcile_accounts", results=table) as connection:
+        return connection.sql(f"FROM results ORDER BY {ORDERS[name]}").to_arrow_table()
+
+
 def _kept(connection: duckdb.DuckDBPyConnection, name: str) -> pa.Table:
     # A table is planned once; a relation would be planned twice, for its columns and for its rows.
     query = RESULTS[name]
-    connection.execute(f"CREATE TABLE result_{name} AS {query if isinstance(query, str) else query(connection)}")
+    query = query if isinstance(query, str) else query(connection)
+    connection.execute(f"CREATE TABLE result_{name} AS {query} ORDER BY {ORDERS[name]}")
     return connection.table(f"result_{name}").to_arrow_table()
 
 

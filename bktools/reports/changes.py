@@ -25,7 +25,7 @@ from bktools.journal.periods import closes_of
 from bktools.reports.differences import differences
 from bktools.reports.record import PeriodRecord, record_of
 from bktools.service import Service
-from bktools.tables.load import load_categories, load_employees
+from bktools.snapshots.tables import load_categories, load_employees
 
 # The columns of a comparison: names first, then the values, then the identifiers.
 COLUMNS = pa.schema(

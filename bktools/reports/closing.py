@@ -37,8 +37,8 @@ from bktools.reports.month_end import (
 )
 from bktools.reports.record import record_of
 from bktools.service import Service
+from bktools.snapshots.tables import load_categories, load_employees
 from bktools.submit import create_accounts, submit_export_jobs
-from bktools.tables.load import load_categories, load_employees
 
 Result = TypeVar("Result")
 

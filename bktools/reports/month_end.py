@@ -303,5 +303,4 @@ def _accounts_known(close: Close) -> list[dict[str, Any]]:
 
 
 def _by_check(reconciliation: Reconciliation) -> dict[str, int]:
-    counts: dict[str, int] = reconciliation.findings["check"].value_counts().to_dict()
-    return counts
+    return {str(check): int(count) for check, count in reconciliation.findings["check"].value_counts().items()}

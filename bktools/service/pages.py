@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import time
+import warnings
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from bktools.contract.noun import Noun
-from bktools.contract.paging import Page, PageRequest
-from bktools.errors import PagingError, StatusError
-from bktools.service.retry import Budget
-from bktools.service.service import LARGE_PAGE, Service
+from bktools.contract.paging import Page
+from bktools.errors import DriftError, PagingError, StatusError, UnverifiedTableWarning
+from bktools.service.checks import Checks
 from bktools.service.workers import side_by_side
 
 Record = TypeVar("Record")
 
 # A page, and whether it is proven to join the page before; None where that is unknown.
 Pages = Generator[tuple[Page[Record], bool | None], None, None]
+
+# ASSUMED: a service with a smaller limit returns fewer rows; the interface states no largest page.
+LARGE_PAGE = 1000
 
 # Statuses of a refusal of a page that is too large, or too far from the beginning.
 REFUSED = (400, 413, 422)
@@ -48,25 +50,6 @@ class Search(Protocol[Record]):
         self, *, after: str | None = None, offset: int | None = None, limit: int | None = None
     ) -> Page[Record]:
         """Return a page."""
-
-
-def search_of(service: Service, noun: Noun[Record], filters: Mapping[str, Any], *, attempts: int = 0) -> Search[Record]:
-    """Return the search of a noun with fixed filters; `attempts` lowers the service's limit of attempts."""
-    if attempts:
-        service = copy.copy(service)
-        service._retry = replace(service._retry, attempts=min(service._retry.attempts, attempts))  # noqa: SLF001 - one room
-
-    def search(*, after: str | None = None, offset: int | None = None, limit: int | None = None) -> Page[Record]:
-        return service._search(noun, filters, PageRequest(after=after, offset=offset, limit=limit))  # noqa: SLF001
-
-    return search
-
-
-def for_many(service: Service) -> Service:
-    """Return a client for tables that must not fail together: those that always fail do not use up all repeats."""
-    service = copy.copy(service)
-    service._budget = Budget(answers=1)  # noqa: SLF001 - one room
-    return service
 
 
 @dataclass(frozen=True)
@@ -213,3 +196,31 @@ def _page_at(pages: Iterator[Page[Record]]) -> Page[Record]:
         if error.status not in REFUSED:
             raise
         raise ShiftedError("the service refuses pages at this offset") from error
+
+
+def verified_pages(
+    noun: Noun[Record], filters: Mapping[str, Any], search: Search[Record], limit: int, *, strict: bool
+) -> Iterator[list[Record]]:
+    """Yield the records of a table page by page; raise, or warn, when they do not match or are not the whole table."""
+    checks = Checks(noun, filters)
+    first = opening(search, limit=limit)
+    # Without a count, only pages that join prove that the table is whole.
+    with closing(by_cursor(search, first, prove=first.page.pagination.total is None)) as pages:
+        for page, joined in pages:
+            checks.add(page, joined=joined)
+            if strict:
+                checks.require_filters('; verify="warn" reads them with a warning instead')
+            if page.data:
+                yield page.data
+    repeated = checks.repeated()
+    problem = repeated or checks.drift()
+    if problem and (strict or repeated):
+        raise DriftError(
+            f"the {noun.name} changed while their pages were read ({problem}): the pages are not the whole table; read "
+            f"again, or use load_{noun.name}, which reads a table that changes a second time"
+        )
+    complaints = [*filter(None, [problem]), *checks.unfiltered()]
+    if complaints:
+        warnings.warn(
+            f"the {noun.name} may be incomplete or wrong: {'; '.join(complaints)}", UnverifiedTableWarning, stacklevel=3
+        )

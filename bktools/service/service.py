@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex, TypedDict, TypeVar, Unpack
+from typing import Any, Literal, Self, SupportsIndex, TypedDict, TypeVar, Unpack
 from urllib.parse import quote
-from uuid import UUID
 
 import msgspec
 
@@ -19,17 +19,15 @@ from bktools.contract import accounts, balance, categories, employees, export_jo
 from bktools.contract.endpoint import Data, Endpoint
 from bktools.contract.noun import Noun
 from bktools.contract.paging import Page, PageRequest
-from bktools.errors import DuplicateAccountError, StatusError
+from bktools.errors import ArgumentError, DuplicateAccountError, StatusError
 from bktools.service import answers, auth
+from bktools.service.companies import ALL, Company, companies_among, company_ids
+from bktools.service.pages import LARGE_PAGE, Search, verified_pages
 from bktools.service.rate import Rate
 from bktools.service.retry import Budget, Deadline, RetryPolicy, repeated
 from bktools.service.transport import Answer, Limits, Request, Transport, of_answer
 from bktools.service.workers import interruptible
 from bktools.settings import Settings
-
-# For the type checker: frames are on a higher floor.
-if TYPE_CHECKING:
-    import pandas as pd
 
 Record = TypeVar("Record")
 
@@ -37,9 +35,6 @@ Record = TypeVar("Record")
 LONG = 300.0
 
 SHORTEST = 0.05
-
-# ASSUMED: a service with a smaller limit returns fewer rows; the interface states no largest page.
-LARGE_PAGE = 1000
 
 # With one of these statuses, Retry-After applies to all requests.
 BUSY = (429, 503)
@@ -66,6 +61,9 @@ def limits_of(settings: Settings, *, shortest: float = 0.0) -> Limits:
     return replace(
         usual, connect=min(usual.connect, settings.timeout), read=read, whole=max(usual.whole, 2 * shortest, read)
     )
+
+
+TABLES: dict[str, Noun[Any]] = {noun.name: noun for noun in (categories.CATEGORIES, employees.EMPLOYEES)}
 
 
 class Filters(TypedDict, total=False):
@@ -371,12 +369,12 @@ class Service:
     def pages(
         self,
         table: Literal["categories", "employees"],
-        company: str | UUID | Iterable[str | UUID] | None = None,
+        company: Company = None,
         *,
         limit: SupportsIndex = LARGE_PAGE,
         verify: Literal["strict", "warn"] = "strict",
         **filters: Unpack[Filters],
-    ) -> Iterator[pd.DataFrame]:
+    ) -> Iterator[list[Any]]:
         """Iterate over a table page by page, in bounded memory; nothing is cached.
 
         A page is requested when the loop asks for it, so a loop that ends early asks for no more.
@@ -397,8 +395,8 @@ class Service:
 
         Returns
         -------
-        iterator of DataFrame
-            Each page has the columns and types of the table, at least one row, and rows that match the filters. The
+        iterator of lists
+            The records of each page, `Category` or `Employee`: at least one, and all match the filters. The
             end of the loop without an error means that the table is complete: no id came twice, the number of rows is
             the service's count, and pages join where there is no count. After an error, or without reaching the end,
             the pages are not a table.
@@ -417,7 +415,7 @@ class Service:
 
         Notes
         -----
-        Paging: interface, sections 2.3, 4.1 and 4.4. Memory: two pages, and 8 bytes for each row read.
+        Paging: interface, sections 2.3, 4.1 and 4.4. Memory: two pages, and the ID of each row read.
 
         Examples
         --------
@@ -426,9 +424,19 @@ class Service:
         ...     sum(len(page) for page in service.pages("categories", archived=False))
         232
         """
-        from bktools.tables.pages import pages
-
-        return pages(self, table, company, limit=limit, verify=verify, **filters)
+        noun = TABLES.get(table)
+        if noun is None:
+            raise ArgumentError("table", f"must be one of {', '.join(TABLES)}", table)
+        known = [item.argument for item in noun.filters if item.argument != "company_id"]
+        unknown = next((name for name in filters if name not in known), None)
+        if unknown is not None:
+            raise ArgumentError(unknown, f"is not a filter of the {table}: choose from {', '.join(known)}")
+        if verify not in ("strict", "warn"):
+            raise ArgumentError("verify", 'must be "strict" or "warn"', verify)
+        rows = rules.whole_number("limit", limit, smallest=1, largest=rules.INT32_MAX)
+        companies = company_ids(company, self.settings)
+        checked = noun.checked_for_any_company(filters)
+        return self._pages(noun, checked, companies, rows, strict=verify == "strict")
 
     def close(self) -> None:
         """Close the client. Later operations raise `ArgumentError` and send nothing."""
@@ -454,8 +462,22 @@ class Service:
         parts = (views.heading(f"Service: {self.settings.environment} ({note})"), views.table(["", ""], rows, total=4))
         return "".join(parts) + views.next_steps(["load_categories(service=service)"])
 
+    def _pages(
+        self, noun: Noun[Any], filters: Mapping[str, Any], companies: Sequence[str | None], limit: int, *, strict: bool
+    ) -> Iterator[list[Any]]:
+        if not companies and noun.needs_company:
+            people = self.pages("employees", ALL)
+            companies = companies_among(person.company_id for page in people for person in page)
+        for company_id in companies or [None]:
+            own = filters if company_id is None else {**filters, "company_id": company_id}
+            yield from verified_pages(noun, own, search_of(self, noun, own), limit, strict=strict)
+
     def _search(self, noun: Noun[Record], filters: Mapping[str, object], page: PageRequest) -> Page[Record]:
         """Return one page of a noun."""
+        return self._page(noun, noun.checked(filters), page)
+
+    def _page(self, noun: Noun[Record], filters: Mapping[str, Any], page: PageRequest) -> Page[Record]:
+        """Return one page of a noun with checked filters."""
         query, body = noun.request(filters)
         return self._ask(
             noun.search,
@@ -522,6 +544,25 @@ class Service:
                 self._rate.hold(error.retry_after)
             raise error
         return answer
+
+
+def search_of(service: Service, noun: Noun[Record], filters: Mapping[str, Any], *, attempts: int = 0) -> Search[Record]:
+    """Return the search of a noun with checked filters; `attempts` lowers the service's limit of attempts."""
+    if attempts:
+        service = copy.copy(service)
+        service._retry = replace(service._retry, attempts=min(service._retry.attempts, attempts))  # noqa: SLF001 - one room
+
+    def search(*, after: str | None = None, offset: int | None = None, limit: int | None = None) -> Page[Record]:
+        return service._page(noun, filters, PageRequest(after=after, offset=offset, limit=limit))  # noqa: SLF001
+
+    return search
+
+
+def for_many(service: Service) -> Service:
+    """Return a client for tables that must not fail together: those that always fail do not use up all repeats."""
+    service = copy.copy(service)
+    service._budget = Budget(answers=1)  # noqa: SLF001 - one room
+    return service
 
 
 def reserve(service: Service) -> None:

@@ -11,12 +11,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from typing import TypeVar
 
 from bktools.caller import ON_WINDOWS
-from bktools.errors import ArgumentError
 
 Result = TypeVar("Result")
 
@@ -104,7 +103,6 @@ def as_they_end(
     calls: Sequence[Callable[[], Result]],
     threads: int,
     *,
-    executor: Executor | None = None,
     ending: threading.Event | None = None,
 ) -> Generator[tuple[int, Result], None, None]:
     """Yield the number and the result of each call, in the order in which the calls end.
@@ -115,8 +113,6 @@ def as_they_end(
         A slow one delays no other, as long as a thread is free.
     threads : int
         Number of threads. One: the calls run in this thread, one after another.
-    executor : Executor, optional
-        Runs the calls instead; it must use threads of this process, and stays open.
     ending : threading.Event, optional
         For calls that must write down what became of their requests: it is set at the end, the running calls get `GRACE`
         seconds before they are stopped, and are waited for. They begin nothing new once it is set.
@@ -127,7 +123,7 @@ def as_they_end(
         The first failure. After a failure, at Ctrl-C, and when the caller closes the generator, running calls are stopped,
         and the others are dropped.
     """
-    if executor is None and threads == 1:
+    if threads == 1:
         yield from ((number, call()) for number, call in enumerate(calls))
         return
     stop = threading.Event()
@@ -136,14 +132,11 @@ def as_they_end(
     numbers: dict[Future[Result], int] = {}
     try:
         for number, call in enumerate(calls):
-            if executor is None:
-                future: Future[Result] = Future()
-                tasks.put((call, future))
-            else:
-                future = executor.submit(_stoppable, call, stop)
+            future: Future[Result] = Future()
+            tasks.put((call, future))
             numbers[future] = number
             future.add_done_callback(ended.put)
-        for _ in range(threads if executor is None else 0):
+        for _ in range(threads):
             tasks.put(None)
             threading.Thread(target=_work, args=(tasks, stop), daemon=True).start()
         for _ in calls:
@@ -160,26 +153,6 @@ def as_they_end(
         # Another Ctrl-C ends this wait.
         while ending is not None and wait_for(running, timeout=LOOK).not_done:
             pass
-
-
-def threads_of(executor: Executor | None) -> Executor | None:
-    """Return a user's executor; refuse one that runs calls outside of this process's threads."""
-    elsewhere = {"ProcessPoolExecutor", "InterpreterPoolExecutor"} & {kind.__name__ for kind in type(executor).mro()}
-    if executor is not None and (elsewhere or not isinstance(executor, Executor)):
-        raise ArgumentError(
-            "executor", "must be a concurrent.futures.Executor with threads, such as ThreadPoolExecutor(16)", executor
-        )
-    return executor
-
-
-def _stoppable(call: Callable[[], Result], stop: threading.Event) -> Result:
-    """Run a call in a thread of the caller's executor, which may itself be a worker."""
-    before = stop_of_this_thread()
-    _here.stop = stop
-    try:
-        return call()
-    finally:
-        _here.stop = before
 
 
 def _next(ended: queue.SimpleQueue[Future[Result]]) -> Future[Result]:

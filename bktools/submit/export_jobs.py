@@ -13,7 +13,6 @@ import math
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -41,7 +40,7 @@ from bktools.progress import Bar
 from bktools.progress import progress as progress_bar
 from bktools.service import Service
 from bktools.service.service import reserve
-from bktools.service.workers import LOOK, Stopped, as_they_end, pause, threads_of
+from bktools.service.workers import LOOK, Stopped, as_they_end, pause
 from bktools.submit.outcome import Outcome, of_another_batch, of_answer, of_error
 
 # States that a submission does not change.
@@ -77,7 +76,6 @@ def submit_export_jobs(
     wait: float | dt.timedelta = 300.0,
     others_export: bool = False,
     period: Month | None = None,
-    executor: Executor | None = None,
     progress: bool | None = None,
     service: Service | None = None,
 ) -> pd.DataFrame:
@@ -101,8 +99,6 @@ def submit_export_jobs(
     period : str, Period, date or datetime, optional
         The month of the close that sends the entries, as 2026-10; kept with each of them. Default: the month of the
         entry's date.
-    executor : concurrent.futures.Executor, optional
-        Sends several companies in its threads, such as a `ThreadPoolExecutor`. Default: up to 32 threads of bktools.
     progress : bool, optional
         Show a bar. Default: in a terminal or a notebook.
     service : Service, optional
@@ -147,7 +143,7 @@ def submit_export_jobs(
     """
     if not isinstance(plan, ExportPlan):
         raise ArgumentError("plan", f"must be a result of compose_export_jobs, is a {type(plan).__name__}")
-    seconds, executor = _seconds(wait), threads_of(executor)
+    seconds = _seconds(wait)
     apply, others_export = rules.flag("apply", apply), rules.flag("others_export", others_export)
     period = None if period is None else rules.month("period", period)
     service = service_or_default(service)
@@ -171,7 +167,7 @@ def submit_export_jobs(
     if apply:
         with progress_bar("export jobs", total=len(plan.batches), unit="batch", shown=progress) as bar:
             sending = _Sending(plan, service, bar, wait=seconds, others_export=others_export, period=period)
-            rows = sending.all(list(of_company), batches, executor)
+            rows = sending.all(list(of_company), batches)
     if rows and all(row["busy"] for row in rows):
         raise JournalBusyError(rows[0]["message"])
     table = pa.Table.from_pylist(rows, schema=OUTCOMES)
@@ -232,14 +228,12 @@ class _Sending:
         self.ending = threading.Event()
         self._errors: list[Exception] = []
 
-    def all(
-        self, companies: Sequence[str], batches: Sequence[_Requests], executor: Executor | None
-    ) -> list[dict[str, Any]]:
+    def all(self, companies: Sequence[str], batches: Sequence[_Requests]) -> list[dict[str, Any]]:
         """Send the batches of each company; return one row per batch, in the order of the companies."""
         calls = [partial(self._company, company, own) for company, own in zip(companies, batches, strict=True)]
         rows: list[list[dict[str, Any]]] = [[] for _ in calls]
         threads = min(len(calls), COMPANIES) or 1
-        with closing(as_they_end(calls, threads, executor=executor, ending=self.ending)) as ended:
+        with closing(as_they_end(calls, threads, ending=self.ending)) as ended:
             for number, own in ended:
                 rows[number] = own
         # A worker that must stop hands on no part of the rows.

@@ -21,8 +21,9 @@ from rows import Row, in_turn, write
 
 from bktools.service import Service
 from bktools.settings import load_settings
-from bktools.store import FolderStore, Query
-from bktools.tables.load import load_categories
+from bktools.snapshots.snapshot import Query
+from bktools.snapshots.store import Store
+from bktools.snapshots.tables import load_categories
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -36,7 +37,7 @@ class Size:
     Parameters
     ----------
     rows, many_rows : int
-        Rows of the usual table, and of the one for memory.
+        Rows of the usual table, and of a long one.
     slow_rows : int
         Rows of the table that is read with latency.
     latency : float
@@ -107,7 +108,7 @@ def timed(
         if done.returncode:
             raise RuntimeError(f"{way}: {done.stderr[-2000:]}")
         said = json.loads(done.stdout.splitlines()[-1])
-        if way != "bktools-file" and int(said["result"]) != rows:
+        if int(said["result"]) != rows:
             raise RuntimeError(f"{way} read {said['result']} of {rows} rows")
     return float(said["figure"])
 
@@ -174,17 +175,6 @@ def fetch_slowly(size: Size) -> list[Row]:
     return rows
 
 
-def memory(size: Size) -> list[Row]:
-    """Measure the memory of fetching without a DataFrame."""
-    peaks = []
-    for rows in (size.rows, size.many_rows):
-        with serving(rows, 1000) as server:
-            peaks.append(timed("bktools-file", server, rows, runs=1, figure="peak"))
-    work = f"memory of a fetch to Parquet, {size.rows:,} and {size.many_rows:,} rows"
-    note = f"{peaks[0]:.0f} and {peaks[1]:.0f} MiB beyond the imports"
-    return [Row(work, "second ÷ first", peaks[1] / max(peaks[0], 1.0), 1.2, at_most=True, note=note)]
-
-
 def warm(size: Size) -> list[Row]:
     """Measure loading from a snapshot against pandas reading the same file."""
     found = []
@@ -195,8 +185,7 @@ def warm(size: Size) -> list[Row]:
             )
             with Service(settings) as service:
                 load_categories(service=service)
-                store, query = FolderStore(settings), Query("search_categories", {"company_id": COMPANY})
-                path = store.path(query, store.history(query).snapshots[-1])
+                path = Store(settings).history(Query("categories", {"company_id": COMPANY}))[-1].path
                 load = functools.partial(load_categories, service=service, progress=False)
                 ways = {
                     "bktools": functools.partial(_seconds, load),
@@ -225,7 +214,7 @@ def _seconds(work: Callable[[], object]) -> float:
 
 def measure(size: Size) -> list[Row]:
     """Return the rows of fetching and loading."""
-    return [*fetch(size), *fetch_slowly(size), *memory(size), *warm(size)]
+    return [*fetch(size), *fetch_slowly(size), *warm(size)]
 
 
 def run(*, tiny: bool, peers: bool) -> None:

@@ -6,7 +6,6 @@ import argparse
 
 import companies
 import compose
-import large
 import ledger
 import loading
 import reconcile
@@ -17,7 +16,6 @@ BENCHMARKS = {
     "reconcile": reconcile.run,
     "compose": compose.run,
     "ledger": ledger.run,
-    "large": large.run,
     "sandbox": sandbox.run,
     "companies": companies.run,
 }

@@ -22,20 +22,17 @@ COMPANY = str(uuid.UUID(int=1))
 PATH = "/v1/bookkeeping-categories:search"
 
 
-def bktools_way(*, frame: bool = True) -> Callable[[str, Path], object]:
+def bktools_way() -> Callable[[str, Path], object]:
     """Return how bktools does it."""
     from bktools.service import Service
     from bktools.settings import load_settings
-    from bktools.tables.files import categories_to_parquet
-    from bktools.tables.load import load_categories
+    from bktools.snapshots.tables import load_categories
 
     def run(url: str, folder: Path) -> object:
         settings = load_settings(
             url, env={}, token="t", company=COMPANY, cache_dir=folder, data_dir=folder, requests_per_minute=0
         )
         with Service(settings) as service:
-            if not frame:
-                return categories_to_parquet(folder / "categories.parquet", service=service)
             return len(load_categories(service=service))
 
     return run
@@ -119,7 +116,6 @@ def dlt_way() -> Callable[[str, Path], object]:
 
 WAYS: dict[str, Callable[[], Callable[[str, Path], object]]] = {
     "bktools": bktools_way,
-    "bktools-file": lambda: bktools_way(frame=False),
     "raw": lambda: raw_way(1),
     "raw-16": lambda: raw_way(16),
     "loop": loop_way,

@@ -63,14 +63,13 @@ MAIN_PATHS = {
     "sandbox reset": ("--yes", None),
     "snapshots list": ("", None),
     "snapshots show": ("{key}", None),
-    "snapshots publish": ("published", None),
     "snapshots path": ("", None),
     "snapshots prune": ("", None),
 }
 # Those whose result is a table, which JSON has as a list of rows.
 TABLES = {
     "check", "ledger", "fixes", "categories", "employees", "compare", "config", "accounts list", "accounts create",
-    "export history", "mappings list", "periods", "sandbox faults", "snapshots list", "snapshots show", "snapshots publish",
+    "export history", "mappings list", "periods", "sandbox faults", "snapshots list", "snapshots show",
 }  # fmt: skip
 IN_A_DATABASE = {"journal move", "journal rights"}
 
@@ -155,7 +154,7 @@ def test_the_main_path_is_read_by_a_program(command, world, request, monkeypatch
     text = served_until_it_answers(line) if command == "sandbox serve" else invoke(line, code).stdout
     found = json.loads(text, parse_constant=pytest.fail)
     assert isinstance(found, list if command in TABLES else dict)
-    assert found or command in {"fixes", "compare", "accounts create", "snapshots publish"}
+    assert found or command in {"fixes", "compare", "accounts create"}
 
 
 def served_until_it_answers(line: str) -> str:

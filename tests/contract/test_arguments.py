@@ -36,6 +36,11 @@ BAD_PAGES = [
 ]
 
 
+def request_of(noun, given):
+    """Return query parameters and body of a search with filters as a caller gives them."""
+    return noun.request(noun.checked(given))
+
+
 @pytest.mark.parametrize(("arguments", "message"), BAD_PAGES)
 def test_bad_page(arguments, message):
     """A page request that breaks a rule names the argument and the rule."""
@@ -79,7 +84,7 @@ BAD_CATEGORY_FILTERS = [
 def test_bad_category_filter(arguments, message):
     """A category filter that breaks a rule names the argument and the rule."""
     with pytest.raises(ArgumentError, match=message):
-        categories.CATEGORIES.request({"company_id": ID} | arguments)
+        request_of(categories.CATEGORIES, {"company_id": ID} | arguments)
 
 
 def test_category_body_has_the_interface_s_names():
@@ -90,11 +95,11 @@ def test_category_body_has_the_interface_s_names():
         "account_ids": [],
         "category_group_ids": [OTHER],
     }
-    query, body = categories.CATEGORIES.request(given | {"archived": False, "name": ""})
+    query, body = request_of(categories.CATEGORIES, given | {"archived": False, "name": ""})
     assert query == []
     assert body == {"companyId": ID, "ids": [OTHER], "categoryGroupIds": [OTHER], "archived": False, "name": ""}
     lists = {"ids": [ID], "account_ids": [ID], "category_group_ids": [ID]}
-    _, body = categories.CATEGORIES.request({"company_id": ID, "archived": True, "name": "a"} | lists)
+    _, body = request_of(categories.CATEGORIES, {"company_id": ID, "archived": True, "name": "a"} | lists)
     assert set(body) == {"companyId", "ids", "accountIds", "categoryGroupIds", "archived", "name"}
 
 
@@ -171,9 +176,9 @@ def test_employee_filters():
     """Filters of an employee search go out under the assumed names; empty text is refused."""
     given = {"company_id": ID, "email": "a@b.example", "external_id": "0001"}
     sent = [("companyId", ID), ("email", "a@b.example"), ("code", "0001")]
-    assert employees.EMPLOYEES.request(given) == (sent, None)
-    assert employees.EMPLOYEES.request({}) == ([], None)
+    assert request_of(employees.EMPLOYEES, given) == (sent, None)
+    assert request_of(employees.EMPLOYEES, {}) == ([], None)
     with pytest.raises(ArgumentError, match="email must have at least 1 character"):
-        employees.EMPLOYEES.request({"email": ""})
+        request_of(employees.EMPLOYEES, {"email": ""})
     with pytest.raises(ArgumentError, match="company_id must be a UUID"):
-        employees.EMPLOYEES.request({"company_id": "x"})
+        request_of(employees.EMPLOYEES, {"company_id": "x"})

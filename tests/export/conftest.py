@@ -11,7 +11,7 @@ import pytest
 from hand_made import COMPANY, entry_id
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def entries() -> Callable[..., pd.DataFrame]:
     """A function that makes entries of one company: `entries(3, approved=[True, False, True])`."""
 

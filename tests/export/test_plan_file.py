@@ -22,7 +22,7 @@ from bktools.export.plan_file import read_plan, write_plan
 OTHER = "00000000-0000-4000-8000-00000000000f"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def plan(entries):
     """A plan with everything in it: options, batches, amounts, entries that are not ready."""
     frame = entries(
@@ -37,6 +37,21 @@ def plan(entries):
         is_interactive=False,
         vendor_based_bookkeeping=True,
     )
+
+
+@pytest.fixture(scope="module")
+def written(plan, tmp_path_factory):
+    """The content of the plan's file."""
+    path = tmp_path_factory.mktemp("plan") / "october.plan"
+    return write_plan(plan, path, made_for="https://books.example", made_by="Ada").read_bytes()
+
+
+@pytest.fixture
+def path(written, tmp_path):
+    """A file of the plan that a test may change."""
+    file = tmp_path / "october.plan"
+    file.write_bytes(written)
+    return file
 
 
 def test_what_is_read_is_what_was_written(plan, tmp_path):
@@ -117,10 +132,9 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("case", CHANGES)
-def test_a_file_that_was_changed_is_refused(plan, tmp_path, case):
+def test_a_file_that_was_changed_is_refused(path, case):
     """Whatever was changed in the file is noticed, and named with the way out."""
     change, said = CHANGES[case]
-    path = write_plan(plan, tmp_path / "october.plan", made_for="https://books.example", made_by="Ada")
     rewritten(path, change)
     with pytest.raises(PlanError, match=f"({said}).*compose it again"):
         read_plan(path)
@@ -133,9 +147,8 @@ def test_a_file_that_was_changed_is_refused(plan, tmp_path, case):
         ("batch_id", pa.nulls(6, pa.large_string()), "the column batch_id of its entries holds .*string, or gaps"),
     ],
 )
-def test_entries_of_another_kind_are_refused(plan, tmp_path, name, ids, said):
+def test_entries_of_another_kind_are_refused(path, name, ids, said):
     """IDs that are numbers or missing are refused by column and kind, also where every digest fits what is there."""
-    path = write_plan(plan, tmp_path / "october.plan", made_for="https://books.example", made_by="Ada")
 
     def change(members):
         table = pq.read_table(io.BytesIO(members["entries.parquet"]))
@@ -153,9 +166,8 @@ def test_entries_of_another_kind_are_refused(plan, tmp_path, name, ids, said):
         read_plan(path)
 
 
-def test_how_large_a_head_may_be(plan, tmp_path):
+def test_how_large_a_head_may_be(plan, path):
     """A head of 64 MiB is read, one of a byte more is refused before it is unpacked."""
-    path = write_plan(plan, tmp_path / "october.plan", made_for="https://books.example", made_by="Ada")
     rewritten(path, lambda members: members.update({"plan.json": members["plan.json"].ljust(64 << 20)}))
     assert read_plan(path).plan.plan_id == plan.plan_id
     rewritten(path, lambda members: members.update({"plan.json": members["plan.json"] + b" "}))
@@ -170,7 +182,7 @@ def test_what_is_no_file_of_a_plan(tmp_path):
     (tmp_path / "notes.plan").write_text(f"company {COMPANY}")
     with pytest.raises(PlanError, match="is not a plan, or is damaged"):
         read_plan(tmp_path / "notes.plan")
-    with pytest.raises(PlanError, match=f"the folder {tmp_path} is not a plan: "):
+    with pytest.raises(PlanError, match=f"the plan {tmp_path} cannot be read"):
         read_plan(tmp_path)
 
 

@@ -355,7 +355,7 @@ def test_names_come_first():
 
 def test_many_rows_keep_their_order():
     """With more rows than one thread takes at once, each status is that of its own entry."""
-    count = 300_000
+    count = 150_000
     numbers = pa.array(range(count), pa.int64())
     ids = pa.array([number_id(number) for number in range(count)])
     table = pa.table({"entry_id": ids, "account_code": pa.array(["5800"] * count), "amount": numbers})

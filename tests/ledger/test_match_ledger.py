@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 from decimal import Decimal
 
 import pandas as pd
@@ -54,11 +55,14 @@ posting = st.fixed_dictionaries(
 )
 
 
+RUNS = int(os.environ.get("BKTOOLS_TEST_RUNS", "10"))
+
+
 def table(rows, columns):
     return pa.table({name: pa.array([row[name] for row in rows], kind) for name, kind in columns.items()})
 
 
-@settings(max_examples=25, suppress_health_check=list(HealthCheck))
+@settings(max_examples=RUNS, suppress_health_check=list(HealthCheck))
 @given(st.lists(entry, max_size=9), st.lists(posting, max_size=11), st.integers(0, 2))
 def test_the_reference(entries, postings, days):
     """Status, posting, how it was found, score and number of bookings are those of the plain reference."""

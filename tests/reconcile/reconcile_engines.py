@@ -7,7 +7,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import spark
 
 from bktools.frames import schema
 
@@ -80,29 +79,3 @@ def in_process(name, folder):
 def in_pandas():
     """Return the engine of pandas."""
     return InProcess(schema.to_pandas)
-
-
-class PySpark:
-    """Frames of a local Spark session."""
-
-    def __init__(self):
-        self._session = spark.session()
-
-    def frame(self, table):
-        """Return an Arrow table as a frame of the engine."""
-        return self._session.createDataFrame(table).coalesce(1)
-
-    def frames(self, tables):
-        """Return Arrow tables, by noun, as frames of the engine."""
-        return {noun: self.frame(table) for noun, table in tables.items()}
-
-    def rows(self, frame):
-        """Return the rows of a frame as tuples."""
-        return [tuple(row) for row in frame.collect()]
-
-    def jobs(self):
-        """Return how many jobs have run."""
-        return spark.jobs(self._session)
-
-
-PYSPARK = pytest.param("pyspark", marks=spark.NEEDS_SPARK)

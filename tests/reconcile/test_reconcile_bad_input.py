@@ -73,9 +73,9 @@ def test_one_empty_frame(empty, engine):
     assert reference.in_order(engine.rows(result.coverage)) == reference.in_order(coverage)
 
 
-def test_a_million_rows_lose_nothing():
-    """Of a million accounts every one has a verb, and what differs is found, no more and no less."""
-    rows = 1_000_000
+def test_many_rows_lose_nothing():
+    """Of many accounts every one has a verb, and what differs is found, no more and no less."""
+    rows = 150_000
     ids = pd.Series(range(rows)).astype("str").str.zfill(8).astype("str")
     chart = pd.DataFrame({"company_id": "company-z", "external_id": ids, "code": ids, "name": ids, "archived": False})
     chart = chart.astype({"company_id": "str"})

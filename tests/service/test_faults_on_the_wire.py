@@ -27,7 +27,7 @@ from bktools.errors import (
 )
 from bktools.service.retry import RetryPolicy
 from bktools.service.transport import Limits
-from bktools.tables.load import load_categories
+from bktools.snapshots.tables import load_categories
 
 ROWS = [row(number) for number in range(43)]
 IDS = [item["id"] for item in ROWS]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
@@ -12,17 +11,15 @@ import pytest
 from bktools.service.workers import Stopped, as_they_end, pause
 
 
-@pytest.mark.parametrize("executor", [False, True])
-def test_a_slow_call_delays_no_other(executor):
+def test_a_slow_call_delays_no_other():
     """The first call ends when all others have ended."""
     others = threading.Event()
     calls = [lambda: others.wait(10), *([lambda: "quick"] * 40)]
-    with ThreadPoolExecutor(2) as pool:
-        found = []
-        for number, result in as_they_end(calls, 2, executor=pool if executor else None):
-            found.append((number, result))
-            if len(found) == 40:
-                others.set()
+    found = []
+    for number, result in as_they_end(calls, 2):
+        found.append((number, result))
+        if len(found) == 40:
+            others.set()
     assert found[-1] == (0, True)
     assert sorted(number for number, _ in found) == list(range(41))
 

@@ -10,7 +10,6 @@ import threading
 import time
 import uuid
 from collections import Counter, defaultdict
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import pandas as pd
@@ -101,15 +100,6 @@ def test_a_journal_that_cannot_be_written_loses_no_answer(group, monkeypatch):
     assert all(f"ACCEPTED (job {job['id']}" in str(error.value) for job in booked)
     states = Counter(bktools.load_export_jobs(service=group.service)["state"])
     assert states == {"UNKNOWN": 10, "PLANNED": 10}
-
-
-def test_an_executor_of_the_users_sends(group):
-    """Its threads hold the companies' locks one after another; it stays usable."""
-    plan = bktools.compose_export_jobs(entries_of(group.ids[:4], 1))
-    with ThreadPoolExecutor(2) as executor:
-        sent = bktools.submit_export_jobs(plan, apply=True, executor=executor, service=group.service)
-        assert executor.submit(int).result() == 0
-    assert sent["outcome"].to_list() == ["ACCEPTED"] * 4
 
 
 INTERRUPTED = """

@@ -19,11 +19,6 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         company: str | None = service.settings.company
         categories: pd.DataFrame = bktools.load_categories(company, refresh=True, service=service)
         employees: pd.DataFrame = bktools.load_employees(company, service=service)
-        files: list[Path] = [
-            bktools.categories_to_parquet("categories.parquet", company, service=service),
-            bktools.employees_to_parquet("employees.parquet", company, service=service),
-        ]
-        print(files)
         employee: pd.Series = bktools.get_employee(str(employees["id"].iloc[0]), service=service)
         balance: pd.Series = bktools.get_balance(service=service)
         print(employee["email"], balance["current"], bktools.check("sandbox", company=company)["outcome"])
@@ -79,12 +74,6 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         return jobs
 
 
-def larger_than_memory(folder: Path) -> bktools.ExportPlan:
-    """Compose a plan into a folder, and open it again."""
-    bktools.compose_export_jobs(folder / "entries.parquet", to=folder / "plan")
-    return bktools.read_export_plan(folder / "plan")
-
-
 def in_arrow(plan: bktools.ExportPlan, found: bktools.Reconciliation, match: bktools.LedgerMatch) -> list[str]:
     """Hand every table to another tool."""
     tables = plan.to_arrow() | found.to_arrow() | match.to_arrow()
@@ -114,12 +103,6 @@ def months() -> bktools.PeriodRecord:
     return record
 
 
-def share() -> int:
-    """Publish the snapshots of past loads."""
-    published: pd.DataFrame = bktools.to_delta("s3://bucket/prefix", storage_options={"region": "eu-north-1"})
-    return int(published["rows"].sum())
-
-
 def what_people_filled_in(book: Path, categories: pd.DataFrame, known: pd.DataFrame) -> int:
     """Read a workbook back and check it."""
     filled: pd.DataFrame = bktools.read_fixes(book, period="2026-10")
@@ -134,7 +117,7 @@ def own_sandbox(folder: Path) -> int:
         names: list[str] = [category.name for category in page.data]
         mails: set[str] = set()
         for people in service.pages("employees", limit=100, email="ada@example.com"):
-            mails |= set(people["email"])
+            mails |= {person.email for person in people if person.email}
         return len(names) + len(mails)
 
 

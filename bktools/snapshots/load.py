@@ -1,0 +1,349 @@
+"""Loads a table: from a fresh snapshot, or from the service, whose verified rows become a new snapshot."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import datetime as dt
+import functools
+import logging
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+
+from bktools.caller import can_set, setting
+from bktools.contract.employees import EMPLOYEES
+from bktools.contract.noun import Noun
+from bktools.errors import (
+    AuthenticationError,
+    BktoolsError,
+    IncompleteTableWarning,
+    NotSentError,
+    ScopeError,
+    ServiceError,
+    SnapshotNotFoundError,
+    StaleSnapshotWarning,
+    UnreachableError,
+    UnreadableAnswerError,
+    UnverifiedTableWarning,
+)
+from bktools.frames.schema import schema_of
+from bktools.progress import SILENT, Bar, note, progress
+from bktools.service import Service
+from bktools.service.companies import ALL, Company, companies_among, company_ids
+from bktools.service.service import for_many, search_of
+from bktools.service.workers import as_they_end
+from bktools.snapshots.fetch import THREADS, fetch
+from bktools.snapshots.options import Options, age_of
+from bktools.snapshots.snapshot import Facts, Query, Snapshot
+from bktools.snapshots.store import Store
+
+log = logging.getLogger("bktools")
+
+# The beginning of the message about a company that was not asked for, because an earlier company had this error.
+NOT_ASKED = "not asked for"
+
+# Companies read concurrently. One that hangs keeps its thread until its deadline.
+COMPANIES = 16
+# Threads for the pages of one of several companies.
+THREADS_OF_ONE = 2
+
+# Attempts for the first page when a cached copy can be used instead.
+ATTEMPTS_WITH_COPY = 2
+
+
+@dataclass(frozen=True)
+class Part:
+    """The rows of one query.
+
+    Parameters
+    ----------
+    query : Query
+        The query.
+    rows : pyarrow.Table
+        The rows.
+    facts : Facts
+        Their facts.
+    source : str
+        "snapshot" or "service".
+    snapshot : Snapshot, optional
+        The snapshot that holds them; None where nothing is kept.
+    problem : str
+        The reason why a stale snapshot was used.
+    """
+
+    query: Query
+    rows: pa.Table
+    facts: Facts
+    source: str
+    snapshot: Snapshot | None = None
+    problem: str = ""
+
+
+# The way out for each kind of error; the first class that fits decides.
+WAYS_OUT: tuple[tuple[type[BktoolsError], str], ...] = (
+    (AuthenticationError, "renew the credential, then load again"),
+    (ScopeError, "ask for access to the company, or leave it out"),
+    (NotSentError, "check the network and the address, then load again"),
+    (SnapshotNotFoundError, "choose a later moment, or leave the company out"),
+    (UnreadableAnswerError, 'see the message; verify="warn" may help'),
+    (BktoolsError, "load again: only what is missing is asked for"),
+)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A company whose rows could not be read."""
+
+    company_id: str
+    company: str
+    error: BktoolsError
+
+    def row(self) -> dict[str, str]:
+        """Return the failure as text: company_id, company (its short name), error (its class), message, to_do."""
+        way_out = next(way_out for kind, way_out in WAYS_OUT if isinstance(self.error, kind))
+        return {
+            "company_id": self.company_id,
+            "company": self.company,
+            "error": type(self.error).__name__,
+            "message": str(self.error),
+            "to_do": way_out,
+        }
+
+
+@dataclass(frozen=True)
+class Load:
+    """What the steps of one load share.
+
+    Parameters
+    ----------
+    noun : Noun
+        The kind of rows.
+    service : Service
+        The service to read from.
+    options : Options
+        The options of the load.
+    refused : list
+        The error that every further request would get, once there is one.
+    """
+
+    noun: Noun[Any]
+    service: Service
+    options: Options
+    refused: list[ServiceError] = field(default_factory=list)
+
+    @functools.cached_property
+    def store(self) -> Store:
+        """The snapshots of this credential."""
+        return Store(self.service.settings)
+
+    def read(self, company: Company, filters: Mapping[str, Any]) -> tuple[list[Part], list[Failure]]:
+        """Return the parts of a table, one for each company in the given order, and the companies that failed.
+
+        Several companies are read concurrently, and each to its end, whatever becomes of the others. Without
+        `options.collect` the first failure is raised then.
+        """
+        queries = self._queries(company, filters)
+        if len(queries) == 1 and not self.options.collect:
+            with progress(self.noun.name, shown=self.options.progress) as bar:
+                parts = [table_of(self, queries[0], bar=bar, threads=THREADS)]
+            failures: list[Failure] = []
+        else:
+            parts, failures = self._of_many(queries)
+        self._note_age(parts)
+        self._note_renewal(parts)
+        return parts, failures
+
+    def _queries(self, company: Company, filters: Mapping[str, Any]) -> list[Query]:
+        """Return a query for each company; raise for a wrong filter before anything is sent."""
+        checked = {
+            name: sorted(value) if isinstance(value, list) else value
+            for name, value in self.noun.checked_for_any_company(filters).items()
+        }
+        companies = company_ids(company, self.service.settings)
+        if not companies and self.noun.needs_company:
+            employees = replace(self, noun=EMPLOYEES, options=replace(self.options, collect=False))
+            parts, _ = employees.read(ALL, {})
+            companies = companies_among(text for part in parts for text in part.rows["company_id"].to_pylist())
+        return [Query(self.noun.name, {**checked, "company_id": one}) for one in companies] or [
+            Query(self.noun.name, checked)
+        ]
+
+    def _of_many(self, queries: Sequence[Query]) -> tuple[list[Part], list[Failure]]:
+        patient = replace(self, service=for_many(self.service))
+        side = min(len(queries), COMPANIES)
+        threads = max(THREADS // side, THREADS_OF_ONE)
+        calls = [functools.partial(_part_or_failure, patient, query, threads=threads) for query in queries]
+        found: list[Part | Failure | None] = [None] * len(queries)
+        with (
+            progress(self.noun.name, total=len(queries), unit="company", shown=self.options.progress) as bar,
+            contextlib.closing(as_they_end(calls, side)) as ending,
+        ):
+            for number, result in ending:
+                found[number] = result
+                bar.update(1)
+        parts = [item for item in found if isinstance(item, Part)]
+        failures = [item for item in found if isinstance(item, Failure)]
+        if failures and not self.options.collect:
+            raise _as_one(failures, len(queries), kept=self.options.cache)
+        return parts, failures
+
+    def _note_age(self, parts: Sequence[Part]) -> None:
+        # `warn` reports stale snapshots.
+        cached = [part.facts for part in parts if part.source == "snapshot" and not part.problem]
+        if not cached:
+            return
+        oldest = min(facts.time for facts in cached)
+        of = (
+            f"the snapshot of {oldest:%Y-%m-%d %H:%M} UTC"
+            if len(cached) == 1
+            else f"{len(cached)} snapshots, the oldest"
+        )
+        text = f"{self.noun.name}: {sum(facts.rows for facts in cached)} rows from {of}, {age_of(oldest)}"
+        way = "" if self.options.until or not can_set("refresh") else f"; {setting('refresh', True)} asks the service"
+        note(f"{text}{way}", shown=self.options.progress)
+
+    def _note_renewal(self, parts: Sequence[Part]) -> None:
+        """Say once that this credential begins a history of its own beside that of another one."""
+        fetched = next((part for part in parts if part.source == "service" and part.snapshot), None)
+        if fetched is None or fetched.snapshot is None or fetched.snapshot.number > 1:
+            return
+        left_behind = _left_behind(self, fetched.query)
+        if left_behind:
+            note(f"{self.noun.name}: the first snapshot of this credential{left_behind}", shown=self.options.progress)
+
+
+def table_of(load: Load, query: Query, *, bar: Bar, threads: int) -> Part:
+    """Return the rows of one query: from a fresh snapshot, else from the service, else from a stale snapshot."""
+    options = load.options
+    history = load.store.history(query) if options.cache else []
+    fresh = options.fresh(history)
+    if fresh is not None:
+        part = _stored(load, query, fresh)
+        # Rows that failed a check are used without a word only by who accepts them, or who asks for that moment.
+        if part is not None and (options.until or not (options.strict and part.facts.complaints)):
+            return part
+    if options.until is not None:
+        raise _not_found(load, query, fresh, options.until)
+    older = [] if options.refresh else history
+    try:
+        rows, facts = _fetched(load, query, bar=bar, threads=threads, has_copy=bool(older))
+    except UnreachableError as error:
+        stale = (_stored(load, query, snapshot, problem=str(error)) for snapshot in reversed(older))
+        part = next(filter(None, stale), None)
+        if part is None:
+            raise
+        return part
+    snapshot = load.store.append(query, rows, facts) if options.cache else None
+    return Part(query, rows, facts, "service", snapshot)
+
+
+def _stored(load: Load, query: Query, snapshot: Snapshot, *, problem: str = "") -> Part | None:
+    found = load.store.read(snapshot)
+    if found is None:
+        return None
+    rows, facts = found
+    return Part(query, _with_columns(rows, schema_of(load.noun.record)), facts, "snapshot", snapshot, problem)
+
+
+def _with_columns(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return rows with the columns of a schema; one that an earlier version did not have is null."""
+    if rows.schema.equals(schema):
+        return rows
+    names = set(rows.column_names)
+    columns = [rows[item.name] if item.name in names else pa.nulls(len(rows), item.type) for item in schema]
+    return pa.table(columns, schema=schema)
+
+
+def _fetched(load: Load, query: Query, *, bar: Bar, threads: int, has_copy: bool) -> tuple[pa.Table, Facts]:
+    if load.refused:
+        error = copy.copy(load.refused[0])
+        error.args = (f"{NOT_ASKED}: {error}",)
+        raise error
+    return fetch(
+        load.noun,
+        query.filters,
+        search_of(load.service, load.noun, query.filters),
+        bar,
+        threads=threads,
+        # Fewer retries when a cached copy can be used.
+        begin=search_of(load.service, load.noun, query.filters, attempts=ATTEMPTS_WITH_COPY) if has_copy else None,
+        strict=load.options.strict,
+        way_out=load.options.way_out,
+    )
+
+
+def _part_or_failure(load: Load, query: Query, *, threads: int) -> Part | Failure:
+    """Return the rows of one query, or why they could not be read."""
+    try:
+        return table_of(load, query, bar=SILENT, threads=threads)
+    except (ServiceError, SnapshotNotFoundError) as error:
+        company_id = str(query.filters.get("company_id") or ALL)
+        log.info("%s of company %s: %s", load.noun.name, company_id, error)
+        if isinstance(error, NotSentError | AuthenticationError):
+            load.refused.append(error)
+        return Failure(company_id, load.service.settings.name_of(company_id), error)
+
+
+def _left_behind(load: Load, query: Query) -> str:
+    """Return a phrase about snapshots that another credential loaded, as one before its renewal; "" without any."""
+    found = None if load.service.settings.is_sandbox else load.store.newest_of_another_credential(query)
+    if found is None:
+        return ""
+    return (
+        f"; those up to {found.time:%Y-%m-%d %H:%M} UTC were loaded with another one, and are read only with that one: "
+        "a name for the credential (BKTOOLS_CREDENTIAL_NAME) keeps snapshots readable when a token is renewed"
+    )
+
+
+def _not_found(load: Load, query: Query, damaged: Snapshot | None, until: dt.datetime) -> SnapshotNotFoundError:
+    noun = load.noun.name
+    if damaged is not None:
+        return SnapshotNotFoundError(
+            f"the snapshot of {damaged.time.isoformat()} of these {noun} is damaged or missing"
+        )
+    return SnapshotNotFoundError(
+        f"no snapshot of these {noun} up to {until:%Y-%m-%d %H:%M} UTC was found: the first load makes the first snapshot "
+        f"(bktools snapshots list shows them){_left_behind(load, query)}"
+    )
+
+
+def warn(noun: str, parts: Sequence[Part], failures: Sequence[Failure], *, stacklevel: int) -> None:
+    """Warn when companies are missing, when a stale snapshot was used, or when rows failed a check."""
+    if failures:
+        warnings.warn(
+            f"the {noun} are incomplete: {len(failures):,} of {len(parts) + len(failures):,} companies could not be read "
+            f"(the first is {failures[0].company}: {failures[0].error})",
+            IncompleteTableWarning,
+            stacklevel=stacklevel,
+        )
+    stale = [part for part in parts if part.problem]
+    if stale:
+        oldest = min(stale, key=lambda part: part.facts.time)
+        warnings.warn(
+            f"{oldest.problem}; the snapshot of {oldest.facts.fetched_at} is used instead ({age_of(oldest.facts.time)})",
+            StaleSnapshotWarning,
+            stacklevel=stacklevel,
+        )
+    complaints = [complaint for part in parts for complaint in part.facts.complaints]
+    if complaints:
+        warnings.warn(
+            f"the {noun} may be incomplete or wrong: {'; '.join(dict.fromkeys(complaints))}",
+            UnverifiedTableWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def _as_one(failures: Sequence[Failure], companies: int, *, kept: bool) -> BktoolsError:
+    """Return the first failure, with a message about all of them."""
+    first = failures[0]
+    error = first.error
+    is_kept = "; the others are in the cache, so load again to ask only for what is missing" if kept else ""
+    way = f", or {setting('on_error', 'collect')} returns the others" if can_set("on_error") else ""
+    error.args = (
+        f"{len(failures):,} of {companies:,} companies could not be read; the first is {first.company}: {error}{is_kept}{way}",
+    )
+    return error

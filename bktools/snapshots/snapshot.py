@@ -1,0 +1,164 @@
+"""A query of the service, the facts of its rows, and a snapshot of them: one Parquet file whose name says its place."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bktools.contract import rules
+
+# The facts of a snapshot in the metadata of its file.
+METADATA = b"bktools"
+
+# A damaged file keeps its name behind a prefix that starts with a dot, so that engines skip it.
+DAMAGED = ".damaged-"
+
+_TIME = "%Y-%m-%dT%H%M%S.%fZ"
+_NAME = re.compile(
+    rf"({re.escape(DAMAGED)})?(\d{{6,}})_(\d{{4}}-\d\d-\d\dT\d{{6}}\.\d{{6}}Z)_([0-9a-f]{{16}})\.parquet", re.ASCII
+)
+
+
+@dataclass(frozen=True)
+class Query:
+    """A search of the service with its filters.
+
+    Parameters
+    ----------
+    table : str
+        "categories" or "employees".
+    filters : mapping
+        Argument to checked value; only the filters that have one, with lists sorted.
+    """
+
+    table: str
+    filters: Mapping[str, Any]
+
+    def canonical(self) -> str:
+        """Return a text that is the same for equal queries."""
+        return json.dumps([self.table, self.filters], sort_keys=True)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Time, number and checks of fetched rows.
+
+    Parameters
+    ----------
+    fetched_at : str
+        Time of the request for the first page, by this machine's clock; ISO 8601, UTC.
+    rows : int
+        Number of rows.
+    verified : tuple of str
+        The passed checks: "ids", "filters", "total", "joins".
+    complaints : tuple of str
+        The failed checks, which `verify="warn"` accepted.
+    """
+
+    fetched_at: str
+    rows: int
+    verified: tuple[str, ...] = ()
+    complaints: tuple[str, ...] = ()
+
+    @property
+    def time(self) -> dt.datetime:
+        """`fetched_at` as a datetime, UTC."""
+        return rules.timestamp(self.fetched_at)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the rows are proven to be the whole table, by the service's count or by pages that join."""
+        return not self.complaints and bool({"total", "joins"} & set(self.verified))
+
+
+@dataclass(frozen=True)
+class About:
+    """What the file of a snapshot says of itself: query, owner (environment and address of the service) and facts."""
+
+    query: Query
+    owner: tuple[str, ...]
+    facts: Facts
+
+    @classmethod
+    def of(cls, schema: pa.Schema) -> Self:
+        """Return what the schema of a file says; raise `ValueError` where it says nothing of that kind."""
+        try:
+            body = json.loads((schema.metadata or {})[METADATA])
+            facts = body["facts"]
+            checks = {name: tuple(facts[name]) for name in ("verified", "complaints")}
+            return cls(Query(body["table"], body["filters"]), tuple(body["owner"]), Facts(**facts | checks))
+        except (KeyError, TypeError) as error:
+            raise ValueError("it is no snapshot") from error
+
+    def text(self) -> str:
+        """Return the text for the metadata of the file."""
+        body = {"table": self.query.table, "filters": self.query.filters, "owner": self.owner}
+        return json.dumps(body | {"facts": asdict(self.facts)})
+
+
+@dataclass(frozen=True, order=True)
+class Snapshot:
+    """A committed snapshot, as the name of its file says. The order is that of the commits; clocks do not decide it.
+
+    Parameters
+    ----------
+    number : int
+        Its place in the history of its query. Two processes that commit at once may take the same number.
+    time : datetime
+        When the rows were fetched, UTC.
+    digest : str
+        The first 16 digits of the SHA-256 of the file.
+    path : Path
+        The file.
+    is_damaged : bool
+        Whether the file was set aside.
+    """
+
+    number: int
+    time: dt.datetime
+    digest: str
+    path: Path
+    is_damaged: bool = False
+
+    @classmethod
+    def named(cls, folder: Path, name: str) -> Self | None:
+        """Return the snapshot of a file name, None for another file."""
+        match = _NAME.fullmatch(name)
+        if match is None:
+            return None
+        damaged, number, time, digest = match.groups()
+        try:
+            return cls(int(number), dt.datetime.fromisoformat(time), digest, folder / name, is_damaged=bool(damaged))
+        except ValueError:  # no date
+            return None
+
+    @classmethod
+    def committed(cls, folder: Path, number: int, time: dt.datetime, digest: str) -> Self:
+        """Return a new snapshot with the name of its file."""
+        return cls(number, time, digest, folder / f"{number:06}_{time.astimezone(dt.UTC):{_TIME}}_{digest}.parquet")
+
+    def set_aside(self) -> Snapshot:
+        """Return this snapshot as a damaged one."""
+        return replace(self, path=self.path.with_name(f"{DAMAGED}{self.path.name}"), is_damaged=True)
+
+    def size(self) -> int:
+        """Return the bytes of the file; 0 when it is gone."""
+        try:
+            return self.path.stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def about(self) -> About | None:
+        """Return what the file says of itself, without reading its rows; None when it cannot be read."""
+        try:
+            return About.of(pq.read_schema(self.path))
+        except (OSError, ValueError, pa.ArrowException):
+            return None

@@ -1,0 +1,113 @@
+"""Plans of PySpark frames are those of the same entries in pandas."""
+
+from __future__ import annotations
+
+import datetime as dt
+import uuid
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hand_made import COMPANY, OTHER, a_month, entry_id
+from spark import NEEDS_SPARK, ROWS, lifted
+
+import bktools
+from bktools import compose_export_jobs
+from bktools.errors import ArgumentError, InputError
+
+pytestmark = [*NEEDS_SPARK]
+
+COMPANIES = 100
+
+
+def are_the_same(plan, expected):
+    """Assert that two plans agree in everything that is shown, kept or sent."""
+    assert (plan.plan_id, plan.unchecked, plan.options) == (expected.plan_id, expected.unchecked, expected.options)
+    for name in ("batches", "entries", "not_ready", "totals", "findings"):
+        pd.testing.assert_frame_equal(getattr(plan, name), getattr(expected, name))
+    assert [request.body for request in plan.requests()] == [request.body for request in expected.requests()]
+    assert [request.facts for request in plan.requests()] == [request.facts for request in expected.requests()]
+
+
+def test_a_month_with_every_reason(entries):
+    """Whatever company an entry's category, account, employee, earlier export or repeated ID is of: the same plan."""
+    frames = a_month(entries)
+    rows = frames["entries"].assign(supplier=["Rail", "Hotel", None] * 44 + ["Rail"])
+    rows = pd.concat([rows, rows.tail(3).assign(company_id=OTHER)], ignore_index=True)
+    frames["entries"] = rows.assign(date=rows["date"].dt.date)
+    names = {"name": "Travel", "code": "0400", "external_id": None, "tax_code_external_id": "V19"}
+    imported = {"state": "IMPORTED", "updated_at": pd.Timestamp("2026-10-02", tz="UTC")}
+    frames["accounts"] = frames["accounts"].assign(**names, **imported)
+    options = {"max_entries": 4, "period": "2026-10", "currency": "EUR"}
+    expected = compose_export_jobs(**frames, **options)
+    assert expected.not_ready["reason"].nunique() > 10
+    are_the_same(compose_export_jobs(**{name: lifted(frame) for name, frame in frames.items()}, **options), expected)
+    beside = frames | {"entries": lifted(frames["entries"].assign(line=range(len(rows), 0, -1)))}
+    again = frames | {"entries": frames["entries"].assign(line=range(len(rows), 0, -1))}
+    are_the_same(compose_export_jobs(**beside, **options), compose_export_jobs(**again, **options))
+
+
+def test_many_companies_are_submitted(tmp_path):
+    """A month of 100 companies, with entries in two files and in two companies, is composed as in pandas, and accepted."""
+    sandbox = bktools.Sandbox(tmp_path / "group", companies=COMPANIES, categories=1, employees=1, job_seconds=0.01)
+    with sandbox as service:
+        companies = [company.id for company in sandbox.server.companies()]
+        for company in companies:
+            sandbox.server.configure_company(company, has_contra_accounts=True, has_integration=True)
+        frame = month_of(companies)
+        plan = compose_export_jobs(lifted(frame))
+        sent = bktools.submit_export_jobs(plan, apply=True, service=service)
+        exported = bktools.load_export_jobs(entries=True, service=service)
+    expected = compose_export_jobs(frame)
+    are_the_same(plan, expected)
+    assert {"duplicate", "conflicting", "not_approved"} <= {*plan.not_ready["reason"]}
+    assert expected.batches["company_id"].nunique() == COMPANIES
+    assert sent["outcome"].to_list() == ["ACCEPTED"] * len(expected.batches)
+    assert sorted(exported["entry_id"]) == sorted(expected.entries["id"])
+
+
+def month_of(companies):
+    """Return entries of companies; some are not approved, some are there twice, and some IDs are of two companies."""
+    chance = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        {
+            "id": [str(uuid.UUID(bytes=chance.bytes(16), version=4)) for _ in range(ROWS)],
+            "company_id": chance.choice(companies, ROWS),
+            "supplier": chance.choice(["Rail", "Hotel", "Taxi"], ROWS),
+            "date": [dt.date(2026, 10, 1 + day) for day in chance.integers(0, 31, ROWS).tolist()],
+            "amount": pd.array(
+                [Decimal(cents).scaleb(-2) for cents in chance.integers(0, 10_000, ROWS).tolist()],
+                dtype=pd.ArrowDtype(pa.decimal128(12, 2)),
+            ),
+            "currency": "EUR",
+            "category_id": "travel",
+            "approved": chance.random(ROWS) > 0.01,
+        }
+    )
+    moved = frame.tail(30).assign(company_id=companies[0])
+    return pd.concat([frame, frame.head(50), moved], ignore_index=True)
+
+
+def test_what_is_refused(entries):
+    """A selection, a missing column, flags that are numbers, and amounts that are not exact, as one line each."""
+    frame = entries(9, company_id=COMPANY).assign(date=dt.date(2026, 10, 1))
+    for error, changed, words in (
+        (InputError, frame.drop(columns="company_id"), "the entries have no column company_id"),
+        (InputError, frame.assign(approved=1), "the column approved of the entries holds int64"),
+        (InputError, frame.assign(amount=1.5), "amount of the entries holds double, whose sums are not exact"),
+    ):
+        with pytest.raises(error, match=words) as caught:
+            compose_export_jobs(lifted(changed))
+        assert "\n" not in str(caught.value)
+    with pytest.raises(ArgumentError, match="filter the frame instead"):
+        compose_export_jobs(lifted(frame), selection=[entry_id(0)])
+
+
+def test_no_entries(entries):
+    """A frame without rows is an empty plan."""
+    frame = entries(1).assign(date=dt.date(2026, 10, 1))
+    plan = compose_export_jobs(lifted(frame).limit(0))
+    assert (len(plan.batches), len(plan.not_ready), len(plan.findings)) == (0, 0, 0)
+    assert plan.plan_id == compose_export_jobs(frame[:0]).plan_id

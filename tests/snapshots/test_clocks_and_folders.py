@@ -1,0 +1,132 @@
+"""Clocks that were wrong, folders that are none, locks of others: snapshots are used as they should be, or one error."""
+
+from __future__ import annotations
+
+import datetime as dt
+import subprocess
+import sys
+import types
+import uuid
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+import bktools
+from bktools.errors import ArgumentError, StaleSnapshotWarning, StorageError
+from bktools.service import Service
+from bktools.service.retry import RetryPolicy
+from bktools.snapshots import fetch as fetch_module
+
+NEXT_YEAR = dt.timedelta(days=365)
+
+
+def clock_off_by(monkeypatch, difference):
+    """Have loads believe that it is earlier or later than it is."""
+
+    class Wrong(dt.datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return dt.datetime.now(tz) + difference
+
+    monkeypatch.setattr(fetch_module, "dt", types.SimpleNamespace(datetime=Wrong, UTC=dt.UTC))
+
+
+def with_settings(service, **changed):
+    quick = RetryPolicy(attempts=2, shortest_pause=0.01, longest_pause=0.02)
+    return Service(replace(service.settings, **changed), retry=quick)
+
+
+def test_a_snapshot_of_the_future_is_served_by_nobody(sandbox, service, monkeypatch):
+    """After the clock was ahead once, the service is asked again, and what it gave last is the newest."""
+    with monkeypatch.context() as patch:
+        clock_off_by(patch, NEXT_YEAR)
+        before = bktools.load_categories(service=service)
+    added = sandbox.server.add_category("Later")
+    assert added in set(bktools.load_categories(service=service)["id"])
+    removed = sandbox.server.category_ids()[0]
+    sandbox.server.remove_category(removed)
+    frame = bktools.load_categories(refresh=True, service=service)
+    assert len(frame) == len(before)
+    pd.testing.assert_frame_equal(bktools.load_categories(service=service), frame)
+    now = dt.datetime.now(dt.UTC)
+    pd.testing.assert_frame_equal(bktools.load_categories(as_of=now, service=service), frame)
+    # Of all that are not after the moment, the last one committed: no clock decides between them.
+    later = bktools.load_categories(as_of=now + 2 * NEXT_YEAR, service=service)
+    pd.testing.assert_frame_equal(later, frame)
+    with with_settings(service, base_url="http://127.0.0.1:9") as offline, pytest.warns(StaleSnapshotWarning):
+        pd.testing.assert_frame_equal(bktools.load_categories(max_age=0, service=offline), frame)
+
+
+def test_a_clock_that_was_behind_hides_nothing(sandbox, service, monkeypatch):
+    """The last snapshot committed is the newest, also when its clock was behind that of the one before."""
+    bktools.load_categories(service=service)
+    added = sandbox.server.add_category("Later")
+    with monkeypatch.context() as patch:
+        clock_off_by(patch, -NEXT_YEAR)
+        bktools.load_categories(refresh=True, service=service)
+    with with_settings(service, base_url="http://127.0.0.1:9") as offline, pytest.warns(StaleSnapshotWarning):
+        assert added in set(bktools.load_categories(service=offline)["id"])
+
+
+@pytest.mark.parametrize("moment", [pd.NaT, float("nan"), 20261031])
+def test_a_moment_that_is_none(service, moment):
+    with pytest.raises(ArgumentError, match="as_of must be a day"):
+        bktools.load_categories(as_of=moment, service=service)
+
+
+def test_a_cache_that_is_a_file(service, tmp_path):
+    """One line that names the folder and the setting."""
+    path = tmp_path / "cache"
+    path.write_text("no folder")
+    for folder in (path, path / "below"):
+        with (
+            with_settings(service, cache_dir=folder) as wrong,
+            pytest.raises(StorageError, match="BKTOOLS_CACHE_DIR") as caught,
+        ):
+            bktools.load_categories(service=wrong)
+        assert str(folder) in str(caught.value)
+
+
+def test_a_secret_that_cannot_be_used(service):
+    """Unreadable or cut short: one line that says what to do; no snapshot is hidden without a word."""
+    bktools.load_categories(service=service)
+    path = service.settings.cache_dir / "key" / "secret"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:7])
+    with pytest.raises(StorageError, match="secret is damaged: restore it"):
+        bktools.load_categories(service=service)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(StorageError, match="cannot be used: secret"):
+        bktools.load_categories(service=service)
+    path.rmdir()
+    path.write_bytes(whole)
+    assert bktools.load_categories(service=service).attrs["bktools"]["source"] == ["snapshot"]
+
+
+def test_no_link_and_no_lock_is_asked_of_the_drive(service, monkeypatch):
+    """Some network and USB drives have none."""
+
+    def refused(*_, **__):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr("os.link", refused)
+    monkeypatch.setattr("fcntl.flock", refused)
+    assert len(bktools.load_categories(service=service)) == 240
+
+
+def test_one_process_or_many_agree_on_the_secret(tmp_path):
+    """Whoever comes first makes it; all of them find the same snapshots."""
+    code = (
+        "import sys; from pathlib import Path; from bktools.settings import load_settings; "
+        "from bktools.snapshots.snapshot import Query; from bktools.snapshots.store import Store; "
+        "folder = Path(sys.argv[1]); "
+        "given = load_settings('http://127.0.0.1:9', env={}, token='t', cache_dir=folder, data_dir=folder); "
+        f"print(Store(given).folder(Query('categories', {{'company_id': '{uuid.UUID(int=1)}'}})))"
+    )
+    running = [
+        subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+    assert len({process.communicate(timeout=60)[0] for process in running}) == 1

@@ -1,0 +1,158 @@
+"""Killed at any instant, many processes at once, a full disk, a flipped bit: old or new, whole, never a mixture."""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from caches import QUERY, Cache
+
+from bktools.errors import StorageError
+
+# More by these variables, however long they take.
+KILLS = int(os.environ.get("BKTOOLS_TEST_KILLS", "100"))
+SECONDS = 4.0 if "BKTOOLS_TEST_KILLS" not in os.environ else float("inf")
+FLIPS = int(os.environ.get("BKTOOLS_TEST_FLIPS", "120"))
+
+
+def committing_child(folder, name):
+    """Fork a process that commits a snapshot; return once it is about to."""
+    ready, tell = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            cache = Cache(folder)
+            os.write(tell, b"!")
+            cache.commit(name)
+        finally:
+            os._exit(0)
+    os.close(tell)
+    assert os.read(ready, 1) == b"!"
+    os.close(ready)
+    return child
+
+
+def test_killed_while_committing(tmp_path):
+    """After each kill the newest snapshot is the one before or the one that was being written, and all are whole."""
+    cache = Cache(tmp_path)
+    cache.commit(0)
+    taken = []
+    for number in (1, 2, 3):
+        child = committing_child(tmp_path, number)
+        begin = time.monotonic()
+        os.waitpid(child, 0)
+        taken.append(time.monotonic() - begin)
+    # Another process may have held one of them up, and kills would then come too late.
+    usual = min(taken)
+    before, killed, newer = "3", 0, 0
+    begin = time.monotonic()
+    for number in range(4, KILLS + 4):
+        child = committing_child(tmp_path, number)
+        time.sleep(random.uniform(0, usual * 1.5))
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        killed += os.WIFSIGNALED(status)
+        found = cache.newest()
+        assert found in {before, f"{number}"}
+        newer += found == f"{number}"
+        before = found
+        # On a machine under load it takes longer until there is one of each.
+        if time.monotonic() - begin > SECONDS and killed > 5 and newer:
+            break
+    print(f"{killed} kills while committing, {newer} new snapshots, each whole")
+    assert killed > 5
+    assert newer > 0
+    assert None not in map(cache.name_in, cache.history())
+
+
+WRITE_AND_READ = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+from caches import Cache
+cache = Cache(sys.argv[2])
+end = time.monotonic() + 1.5
+count = 0
+while time.monotonic() < end:
+    cache.commit(f"{sys.argv[3]} {count}")
+    assert cache.newest()
+    count += 1
+print(count)
+"""
+
+
+def test_processes_write_and_read_the_same(tmp_path):
+    """Of a new cache, each finds the snapshots of all, always reads a whole one, and no commit of anybody is lost."""
+    command = [sys.executable, "-c", WRITE_AND_READ, str(Path(__file__).parent), str(tmp_path)]
+    running = [
+        subprocess.Popen([*command, f"{number}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for number in range(3)
+    ]
+    outputs = [process.communicate(timeout=60) for process in running]
+    assert [process.returncode for process in running] == [0] * 3, outputs
+    counts = [int(output) for output, _ in outputs]
+    cache = Cache(tmp_path)
+    names = [cache.name_in(snapshot) for snapshot in cache.history()]
+    assert set(names) == {f"{number} {place}" for number, count in enumerate(counts) for place in range(count)}
+    for number in range(3):
+        own = [name for name in names if name.startswith(f"{number} ")]
+        assert own == [f"{number} {place}" for place in range(counts[number])]
+
+
+def test_a_full_disk(tmp_path):
+    """What does not fit is one clear error that names the folder, and the last snapshot is as it was."""
+    cache = Cache(tmp_path)
+    cache.commit(1)
+    folder = cache.store.folder(QUERY)
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    previous = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        for bytes_left in (0, 100, 2_000):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_left, usual[1]))
+            with pytest.raises(StorageError, match="the last one is unchanged") as error:
+                cache.commit(2, rows=20_000)
+            assert str(folder) in str(error.value)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+        signal.signal(signal.SIGXFSZ, previous)
+    assert cache.newest() == "1"
+    assert len(list(folder.iterdir())) == 1
+
+
+def test_a_flipped_bit_anywhere(tmp_path):
+    """Every flipped bit of a file is noticed, also in its footer; the snapshot before can still be read."""
+    random.seed(7)
+    cache = Cache(tmp_path)
+    old, new = cache.commit(1), cache.commit(2)
+    whole = new.path.read_bytes()
+    # One bit of each byte of the end, where the facts are, and any others.
+    places = [*range(len(whole) - 8, len(whole)), *(random.randrange(len(whole)) for _ in range(FLIPS))]
+    for place in places:
+        raw = bytearray(whole)
+        raw[place] ^= 1 << random.randrange(8)
+        new.path.write_bytes(raw)
+        assert cache.store.read(new) is None
+        # It keeps its place in the history, so that nobody takes the one before for it.
+        assert [snapshot.is_damaged for snapshot in cache.history()] == [False, True]
+    assert cache.name_in(old) == "1"
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
+def test_a_file_that_was_cut_short(tmp_path, share):
+    """It is set aside, stays known by its number and time, and the next commit is the newest."""
+    cache = Cache(tmp_path)
+    for number in (1, 2):
+        damaged = cache.commit(number)
+    damaged.path.write_bytes(damaged.path.read_bytes()[: int(damaged.size() * share)])
+    assert cache.newest() is None
+    assert not damaged.path.exists()
+    last = cache.history()[-1]
+    assert (last.number, last.time, last.is_damaged) == (2, damaged.time, True)
+    cache.commit(3)
+    assert [cache.name_in(snapshot) for snapshot in cache.history()] == ["1", None, "3"]

@@ -1,0 +1,187 @@
+"""Many companies in one load: each is read to its end, whatever becomes of the others."""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+import uuid
+from dataclasses import replace
+
+import pytest
+
+import bktools
+from bktools.errors import (
+    ArgumentError,
+    ConnectionLostError,
+    IncompleteTableWarning,
+    ServerError,
+    UnreachableError,
+)
+from bktools.sandbox import Fault
+from bktools.service import Service
+from bktools.service.retry import RetryPolicy
+from bktools.service.transport import Limits
+
+QUICK = RetryPolicy(attempts=2, shortest_pause=0.001, longest_pause=0.002)
+
+
+@pytest.fixture
+def group(tmp_path):
+    """A sandbox of forty companies that counts requests, and a client that gives up quickly."""
+    sandbox = bktools.Sandbox(tmp_path / "group", companies=40, categories=8, employees=4)
+    with sandbox as connected:
+        sandbox.ids = [company.id for company in sandbox.server.companies()]
+        with Service(connected.settings, retry=QUICK, limits=Limits(read=2.0)) as sandbox.service:
+            yield sandbox
+
+
+def failing(group, *, hanging=True):
+    """Make companies fail: with 500, with 403, and, if wanted, by hanging."""
+    faults = [Fault("error"), Fault("error", status=403), Fault("latency", seconds=30)]
+    bad = group.ids[3 : 6 if hanging else 5]
+    for company, fault in zip(bad, faults, strict=False):
+        group.server.inject(replace(fault, company=company))
+    return bad
+
+
+def asked(monkeypatch):
+    """Return the list of companies that are asked for from now on."""
+    companies, search = [], Service._page
+
+    def counting(service, noun, filters, page):
+        companies.append(filters["company_id"])
+        return search(service, noun, filters, page)
+
+    monkeypatch.setattr(Service, "_page", counting)
+    return companies
+
+
+def test_three_of_forty_fail_and_the_others_are_whole(group, monkeypatch):
+    """The rows of 37 companies, a line for each of the three, never complete; a second load asks for three."""
+    bad = failing(group)
+    companies = asked(monkeypatch)
+    with pytest.warns(IncompleteTableWarning, match="3 of 40 companies could not be read"):
+        frame = bktools.load_categories(group.ids, on_error="collect", service=group.service)
+    about = frame.attrs["bktools"]
+    assert set(frame["company_id"]) == set(group.ids) - set(bad)
+    assert frame["company_id"].value_counts().to_dict()[group.ids[0]] == 8
+    assert (about["complete"], len(about["snapshot"])) == (False, 37)
+    found = {row["company_id"]: row["error"] for row in about["failures"]}
+    assert found == dict(zip(bad, ("ServerError", "ScopeError", "ConnectionLostError"), strict=True))
+    assert all(row["message"] and row["to_do"] for row in about["failures"])
+    group.server.clear_faults()
+    companies.clear()
+    again = bktools.load_categories(group.ids, on_error="collect", service=group.service)
+    assert sorted(companies) == sorted(bad)
+    assert again.attrs["bktools"]["complete"]
+    assert "failures" not in again.attrs["bktools"]
+    # In the order of the companies asked for, wherever each came from.
+    assert list(again["company_id"].unique()) == group.ids
+
+
+def test_a_failure_is_raised_when_the_others_are_kept(group, monkeypatch):
+    """The default raises the first failure in the order asked for, of its own kind; nothing read is lost."""
+    bad = failing(group, hanging=False)
+    with pytest.raises(
+        ServerError, match=f"2 of 40 companies.*first is {bad[0]}.*ask only for what is missing"
+    ) as error:
+        bktools.load_categories(group.ids, service=group.service)
+    assert error.value.status == 500
+    group.server.clear_faults()
+    companies = asked(monkeypatch)
+    assert len(bktools.load_categories(group.ids, service=group.service)) == 8 + 39 * 2
+    assert sorted(companies) == sorted(bad)
+
+
+def test_one_that_hangs_delays_no_other(group):
+    """All others are in the cache before the one that hangs first has reached its deadline."""
+    group.server.inject(Fault("latency", company=group.ids[0], seconds=30))
+    begin = time.time()
+    with Service(group.service.settings, retry=QUICK, limits=Limits(read=1.0)) as patient:
+        with pytest.raises(ConnectionLostError):
+            bktools.load_categories(group.ids, service=patient)
+        assert time.time() - begin >= 2
+        others = bktools.load_categories(group.ids[1:], service=patient).attrs["bktools"]
+    assert set(others["source"]) == {"snapshot"}
+    assert max(map(dt.datetime.fromisoformat, others["fetched_at"])).timestamp() < begin + 2
+
+
+def test_failures_do_not_use_up_the_repeats_of_others(group):
+    """Twenty companies always fail, and one fails once: it is repeated and read."""
+    for company in group.ids[:20]:
+        group.server.inject(Fault("error", company=company))
+    group.server.inject(Fault("error", company=group.ids[-1], times=1))
+    group.service._budget._left = 0
+    with pytest.warns(IncompleteTableWarning):
+        frame = bktools.load_categories(group.ids, on_error="collect", service=group.service)
+    assert set(frame["company_id"]) == set(group.ids[20:])
+
+
+def test_a_refused_credential_is_not_sent_for_every_company(group, monkeypatch):
+    """The companies being read get the refusal, the others are not asked for and say so."""
+    wrong = bktools.connect(
+        group.server.base_url, token="wrong-token-of-nobody", cache_dir=group.service.settings.cache_dir / "other"
+    )
+    companies = asked(monkeypatch)
+    with wrong, pytest.warns(IncompleteTableWarning):
+        frame = bktools.load_categories(group.ids, on_error="collect", service=wrong)
+    failures = frame.attrs["bktools"]["failures"]
+    assert (len(frame), len(failures), len(companies) <= 16) == (0, 40, True)
+    assert sum(row["message"].startswith("not asked for: ") for row in failures) == 40 - len(companies)
+    assert {row["error"] for row in failures} == {"AuthenticationError"}
+    assert list(frame.columns) == list(bktools.load_categories(group.ids[0], service=group.service).columns)
+
+
+def test_a_service_that_is_away_leaves_the_cached_companies(group):
+    """What was cached is used and said to be stale, what was not is a failure each, after few attempts."""
+    bktools.load_categories(group.ids[:5], service=group.service)
+    group.server.stop()
+    begin = time.monotonic()
+    with pytest.warns() as told:
+        frame = bktools.load_categories(group.ids, max_age=0, on_error="collect", service=group.service)
+    assert {item.category.__name__ for item in told} == {"IncompleteTableWarning", "StaleSnapshotWarning"}
+    assert set(frame["company_id"]) == set(group.ids[:5])
+    assert len(frame.attrs["bktools"]["failures"]) == 35
+    assert time.monotonic() - begin < 10
+    with pytest.raises(UnreachableError):
+        bktools.load_categories(group.ids, max_age=0, service=group.service)
+
+
+def test_a_moment_before_the_first_snapshot_is_a_failure_of_its_company(group):
+    """With as_of, companies without a snapshot are listed, and nothing is asked for."""
+    bktools.load_categories(group.ids[:2], service=group.service)
+    with pytest.warns(IncompleteTableWarning):
+        frame = bktools.load_categories(group.ids[:3], as_of="2100-01-01", on_error="collect", service=group.service)
+    assert [row["error"] for row in frame.attrs["bktools"]["failures"]] == ["SnapshotNotFoundError"]
+
+
+def test_words_that_are_no_choice(group):
+    with pytest.raises(ArgumentError, match='on_error must be "raise" or "collect"'):
+        bktools.load_categories(group.ids, on_error="ignore", service=group.service)
+
+
+def test_companies_have_names(group, tmp_path, monkeypatch):
+    """A name stands for its UUID, also in what is said of a failure; another name is an error that lists them."""
+    first, second = group.ids[:2]
+    (tmp_path / "config.toml").write_text(
+        f'[production]\nbase_url = "{group.server.base_url}"\ntoken = "{group.server.token}"\ncompany = "acme"\n'
+        f'[production.companies]\nacme = "{first}"\nother = "{second}"\n'
+    )
+    monkeypatch.setenv("BKTOOLS_CONFIG", str(tmp_path / "config.toml"))
+    with bktools.connect("production") as service:
+        assert set(bktools.load_categories(service=service)["company_id"]) == {first}
+        frame = bktools.load_categories(["other", "acme"], service=service)
+        assert list(frame["company_id"].unique()) == [second, first]
+        with pytest.raises(ArgumentError, match=r"must be a UUID or a company of the config file \(acme, other\)"):
+            bktools.load_categories("akme", service=service)
+        group.server.inject(Fault("error", company=second, status=403))
+        with pytest.warns(IncompleteTableWarning, match="the first is other"):
+            frame = bktools.load_categories(["acme", "other"], refresh=True, on_error="collect", service=service)
+    assert [row["company"] for row in frame.attrs["bktools"]["failures"]] == ["other"]
+
+
+def test_all_employees_at_once_is_one_query(group):
+    """Without companies there is one request for all, and `on_error` changes nothing."""
+    frame = bktools.load_employees("all", on_error="collect", service=group.service)
+    assert frame["company_id"].nunique() == 40
+    assert str(uuid.UUID(frame["company_id"][0])) == frame["company_id"][0]

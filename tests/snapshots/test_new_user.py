@@ -1,0 +1,154 @@
+"""As somebody new would use it: offline, under cron, in a notebook's event loop, with Ctrl-C."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import bktools
+from bktools.errors import StaleSnapshotWarning, UnreachableError
+from bktools.service import Service
+from bktools.service.retry import RetryPolicy
+from bktools.snapshots.snapshot import Query
+from bktools.snapshots.store import Store
+
+QUICK = RetryPolicy(attempts=3, shortest_pause=0.01, longest_pause=0.02)
+
+
+def without_network(service):
+    """Return the same environment and credential with nobody at the address."""
+    return Service(replace(service.settings, base_url="http://127.0.0.1:9"), retry=QUICK)
+
+
+def test_offline_the_snapshot_is_used_and_said(service):
+    """Without a network the newest snapshot is used, with a warning that says how old it is."""
+    online = bktools.load_categories(service=service)
+    with without_network(service) as offline:
+        with pytest.warns(StaleSnapshotWarning, match=r"no connection.*seconds old") as told:
+            frame = bktools.load_categories(max_age=0, service=offline)
+        assert told[0].filename == __file__
+        pd.testing.assert_frame_equal(frame, online)
+        with pytest.raises(UnreachableError):
+            bktools.load_categories(refresh=True, service=offline)
+        with pytest.raises(UnreachableError):
+            bktools.load_categories(name="never loaded", service=offline)
+
+
+def test_offline_with_a_damaged_newest_the_one_before_is_used(sandbox, service):
+    before = bktools.load_categories(service=service)
+    sandbox.server.add_category("Later")
+    bktools.load_categories(refresh=True, service=service)
+    query = Query("categories", {"company_id": service.settings.company})
+    Store(service.settings).history(query)[-1].path.write_bytes(b"damaged")
+    with without_network(service) as offline, pytest.warns(StaleSnapshotWarning, match="is used instead"):
+        frame = bktools.load_categories(service=offline)
+    pd.testing.assert_frame_equal(frame, before)
+
+
+def test_under_cron_nothing_is_said_in_a_terminal_the_age_is(service, capsys, monkeypatch):
+    bktools.load_categories(service=service)
+    bktools.load_categories(service=service)
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    bktools.load_categories(service=service)
+    said = capsys.readouterr().err
+    assert "240 rows from the snapshot of" in said
+    assert "seconds old; refresh=True asks the service" in said
+    bktools.load_categories(service=service, progress=False)
+    assert capsys.readouterr().err == ""
+
+
+def test_inside_a_running_event_loop(service):
+    """A notebook's loop runs; a plain function works in it."""
+
+    async def cell():
+        return bktools.load_categories("all", refresh=True, service=service)
+
+    assert asyncio.run(cell())["id"].is_unique
+
+
+def test_no_secret_in_any_file(service, tmp_path, caplog):
+    """Neither token nor e-mail is in a log line, no token in a file or a repr."""
+    caplog.set_level(0)
+    bktools.load_employees(email="ada@example.com", service=service)
+    frame = bktools.load_categories(service=service)
+    token = service.settings.token.reveal()
+    assert token not in caplog.text + repr(frame.attrs) + repr(service)
+    assert "ada@example.com" not in caplog.text
+    cache = service.settings.cache_dir
+    assert not any(token.encode() in path.read_bytes() for path in cache.rglob("*") if path.is_file())
+
+
+INTERRUPTED = """
+import sys, time, threading, uuid
+sys.path.insert(0, {benchmarks!r})
+from loading import serving
+from bktools.service import Service
+from bktools.settings import load_settings
+from bktools.snapshots.tables import load_categories
+company = str(uuid.UUID(int=1))
+with serving(20_000, 100, {latency}) as server:
+    settings = load_settings(server.url, env={{}}, token="t", company=company, cache_dir={folder!r},
+                             data_dir={folder!r}, requests_per_minute={rate})
+    print("ready", flush=True)
+    try:
+        load_categories({companies}, service=Service(settings))
+    except KeyboardInterrupt:
+        begin = time.monotonic()
+        while any(thread.name.startswith("Thread-") and thread.daemon and "_work" in thread.name
+                  for thread in threading.enumerate()) and time.monotonic() - begin < 5:
+            time.sleep(0.01)
+        print("stopped", time.monotonic() - begin, flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("latency", "rate", "companies"),
+    [
+        (0.1, 0, "None"),  # side by side, in the middle of pages
+        (0.1, 30, "None"),  # waiting for the rate
+        (0.1, 0, "[company, str(uuid.UUID(int=2))]"),  # threads below threads
+        (30.0, 0, "None"),  # a service that does not answer
+    ],
+)
+def test_ctrl_c_stops_within_a_second(tmp_path, latency, rate, companies):
+    """The user is asked back within a second, no thread goes on, and nothing was committed."""
+    benchmarks = str(Path(__file__).parents[1] / "benchmarks")
+    code = INTERRUPTED.format(
+        benchmarks=benchmarks, folder=str(tmp_path), latency=latency, rate=rate, companies=companies
+    )
+    # The signal goes to the one process, so the page server does not hear it.
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(1.2)
+        begin = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        said = process.stdout.readline().split()
+        assert time.monotonic() - begin < 1.0
+        assert said[0] == "stopped"
+    assert not list(tmp_path.rglob("*.parquet"))
+    assert not list(tmp_path.rglob(".tmp-*"))
+
+
+def test_companies_are_read_side_by_side(sandbox, tmp_path):
+    with bktools.Sandbox(tmp_path / "slow", latency=0.05, companies=8, categories=8) as slow:
+        everybody = bktools.load_employees("all", service=slow)
+        begin = time.monotonic()
+        frame = bktools.load_categories("all", service=slow)
+        taken = time.monotonic() - begin
+    assert frame["company_id"].nunique() == everybody["company_id"].nunique() == 8
+    assert taken < 8 * 0.05
+
+
+def test_an_unknown_company_is_empty_or_refused_and_never_guessed(service):
+    with pytest.raises(bktools.errors.ServiceError):
+        bktools.load_categories(str(uuid.uuid4()), service=service)

@@ -1,0 +1,81 @@
+"""`Service.pages`: the rows of a load, page by page; the end of the loop says whether they are the whole table."""
+
+from __future__ import annotations
+
+import pytest
+from small_service import SmallService, row
+
+import bktools
+from bktools.errors import ArgumentError, DriftError, UnreadableAnswerError, UnverifiedTableWarning
+
+
+def test_pages_are_the_table(sandbox, service):
+    """Pages of several companies have the rows and the order of a load; so have those of a filter, and of employees."""
+    companies = [company.id for company in sandbox.server.companies()][:2]
+    for table, load, filters, company in [
+        ("categories", bktools.load_categories, {}, companies),
+        ("categories", bktools.load_categories, {"archived": True}, companies),
+        ("categories", bktools.load_categories, {}, "all"),
+        ("employees", bktools.load_employees, {}, companies),
+    ]:
+        pages = list(service.pages(table, company, limit=7, **filters))
+        assert len(pages) > 2
+        assert max(map(len, pages)) <= 7
+        loaded = load(company, service=service, cache=False, **filters)
+        columns = ["id", "company_id", "name" if table == "categories" else "email"]
+        rows = [[getattr(record, name) for name in columns] for page in pages for record in page]
+        assert rows == loaded[columns].astype(object).where(loaded[columns].notna(), None).to_numpy().tolist()
+    assert list(service.pages("categories", name="no such name")) == []
+
+
+def test_a_page_is_requested_when_it_is_asked_for(served_by):
+    """A loop that stops asks for no more."""
+    script = SmallService([row(number) for number in range(500)])
+    for number, page in enumerate(served_by(script).pages("categories"), 1):
+        assert [record.name for record in page] == [
+            f"Category {place}" for place in range(10 * number - 10, 10 * number)
+        ]
+        if number == 20:
+            break
+    assert script.count == 20
+
+
+def test_the_end_says_whether_the_pages_are_the_table(served_by):
+    """A wrong count, a row that comes twice, and rows that a filter should have left out are errors, or warnings."""
+    rows = [row(number) for number in range(25)]
+
+    def counts_more(page, begin):
+        page["pagination"]["total"] = 26
+
+    def sends_twice(page, begin):
+        page["data"] = [*page["data"][:-1], rows[0]] if begin else page["data"]
+
+    service = served_by(SmallService(rows, spoil=counts_more))
+    pages = service.pages("categories")
+    assert [len(next(pages)) for _ in range(3)] == [10, 10, 5]
+    with pytest.raises(
+        DriftError, match=r"25 rows came, but the service counts 26\): the pages are not the whole table"
+    ):
+        next(pages)
+    with pytest.warns(UnverifiedTableWarning, match="the service counts 26"):
+        assert len(list(service.pages("categories", verify="warn"))) == 3
+    with pytest.raises(DriftError, match="25 rows came, 2 of them a second time"):
+        list(served_by(SmallService(rows, spoil=sends_twice)).pages("categories", verify="warn"))
+    with pytest.raises(UnreadableAnswerError, match=r"did not apply the filter archived .* 5 of 10"):
+        next(served_by(SmallService(rows)).pages("categories", archived=True))
+
+
+def test_arguments_are_checked_at_the_call(service):
+    """A wrong table, filter or limit is an error before the loop begins."""
+    for arguments, said in [
+        (("accounts",), "table must be one of categories, employees"),
+        (("categories", "x"), "company must be a UUID"),
+    ]:
+        with pytest.raises(ArgumentError, match=said):
+            service.pages(*arguments)
+    with pytest.raises(
+        ArgumentError, match="archived is not a filter of the employees: choose from email, external_id"
+    ):
+        service.pages("employees", archived=True)
+    with pytest.raises(ArgumentError, match="limit must be at least 1"):
+        service.pages("employees", limit=0)

@@ -1,0 +1,195 @@
+"""Old snapshots go by a rule: what is younger than some days stays, and the last one of each month, and the newest."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import threading
+import time
+
+import pytest
+from caches import COMPANY, QUERY, Cache
+
+from bktools.snapshots.snapshot import Query
+from bktools.snapshots.store import Store
+
+NOW = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
+MONTH = dt.timedelta(days=30)
+A_DAY = dt.timedelta(days=1)
+AN_HOUR = dt.timedelta(hours=1)
+
+OTHER = Query("categories", {"company_id": COMPANY, "archived": True})
+
+
+def days_left(cache, query=QUERY):
+    """Return how many days before now the snapshots of a query were fetched."""
+    return [(NOW - snapshot.time).days for snapshot in cache.history(query)]
+
+
+def in_background(cache):
+    """Make a load that commits, and wait until pruning has ended."""
+    cache.commit("newest", moment=NOW)
+    for thread in threading.enumerate():
+        if thread.name == "bktools-prune":
+            thread.join(20)
+            assert not thread.is_alive()
+
+
+def a_day_ago(path):
+    """Set the time of the last pruning."""
+    os.utime(path, (time.time() - 90_000,) * 2)
+
+
+def test_every_query_keeps_its_days_and_its_months(cache):
+    """All queries are pruned with one rule, the result adds them up, and what is left can be read."""
+    for query in (QUERY, OTHER):
+        for days in (60, 55, 53, 40, 23, 20, 1):
+            cache.commit(f"{days}", moment=NOW - days * A_DAY, query=query)
+    gone = cache.store.prune(MONTH, now=NOW)
+    # The 30th of September, the 13th of October as the last of the old ones, and what is younger than thirty days.
+    assert days_left(cache) == days_left(cache, OTHER) == [53, 23, 20, 1]
+    assert (gone.snapshots, gone.size > 0) == (6, True)
+    assert [cache.name_in(snapshot) for snapshot in cache.history()] == ["53", "23", "20", "1"]
+    assert cache.store.prune(MONTH, now=NOW).snapshots == 0
+
+
+def test_the_newest_stays_however_old(cache):
+    """With an age of nothing, the last one of each month and the newest are left."""
+    for days in (55, 53, 40, 23, 1):
+        cache.commit(f"{days}", moment=NOW - days * A_DAY)
+    assert cache.store.prune(dt.timedelta(0), now=NOW).snapshots == 2
+    assert days_left(cache) == [53, 23, 1]
+
+
+def test_equal_content_is_kept_once_a_day(cache):
+    """After a week, a snapshot with the rows of the one before, of the same day, goes; every other one stays."""
+    for days, names in ((9, "aaba"), (8, "aa"), (3, "aaa")):
+        for hour, name in enumerate(names):
+            cache.commit(name, moment=NOW - days * A_DAY + hour * AN_HOUR)
+    assert cache.store.prune(90 * A_DAY, now=NOW).snapshots == 2
+    assert "".join(map(cache.name_in, cache.history())) == "abaaaaa"
+    # At any moment, the newest snapshot has the rows that it had before.
+    assert [snapshot.time.hour for snapshot in cache.history()][:4] == [12, 14, 15, 12]
+
+
+def test_a_damaged_snapshot_keeps_its_place(cache):
+    """A snapshot that was set aside is pruned as if it were whole, so that its moment stays unanswered as long."""
+    for days in (60, 59, 40, 39, 1):
+        taken = cache.commit("same", moment=NOW - days * A_DAY)
+        if days in (59, 40):
+            taken.path.write_bytes(b"damaged")
+            assert cache.store.read(taken) is None
+    cache.store.prune(MONTH, now=NOW)
+    assert [(snapshot.time.month, snapshot.is_damaged) for snapshot in cache.history()] == [
+        (9, True),
+        (10, False),
+        (11, False),
+    ]
+
+
+def test_what_a_renewed_token_left_behind_goes(cache, tmp_path):
+    """Snapshots of another token go when this one has its own of the same query, and all of theirs are old."""
+    before = Cache(tmp_path / "cache", token="the-token-before")
+    before.commit("replaced", moment=NOW - 60 * A_DAY)
+    before.commit("replaced, too", moment=NOW - 31 * A_DAY)
+    before.commit("never loaded again", moment=NOW - 60 * A_DAY, query=OTHER)
+    cache.commit("current", moment=NOW - A_DAY)
+    gone = cache.store.prune(MONTH, now=NOW)
+    assert (gone.snapshots, gone.size > 0) == (2, True)
+    assert days_left(before) == []
+    assert days_left(before, OTHER) == [60]
+    assert days_left(cache) == [1]
+
+
+@pytest.mark.parametrize(
+    ("token", "environment", "days"),
+    [
+        pytest.param("in-use", "http://127.0.0.1:9", 29, id="another token that is in use"),
+        pytest.param("the-token-of-the-service", "http://127.0.0.1:8", 60, id="another service"),
+    ],
+)
+def test_what_others_use_stays(cache, tmp_path, token, environment, days):
+    """Snapshots of a token that was used lately, or of another service, are not this credential's to remove."""
+    other = Cache(tmp_path / "cache", token=token, environment=environment)
+    other.commit("old", moment=NOW - 60 * A_DAY)
+    other.commit("newest", moment=NOW - days * A_DAY)
+    cache.commit("current", moment=NOW - A_DAY)
+    assert cache.store.prune(MONTH, now=NOW).snapshots == 0
+    assert days_left(other) == [60, days]
+
+
+def test_nothing_else_is_removed(cache, tmp_path):
+    """Files that are no snapshots stay, also those of a cache that looks otherwise."""
+    for days in (60, 55, 1):
+        cache.commit(f"{days}", moment=NOW - days * A_DAY)
+    others = [
+        tmp_path / "cache" / "snapshots" / ("0" * 64) / "manifest.json",
+        tmp_path / "cache" / "snapshots" / ("0" * 64) / f"{'1' * 64}.parquet",
+        cache.store.folder(QUERY) / "notes.parquet",
+    ]
+    for path in others:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("of somebody else")
+        os.utime(path, (0, 0))
+    assert cache.store.prune(MONTH, now=NOW).snapshots == 1
+    assert [path.exists() for path in others] == [True] * 3
+
+
+def test_pruning_runs_by_itself_once_a_day(cache, tmp_path):
+    """A commit starts it in the background when the last one is a day ago; `keep_days` is its rule."""
+    mark = tmp_path / "cache" / "pruned"
+    for days in (400, 399, 80):
+        cache.commit(f"{days}", moment=dt.datetime.now(dt.UTC) - days * A_DAY)
+    assert mark.exists()  # the first commit of a new cache begins the day
+    in_background(cache)
+    assert len(cache.history()) == 4
+    a_day_ago(mark)
+    in_background(cache)
+    assert [cache.name_in(snapshot) for snapshot in cache.history()][-3:] == ["80", "newest", "newest"]
+    assert len(cache.history()) in (4, 5)  # five when the month changed between the two
+    assert time.time() - mark.stat().st_mtime < 60
+
+
+def test_no_load_waits_for_pruning(cache, tmp_path, monkeypatch):
+    """While pruning is held up, loads go on; a process that ends before it lets the next one continue."""
+    cache.commit("first", moment=NOW)
+    mark = tmp_path / "cache" / "pruned"
+    a_day_ago(mark)
+    is_held = threading.Event()
+    prune = Store.prune
+    monkeypatch.setattr(Store, "prune", lambda *args, **given: is_held.wait(20) and prune(*args, **given))
+    cache.commit("second", moment=NOW)
+    cache.commit("third", moment=NOW)
+    running = [thread for thread in threading.enumerate() if thread.name == "bktools-prune"]
+    assert [thread.daemon for thread in running] == [True]
+    assert time.time() - mark.stat().st_mtime > 80_000
+    is_held.set()
+    running[0].join(20)
+    assert time.time() - mark.stat().st_mtime < 60
+
+
+def test_pruning_that_fails_is_logged_and_tried_again(cache, tmp_path, caplog):
+    """What cannot be removed fails no load; the log has the reason, and the next load tries again."""
+    for days in (400, 399, 1):
+        snapshot = cache.commit(f"{days}", moment=NOW - days * A_DAY)
+    odd = snapshot.path.with_name(cache.history()[0].path.name.replace("000001", "000000"))
+    odd.mkdir()
+    mark = tmp_path / "cache" / "pruned"
+    a_day_ago(mark)
+    in_background(cache)
+    assert "old snapshots were not removed" in caplog.text
+    odd.rmdir()
+    in_background(cache)
+    assert time.time() - mark.stat().st_mtime < 60
+
+
+def test_nothing_is_pruned_when_all_is_to_be_kept(tmp_path):
+    """With `keep_days` 0 nothing goes by itself."""
+    everything = Cache(tmp_path / "cache", keep_days=0)
+    everything.commit("old", moment=NOW - 400 * A_DAY)
+    everything.commit("a day later", moment=NOW - 399 * A_DAY)
+    mark = tmp_path / "cache" / "pruned"
+    mark.touch()
+    a_day_ago(mark)
+    in_background(everything)
+    assert len(everything.history()) == 3

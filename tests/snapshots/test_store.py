@@ -1,0 +1,141 @@
+"""Snapshots on disk: private, by credential and query, in the order of the commits, readable by every engine."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import stat
+
+import duckdb
+import polars as pl
+import pytest
+from caches import COMPANY, QUERY, Cache, rows_of
+
+import bktools
+from bktools.snapshots.snapshot import Query
+from bktools.snapshots.store import Store
+
+A_DAY = dt.timedelta(days=1)
+
+
+def files_of(service):
+    """Return the files of all snapshots."""
+    return list((service.settings.cache_dir / "snapshots").rglob("*.parquet"))
+
+
+def test_files_are_readable_by_the_owner_alone(service):
+    """Nobody else can read a file or a folder of the cache; no name has text from outside, and nothing is left over."""
+    bktools.load_employees(email="ada@example.com", service=service)
+    paths = list(service.settings.cache_dir.rglob("*"))
+    for path in paths:
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
+    assert not [path for path in paths if service.settings.company in str(path) or "ada" in str(path)]
+    assert not [path for path in paths if path.name.startswith(".")]
+
+
+def test_every_load_is_a_file_that_engines_read(service):
+    """Equal content is a file each time; DuckDB and Polars read the rows of each as they are."""
+    frame = bktools.load_categories(service=service)
+    bktools.load_categories(refresh=True, service=service)
+    files = files_of(service)
+    assert len(files) == 2
+    for file in files:
+        assert duckdb.sql(f"SELECT id FROM '{file}'").fetchall() == [(text,) for text in frame["id"]]
+        assert pl.read_parquet(file)["name"].to_list() == frame["name"].to_list()
+
+
+def test_a_damaged_file_is_set_aside_and_fetched_again(service):
+    """A flipped bit is found, the next load is whole again, and the moment of the damaged one is not answered."""
+    before = bktools.load_categories(service=service)
+    bktools.load_categories(refresh=True, service=service)
+    moment = dt.datetime.now(dt.UTC)
+    newest = max(files_of(service))
+    raw = bytearray(newest.read_bytes())
+    raw[len(raw) // 3] ^= 1
+    newest.write_bytes(raw)
+    again = bktools.load_categories(service=service)
+    assert again.attrs["bktools"]["source"] == ["service"]
+    assert again["id"].tolist() == before["id"].tolist()
+    with pytest.raises(bktools.errors.SnapshotNotFoundError, match="is damaged or missing"):
+        bktools.load_categories(as_of=moment, service=service)
+    assert bktools.load_categories(service=service).attrs["bktools"]["source"] == ["snapshot"]
+
+
+def test_a_query_is_the_same_in_any_order_of_its_filters(cache):
+    """The same filters in another order find the same snapshots, which are listed."""
+    filters = {"email": "zoë@example.com", "company_id": COMPANY}
+    query, other = Query("employees", filters), Query("employees", dict(reversed(filters.items())))
+    taken = cache.commit(1, query=query)
+    assert cache.history(other) == [taken]
+    assert cache.store.queries() == [query]
+
+
+def test_the_order_is_that_of_the_commits(cache):
+    """A clock that goes back changes no order; of two commits that took one number, both stay, by their times."""
+    moment = dt.datetime(2026, 10, 31, tzinfo=dt.UTC)
+    for name, time in (("a", moment), ("b", moment - A_DAY), ("c", moment - 2 * A_DAY)):
+        last = cache.commit(name, moment=time)
+    assert [cache.name_in(snapshot) for snapshot in cache.history()] == ["a", "b", "c"]
+    # As another process that saw only the first two would have named it.
+    twin = cache.commit("d", moment=moment)
+    twin.path.rename(twin.path.with_name(twin.path.name.replace("000004", "000003")))
+    assert [cache.name_in(snapshot) for snapshot in cache.history()] == ["a", "b", "c", "d"]
+    assert cache.history()[2] == last
+
+
+@pytest.mark.parametrize("others", ["another token", "another service"])
+def test_others_never_find_a_snapshot(cache, tmp_path, others):
+    """Two credentials, or two services, never see each other's snapshots, and no file has a token."""
+    given = {"token": "theirs"} if others == "another token" else {"environment": "http://127.0.0.1:8"}
+    other = Cache(tmp_path / "cache", **given)
+    cache.commit(1)
+    (tmp_path / "cache" / "snapshots" / "notes.txt").write_text("of somebody else")
+    assert cache.store.queries() == [QUERY]
+    assert (other.history(), other.store.queries()) == ([], [])
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [path for path in files if cache.settings.token.reveal().encode() in path.read_bytes()]
+
+
+def test_a_name_for_the_credential_keeps_the_history(tmp_path):
+    """With a credential name, a renewed token finds the snapshots of the one before."""
+    before = Cache(tmp_path / "cache", token="the-token-before", credential_name="books")
+    taken = before.commit("old")
+    assert Cache(tmp_path / "cache", credential_name="books").history() == [taken]
+
+
+def test_other_files_are_no_snapshots(cache):
+    """Files that are not named as snapshots are left alone; leftovers of killed processes go after a day."""
+    cache.commit(1)
+    folder = cache.store.folder(QUERY)
+    month_13 = "000002_2026-13-01T000000.000000Z_0123456789abcdef.parquet"
+    names = [".tmp-old", ".tmp-young", "notes.txt", "manifest.json", "0123.parquet", month_13]
+    for name in names:
+        (folder / name).write_text("text")
+        if name != ".tmp-young":
+            os.utime(folder / name, (0, 0))
+    (folder / ".tmp-gone").symlink_to("nowhere")  # as good as removed by somebody else meanwhile
+    cache.commit(2)
+    assert [cache.name_in(snapshot) for snapshot in cache.history()] == ["1", "2"]
+    assert {name for name in names if not (folder / name).exists()} == {".tmp-old"}
+
+
+def test_a_column_that_a_snapshot_lacks_is_null(service):
+    """A snapshot of an earlier version without one of today's columns is read; the column is null."""
+    frame = bktools.load_categories(service=service)
+    store, query = Store(service.settings), Query("categories", {"company_id": service.settings.company})
+    rows, facts = store.read(store.history(query)[-1])
+    store.append(query, rows.drop_columns(["metadata"]), facts)
+    again = bktools.load_categories(as_of=dt.datetime.now(dt.UTC), service=service)
+    assert again["metadata"].isna().all()
+    assert again.dtypes.equals(frame.dtypes)
+    assert again["name"].equals(frame["name"])
+
+
+def test_thousands_of_snapshots_are_quick_to_list(cache):
+    """A load with 2,000 snapshots of its query does not read them all."""
+    snapshot = cache.commit(1)
+    for number in range(2, 2_000):
+        snapshot.path.with_name(snapshot.path.name.replace("000001", f"{number:06}")).touch()
+    last = cache.commit(2)
+    assert (last.number, len(cache.history())) == (2_000, 2_000)
+    assert cache.store.read(last)[0].equals(rows_of(2))
