@@ -16,7 +16,7 @@ from bktools.cli import options, results
 from bktools.cli.exits import Exit
 from bktools.cli.mappings import remembered
 from bktools.cli.output import tell
-from bktools.errors import PlanError
+from bktools.errors import ArgumentError, PlanError
 from bktools.visible import visible_line
 
 if TYPE_CHECKING:
@@ -223,11 +223,12 @@ def status(
 
     Example: bktools export status
     """
-    from bktools.journal.export_jobs import load_export_jobs, open_questions
+    from bktools.journal.export_jobs import answer_to_all, load_export_jobs, open_questions
 
     with options.connected(environment, sandbox=sandbox, company=company) as service:
         found = load_export_jobs(company, service=service)
         questions = open_questions(company, service=service)
+        to_all = answer_to_all(company, service=service)
     by_state = dict(list(found.groupby("state")))
     for state, rows in by_state.items():
         results.say(_batches(rows, state))
@@ -242,6 +243,8 @@ def status(
         results.say("nothing was exported from here")
     for question in questions:
         results.say(f"\noutcome unknown: {question}")
+    if to_all:
+        results.say(f"\nIf {to_all}")
     if questions:
         raise typer.Exit(Exit.INCOMPLETE)
 
@@ -277,7 +280,6 @@ def history(
 @app.command("resolve")
 @results.facts
 def resolve(
-    batch: Annotated[str, typer.Argument(metavar="BATCH", help="ID of the batch.")],
     outcome: Annotated[
         str,
         typer.Option(
@@ -291,22 +293,44 @@ def resolve(
         str, typer.Option("--evidence", metavar="TEXT", help="What you checked and found; kept permanently.")
     ],
     by: Annotated[str, typer.Option("--by", metavar="NAME", help="Name of the person who checked.")],
+    batch: Annotated[str | None, typer.Argument(metavar="BATCH", help="ID of the batch.")] = None,
+    all_before: Annotated[
+        str | None,
+        typer.Option(
+            "--all-before",
+            metavar="DATE",
+            help="Instead of a batch: all that were sent before this date or time (UTC), as accepted only.",
+        ),
+    ] = None,
     job: Annotated[str | None, typer.Option("--job", metavar="UUID", help="UUID of the job, if it was found.")] = None,
+    company: options.Company = None,
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
 ) -> None:
-    """Settle an export job whose outcome is unknown.
+    """Settle export jobs whose outcome is unknown.
 
-    Look it up in the accounting system first.
+    Look them up in the accounting system first.
 
     Example: bktools export resolve 3b033ca1ea4749b395bf --outcome released --evidence "no booking of 31 Oct" --by Ada
     """
-    from bktools.journal.export_jobs import resolve_export_job
+    from bktools.journal.export_jobs import accept_export_jobs, resolve_export_job
 
-    with options.connected(environment, sandbox=sandbox) as service:
-        resolve_export_job(batch, outcome, evidence=evidence, by=by, job_id=job, service=service)
-    results.say(f"batch {batch}: {outcome}, by {by}")
-    results.result(batch_id=batch, outcome=outcome, by=by)
+    if (batch is None) == (all_before is None):
+        raise ArgumentError("BATCH", "must be given, or --all-before, and not both")
+    if all_before is not None and (outcome != "accepted" or job is not None):
+        raise ArgumentError("--all-before", "is for --outcome accepted without --job: release each batch by itself")
+    batches = [] if batch is None else [batch]
+    with options.connected(environment, sandbox=sandbox, company=company) as service:
+        if batch is not None:
+            resolve_export_job(batch, outcome, evidence=evidence, by=by, job_id=job, service=service)
+        else:
+            with command({"before": "--all-before"}):
+                batches = accept_export_jobs(
+                    str(all_before), evidence=evidence, by=by, company=company, service=service
+                )
+    for settled in batches:
+        results.say(f"batch {settled}: {outcome}, by {by}")
+    results.result(batch_id=batch, batches=batches, outcome=outcome, by=by)
     results.say(f"{NEXT[outcome]}: bktools export submit PLAN --apply{options.same(environment, sandbox=sandbox)}")
 
 

@@ -84,7 +84,8 @@ def restore(
 ) -> None:
     """Restore a backup of the journal.
 
-    Batches sent after it have an unknown outcome until a person settles them.
+    Batches sent after it are accepted where their marks hold the job. The others have an unknown outcome until a person
+    settles them.
 
     Example: bktools journal restore bktools-journal-20261031T180000Z.sqlite --by Ada
     """
@@ -94,12 +95,16 @@ def restore(
     results.say(f"{done.place} was restored" + (f" from {source}" if source else ""))
     if done.set_aside is not None:
         results.say(f"The earlier file is kept as {done.set_aside}")
+    if done.accepted:
+        results.say(f"{len(done.accepted)} batches sent since are ACCEPTED: their marks hold the jobs of the service")
     if done.in_doubt:
         results.say(
             f"{len(done.in_doubt)} batches have an unknown outcome; bktools export status{options.same(environment, sandbox=sandbox)} says "
-            "how to settle each"
+            "how to settle them"
         )
-    results.result(journal=done.place, earlier_file=done.set_aside, outcome_unknown=done.in_doubt)
+    results.result(
+        journal=done.place, earlier_file=done.set_aside, accepted=done.accepted, outcome_unknown=done.in_doubt
+    )
 
 
 @app.command("verify")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from collections.abc import Sequence
+
+from bktools.caller import in_shell
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row
 
@@ -39,4 +43,16 @@ def how_to_settle(journal: Journal, row: Row) -> str:
         f"batch {row['batch_id']} of company {row['company_id']}, {sent}, may have been booked: look up its "
         f"{row['entries']} entries in the accounting system ({named}; full list: {listed}), then record the outcome: "
         f'{resolve} --outcome accepted|released --evidence "..." --by NAME{kept}'
+    )
+
+
+def how_to_settle_all(journal: Journal, rows: Sequence[Row], company_id: str | None) -> str:
+    """Return one line with the command that resolves several batches that were all booked."""
+    newest = max(dt.datetime.fromisoformat(row["sent_at"] or row["planned_at"]) for row in rows)
+    before = (newest + dt.timedelta(seconds=1)).strftime("%Y-%m-%dT%H:%M:%S")
+    of_company = "" if company_id is None else f" --company {in_shell(company_id)}"
+    resolve = journal.command(f"export resolve --all-before {before}{of_company}")
+    return (
+        f"the {len(rows)} batches were all found booked: "
+        f'{resolve} --outcome accepted --evidence "..." --by NAME (it can only accept them)'
     )

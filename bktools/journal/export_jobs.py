@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -10,7 +12,7 @@ from bktools.connection import service_or_default
 from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.frames.schema import COUNT, EXPORT_EVENTS, EXPORT_JOBS, EXPORTED_ENTRIES, TEXT, to_pandas
-from bktools.journal.doubts import how_to_settle
+from bktools.journal.doubts import how_to_settle, how_to_settle_all
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row
 from bktools.service import Service
@@ -125,8 +127,19 @@ def open_questions(
     company_id = None if company is None else rules.uuid_text("company", company)
     with Journal(service_or_default(service).settings) as journal:
         journal.recover()
-        found = journal.history("doubts", company_id, batch)
-        return [how_to_settle(journal, row) for piece in found for row in piece]
+        return [how_to_settle(journal, row) for row in _doubts(journal, company_id, batch)]
+
+
+def answer_to_all(company: str | None = None, *, service: Service | None = None) -> str:
+    """Return the line that resolves all batches whose outcome is unknown as booked, "" where there are not several."""
+    company_id = None if company is None else rules.uuid_text("company", company)
+    with Journal(service_or_default(service).settings) as journal:
+        rows = _doubts(journal, company_id)
+        return how_to_settle_all(journal, rows, company_id) if len(rows) > 1 else ""
+
+
+def _doubts(journal: Journal, company_id: str | None, batch_id: str | None = None) -> list[Row]:
+    return [row for piece in journal.history("doubts", company_id, batch_id) for row in piece]
 
 
 def resolve_export_job(
@@ -172,9 +185,56 @@ def resolve_export_job(
     """
     if outcome not in RESOLVED:
         raise ArgumentError("outcome", f"must be one of {', '.join(RESOLVED)}", outcome)
-    texts = {name: rules.text(name, value).strip() for name, value in (("evidence", evidence), ("by", by))}
-    for name, value in texts.items():
-        rules.text(name, value, shortest=1)
+    evidence, by = _said("evidence", evidence), _said("by", by)
     job = None if job_id is None else rules.uuid_text("job_id", job_id)
     with Journal(service_or_default(service).settings) as journal:
-        journal.resolve(batch_id, RESOLVED[outcome], evidence=texts["evidence"], by=texts["by"], job_id=job)
+        journal.resolve(batch_id, RESOLVED[outcome], evidence=evidence, by=by, job_id=job)
+
+
+def accept_export_jobs(
+    before: str, *, evidence: str, by: str, company: str | None = None, service: Service | None = None
+) -> list[str]:
+    """Record that every export job whose outcome is unknown, and that was sent before a time, was booked.
+
+    Parameters
+    ----------
+    before : str
+        The time as 2026-11-01 or 2026-11-01T12:30:00 (UTC).
+    evidence, by : str
+        As in `resolve_export_job`; kept with each batch.
+    company : str, optional
+        UUID of a company. Default: all companies.
+    service : Service, optional
+        Default: the configured one. Only its journal is written; nothing is sent.
+
+    Returns
+    -------
+    list of str
+        The batches, in the order of their sending.
+
+    Raises
+    ------
+    ArgumentError
+        When the time cannot be read, or evidence or name is missing.
+    JournalError
+        When another process is sending for a company; batches before it are recorded.
+    """
+    try:
+        end = dt.datetime.fromisoformat(rules.text("before", before))
+    except ValueError:
+        raise ArgumentError("before", "must be a time as 2026-11-01 or 2026-11-01T12:30:00 (UTC)", before) from None
+    end = end if end.tzinfo else end.replace(tzinfo=dt.UTC)
+    evidence, by = _said("evidence", evidence), _said("by", by)
+    company_id = None if company is None else rules.uuid_text("company", company)
+    accepted = []
+    with Journal(service_or_default(service).settings) as journal:
+        journal.recover()
+        for row in _doubts(journal, company_id):
+            if dt.datetime.fromisoformat(row["sent_at"] or row["planned_at"]) < end:
+                journal.resolve(row["batch_id"], RESOLVED["accepted"], evidence=evidence, by=by)
+                accepted.append(str(row["batch_id"]))
+    return accepted
+
+
+def _said(argument: str, value: str) -> str:
+    return rules.text(argument, rules.text(argument, value).strip(), shortest=1)

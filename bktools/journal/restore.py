@@ -1,4 +1,7 @@
-"""Restores a backup of the journal, or accepts the present file; sent batches missing in it become UNKNOWN."""
+"""Restores a backup of the journal, or accepts the present file, with the sent batches that are missing in it.
+
+A missing batch is ACCEPTED again where its mark holds the job of the service, otherwise it becomes UNKNOWN.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ from bktools.journal.marks import (
     unpacked,
 )
 from bktools.journal.others import FILE, folder_of
-from bktools.journal.records import Records, now, record_event
+from bktools.journal.records import Connection, Records, now, record_event
 from bktools.settings import Settings
 
 
@@ -42,12 +45,15 @@ class Restored:
         The journal's file, or its database.
     set_aside : Path, optional
         New path of the replaced file.
+    accepted : tuple of str
+        Missing batches that are ACCEPTED again.
     in_doubt : tuple of str
         UNKNOWN batches. Resolve each with `bktools export resolve`.
     """
 
     place: str
     set_aside: Path | None
+    accepted: tuple[str, ...]
     in_doubt: tuple[str, ...]
 
 
@@ -64,8 +70,9 @@ class _Batch:
 def restore(settings: Settings, source: Path | None, *, by: str) -> Restored:
     """Restore a backup of the journal, or accept the present file.
 
-    A batch that is in the marks but not in the copy becomes UNKNOWN, unless the marks show that nothing was booked. Its
-    company is blocked until a person resolves the batch. Safe to run again after a kill.
+    A batch that is in the marks but not in the copy is ACCEPTED where the marks hold its job. Otherwise it becomes
+    UNKNOWN, unless the marks show that nothing was booked, and its company is blocked until a person resolves the batch.
+    Safe to run again after a kill.
 
     Parameters
     ----------
@@ -103,7 +110,7 @@ def restore(settings: Settings, source: Path | None, *, by: str) -> Restored:
             for company_id in sorted({*companies, *known}):
                 stack.enter_context(sending_for(folder, company_id))
             with File(made) as file:
-                _put_in_doubt(file, companies, marks, by.strip())
+                accepted = _complete(file, companies, marks, by.strip())
             set_aside = _put_in_place(made, path)
             with Journal(settings) as journal:
                 # After a kill before this line the marks do not match: nothing is sent until the restore is run again.
@@ -111,7 +118,7 @@ def restore(settings: Settings, source: Path | None, *, by: str) -> Restored:
                 doubts = [row["batch_id"] for piece in journal.history("doubts") for row in piece]
     finally:
         remove_with_companions(made)
-    return Restored(str(path), set_aside, tuple(doubts))
+    return Restored(str(path), set_aside, accepted, tuple(doubts))
 
 
 def _go_on(settings: Settings, source: Path | None, by: str) -> Restored:
@@ -126,11 +133,11 @@ def _go_on(settings: Settings, source: Path | None, by: str) -> Restored:
         known = [row["company_id"] for row in journal.rows("SELECT DISTINCT company_id FROM batches")]
         for company_id in sorted({*companies, *known}):
             stack.enter_context(journal.sending(company_id))
-        _put_in_doubt(journal, companies, journal.marks, by)
+        accepted = _complete(journal, companies, journal.marks, by)
         journal.accept()
         _mark_anew(journal, companies)
         doubts = [row["batch_id"] for piece in journal.history("doubts") for row in piece]
-        return Restored(journal.place, None, tuple(doubts))
+        return Restored(journal.place, None, accepted, tuple(doubts))
 
 
 def _copy(source: Path | None, path: Path, made: Path) -> None:
@@ -179,38 +186,54 @@ def _checked(file: File, source: Path, settings: Settings, folder: Path) -> str:
     return str(wanted)
 
 
-def _put_in_doubt(file: Records, companies: dict[str, list[Mark]], places: Marks, by: str) -> None:
-    """Write sent batches that are missing in a copy as UNKNOWN."""
+def _complete(file: Records, companies: dict[str, list[Mark]], places: Marks, by: str) -> tuple[str, ...]:
+    """Write the sent batches that are missing in a copy; return those that are ACCEPTED, the others are UNKNOWN."""
     gap = [mark for marks in companies.values() for mark in at_risk(_of_lost_batches(file, marks))]
+    accepted = []
     with file.transaction() as connection:
         record_event(
             connection, "journal", file.id, None, "restored", f"{len(gap)} batches were sent after the copy", by
         )
         for mark in gap:
-            found = file.rows("SELECT state, body FROM batches WHERE batch_id = ?", mark.batch_id)
-            state = found[0]["state"] if found else None
-            if state in {"ACCEPTED", "UNKNOWN"}:
-                continue
-            body = found[0]["body"] if found else _body_of(mark, places)
-            file.wanted(json.loads(body)["accountingEntryIds"])
-            for row in file.rows(_WAITING, mark.batch_id):
+            if _is_put_in_doubt(file, connection, mark, places) and _is_proof(file, mark):
+                message = f"{mark.message} (the proof is the mark of {mark.at[:19]} UTC)"
                 change(
-                    connection, row["batch_id"], "RELEASED", message=f"its entries were sent in batch {mark.batch_id}"
-                )
-            if state is None:
-                free = [row["id"] for row in file.rows(_FREE)]
-                if not free:
-                    continue
-                insert(connection, _Batch(mark.batch_id, mark.company_id, free, body), mark.plan_id)
-            else:
-                # It may have been claimed again after the copy was made.
-                record_event(
-                    connection, "facts", mark.batch_id, None, NOT_KEPT, "claimed after the restored copy was made"
-                )
-                if state in {"REJECTED", "RELEASED"}:
-                    change(connection, mark.batch_id, "PLANNED")
-            message = f"sent after the restored copy was made; its state was {mark.state}"
-            change(connection, mark.batch_id, "UNKNOWN", message=message, sent_at=mark.at)
+                    connection, mark.batch_id, "ACCEPTED", message=message, job_id=mark.job_id,
+                    settled_at=now().isoformat(), settled_by=by,
+                )  # fmt: skip
+                accepted.append(mark.batch_id)
+    return tuple(accepted)
+
+
+def _is_put_in_doubt(file: Records, connection: Connection, mark: Mark, places: Marks) -> bool:
+    """Write a sent batch as UNKNOWN, unless it is ACCEPTED or its entries are in other batches; return whether it is."""
+    found = file.rows("SELECT state, body FROM batches WHERE batch_id = ?", mark.batch_id)
+    state = found[0]["state"] if found else None
+    if state in {"ACCEPTED", "UNKNOWN"}:
+        return state == "UNKNOWN"
+    body = found[0]["body"] if found else _body_of(mark, places)
+    file.wanted(json.loads(body)["accountingEntryIds"])
+    for row in file.rows(_WAITING, mark.batch_id):
+        change(connection, row["batch_id"], "RELEASED", message=f"its entries were sent in batch {mark.batch_id}")
+    if state is None:
+        free = [row["id"] for row in file.rows(_FREE)]
+        if not free:
+            return False
+        insert(connection, _Batch(mark.batch_id, mark.company_id, free, body), mark.plan_id)
+    else:
+        # It may have been claimed again after the copy was made.
+        record_event(connection, "facts", mark.batch_id, None, NOT_KEPT, "claimed after the restored copy was made")
+        if state in {"REJECTED", "RELEASED"}:
+            change(connection, mark.batch_id, "PLANNED")
+    message = f"sent after the restored copy was made; its state was {mark.state}"
+    change(connection, mark.batch_id, "UNKNOWN", message=message, sent_at=mark.at)
+    return True
+
+
+def _is_proof(file: Records, mark: Mark) -> bool:
+    """Whether a mark proves that the service accepted its batch: it holds a job that no other batch has."""
+    sql = "SELECT 1 FROM batches WHERE job_id = ? AND batch_id <> ?"
+    return mark.state == "ACCEPTED" and mark.job_id != "" and not file.rows(sql, mark.job_id, mark.batch_id)
 
 
 # PLANNED batches with the same entries: they were withdrawn after the copy was made.

@@ -157,9 +157,11 @@ def test_a_restored_backup_does_not_pass_old_facts_off_as_sent(settings, tmp_pat
         journal.backup(tmp_path / "kept.sqlite")
         with journal.sending(COMPANY):
             journal.claim([batch("a", ["2.00"]), batch("c", ["3.00"], first=2)], "plan")
-            for name in "ac":
+        for name in "ac":
+            with journal.sending(COMPANY):
                 journal.begin(name)
-                journal.settle(name, "ACCEPTED", "job", job_id=ENTRIES["ac".index(name)])
+                journal.settle(name, "UNKNOWN", "lost")
+            journal.resolve(name, "ACCEPTED", evidence="booked as 4711", by="Ada")
     assert restore(settings, tmp_path / "kept.sqlite", by="Ada").in_doubt == ("a", "c")
     with Journal(settings) as journal:
         assert [kept(journal, name) for name in "abc"] == [

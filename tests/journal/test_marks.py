@@ -88,11 +88,11 @@ def test_a_line_is_as_it_is_typed_here(tmp_path):
     """A mark is written to the letter as this line, and is read from it again."""
     body = (
         '{"event": 1, "digest": "d", "batch_id": "b", "plan_id": "p", "company_id": "c", "state": "SENDING", '
-        '"message": "caf\\u00e9", "at": "2026-10-31", "body": ""}'
+        '"message": "caf\\u00e9", "at": "2026-10-31", "body": "", "job_id": "j"}'
     )
     line = f"{hashlib.sha256(body.encode()).hexdigest()[:16]} {body}\n"
     marks = Marks(tmp_path / "inner", tmp_path / "outer", "journal")
-    mark = Mark(1, "d", "b", "p", "c", "SENDING", "café", "2026-10-31")
+    mark = Mark(1, "d", "b", "p", "c", "SENDING", "café", "2026-10-31", job_id="j")
     marks.write(mark, {})
     for place in marks.places:
         (file,) = place.glob("*.marks")

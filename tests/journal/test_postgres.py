@@ -277,7 +277,7 @@ def test_a_name_of_a_role_is_a_name(machine):
 
 
 def test_a_restored_database_is_noticed(machine, postgres, database):
-    """A dump of before sends nothing from any machine until a person confirms it; what a machine sent since is in doubt."""
+    """A dump of before sends nothing from any machine until a person confirms it; what a machine sent since is known by its job."""
     with Journal(machine()) as journal:
         send(journal, "a", 1)
         made = subprocess.run(
@@ -297,10 +297,10 @@ def test_a_restored_database_is_noticed(machine, postgres, database):
             journal.require_current()
     with pytest.raises(JournalError, match="restore it with pg_restore"):
         restore(machine(), postgres.folder / "dump", by="Ada")
-    assert restore(machine(), None, by="Ada").in_doubt == ("b",)
+    assert restore(machine(), None, by="Ada").accepted == ("b",)
     with Journal(machine()) as journal:
         journal.require_current()
-        assert "which is UNKNOWN" in journal.obstacle(batch("c", 2))
+        assert "which is ACCEPTED" in journal.obstacle(batch("c", 2))
         assert journal.problems() == []
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pandas as pd
 import pytest
 from backends import BOTH
@@ -9,7 +11,7 @@ from backends import BOTH
 import bktools
 from bktools.errors import ArgumentError
 from bktools.export.plan import BatchRequest
-from bktools.journal.export_jobs import open_questions
+from bktools.journal.export_jobs import accept_export_jobs, answer_to_all, open_questions
 from bktools.journal.journal import Journal
 
 COMPANIES = ["9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d", "123e4567-e89b-42d3-a456-426614174000"]
@@ -64,3 +66,27 @@ def test_a_letter_is_evidence_and_a_name(doubts, service):
     last = events.iloc[-1]
     assert (last["message"], last["done_by"]) == ("x", "A")
     assert pd.isna(jobs["job_id"][0])
+
+
+def test_several_are_accepted_with_one_evidence(doubts, service):
+    """What was sent before a time becomes ACCEPTED, each batch with an event; later ones and other companies stay."""
+    first = bktools.load_export_jobs(service=service)["sent_at"].min()
+    said = {"evidence": "all 2 booked", "by": "Ada", "service": service}
+    assert accept_export_jobs(first.isoformat(), **said) == []
+    assert accept_export_jobs("2999-01-01", company=COMPANIES[1], **said) == ["batch-1"]
+    assert answer_to_all(service=service) == ""
+    assert accept_export_jobs((first + pd.Timedelta("1us")).isoformat(), **said) == ["batch-0"]
+    events = bktools.load_export_jobs(events=True, service=service)
+    settled = events[events["after"] == "ACCEPTED"]
+    assert set(settled["message"]) == {"all 2 booked"}
+    assert settled["batch_id"].to_list() == ["batch-1", "batch-0"]
+    with pytest.raises(ArgumentError, match="before must be a time"):
+        accept_export_jobs("yesterday", **said)
+
+
+def test_the_answer_to_all_takes_no_later_batch(doubts, service):
+    """The printed command names a time after the newest batch in doubt, within a second."""
+    newest = bktools.load_export_jobs(service=service)["sent_at"].max()
+    before = pd.Timestamp(re.search(r"--all-before (\S+)", answer_to_all(service=service))[1], tz="UTC")
+    assert newest < before <= newest + pd.Timedelta("1s")
+    assert answer_to_all(COMPANIES[0], service=service) == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -30,7 +31,11 @@ def batch_of(name: str) -> BatchRequest:
 
 
 def send(journal, name: str, state: str = "ACCEPTED") -> None:
-    """Send a batch of one entry."""
+    """Send a batch of one entry; "BOOKED" is one without an answer that a person found booked."""
+    if state == "BOOKED":
+        send(journal, name, "UNKNOWN")
+        journal.resolve(name, "ACCEPTED", evidence="booked as 4711", by="Ada")
+        return
     batch = batch_of(name)
     with journal.sending(COMPANY):
         journal.claim([batch], "plan")
@@ -45,7 +50,7 @@ def kept(settings, tmp_path):
         for name in "12":
             send(journal, name)
         journal.backup(tmp_path / "kept.sqlite")
-        for name, state in zip("345", ["ACCEPTED", "REJECTED", "ACCEPTED"], strict=True):
+        for name, state in zip("345", ["BOOKED", "REJECTED", "BOOKED"], strict=True):
             send(journal, name, state)
     return tmp_path / "kept.sqlite"
 
@@ -72,6 +77,44 @@ def test_only_what_the_backup_lacks_is_in_doubt(settings, kept):
     assert restore(settings, kept, by="Ada").in_doubt == ("3", "5"), "the same backup once more"
 
 
+def test_what_a_mark_proves_is_not_in_doubt(settings, kept):
+    """Missing batches whose marks hold their jobs are ACCEPTED again, by the mark, and so are doubts that got a job since."""
+    with Journal(settings) as journal:
+        send(journal, "6")
+        send(journal, "7", "UNKNOWN")
+        journal.resolve("7", "ACCEPTED", evidence="in the ERP", by="Eve", job_id="job-7")
+        send(journal, "8", "UNKNOWN")
+        path = journal.path
+    for times in range(2):
+        # The second time everything is lost, and the marks alone are left.
+        done = restore(settings, None if times else kept, by="Ada")
+        assert (done.accepted, done.in_doubt) == (("1", "2", "6", "7")[-2 if not times else -4 :], ("3", "5", "8"))
+        with Journal(settings) as journal:
+            rows = journal.rows("SELECT batch_id, job_id FROM batches WHERE job_id IS NOT NULL ORDER BY batch_id")
+            jobs = {name: batch_of(name).entry_ids[0] for name in "126"} | {"7": "job-7"}
+            assert {row["batch_id"]: row["job_id"] for row in rows} == jobs
+            sql = "SELECT message, done_by FROM events WHERE subject_id = '6' ORDER BY event_id DESC LIMIT 1"
+            (event,) = journal.rows(sql)
+            assert event["done_by"] == "Ada"
+            assert "said (the proof is the mark of 2" in event["message"]
+            assert journal.problems() == []
+            assert "which is ACCEPTED" in journal.obstacle(BatchRequest("9", COMPANY, batch_of("6").entry_ids, b"{}"))
+        for file in path.parent.glob("*.sqlite*"):
+            file.unlink()
+
+
+def test_a_job_that_another_batch_has_is_no_proof(settings, tmp_path):
+    """Where two marks name one job, the copy's batch keeps it, and the other batch is in doubt."""
+    with Journal(settings) as journal:
+        send(journal, "1")
+        journal.backup(tmp_path / "kept.sqlite")
+        send(journal, "2")
+        (mark,) = journal.marks.of_all()[COMPANY][-1:]
+        journal.marks.write(replace(mark, job_id=batch_of("1").entry_ids[0]), journal.about_me)
+    done = restore(settings, tmp_path / "kept.sqlite", by="Ada")
+    assert (done.accepted, done.in_doubt) == ((), ("2",))
+
+
 def test_a_whole_journal_that_is_restored_stays_as_it_is(settings, kept):
     """Where nothing is missing, no batch is in doubt and no line is added to the marks."""
     with Journal(settings) as journal:
@@ -94,12 +137,24 @@ def test_a_lost_batch_without_free_entries_is_passed_over(settings, tmp_path):
                 journal.begin(name)
                 journal.settle(name, "UNKNOWN", "lost")
             journal.resolve(name, "RELEASED", evidence="not in the ERP", by="Ada")
-        send(journal, "3")
+        send(journal, "3", "BOOKED")
         files = [next(place.glob("*.marks")) for place in journal.marks.places]
     for file in files:
         # The marks could not be written when both were released.
         without(file, '"state": "RELEASED"')
     assert restore(settings, tmp_path / "kept.sqlite", by="Ada").in_doubt == ("first", "3")
+
+
+def test_what_was_sent_after_a_batch_that_was_resolved_is_in_doubt_too(settings, tmp_path):
+    """A batch that the backup has in doubt, resolved since: each batch after it is looked at all the same."""
+    with Journal(settings) as journal:
+        send(journal, "1", "UNKNOWN")
+        journal.backup(tmp_path / "kept.sqlite")
+        journal.resolve("1", "ACCEPTED", evidence="booked as 4711", by="Ada")
+        send(journal, "2")
+    restore(settings, tmp_path / "kept.sqlite", by="Ada")
+    with Journal(settings) as journal:
+        assert "are in batch 2" in journal.obstacle(BatchRequest("9", COMPANY, batch_of("2").entry_ids, b"{}"))
 
 
 def test_a_refused_backup_leaves_nothing_behind(settings, kept, tmp_path):
@@ -133,7 +188,7 @@ def test_what_waited_with_entries_that_were_sent_later_is_withdrawn(settings, tm
         with journal.sending(COMPANY):
             journal.claim([BatchRequest("later", COMPANY, [ENTRY], body)], "plan")
             journal.begin("later")
-            journal.settle("later", "ACCEPTED", "said", job_id=ENTRY)
+            journal.settle("later", "UNKNOWN", "lost")
     assert restore(settings, tmp_path / "kept.sqlite", by="Ada").in_doubt == ("later",)
     with Journal(settings) as journal:
         waiting = journal.state_of("waiting")
@@ -149,8 +204,8 @@ def without_request(settings, tmp_path):
         journal.backup(tmp_path / "lacking.sqlite")
         journal.claim([batch_of("2")], "plan")
         journal.backup(tmp_path / "waiting.sqlite")
-        send(journal, "2")
-        send(journal, "3")
+        send(journal, "2", "BOOKED")
+        send(journal, "3", "BOOKED")
         files = [next(place.glob("*.marks")) for place in journal.marks.places]
     for file in files:
         without(file, '"batch_id": "2"', '"state": "SENDING"')

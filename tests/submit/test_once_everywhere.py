@@ -13,15 +13,18 @@ import sys
 import threading
 import urllib.error
 import urllib.request
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from backends import BOTH
 from entries_by_hand import COMPANY, entries_of
+from honest import EVIDENCE, printed_commands
 from raw_service import send
 
 import bktools
@@ -261,12 +264,8 @@ def test_a_restored_data_folder_is_noticed_and_repaired(sandbox, connect, entrie
     assert "2 batches of 1 companies" in str(caught.value)
     assert "bktools journal restore --by NAME" in str(caught.value)
     code, said = run("journal restore --by Ada")
-    assert (code, "2 batches have an unknown outcome" in said) == (Exit.DONE, True), said
-    code, said = run("export status")
-    assert code == Exit.INCOMPLETE
-    for batch in re.findall(r"bktools export resolve (\w+)", said):
-        found = f'export resolve {batch} --outcome accepted --evidence "booked as 4711" --by Ada'
-        assert run(found)[0] == Exit.DONE
+    assert (code, "2 batches sent since are ACCEPTED" in said) == (Exit.DONE, True), said
+    assert run("export status")[0] == Exit.DONE
     with connect() as service:
         assert submitted(entries.tail(4), service) == ["ACCEPTED"] * 2
         assert bktools.load_export_jobs(service=service)["state"].to_list() == ["ACCEPTED"] * 3
@@ -276,22 +275,25 @@ def test_a_restored_data_folder_is_noticed_and_repaired(sandbox, connect, entrie
 
 
 def test_a_backup_goes_back_by_the_command(sandbox, connect, entries, tmp_path, folder, run):
-    """`journal restore FILE` keeps what was there, and what was sent after the backup is in doubt by name."""
+    """`journal restore FILE` keeps what was there, and what was sent after the backup is known by its job, or in doubt."""
     with connect() as service:
         submitted(entries.head(2), service)
         assert run("journal backup kept.sqlite")[0] == Exit.DONE
-        submitted(entries.tail(4), service)
+        submitted(entries[2:4], service, wait=20)
+        sandbox.server.inject(Fault("drop", "create_export_job", times=1))
+        submitted(entries[4:6], service, wait=20)
     kept = (tmp_path / "kept.sqlite").read_bytes()
     code, said = run("journal restore kept.sqlite --by Ada")
-    assert (code, "2 batches have an unknown outcome" in said, "is kept as" in said) == (Exit.DONE, True, True), said
+    assert (code, "1 batches have an unknown outcome" in said, "is kept as" in said) == (Exit.DONE, True, True), said
     assert (tmp_path / "kept.sqlite").read_bytes() == kept
     with connect() as service:
         history = bktools.load_export_jobs(service=service)
-        assert sorted(history["state"]) == ["ACCEPTED", "UNKNOWN", "UNKNOWN"]
-        assert set(submitted(entries.tail(4), service)) == {"UNKNOWN"}
+        assert sorted(history["state"]) == ["ACCEPTED", "ACCEPTED", "UNKNOWN"]
+        assert submitted(entries.tail(4), service) == ["ACCEPTED", "UNKNOWN"]
         events = bktools.load_export_jobs(events=True, service=service)
         assert set(events.loc[events["after"] == "UNKNOWN", "message"]) == {
-            "sent after the restored copy was made; its state was ACCEPTED"
+            "sent after the restored copy was made; its state was ACCEPTED",
+            "sent after the restored copy was made; its state was UNKNOWN",
         }
     assert booked(sandbox) == {1}
 
@@ -304,11 +306,41 @@ def test_a_lost_data_folder_is_rebuilt_from_the_marks(sandbox, connect, entries,
     with connect() as service, pytest.raises(PlanError, match="which is missing: nothing was sent"):
         submitted(entries, service)
     code, said = run("journal restore --by Ada")
-    assert (code, "3 batches have an unknown outcome" in said) == (Exit.DONE, True), said
+    assert (code, "3 batches sent since are ACCEPTED" in said) == (Exit.DONE, True), said
     with connect() as service:
-        assert submitted(entries, service) == ["UNKNOWN"] * 3
+        assert submitted(entries, service) == ["ACCEPTED"] * 3
         assert len(bktools.load_export_jobs(entries=True, service=service)) == 6
     assert booked(sandbox) == {1}
+
+
+def test_a_lost_data_folder_needs_three_steps(talking, folder, run):
+    """Of 40 accepted batches and 3 in doubt, each printed command is run once: the marks prove the 40, one answer the 3."""
+    companies = [str(uuid.UUID(int=number, version=4)) for number in range(1, 5)]
+
+    def answer(raw, connection, request):
+        text = raw.accept(request)
+        if request["companyId"] == companies[0]:
+            send(connection, 201, text)
+
+    entries = pd.concat(
+        [entries_of(companies[0], 80), *(entries_of(company, 2, 100 * n) for n, company in enumerate(companies[1:], 1))]
+    )
+    with talking(answer) as (raw, service):
+        outcomes = submitted(entries, service)
+        assert (outcomes.count("ACCEPTED"), outcomes.count("UNKNOWN")) == (40, 3)
+        shutil.rmtree(folder)
+        with pytest.raises(PlanError) as caught:
+            submitted(entries, service)
+        said, steps = str(caught.value), 0
+        while printed := printed_commands(said):
+            code, said = run(printed[-1])
+            assert code in {Exit.DONE, Exit.INCOMPLETE}, said
+            steps += 1
+        assert steps == 3
+        assert submitted(entries, service) == ["ACCEPTED"] * 43
+        events = bktools.load_export_jobs(events=True, service=service)
+        assert (events["message"] == EVIDENCE).sum() == 3
+        assert set(raw.accepted.values()) == {1}
 
 
 KILLED = """
