@@ -106,12 +106,11 @@ class Confirmations:
             last, position, restores = self._records.last_event(), self._database.position(), self._restores()
             if not last["event_id"] or not (anew or self._agrees(seen, position, restores)):
                 return
-            if anew or len(seen) < len(self._marks.places) or any(one.event < last["event_id"] for one in seen):
-                newest = Seen(
-                    last["event_id"], last["digest"], position.database, position.flushed, restores.last,
-                    self._senders(restores, seen),
-                )  # fmt: skip
-                self._marks.see(newest, self._about(), anew=anew)
+            newest = Seen(
+                last["event_id"], last["digest"], position.database, position.flushed, restores.last,
+                self._senders(restores, seen),
+            )  # fmt: skip
+            self._marks.see(newest, self._about(), anew=anew)
         except (StorageError, JournalBusyError) as error:
             # Reading goes on without marks, sending does not.
             log.warning("%s", error)
@@ -178,11 +177,13 @@ class Confirmations:
         if reason:
             raise JournalError(reason)
 
-    def confirm(self, connection: Connection, by: str) -> None:
-        """Write, in a transaction, that this machine has completed the restored database with what it knows."""
+    def confirm(self, connection: Connection, *, by: str, booked_twice: Sequence[str]) -> None:
+        """Write, in a transaction, that this machine completes the restored database with what it knows."""
         restores = self._restores()
         known = {"sender": self.sender(), "senders": self._senders(restores, self._marks.seen())}
-        record_event(connection, SUBJECT, restores.last, None, CONFIRMED, json.dumps(known), by)
+        record_event(
+            connection, SUBJECT, restores.last, None, CONFIRMED, json.dumps({**known, "booked_twice": booked_twice}), by
+        )
 
     def missing(self) -> list[str]:
         """Return the machines that have not confirmed the last restore."""

@@ -111,7 +111,9 @@ class Journal(Records):
             self.others = Others(self, self.folder, self.path, self.marks, self.command)
             self.confirmations = None
             if isinstance(self._database, Postgres):
-                self.confirmations = Confirmations(self, self._database, self.marks, lambda: self.about_me, self.command)
+                self.confirmations = Confirmations(
+                    self, self._database, self.marks, lambda: self.about_me, self.command
+                )
                 self.confirmations.see()
         except BaseException:
             self.close()
@@ -335,7 +337,7 @@ class Journal(Records):
                         answer = Answer("UNKNOWN", f"{row['sender']} ended while it was sending")
                     change(connection, row["batch_id"], answer.state, **answer.values())
             for row in found:
-                self._try_to_mark(row["batch_id"])
+                self._try_to_mark(row["batch_id"], is_ours=False)
             return
         for row in self.rows("SELECT DISTINCT company_id FROM batches WHERE state = 'SENDING'"):
             try:
@@ -429,7 +431,7 @@ class Journal(Records):
             # It may be written already, when the connection was cut before the database said so.
             if not (is_repeated and answer.is_in(self.state_of(batch_id) or {})):
                 change(connection, batch_id, answer.state, **answer.values(), settled_by=by)
-        self._try_to_mark(batch_id)
+        self._try_to_mark(batch_id, is_ours=by is None)
 
     def _is_connected_again(self, pause: float) -> bool:
         """Wait, and connect again; return whether another attempt to write makes sense."""
@@ -457,10 +459,11 @@ class Journal(Records):
         except (JournalError, StorageError) as error:
             log.warning("%s", error)
 
-    def _try_to_mark(self, batch_id: str) -> None:
+    def _try_to_mark(self, batch_id: str, *, is_ours: bool) -> None:
+        """Mark an outcome; with the body where another machine may have sent the batch, and has the mark with it."""
         try:
-            self._mark(batch_id)
-        except StorageError as error:
+            self._mark(batch_id, b"" if is_ours or self.path else self._whole_body(batch_id))
+        except (JournalError, StorageError) as error:
             # The outcome is in the journal. Without this mark a restored backup has one more UNKNOWN batch.
             log.warning("%s", error)
 

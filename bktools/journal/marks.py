@@ -215,7 +215,8 @@ class Marks:
         """
         with self._locked(SEEN):
             known = self.seen()
-            if not anew and len(known) == len(self.places) and all(seen.event >= newest.event for seen in known):
+            is_known = [(seen.event, seen.position) >= (newest.event, newest.position) for seen in known]
+            if not anew and all(is_known) and len(is_known) == len(self.places):
                 return
             for place in self.places:
                 with disk.storage_errors(place):

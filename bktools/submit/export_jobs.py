@@ -403,6 +403,9 @@ def _dry_run_row(journal: Journal, batch: BatchRequest, doubts: Doubts) -> dict[
     doubt = journal.in_doubt(batch.company_id)
     if doubt is not None:
         return _row(batch, "BLOCKED", doubts.message(doubt))
+    reason = journal.waiting(batch)
+    if reason:
+        return _row(batch, "BLOCKED", reason)
     return _row(batch, "PLANNED", WOULD_BE_SENT)
 
 
