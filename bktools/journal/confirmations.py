@@ -247,7 +247,7 @@ class Confirmations:
             and one.restore == restores.last
             and one.position <= position.inserted
             and self._records.digest_at(one.event) == one.digest
-            for one in seen
+            for one in {*seen}
         )
 
     def _restores(self) -> _Restores:
