@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import graphlib
 import inspect
 import subprocess
 import sys
@@ -19,41 +20,22 @@ from bktools.service import Service
 
 ROOT = Path(bktools.__file__).parent
 
-# A room imports from rooms on lower floors and from itself; rooms of one floor never meet.
-FLOORS = {
-    "errors": 0,
-    "addresses": 0,
-    "caller": 0,
-    "consoles": 0,
-    "visible": 0,
-    "settings": 0,
-    "disk": 0,
-    "progress": 0,
-    "views": 0,
-    "release": 0,
-    "contract": 1,
-    "service": 2,
-    "sandbox": 2,
-    "connection": 3,
-    "frames": 4,
-    "snapshots": 5,
-    "inputs": 5,
-    "journal": 6,
-    "reconcile": 6,
-    "export": 6,
-    "ledger": 6,
-    "submit": 7,
-    "spending": 7,
-    "checkup": 7,
-    "reports": 8,
-    "widgets": 8,
-    "cli": 9,
-    "__init__": 10,
-    "__main__": 10,
-}
-
-# `settings` reads all of these; they import at most each other.
-GROUND = {"errors", "addresses", "views", "caller", "consoles", "visible"}
+# From the ground up. A room, or a file at the root, imports from lower floors and from itself; those of one floor never meet.
+FLOORS = (
+    {"visible", "caller", "addresses", "release"},
+    {"errors", "consoles", "views"},
+    {"settings", "disk", "progress"},
+    {"contract"},
+    {"service", "sandbox"},
+    {"connection", "frames"},
+    {"snapshots", "inputs"},
+    {"journal", "reconcile", "export", "ledger"},
+    {"submit", "spending", "checkup"},
+    {"reports", "widgets"},
+    {"cli"},
+    {"__init__", "__main__"},
+)
+FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
 ONLY_IN = {
     "httpx": ("service/",),
@@ -85,27 +67,46 @@ def test_floors():
     """A file imports from lower floors and from its own room alone."""
     wrong = []
     for place, room, tree in _files():
-        assert room in FLOORS, f"{place} is in no room of the house"
+        assert room in FLOOR, f"{place} is in no room of the house"
         for name in _imports(tree):
-            parts = name.split(".")
-            if parts[0] != "bktools" or len(parts) == 1 or parts[1] not in FLOORS:
-                continue
-            other = parts[1]
-            is_upwards = other != room and other not in GROUND and FLOORS[other] >= FLOORS[room]
-            if is_upwards:
+            package, _, rest = name.partition(".")
+            other = rest.split(".")[0]
+            if package == "bktools" and other in FLOOR and other != room and FLOOR[other] >= FLOOR[room]:
                 wrong.append(f"{place} imports {name}")
     assert wrong == []
 
 
+def test_no_two_files_import_each_other():
+    """There is no circle between files, whether they import at their top, inside of functions or for types."""
+    names = {
+        place: f"bktools/{place}".removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        for place, *_ in _files()
+    }
+    modules = {*names.values()} - {"bktools"}
+    graph: dict[str, set[str]] = {}
+    for place, _, tree in _files():
+        imported = graph.setdefault(names[place], set())
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                # `from bktools.cli import options` imports a file of the package, not the package.
+                members = {f"{node.module}.{alias.name}" for alias in node.names}
+                imported |= (members & modules) | ({node.module} if members - modules else set())
+        imported &= modules - {names[place]}
+    # Raises when there is a circle, and names it.
+    assert {*graphlib.TopologicalSorter(graph).static_order()} >= modules
+
+
 def test_libraries_are_imported_where_they_belong():
-    """httpx, sqlite3, matplotlib stay in their rooms, and pandas from the fourth floor up."""
+    """httpx, sqlite3, matplotlib stay in their rooms, and pandas from the floor of frames up."""
     wrong = []
     for place, room, tree in _files():
         for name in _imports(tree):
             library = name.split(".")[0]
             if library in ONLY_IN and not place.startswith(ONLY_IN[library]):
                 wrong.append(f"{place} imports {library}")
-            if library == "pandas" and FLOORS[room] < FLOORS["frames"]:
+            if library == "pandas" and FLOOR[room] < FLOOR["frames"]:
                 wrong.append(f"{place} imports pandas")
     assert wrong == []
 

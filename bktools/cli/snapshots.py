@@ -124,7 +124,7 @@ def path(
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
 ) -> None:
-    """Print the newest Parquet file of a table, or of each cached query, one a line.
+    """Print the newest Parquet file of a table or cached query.
 
     DuckDB, Polars and Spark read it as it is.
 

@@ -320,7 +320,10 @@ ORDERS: Mapping[str, str] = {
     """,
     "summary": "ALL",
     "coverage": "company_id, name NULLS FIRST, category_id",
-    "actions": "company_id, external_id NULLS FIRST, code NULLS FIRST, name NULLS FIRST",
+    # Every column that two rows may differ in, so that parts of the rows give the same order as all of them.
+    "actions": """
+        company_id, external_id NULLS FIRST, code NULLS FIRST, name NULLS FIRST, archived, tax_code_external_id NULLS FIRST
+    """,
     "unused_accounts": "ALL NULLS FIRST",
 }
 

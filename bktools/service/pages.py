@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Generic, Protocol, TypeVar
 
 from bktools.contract.noun import Noun
@@ -203,6 +204,7 @@ def verified_pages(
 ) -> Iterator[list[Record]]:
     """Yield the records of a table page by page; raise, or warn, when they do not match or are not the whole table."""
     checks = Checks(noun, filters)
+    id_of, ids = attrgetter("id"), set[str]()
     first = opening(search, limit=limit)
     # Without a count, only pages that join prove that the table is whole.
     with closing(by_cursor(search, first, prove=first.page.pagination.total is None)) as pages:
@@ -210,9 +212,10 @@ def verified_pages(
             checks.add(page, joined=joined)
             if strict:
                 checks.require_filters('; verify="warn" reads them with a warning instead')
+            ids.update(id_of(record).lower() for record in page.data)
             if page.data:
                 yield page.data
-    repeated = checks.repeated()
+    repeated = checks.repeated(len(ids))
     problem = repeated or checks.drift()
     if problem and (strict or repeated):
         raise DriftError(

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bktools.contract.noun import Noun
 from bktools.errors import DriftError
@@ -27,8 +28,8 @@ Record = TypeVar("Record", bound=msgspec.Struct)
 THREADS = 16
 ATTEMPTS = 2
 
-# Records converted to columns at once: few enough to stay in the processor's cache.
-SLICE = 1000
+# Records from which on they are converted to columns: with those of one more page they stay in the processor's cache.
+SLICE = 500
 # Slices combined at once: hundreds of small tables cost more than the records' conversion.
 SLICES = 50
 
@@ -100,7 +101,7 @@ def fetch(
             table = rows.table()
             if strict:
                 checks.require_filters(advice)
-            repeated = checks.repeated()
+            repeated = checks.repeated(len(pc.unique(table.column("id"))))
             problem = repeated or checks.drift()
             if not problem or (attempt == ATTEMPTS and not strict and not repeated):
                 complaints = tuple(filter(None, [problem, *checks.unfiltered()]))
