@@ -142,26 +142,7 @@ class Confirmations:
 
     def obstacle(self, company_id: str, dates: Callable[[], Iterable[str | None]]) -> str:
         """Return the reason why a company's entries of some dates cannot be sent after a restore, "" when they can."""
-        restores = self._restores()
-        waivers = {_identity(said["sender"]): said for said in restores.waivers if said["company_id"] == company_id}
-        unconfirmed = self._unconfirmed(restores)
-        missing = [name for name in unconfirmed if _identity(name) not in waivers]
-        if missing:
-            return (
-                f"company {company_id} waits since a restore of the database {self._records.place}: {', '.join(missing)} sent with "
-                f"it and did not confirm the restore. Nothing was sent. {self._how()} For a machine that is gone: "
-                f"{self._waive(missing, company_id)}"
-            )
-        limited = [said for said in map(waivers.get, map(_identity, unconfirmed)) if said and not said["evidence"]]
-        until = max((said["day"] for said in limited), default="")
-        if until and any(not date or date[:10] <= until for date in dates()):
-            senders = [said["sender"] for said in limited]
-            return (
-                f"entries of company {company_id} dated until {until} may have been sent by {', '.join(senders)} before the database "
-                f"{self._records.place} was restored. Nothing was sent. Export those dated later by themselves, or record that none "
-                f"of them is booked: {self._waive(senders, company_id)}"
-            )
-        return ""
+        return self._obstacle(self._restores(), company_id, dates)
 
     def require(self, company_id: str, dates: Callable[[], Iterable[str | None]]) -> None:
         """Refuse to send; call it in the transaction that writes the intent, in which no other machine writes.
@@ -171,9 +152,10 @@ class Confirmations:
         JournalError
             When this machine has to confirm a restore, or the company waits for others.
         """
-        if not self._agrees(self._marks.seen(), self._database.position(), self._restores()):
+        restores = self._restores()
+        if not self._agrees(self._marks.seen(), self._database.position(), restores):
             raise JournalError(self._noticed())
-        reason = self.obstacle(company_id, dates)
+        reason = self._obstacle(restores, company_id, dates)
         if reason:
             raise JournalError(reason)
 
@@ -223,6 +205,27 @@ class Confirmations:
                 waiver = {"sender": name, "company_id": company_id, "evidence": evidence}
                 record_event(connection, SUBJECT, restores.last, None, WAIVED, json.dumps(waiver), by)
         return found
+
+    def _obstacle(self, restores: _Restores, company_id: str, dates: Callable[[], Iterable[str | None]]) -> str:
+        waivers = {_identity(said["sender"]): said for said in restores.waivers if said["company_id"] == company_id}
+        unconfirmed = self._unconfirmed(restores)
+        missing = [name for name in unconfirmed if _identity(name) not in waivers]
+        if missing:
+            return (
+                f"company {company_id} waits since a restore of the database {self._records.place}: {', '.join(missing)} sent with "
+                f"it and did not confirm the restore. Nothing was sent. {self._how()} For a machine that is gone: "
+                f"{self._waive(missing, company_id)}"
+            )
+        limited = [said for said in map(waivers.get, map(_identity, unconfirmed)) if said and not said["evidence"]]
+        until = max((said["day"] for said in limited), default="")
+        if until and any(not date or date[:10] <= until for date in dates()):
+            senders = [said["sender"] for said in limited]
+            return (
+                f"entries of company {company_id} dated until {until} may have been sent by {', '.join(senders)} before the database "
+                f"{self._records.place} was restored. Nothing was sent. Export those dated later by themselves, or record that none "
+                f"of them is booked: {self._waive(senders, company_id)}"
+            )
+        return ""
 
     def _waive(self, senders: Iterable[str], company_id: str) -> str:
         waive = self._command(f"journal waive {' '.join(map(in_shell, senders))} --company {in_shell(company_id)}")

@@ -243,8 +243,8 @@ class Postgres:
             ) from error
         except errors.InsufficientPrivilege as error:
             raise JournalError(
-                f"the journal {self.place} cannot be {what} by this database user: {self._said(error)}; its owner grants the "
-                "rights that bktools journal rights ROLE prints"
+                f"the journal {self.place} cannot be {what} by this database user: {self._said(error)}; its owner does this, "
+                "or grants the rights that bktools journal rights ROLE prints"
             ) from error
         except (psycopg.Error, UnicodeEncodeError) as error:
             raise StorageError(f"the journal {self.place} cannot be {what}: {self._said(error)}") from error

@@ -123,6 +123,20 @@ def test_a_rolled_back_volume_stops_all_as_soon_as_one_notices_it(machine, resto
         send(bob, 4, job=44)
 
 
+def test_a_log_that_ends_earlier_is_a_rolled_back_volume(machine, restored, postgres, database):
+    """Every event that the machine saw is there, but the server's log was longer when it looked last."""
+    ada, bob = machine("ada"), machine("bob")
+    send(ada, 1)
+    send(bob, 2)
+    go_back = restored("volume")
+    postgres.sql("CREATE TABLE large AS SELECT generate_series(1, 10000)", database)
+    look(bob)
+    send(ada, 3)
+    go_back()
+    with pytest.raises(JournalError, match="was restored"):
+        send(bob, 3, job=33)
+
+
 def test_a_machine_that_another_one_remembers_is_waited_for(machine, restored):
     """It sent for the first time after the copy: no row names it, but the memory of a machine that saw it does."""
     ada, bob = machine("ada"), machine("bob")
