@@ -35,8 +35,8 @@
 
 A message is one line: what happened, what was kept, what to do next. Programs read the fields of an error instead.
 
-There are four warnings: `StaleSnapshotWarning`, `UnverifiedTableWarning`, `IncompleteTableWarning` and
-`GuessedEncodingWarning`.
+There are five warnings: `StaleSnapshotWarning`, `UnverifiedTableWarning`, `IncompleteTableWarning`,
+`ReplacedTextWarning` and `GuessedEncodingWarning`.
 """
 
 from __future__ import annotations
@@ -76,6 +76,10 @@ class UnverifiedTableWarning(UserWarning):
 
 class IncompleteTableWarning(UserWarning):
     """Some companies could not be read, and the rows of the others were returned, as `on_error="collect"` asks."""
+
+
+class ReplacedTextWarning(UserWarning):
+    """A record of the service has half of a surrogate pair, which is no character and is shown as a replacement."""
 
 
 class GuessedEncodingWarning(UserWarning):

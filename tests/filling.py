@@ -5,12 +5,18 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import xlsxwriter
 from python_calamine import CalamineWorkbook
 
 Rows = list[list[Any]]
+
+
+class Formula(NamedTuple):
+    """A formula whose value the program that wrote it did not save."""
+
+    text: str
 
 
 def filled(source: Path, target: Path, change: Callable[[Rows], None], sheet: str = "to do") -> Path:
@@ -25,7 +31,9 @@ def filled(source: Path, target: Path, change: Callable[[Rows], None], sheet: st
             for number, row in enumerate(rows):
                 for place, value in enumerate(row):
                     text = value.isoformat() if isinstance(value, dt.date | dt.datetime) else value
-                    if isinstance(text, str):
+                    if isinstance(text, Formula):
+                        written.write_formula(number, place, text.text, None, "")
+                    elif isinstance(text, str):
                         written.write_string(number, place, text)
                     else:
                         written.write(number, place, text)
@@ -37,7 +45,7 @@ def column(rows: Rows, heading: str) -> int:
     return rows[0].index(heading)
 
 
-def write(heading: str, value: str, about: str) -> Callable[[Rows], None]:
+def write(heading: str, value: str | Formula, about: str) -> Callable[[Rows], None]:
     """Return the change that writes a value into the line about a thing."""
 
     def change(rows: Rows) -> None:

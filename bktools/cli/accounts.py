@@ -90,6 +90,7 @@ def list_accounts(
 def create(
     chart: options.Chart = None,
     apply: options.Apply = False,
+    new_chart: options.NewChart = False,
     company: options.Company = None,
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
@@ -109,8 +110,13 @@ def create(
 
     with options.connected(environment, sandbox=sandbox, company=company) as service:
         found = reconciled(service, chart, options.columns(column), delimiter, encoding, sheet, save_mapping)
-        made = create_accounts(found, apply=apply, service=service)
+        with command({"new_chart": "--new-chart"}):
+            made = create_accounts(found, apply=apply, new_chart=new_chart, service=service)
     results.hand_over(_urgent_first(made, "outcome"), ["external_id", "name", "outcome", "message"])
+    for line in filter(None, [found.another_chart, *found.not_created]):
+        tell(line)
+    for phrase in found.unchecked:
+        remark(f"not compared: {phrase}")
     remark(counts(made["outcome"]) or "0 accounts")
     _say_next(made["outcome"], options.same(environment, sandbox=sandbox))
     if made["outcome"].isin(OPEN).any():

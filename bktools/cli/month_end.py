@@ -24,6 +24,16 @@ if TYPE_CHECKING:
     from bktools.reports.record import PeriodRecord
 
 
+# Options by the argument that they set, for messages.
+CLOSES = {
+    "month": "--month",
+    "by": "--by",
+    "approved_by": "--approved-by",
+    "before_month_end": "--before-month-end",
+    "new_chart": "--new-chart",
+}
+
+
 @results.facts
 def month_end(
     sandbox: options.Sandbox = False,
@@ -83,6 +93,10 @@ def month_end(
         str | None,
         typer.Option("--approved-by", metavar="NAME", help="Who approves it; with --apply this closes the period."),
     ] = None,
+    before_month_end: Annotated[
+        bool, typer.Option("--before-month-end", help="With --approved-by: approve a month that has not ended.")
+    ] = False,
+    new_chart: options.NewChart = False,
     fail_on: Annotated[
         str | None,
         typer.Option(
@@ -153,7 +167,7 @@ def month_end(
                 **read_as,
             )
         results.say(_line("entries", recognised(read.attrs["bktools"])))
-        with command({"month": "--month", "by": "--by", "approved_by": "--approved-by"}):
+        with command(CLOSES):
             close = close_month(
                 read_chart,
                 read,
@@ -168,6 +182,8 @@ def month_end(
                 others_export=others_export,
                 by=by,
                 approved_by=approved_by,
+                before_month_end=before_month_end,
+                new_chart=new_chart,
                 profile=profile,
                 seen=_say_step,
                 service=service,
@@ -273,7 +289,7 @@ def _verbs(actions: pd.DataFrame) -> str:
 
 
 def _say_not_done(close: Close) -> None:
-    lines = []
+    lines = [f"       {close.before.another_chart}"] if close.before.another_chart and not close.applied else []
     # Batches that may have been booked come first.
     if close.applied:
         open_jobs = close.jobs[close.jobs["outcome"] != "ACCEPTED"].sort_values(
@@ -304,7 +320,8 @@ def _say_not_done(close: Close) -> None:
     lines += [f"{count:>6} {'entry' if count == 1 else 'entries'}: {message}" for message, count in reasons.items()]
     if close.left_out:
         lines.append(f"{close.left_out:>6} entries are dated after {close.period}")
-    lines += [f"       not checked: {phrase}" for phrase in close.plan.unchecked]
+    lines += [f"       {message}" for message in close.after.not_created]
+    lines += [f"       not checked: {phrase}" for phrase in close.unchecked]
     if lines:
         results.say("\n".join(["\nNot done, and why:", *lines]))
 
@@ -332,7 +349,7 @@ def _facts_of(close: Close) -> dict[str, Any]:
         "not_ready": {
             str(reason): int(count) for reason, count in close.plan.not_ready["reason"].value_counts().items()
         },
-        "not_checked": close.plan.unchecked,
+        "not_checked": close.unchecked,
     }
 
 

@@ -196,6 +196,14 @@ SaveFileMapping = Annotated[
     ),
 ]
 Apply = Annotated[bool, typer.Option("--apply", help="Write to the service (default: dry run).")]
+NewChart = Annotated[
+    bool,
+    typer.Option(
+        "--new-chart",
+        help="The company has a new chart: create its accounts though it looks like another company's.",
+        rich_help_panel=CHART,
+    ),
+]
 OthersExport = Annotated[
     bool,
     typer.Option(

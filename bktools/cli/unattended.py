@@ -10,6 +10,7 @@ import logging
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from enum import StrEnum
@@ -115,7 +116,7 @@ def fail(error: Exception, arguments: Sequence[str]) -> NoReturn:
         fields = {"error": type(error).__name__, "exit_code": int(code)}
         log.error("%s", error, exc_info=error if wants_traceback else None, extra=fields)
     elif wants_traceback:
-        raise error
+        print(visible("".join(traceback.format_exception(error))), end="", file=sys.stderr)
     else:
         print(f"{PREFIX}{error}", file=sys.stderr)
     sys.exit(code)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -40,6 +40,13 @@ class Account(msgspec.Struct, frozen=True, rename="camel"):
     metadata: msgspec.Raw = msgspec.Raw(b"null")
     # Set by `Service`, not decoded: no service sends a field of this name.
     matched: bool = msgspec.field(default=False, name="bktools:matched")
+
+
+class CompanyInFile(NamedTuple):
+    """The company that a chart's file names: its number in a register or program, and its name; "" where not told."""
+
+    number: str = ""
+    name: str = ""
 
 
 def is_duplicate(status: int, detail: str) -> bool:

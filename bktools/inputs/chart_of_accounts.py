@@ -57,7 +57,8 @@ def read_chart_of_accounts(
     -------
     pandas.DataFrame
         One row per account, in the file's order, with the columns of `bktools.frames.schema.CHART`. `external_id` is
-        the code where the file has no column of its own for it. Empty optional cells are null.
+        the code where the file has no column of its own for it. Empty optional cells are null. A file of SIE, SAF-T or
+        DATEV names its company: `frame.attrs["bktools"]["company_in_file"]`.
 
     Raises
     ------

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from bktools.caller import name_of, setting
 from bktools.errors import ArgumentError, InputError
-from bktools.inputs.headings import Tiers
+from bktools.inputs.headings import TOTALS, Tiers
 from bktools.inputs.problems import kept, raise_all
 
 Columns = Mapping[str, str | None]
@@ -27,6 +27,12 @@ def normal(heading: str) -> str:
     kept = "".join(character for character in folded if character.isalnum() or character == "%")
     # A heading of punctuation alone, such as #, is itself.
     return kept or heading.strip()
+
+
+def is_total(name: str | None, code: str | None) -> bool:
+    """Whether name and code are those of a row of sums. A name such as Total with a number is a company's account."""
+    says_total = normal(name or "") in TOTALS and not any(character.isdigit() for character in code or "")
+    return says_total or normal(code or "") in TOTALS
 
 
 def _spellings(words: str) -> frozenset[str]:

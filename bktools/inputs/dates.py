@@ -17,7 +17,13 @@ from bktools.inputs import cells
 from bktools.inputs.table import Table
 
 # A time of day behind the date is no part of the calendar date, and neither is its zone.
-_TIME = r"(\d)[T ]+\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?(?: ?(?:Z|UTC|[+-]\d{2}:?(?:\d{2})?))?$"
+_SIXTY = r"[0-5]\d"
+_CLOCK = (
+    rf"(?:(?:[01]?\d|2[0-3]):{_SIXTY}(?::(?:{_SIXTY}|60)(?:[.,]\d+)?)?"
+    rf"|(?:0?[1-9]|1[0-2]):{_SIXTY}(?::{_SIXTY}(?:[.,]\d+)?)? ?[AaPp][Mm])"
+)
+_ZONE = rf"(?: ?(?:Z|UTC|[+-](?:0\d|1[0-4])(?::?{_SIXTY})?))?"
+_TIME = rf"(\d)[T ]+{_CLOCK}{_ZONE}$"
 _WITHOUT_YEAR = r"^(\d{1,2})([./-])(\d{1,2})[./-]?$"
 _YEAR_IN_TEXT = re.compile(r"(?<!\d)(20\d{2})(?=(?:\d{2}){0,2}(?!\d))")
 # What strptime takes for a year.

@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from bktools.disk import PRIVATE_FOLDER, storage_errors, write_whole
+from bktools.disk import PRIVATE_FOLDER, file_name, storage_errors, write_whole
 from bktools.errors import ArgumentError, GuessedEncodingWarning, InputError
 from bktools.inputs import headings
 from bktools.inputs.columns import Vocabulary
@@ -79,6 +79,9 @@ def path_of(name: str) -> Path:
     """Return the file of a mapping; a name that is none is an `ArgumentError`."""
     if not _NAME.fullmatch(name):
         raise ArgumentError("the name of a mapping", "must be letters, digits, spaces, - and _ (at most 63)", name)
+    if file_name(name) != name:
+        # On every system, because mappings are handed on to colleagues.
+        raise ArgumentError("the name of a mapping", "must not be one that Windows reserves or changes", name)
     return folder() / f"{name}.toml"
 
 

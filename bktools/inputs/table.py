@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from bktools.contract.accounts import CompanyInFile
+
 # How many cells of a row are known headings.
 Score = Callable[[Sequence[str]], int]
 
@@ -52,6 +54,8 @@ class Table:
         Why the workbook's other sheets were not taken, for a refusal.
     title : str
         What is above the headings.
+    company : CompanyInFile, optional
+        The company that a file of a format names.
     """
 
     source: str
@@ -68,6 +72,7 @@ class Table:
     broken: tuple[Broken, ...] = ()
     other_sheets: str = ""
     title: str = ""
+    company: CompanyInFile | None = None
 
     def rows(self, kept: npt.NDArray[np.bool_]) -> Table:
         """Return the table with those rows alone."""
@@ -82,7 +87,7 @@ class Table:
         """Return the provenance of a frame; `others` describes the columns that are no field."""
         unread = [heading for place, heading in enumerate(self.headings) if place not in places.values() and heading]
         left = [f"{others}: {', '.join(map(repr, unread))}"] if unread else []
-        return {
+        about = {
             "source": self.source,
             "sha256": self.sha256,
             "rows": rows,
@@ -93,3 +98,4 @@ class Table:
             "heading_line": self.heading_line,
             "notes": [*self.notes, *notes, *left],
         }
+        return about if self.company is None else {**about, "company_in_file": self.company}

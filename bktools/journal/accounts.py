@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from bktools.connection import service_or_default
 from bktools.contract import rules
-from bktools.contract.accounts import LONGEST_TEXT
+from bktools.contract.accounts import LONGEST_TEXT, CompanyInFile
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.schema import ACCOUNTS, KNOWN_STATES, to_arrow, to_pandas
 from bktools.inputs.accounts import read_accounts
@@ -93,6 +93,19 @@ def _missing(journal: Journal, listed: Mapping[str, set[str]]) -> Iterator[tuple
                 yield company_id, row["external_id"], row["state"]
 
 
+def remember_chart(journal: Journal, company_id: str, named: CompanyInFile) -> None:
+    """Write which company the file of a chart names, unless it is the one of the last chart."""
+    if _companies_in_charts(journal).get(company_id) != named:
+        with journal.transaction() as connection:
+            record_event(connection, "chart", company_id, None, "USED", json.dumps(named))
+
+
+def _companies_in_charts(journal: Journal) -> dict[str, CompanyInFile]:
+    """Return which company the file of the last chart named, by the company whose accounts were created from it."""
+    sql = "SELECT subject_id, message FROM events WHERE subject = 'chart' ORDER BY event_id"
+    return {row["subject_id"]: CompanyInFile(*json.loads(row["message"])) for row in journal.rows(sql)}
+
+
 def load_accounts(company: str | None = None, *, service: Service | None = None) -> pd.DataFrame:
     """Return the accounts in the journal: created, matched or imported. The service cannot list accounts.
 
@@ -133,12 +146,14 @@ def load_accounts(company: str | None = None, *, service: Service | None = None)
     company_id = None if company is None else rules.uuid_text("company", company)
     with Journal(settings) as journal:
         found = journal.rows(sql, company_id)
+        charts = _companies_in_charts(journal)
     columns: dict[str, list[Any]] = {
         name: [row["account_id" if name == "id" else name] for row in found] for name in ACCOUNTS.names
     }
     columns["archived"] = [None if value is None else bool(value) for value in columns["archived"]]
     columns["updated_at"] = [rules.timestamp(value) for value in columns["updated_at"]]
     provenance = {"environment": settings.environment, "table": "accounts", "rows": len(found), "complete": True}
+    provenance |= {"companies_in_charts": charts} if charts else {}
     return to_pandas(pa.table(columns, schema=ACCOUNTS), provenance)
 
 

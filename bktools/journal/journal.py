@@ -483,24 +483,31 @@ class Journal(Records):
         return self.rows(_CLAIMS, batch.batch_id)
 
     def require_open(self, company_id: str, periods: Iterable[str | None]) -> None:
-        """Refuse to send into a closed period.
+        """Refuse to send into a closed period, or an entry of no period while one is closed: it may belong there.
 
         Raises
         ------
         JournalError
             With the person who closed it, and the command that opens it again.
         """
+        asked = set(periods)
         closed = self.rows(
             "SELECT * FROM periods WHERE company_id = ? AND state = 'CLOSED' ORDER BY period", company_id
         )
         for row in closed:
-            if row["period"] in set(periods):
+            if row["period"] in asked:
                 reopen = self.command(f"periods reopen {row['period']}")
                 raise JournalError(
                     f"the period {row['period']} of company {company_id} was closed by {row['done_by']} on "
                     f"{row['at'][:10]}: nothing was sent; send its entries with the close of a later month, or open it "
                     f'again: {reopen} --by NAME --reason "..."'
                 )
+        if closed and None in asked:
+            raise JournalError(
+                f"an entry has no date, and the period {closed[-1]['period']} of company {company_id} was closed by "
+                f"{closed[-1]['done_by']}: nothing was sent, because the entry may belong there; give it a date, or "
+                "send it with the close of an open month (bktools month-end, close_month)"
+            )
 
     def record(self, write: Callable[[Connection], None], company_id: str) -> None:
         """Write something about a company in one transaction, so that a copy from before it is an old copy.

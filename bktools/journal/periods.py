@@ -6,6 +6,7 @@ Everything here is events of the journal and rows that are written with them, so
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 import pandas as pd
@@ -63,10 +64,11 @@ EVENTS = pa.schema(
 )
 
 _NEWEST = "SELECT max(event_id) FROM events WHERE subject = 'facts' AND subject_id = batches.batch_id"
-# Batches that can still become an export of their period.
+# Batches that can still become an export of a period: of it, or of an entry that has none and may belong to any.
 _UNFINISHED = f"""
     SELECT batch_id, state FROM batches WHERE company_id = ?1 AND state IN ('PLANNED', 'SENDING', 'UNKNOWN') AND EXISTS (
-        SELECT 1 FROM facts WHERE facts.batch_id = batches.batch_id AND period = ?2 AND claim = ({_NEWEST}))
+        SELECT 1 FROM facts WHERE facts.batch_id = batches.batch_id AND coalesce(period, ?2) = ?2
+            AND claim = ({_NEWEST}))
 """
 _SENT_SINCE = f"""
     SELECT batch_entries.entry_id, job_id, sent_at, period
@@ -79,8 +81,8 @@ _HELD = f"""
     SELECT substr(subject_id, 38) AS period, event_id AS close, at AS held_at,
         {", ".join(f"held_back.{name}" for name in HELD_BACK[2:])}
     FROM events JOIN held_back ON close = event_id
-    WHERE subject = 'close' AND substr(subject_id, 1, 36) = ?1 AND (CAST(?2 AS TEXT) IS NULL OR substr(subject_id, 38) = ?2)
-    ORDER BY event_id DESC, place
+    WHERE subject = 'close' AND substr(subject_id, 1, 36) = ?
+    ORDER BY event_id, place
 """
 _CLOSES = """
     SELECT substr(subject_id, 38) AS period, at, done_by AS prepared_by, message FROM events
@@ -121,8 +123,9 @@ def load_periods(company: str | None = None, *, service: Service | None = None) 
 
     Notes
     -----
-    An entry belongs to the month of the close that sent it; one sent outside of a close, to the month of its date. Entries
-    sent by a version that kept no dates are in no month. Export jobs: interface, section 4.2.
+    An entry belongs to the month of the close that sent it; one sent outside of a close, to the month of its date. One
+    that was held back belongs to the month of its date, or without a date to the month of the close that first met it.
+    Entries sent by a version that kept no dates are in no month. Export jobs: interface, section 4.2.
 
     Examples
     --------
@@ -148,7 +151,8 @@ def _of_company(journal: Journal, company_id: str) -> pa.Table:
     sent, held = sent_entries(journal, company_id), held_back(journal, company_id)
     state = {row["period"]: row for row in journal.rows("SELECT * FROM periods WHERE company_id = ?", company_id)}
     closes = {row["period"]: row for row in closes_of(journal, company_id)}
-    months = {*state, *closes, *pc.unique(sent.column("period")).drop_null().to_pylist()}
+    dated = pa.chunked_array([*sent.column("period").chunks, *held.column("period").chunks], TEXT)
+    months = {*state, *closes, *pc.unique(dated).drop_null().to_pylist()}
     rows: list[dict[str, Any]] = []
     for month in sorted(months):
         last, change = closes.get(month, {}), state.get(month)
@@ -444,19 +448,32 @@ def not_kept(journal: Journal, company_id: str) -> int:
 
 
 def held_back(journal: Journal, company_id: str, month: str | None = None) -> pa.Table:
-    """Return the entries that the closes of a period held back, as the last of its closes saw them, and their outcome.
+    """Return the entries that closes held back, each in one month, and their outcome.
 
-    An entry without an ID cannot be followed: it is told by the last close, and stays open.
+    An entry belongs to the month of the date that it had when it was first held back, or without a date to the month of
+    that close. It is told as the last close of its month saw it, or the last of all where none of its month met it. An
+    entry without an ID cannot be followed: only the last close of a month tells it, and it stays open.
     """
-    rows: dict[tuple[str, str], Row] = {}
-    newest: dict[str, int] = {}
-    for number, row in enumerate(journal.rows(_HELD, company_id, month)):
-        last = newest.setdefault(row["period"], row["close"])
-        if row["entry_id"] or row["close"] == last:
-            rows.setdefault((row["period"], row["entry_id"] or str(number)), row)
-    journal.wanted({row["entry_id"] for row in rows.values() if row["entry_id"]})
+    closes = journal.rows(_HELD, company_id)
+    last_close = {row["period"]: row["close"] for row in closes}
+    rows: dict[Any, Row] = {}
+    met_in: dict[Any, str] = {}
+    alike: Counter[Any] = Counter()
+    for row in closes:
+        key = row["entry_id"]
+        if not key:
+            if row["close"] != last_close[row["period"]]:
+                continue
+            facts = tuple(row[name] for name in FACTS)
+            alike[row["close"], facts] += 1
+            key = (facts, alike[row["close"], facts])
+        period = rows[key]["period"] if key in rows else (row["date"] or row["period"])[: len("2026-10")]
+        if met_in.get(key) != period or row["period"] == period:
+            rows[key], met_in[key] = {**row, "period": period}, row["period"]
+    wanted = [row for row in rows.values() if month in {None, row["period"]}]
+    journal.wanted({row["entry_id"] for row in wanted if row["entry_id"]})
     sent = {row["entry_id"]: row for row in journal.rows(_SENT_SINCE, company_id)}
-    found = [dict(row) | _outcome(sent.get(row["entry_id"])) for row in rows.values()]
+    found = [dict(row) | _outcome(sent.get(row["entry_id"])) for row in wanted]
     return typed(pa.Table.from_pylist(found, schema=pa.schema([field.with_type(TEXT) for field in HELD])), HELD)
 
 

@@ -209,10 +209,17 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "name_missing",
         "error",
-        "{erp_account} has no name in the chart: give it a name in the ERP",
+        "{erp_account}{on_line(line)} has no name in the chart: give it a name in the ERP",
         where="is_single AND in_chart AND erp_name IS NULL",
         field="name",
         who=IN_ERP,
+    ),
+    Check(
+        "total_in_chart",
+        "error",
+        "{erp_account}{on_line(line)} is a total of the chart and no account: delete its line from the chart's file",
+        where="is_single AND is_new AND is_total(erp_name, erp_code)",
+        field="name",
     ),
     _too_long("name_too_long", "name", "name", "erp_name"),
     _too_long("code_too_long", "code", "code", "erp_code"),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 
 from bktools.errors import ArgumentError, InputError
@@ -17,8 +18,12 @@ SCHEMAS: Mapping[str, pa.Schema] = {
     "categories": schema.CATEGORIES,
 }
 
+TAX_CODE = "tax_code_external_id"
+# Where an account is in its file, for messages.
+LINE = "line"
+
 USED: Mapping[str, tuple[str, ...]] = {
-    "chart": ("company_id", "external_id", "code", "name", "archived", "tax_code_external_id"),
+    "chart": ("company_id", "external_id", "code", "name", "archived", "tax_code_external_id", LINE),
     "accounts": ("company_id", "external_id", "id", "name", "code", "archived", "tax_code_external_id", "state"),
     "categories": ("id", "company_id", "name", "archived", "account_id", "tax_code_id"),
 }
@@ -42,13 +47,27 @@ def read(frames: Mapping[str, Any]) -> dict[str, Scannable]:
     return tables
 
 
+def as_told(chart: Any) -> Any:
+    """Return a chart without the tax codes that its file does not tell: no column for them is not the same as none."""
+    if not isinstance(chart, pd.DataFrame) or TAX_CODE not in chart.columns:
+        return chart
+    told = chart.attrs.get("bktools", {}).get("columns")
+    is_untold = told is not None and TAX_CODE not in told and chart[TAX_CODE].isna().all()
+    return chart.drop(columns=TAX_CODE) if is_untold else chart
+
+
+def unchecked(columns: Collection[str]) -> tuple[str, ...]:
+    """Return a line for what a chart with these columns does not tell, and is therefore not compared."""
+    return () if TAX_CODE in columns else ("tax codes, because the chart has no column for them",)
+
+
 def check_columns(noun: str, columns: pa.Schema) -> None:
     """Refuse a frame without a required column, or with one of the wrong type."""
     missing = [name for name in USED[noun] if not SCHEMAS[noun].field(name).nullable and name not in columns.names]
     if missing:
         raise InputError(f"needs the column{'s' if len(missing) > 1 else ''} {', '.join(missing)}", source=noun)
     for name in USED[noun]:
-        if name not in columns.names:
+        if name not in columns.names or name == LINE:
             continue
         kind = columns.field(name).type
         fits, wanted = (

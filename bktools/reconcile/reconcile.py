@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 import pyarrow.compute as pc
 
+from bktools.contract.accounts import CompanyInFile
 from bktools.frames.engine import Scannable, has_order, is_spark, scannable
 from bktools.frames.names import last_import
 from bktools.frames.schema import TEXT, to_pandas
@@ -65,17 +66,44 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
     >>> result.findings["message"].tolist()[1]
     '1200 Bank is in the chart and not among the accounts bktools knows: create it (bktools accounts create)'
     """
-    given = {"chart": chart, "accounts": accounts, "categories": categories}
+    given = {"chart": inputs.as_told(chart), "accounts": accounts, "categories": categories}
+    told: dict[str, Any] = {
+        "company_in_file": _company(_about(chart).get("company_in_file")),
+        "companies_before": {
+            company: CompanyInFile(*named) for company, named in _about(accounts).get("companies_in_charts", {}).items()
+        },
+    }
     if any(is_spark(frame) for frame in given.values()):
         results = spark.results(given, _last_import(accounts))
-        return Reconciliation(results["findings"], results["coverage"], results.__getitem__)
+        unchecked = inputs.unchecked(
+            chart.columns if is_spark(chart) else inputs.read({"chart": chart})["chart"].schema.names
+        )
+        return Reconciliation(
+            results["findings"], results["coverage"], results.__getitem__, unchecked=unchecked, **told
+        )
     frames = inputs.read(given)
     findings, coverage = tables.results(frames, "findings", "coverage", known_since=_last_import(accounts))
-    return Reconciliation(to_pandas(findings), to_pandas(coverage), functools.partial(_listed, frames))
+    return Reconciliation(
+        to_pandas(findings),
+        to_pandas(coverage),
+        functools.partial(_listed, frames),
+        unchecked=inputs.unchecked(frames["chart"].schema.names),
+        **told,
+    )
 
 
 def _listed(frames: Mapping[str, Scannable], name: str) -> pd.DataFrame:
     return to_pandas(*tables.results(frames, name))
+
+
+def _about(frame: Any) -> dict[str, Any]:
+    about: dict[str, Any] = getattr(frame, "attrs", {}).get("bktools", {})
+    return about
+
+
+def _company(named: Sequence[str] | None) -> CompanyInFile | None:
+    # A frame that was in a Parquet file has it as a list.
+    return None if named is None else CompanyInFile(*named)
 
 
 def _last_import(accounts: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,16 @@ import pandas as pd
 import pyarrow as pa
 
 from bktools.consoles import readable
+from bktools.contract.accounts import CompanyInFile
 from bktools.frames.arrow import tables_to_arrow
 from bktools.frames.delimited import tables_to_csv
+from bktools.frames.schema import to_arrow
 from bktools.reconcile import rendering
+from bktools.reconcile.another_chart import another_chart
 from bktools.reconcile.suggestions import suggest
+
+# Checks of lines of a chart that are never created.
+NOT_CREATED = ("name_missing", "total_in_chart")
 
 _TABLES = ("findings", "actions", "coverage")
 
@@ -33,6 +39,12 @@ class Reconciliation:
     coverage : DataFrame
         One row per category: category_id, company_id, name, archived, account_id, external_id, account_name,
         tax_code_id, state (covered, no_account, unknown_account, archived_account, to_be_archived_account).
+    unchecked : tuple of str
+        What was not compared, because the chart does not tell it.
+    company_in_file : CompanyInFile, optional
+        The company that the chart's file names, where its format has a place for it.
+    companies_before : mapping
+        The same of the last chart that accounts were created from, by company.
 
     Notes
     -----
@@ -55,6 +67,9 @@ class Reconciliation:
     coverage: pd.DataFrame
     # Returns a table by its name, for the tables that are computed on first use.
     _listed: Callable[[str], pd.DataFrame]
+    unchecked: tuple[str, ...] = ()
+    company_in_file: CompanyInFile | None = None
+    companies_before: Mapping[str, CompanyInFile] = dataclasses.field(default_factory=dict)
 
     @functools.cached_property
     def actions(self) -> pd.DataFrame:
@@ -80,6 +95,30 @@ class Reconciliation:
         Rows of actions have the check "action: create" and so on, and no severity.
         """
         return rendering.summarised(self._listed("summary"))
+
+    @functools.cached_property
+    def another_chart(self) -> str:
+        """Why the chart looks like another company's, in one line; "" where it does not.
+
+        It does when it lacks most accounts in use, when most of its accounts that are known here have another name, or
+        when its file names another company than the last one's.
+        """
+        return another_chart(self._chart_match, self.company_in_file, self.companies_before)
+
+    @property
+    def companies_now(self) -> dict[str, CompanyInFile]:
+        """The company that the chart's file names, by the company whose chart it is; empty where it names none."""
+        return {match["company_id"]: self.company_in_file for match in self._chart_match if self.company_in_file}
+
+    @functools.cached_property
+    def _chart_match(self) -> list[dict[str, Any]]:
+        matches: list[dict[str, Any]] = to_arrow(self._listed("chart_match")).to_pylist()
+        return matches
+
+    @property
+    def not_created(self) -> list[str]:
+        """A line for each line of the chart that is no account as it is, with what is to be done."""
+        return list(self.findings.loc[self.findings["check"].isin(NOT_CREATED), "message"])
 
     @functools.cached_property
     def suggestions(self) -> pd.DataFrame:
@@ -115,11 +154,17 @@ class Reconciliation:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return all tables for pickle and copy, computed now, because the input frames are not copied."""
-        listed = {name: getattr(self, name) for name in ("actions", "unused_accounts", "summary")}
+        listed = {name: getattr(self, name) for name in ("actions", "unused_accounts", "summary", "_chart_match")}
         return self.__dict__ | listed | {"_listed": None}
 
     def __repr__(self) -> str:
-        return readable(rendering.text(self.findings, self.coverage, self.summary))
+        return readable(rendering.text(self.findings, self.coverage, self.summary, self._notes))
 
     def _repr_html_(self) -> str:
-        return rendering.html(self.findings, self.coverage, self.summary)
+        return rendering.html(self.findings, self.coverage, self.summary, self._notes)
+
+    @property
+    def _notes(self) -> list[str]:
+        """What a person reads beside the counts."""
+        doubt = [self.another_chart] if self.another_chart else []
+        return [*doubt, *(f"not compared: {phrase}" for phrase in self.unchecked)]

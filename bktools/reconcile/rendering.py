@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 
 from bktools import views
@@ -18,9 +20,9 @@ def summarised(counts: pd.DataFrame) -> pd.DataFrame:
     return ranked[["check", "severity", "count"]]
 
 
-def text(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame) -> str:
-    """Return the reconciliation as a few lines of text: one a check, with its first finding."""
-    lines = [_headline(findings, coverage, summary)]
+def text(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame, notes: Sequence[str]) -> str:
+    """Return the reconciliation as a few lines of text: counts and notes, then one a check, with its first finding."""
+    lines = ["; ".join([_headline(findings, coverage, summary), *notes])]
     lines += [
         f"  {severity:<8}{count:>7,} {check}: {views.short(message)}"
         for severity, check, count, message in _by_check(findings)
@@ -30,13 +32,14 @@ def text(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame) 
     return "\n".join(lines)
 
 
-def html(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame) -> str:
-    """Return the reconciliation for a notebook: the headline, and a row a check with its first finding."""
+def html(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame, notes: Sequence[str]) -> str:
+    """Return the reconciliation for a notebook: counts, notes, and a row a check with its first finding."""
     rows = [
         (f"{views.MARKS[severity]} {severity}", count, check, message)
         for severity, check, count, message in _by_check(findings)
     ]
-    return views.heading(_headline(findings, coverage, summary)) + views.table(
+    headings = map(views.heading, [_headline(findings, coverage, summary), *notes])
+    return "".join(headings) + views.table(
         ["severity", "findings", "check", "the first of them"],
         rows,
         total=len(rows),

@@ -15,6 +15,7 @@ from bktools.contract.accounts import LONGEST_TEXT
 from bktools.frames.engine import Scannable, engine, repeated_digests
 from bktools.frames.schema import KNOWN_STATES
 from bktools.frames.templates import quoted
+from bktools.inputs.headings import TOTALS
 from bktools.reconcile import inputs
 from bktools.reconcile.checks import COMPANY_AS_TEXT, FOUND, SEVERITIES, findings
 from bktools.reconcile.verbs import ACTION, RULE, THE_SAME, WHY
@@ -25,6 +26,12 @@ BLANKS = "[ \t\n\x0b\x0c\r\u0085\u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205
 # Cyrillic and Greek letters, and the Latin ones that they look like, small letters as their capitals do.
 LOOK_ALIKE = "АВЕКМНОРСТУХІЅЈавекмнорстухіѕјΑΒΕΖΗΙΚΜΝΟΡΤΥΧαβεζηικμνορτυχ"
 LATIN = "ABEKMHOPCTYXISJabekmhopctyxisjABEZHIKMNOPTYXabezhikmnoptyx"
+
+# What a row of sums says, as the readers of files compare it.
+TOTAL_WORDS = tuple(sorted(TOTALS))
+
+# Accounts that a message names.
+EXAMPLES = 3
 
 # Functions for the queries below, the checks and the actions.
 MACROS = f"""
@@ -64,6 +71,12 @@ CREATE MACRO without_zeros(value) AS ltrim(value, '0');
 CREATE MACRO shown(value) AS coalesce('"' || value || '"', 'nothing');
 CREATE MACRO counted(number, noun) AS format('{{:,}} {{}}{{}}', number, noun, if(number = 1, '', 's'));
 CREATE MACRO named(code, external_id, name) AS concat_ws(' ', coalesce(code, external_id), name);
+CREATE MACRO says_total(value) AS
+    coalesce(regexp_replace(strip_accents(lower(value)), '[^\\p{{L}}\\p{{N}}]', '', 'g') IN {TOTAL_WORDS}, false);
+-- A name such as Total with a number is an account: a company has this name.
+CREATE MACRO is_total(name, code) AS
+    says_total(code) OR (says_total(name) AND NOT coalesce(regexp_matches(code, '[0-9]'), false));
+CREATE MACRO on_line(line) AS if(line IS NULL, '', concat(' (line ', line, ')'));
 CREATE MACRO one_line(value) AS
     CASE WHEN regexp_matches(value, '[\\r\\n\\t]') THEN regexp_replace(value, '[\\r\\n\\t]+', ' ', 'g') ELSE value END;
 """
@@ -98,7 +111,11 @@ END;
 # Chart rows without a company belong to the only company.
 VIEWS = """
 CREATE VIEW chart AS
-SELECT * REPLACE (coalesce(company_of(company_id), CAST(enum_first(NULL::company) AS company)) AS company_id)
+SELECT * REPLACE (
+    coalesce(company_of(company_id), CAST(enum_first(NULL::company) AS company)) AS company_id,
+    -- A name of white space is none.
+    if(ltrim(name, ' \t\n\r\u00a0') = '', NULL, name) AS name
+)
 FROM given_chart;
 
 CREATE VIEW known AS
@@ -168,6 +185,7 @@ SELECT
     coalesce(erp.company_id, service.company_id) AS company_id,
     coalesce(erp.external_id, service.external_id) AS external_id,
     erp.company_id IS NOT NULL AS in_chart, service.company_id IS NOT NULL AS in_service,
+    erp.line,
     erp.name AS erp_name, erp.code AS erp_code, erp.archived AS erp_archived, erp.tax_code_external_id AS erp_tax,
     service.id AS account_id, service.name, service.code, service.archived, service.tax_code_external_id AS tax,
     coalesce(service.is_read, false) AS is_from_service,
@@ -271,6 +289,37 @@ LEFT JOIN taxes USING (company_id, external_id)
 LEFT JOIN (SELECT company_id, external_id, is_gone, action FROM accounts) AS judged USING (company_id, external_id);
 """
 
+# Per company of the chart, how far its accounts are those known here. An account that is spelled another way in the
+# chart has findings of its own.
+CHART_MATCH = f"""
+WITH
+    used AS (
+        SELECT DISTINCT company_id, account_id FROM categories WHERE archived IS NOT true AND NOT is_empty(account_id)
+    ),
+    active AS (
+        SELECT
+            company_id, in_chart, used.account_id IS NOT NULL AS is_used,
+            in_chart AND name IS NOT NULL AND erp_name IS NOT NULL AS is_matched,
+            is_matched AND lower(bare(name)) <> lower(bare(erp_name)) AS is_renamed,
+            named(coalesce(code, erp_code), external_id, name) AS account,
+            concat(account, ' (', erp_name, ')') AS names
+        FROM pairs
+        ANTI JOIN (FROM accounts WHERE twin IS NOT NULL) AS respelled USING (company_id, external_id)
+        LEFT JOIN used USING (company_id, account_id)
+        WHERE in_service AND archived IS NOT true
+    )
+SELECT
+    {COMPANY_AS_TEXT},
+    count(in_chart) AS known, count(*) FILTER (NOT in_chart) AS known_missing,
+    min(account, {EXAMPLES}) FILTER (NOT in_chart) AS known_examples,
+    count(*) FILTER (is_used) AS used, count(*) FILTER (is_used AND NOT in_chart) AS used_missing,
+    min(account, {EXAMPLES}) FILTER (is_used AND NOT in_chart) AS used_examples,
+    count(*) FILTER (is_matched) AS matched, count(*) FILTER (is_renamed) AS renamed,
+    min(names, {EXAMPLES}) FILTER (is_renamed) AS renamed_examples
+FROM charts LEFT JOIN active USING (company_id)
+GROUP BY ALL
+"""
+
 UNUSED = f"""
 CREATE TABLE unused AS SELECT company_id, count(*) AS rows FROM ({UNUSED_ACCOUNTS}) GROUP BY company_id;
 """
@@ -309,6 +358,7 @@ RESULTS: Mapping[str, str | Callable[[duckdb.DuckDBPyConnection], str]] = {
         FROM coverage
     """,
     "actions": f"SELECT * REPLACE ({COMPANY_AS_TEXT}) FROM ({ACTIONS})",
+    "chart_match": CHART_MATCH,
     "unused_accounts": f"SELECT * REPLACE ({COMPANY_AS_TEXT}) FROM ({UNUSED_ACCOUNTS})",
 }
 
@@ -324,6 +374,7 @@ ORDERS: Mapping[str, str] = {
     "actions": """
         company_id, external_id NULLS FIRST, code NULLS FIRST, name NULLS FIRST, archived, tax_code_external_id NULLS FIRST
     """,
+    "chart_match": "ALL",
     "unused_accounts": "ALL NULLS FIRST",
 }
 
@@ -362,7 +413,7 @@ def _kept(connection: duckdb.DuckDBPyConnection, name: str) -> pa.Table:
 
 
 def _column(name: str, columns: pa.Schema) -> str:
-    kind = "BOOLEAN" if name == "archived" else "VARCHAR"
+    kind = {"archived": "BOOLEAN", inputs.LINE: "BIGINT"}.get(name, "VARCHAR")
     return f"CAST({name if name in columns.names else 'NULL'} AS {kind}) AS {name}"
 
 

@@ -14,6 +14,7 @@ RULES: tuple[tuple[str, str, str], ...] = (
     ("service_rows > 1", "none", "the external ID is on several accounts known here"),
     ("is_new AND is_long(external_id)", "none", f"the external ID has more than {LONGEST_TEXT} characters"),
     ("is_new AND erp_name IS NULL", "none", "the name is missing"),
+    ("is_new AND is_total(erp_name, erp_code)", "none", "the line is a total, not an account"),
     ("is_new AND is_long(erp_name)", "none", f"the name has more than {LONGEST_TEXT} characters"),
     ("is_new AND is_long(erp_code)", "none", f"the code has more than {LONGEST_TEXT} characters"),
     # A created account cannot be deleted, so an account that exists under another spelling is not created again.

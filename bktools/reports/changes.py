@@ -169,11 +169,8 @@ def _of_months(before: PeriodRecord, after: PeriodRecord, company: str | None, s
 def _held_back(before: PeriodRecord, after: PeriodRecord) -> pa.Table:
     """Return the entries held back in the first month with what became of them, and those new in the second."""
     rows = []
-    known = set(before.held_back["entry_id"].dropna())
     for held, is_earlier in ((before.held_back, True), (after.held_back, False)):
         for row in held.astype("object").where(held.notna(), None).to_dict("records"):
-            if not is_earlier and row["entry_id"] in known:
-                continue
             is_resolved = row["outcome"] == "resolved"
             change = ("resolved" if is_resolved else "still open") if is_earlier else "new"
             rows.append(

@@ -90,6 +90,11 @@ class Close:
     sent: pd.DataFrame | None = None
     changes: pd.DataFrame | None = None
 
+    @property
+    def unchecked(self) -> list[str]:
+        """What was not compared and not checked, because it was not told."""
+        return [*self.after.unchecked, *self.plan.unchecked]
+
     def __repr__(self) -> str:
         lines = [
             f"Month-end {self.period} of company {self.company}, {where(self)}",

@@ -62,6 +62,8 @@ def close_month(
     others_export: bool = False,
     by: str | None = None,
     approved_by: str | None = None,
+    before_month_end: bool = False,
+    new_chart: bool = False,
     profile: str = "excel",
     seen: Callable[[str, Any], None] | None = None,
     service: Service | None = None,
@@ -76,7 +78,8 @@ def close_month(
         As `read_entries` returns it; those dated after the month wait for the next close.
     month : str, Period, date or datetime, optional
         As 2026-10. By default the last month that has ended and has entries, where a month with less than a twentieth
-        of the busiest month's entries does not count; the current month where none has ended. Never one in the future.
+        of the busiest month's entries does not count; the current month where none has ended. A month that has not
+        begun is refused, also for a dry run, because nothing of it can be closed yet.
     company : str, optional
         UUID of the company; the configured one by default.
     categories, employees : DataFrame, optional
@@ -99,6 +102,10 @@ def close_month(
     approved_by : str, optional
         Name of the person who approves it. With `apply` the period is closed, unless a batch of it is not sent or has an
         unknown outcome: then nothing can be sent into it any more, until it is reopened.
+    before_month_end : bool
+        True to approve a month that has not ended.
+    new_chart : bool
+        True when the company really has the chart that looks like another company's, see `create_accounts`.
     profile : str
         Of the CSV files, see `to_csv`.
     seen : callable, optional
@@ -115,7 +122,8 @@ def close_month(
     Raises
     ------
     ArgumentError, InputError
-        When an argument breaks a rule, or the folder holds other files than a close; nothing is sent.
+        When an argument breaks a rule, the month has not begun, the folder holds other files than a close, or, with
+        `apply`, the chart looks like another company's; nothing is sent.
     ServiceError, JournalError, StorageError
         When a step fails. The journal has the completed steps, and a second run resumes after them. With `apply`, also
         when the period is closed, or a file of an earlier close is open in Excel; then nothing is sent.
@@ -142,7 +150,12 @@ def close_month(
     prepared_by = this_user() if by is None else named("by", by)
     approved_by = None if approved_by is None else named("approved_by", approved_by)
     apply = rules.flag("apply", apply)
-    period = month_of(entries, begun_at) if month is None else rules.month("month", month)
+    # The month is the one on the calendar of whoever closes it.
+    today = begun_at.astimezone()
+    period = month_of(entries, today) if month is None else rules.month("month", month)
+    _require_month(
+        period, today, is_approved=approved_by is not None, is_early=rules.flag("before_month_end", before_month_end)
+    )
     in_period = _up_to(entries, period)
     # Arguments and folders are checked before anything is sent.
     target = Path(folder or f"month-end-{period}")
@@ -165,7 +178,7 @@ def close_month(
     )
     known = load_accounts(company, service=service)
     before = steps.run("reconciled", lambda: reconcile_accounts(chart, known, categories))
-    created = steps.run("created", lambda: create_accounts(before, apply=apply, service=service))
+    created = steps.run("created", lambda: create_accounts(before, apply=apply, new_chart=new_chart, service=service))
     accounts = load_accounts(company, service=service)
     after = steps.run("remaining", lambda: reconcile_accounts(chart, accounts, categories) if apply else before)
     # Of all companies: an entry sent for another company is not sent again.
@@ -265,6 +278,19 @@ def _company(company: str | None, service: Service) -> str:
     if company is None:
         raise ArgumentError("company", "must name the company to close (or set BKTOOLS_COMPANY)")
     return rules.company_id("company", company, service.settings.company_names)
+
+
+def _require_month(period: str, today: dt.datetime, *, is_approved: bool, is_early: bool) -> None:
+    """Refuse a month that has not begun, and the approval of one that has not ended unless the caller says so."""
+    current = f"{today:%Y-%m}"
+    if period > current:
+        raise ArgumentError(name_of("month"), f"must have begun: today is {today:%Y-%m-%d}", period)
+    if period == current and is_approved and not is_early:
+        raise ArgumentError(
+            name_of("approved_by"),
+            f"closes {period}, which has not ended: approve it when it has, or say that it is meant with "
+            f"{setting('before_month_end', value=True)}",
+        )
 
 
 def month_of(entries: pd.DataFrame, today: dt.datetime) -> str:

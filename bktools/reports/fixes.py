@@ -18,6 +18,7 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError, StorageError
 from bktools.frames.engine import in_pandas
 from bktools.frames.schema import COUNT, KNOWN_STATES, TEXT, Month, to_arrow, to_pandas
+from bktools.inputs.cells import refuse_broken
 from bktools.inputs.columns import normal
 from bktools.inputs.file import read_table
 from bktools.inputs.table import Table
@@ -225,7 +226,9 @@ def _lines(table: Table, facts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         raise InputError(
             f"the sheet {TO_DO!r} has no column {missing[0]!r}: take a new copy of the workbook", source=table.source
         )
-    cells = {name: table.columns[headings.index(normal(heading))].to_pylist() for name, heading in COLUMNS.items()}
+    places = {name: headings.index(normal(heading)) for name, heading in COLUMNS.items()}
+    refuse_broken(table, places.values())
+    cells = {name: table.columns[place].to_pylist() for name, place in places.items()}
     rows = [dict(zip(cells, values, strict=True)) for values in zip(*cells.values(), strict=True)]
     counts = Counter(row["line_id"] for row in rows)
     company = {name: facts[name] for name in ("company_id", "period", "environment")}

@@ -447,7 +447,7 @@ def _about(close: Close) -> Html:
     return _facts(
         [
             ("Written to the service", "yes" if close.applied else "no, planned only"),
-            ("Not checked", lines(close.plan.unchecked) or "nothing: all checks were made"),
+            ("Not checked", lines(close.unchecked) or "nothing: all checks were made"),
             *((f"Source of the {name}", _source(getattr(close, name).attrs.get("bktools", {}))) for name in sources),
             ("Accounts known to bktools", _known(close.known)),
             ("All rows", "in the CSV files and the workbook of the close's folder; manifest.json has their digests"),

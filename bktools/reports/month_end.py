@@ -243,7 +243,7 @@ def _manifest(close: Close, files: Mapping[str, Any], inputs: Mapping[str, Any],
             "findings_after": _by_check(close.after),
         },
         "totals": {currency: str(amount) for currency, amount in close.plan.amounts.items()},
-        "not_checked": list(close.plan.unchecked),
+        "not_checked": close.unchecked,
         "plan_id": close.plan.plan_id,
         "sources": {
             name: frame.attrs.get("bktools", {})

@@ -36,8 +36,9 @@ class PeriodRecord:
         One row per entry of the month that was sent, names and amount first: the facts at sending, state (ACCEPTED;
         UNKNOWN and SENDING are in doubt), sent_at (UTC), sent_by, job_id.
     held_back : DataFrame
-        One row per entry that the closes of the month held back: its facts then, reason, message, held_at (UTC), and its
-        outcome: "open", or "resolved" with resolved_period, resolved_at and resolved_job_id.
+        One row per entry of the month that closes held back: its facts then, reason, message, held_at (UTC), and its
+        outcome: "open", or "resolved" with resolved_period, resolved_at and resolved_job_id. Each entry is in one
+        month's record: that of its date, or without a date that of the first close that met it.
     totals : DataFrame
         One row per currency: number and exact amount of the entries exported, in_doubt, held_back, resolved, open.
     events : DataFrame

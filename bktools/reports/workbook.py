@@ -154,7 +154,7 @@ class _Writer:
             *((f"categories: {state.replace('_', ' ')}", int(count)) for state, count in _coverage(close).items()),
             *([] if close.changes is None else [("changes since the last close (see the sheet)", len(close.changes))]),
             ("infos about accounts and categories (reconciliation.csv)", infos),
-            *(("not checked", phrase) for phrase in close.plan.unchecked),
+            *(("not checked", phrase) for phrase in close.unchecked),
             *refused.items(),
         ]
         for name, value in facts:

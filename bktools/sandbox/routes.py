@@ -28,7 +28,7 @@ SORTABLE = {
 }
 
 _LISTS = {"ids": "id", "accountIds": field("accountId"), "categoryGroupIds": field("categoryGroupId")}
-# Fields that must be equal for a repeated create to match the account.
+# Fields that must be equal for a repeated create to match the account; a tax code where it is sent.
 _SENT = [name for name in Account._fields if name != "id"]
 
 
@@ -98,7 +98,7 @@ async def get_employee(request: Request, state: State, caller: Caller) -> Respon
 
 
 async def create_account(request: Request, state: State, caller: Caller) -> Response:
-    """Create an account: 201 when it is new, 200 when it exists with the same data, 409 with other data (4.3)."""
+    """Create an account: 201 when it is new, 200 when it exists and nothing differs, else 409 (4.3)."""
     sent = await read_body(request, "AccountCreate")
     caller.check_company(sent["companyId"], known=state.store.company(sent["companyId"]) is not None)
     account = Account(id=new_id(), **{name: sent[camel(name)] for name in _SENT})
@@ -106,7 +106,8 @@ async def create_account(request: Request, state: State, caller: Caller) -> Resp
     differing = [
         camel(name)
         for name in _SENT
-        if not (same_json if name == "metadata" else eq)(getattr(account, name), getattr(stored, name))
+        if (name != "tax_code_external_id" or camel(name) in request.state.fields)
+        and not (same_json if name == "metadata" else eq)(getattr(account, name), getattr(stored, name))
     ]
     if differing:
         raise Refusal(

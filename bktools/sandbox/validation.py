@@ -40,7 +40,8 @@ class Number(NamedTuple):
 async def read_body(request: Request, schema: str) -> dict[str, Any]:
     """Return the value of every field, None for one that is missing or null; refuse a body that breaks a rule.
 
-    UUIDs are in lower case; an object of any content is its JSON text as it was sent.
+    UUIDs are in lower case; an object of any content is its JSON text as it was sent. `request.state.fields` has the
+    names of the fields that the body has.
     """
     _check_media_type(request.headers.get("content-type"))
     body = await _whole_body(request)
@@ -54,6 +55,7 @@ async def read_body(request: Request, schema: str) -> dict[str, Any]:
     if not isinstance(sent, dict):
         raise invalid(f"the body must be a JSON object, got {text[:60]}")
     values = _object("", SCHEMAS[schema], sent)
+    request.state.fields = frozenset(sent)
     for name, rule in SCHEMAS[schema]["properties"].items():
         if values[name] is not None and rule.get("additionalProperties") is True:
             values[name] = _as_sent(text, name)

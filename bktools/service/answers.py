@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
+import warnings
 from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 
@@ -14,6 +16,7 @@ from bktools.errors import (
     AuthenticationError,
     NotFoundError,
     RateLimitedError,
+    ReplacedTextWarning,
     ScopeError,
     ServerError,
     StatusError,
@@ -24,6 +27,17 @@ from bktools.service.transport import Answer, of_answer
 Record = TypeVar("Record")
 
 LONGEST_DETAIL = 300
+
+# Records that a warning names.
+SHOWN_NAMES = 5
+
+# What stands for a character that is none.
+REPLACEMENT = "\ufffd"
+# An escape of JSON: a surrogate pair, a half of one, or any other.
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
 
 BY_STATUS: dict[int, tuple[type[StatusError], str]] = {
     401: (
@@ -37,7 +51,9 @@ BY_STATUS: dict[int, tuple[type[StatusError], str]] = {
 
 
 def decoded(answer: Answer, decoder: msgspec.json.Decoder[Record], endpoint: Endpoint) -> Record:
-    """Return the record of a 2xx answer.
+    r"""Return the record of a 2xx answer.
+
+    Half of a surrogate pair, which JSON allows and no text holds, becomes \ufffd; a warning names the records.
 
     Raises
     ------
@@ -45,7 +61,13 @@ def decoded(answer: Answer, decoder: msgspec.json.Decoder[Record], endpoint: End
         When the body is not JSON, or a field has a wrong type. Unknown fields and values pass.
     """
     try:
-        return decoder.decode(answer.body)
+        try:
+            return decoder.decode(answer.body)
+        except msgspec.DecodeError:
+            whole = _with_whole_characters(answer.body)
+            if whole == answer.body:
+                raise
+            record = decoder.decode(whole)
     except msgspec.ValidationError as error:
         broken = UnreadableAnswerError(
             f"the answer to {endpoint.operation} breaks the interface: {error}", status=answer.status
@@ -60,6 +82,30 @@ def decoded(answer: Answer, decoder: msgspec.json.Decoder[Record], endpoint: End
             repeatable=True,
         )
         raise of_answer(unreadable, answer.headers) from error
+    _warn_of_replaced(whole, endpoint)
+    return record
+
+
+def _with_whole_characters(body: bytes) -> bytes:
+    """Return JSON in which each half of a surrogate pair is a replacement character."""
+    return _ESCAPE.sub(lambda escape: rb"\ufffd" if escape["half"] else escape[0], body)
+
+
+def _warn_of_replaced(body: bytes, endpoint: Endpoint) -> None:
+    """Warn of the records whose text has a replacement character."""
+    found = msgspec.json.decode(body)
+    data = found.get("data", found)
+    records = data if isinstance(data, list) else [data]
+    names = [
+        str(record.get("id", "the answer")) for record in records if REPLACEMENT in msgspec.json.encode(record).decode()
+    ]
+    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+    warnings.warn(
+        f"the answer to {endpoint.operation} has characters that are no text, shown as {REPLACEMENT}: correct them in "
+        f"the service in {', '.join(names[:SHOWN_NAMES])}{more}",
+        ReplacedTextWarning,
+        stacklevel=2,
+    )
 
 
 def error_of(answer: Answer, endpoint: Endpoint) -> StatusError:
@@ -77,7 +123,10 @@ def error_of(answer: Answer, endpoint: Endpoint) -> StatusError:
     elif answer.status >= 500:  # noqa: PLR2004
         error, advice = ServerError, "the service failed: try again later"
     elif 300 <= answer.status < 400:  # noqa: PLR2004
-        advice = "redirects are not followed, so that no credential goes to another host: is the address right?"
+        advice = (
+            "the address redirects, and redirects are not followed, so that no credential goes to another host: "
+            "correct the address (bktools config shows it)"
+        )
     reason = ": ".join(part for part in (kind, detail) if part)
     message = f"{endpoint.operation} was answered {answer.status}" + (f" ({reason})" if reason else "")
     found = error(

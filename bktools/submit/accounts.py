@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
+from bktools.caller import setting
 from bktools.connection import service_or_default
 from bktools.contract import rules
 from bktools.contract.accounts import Account, create_body
@@ -25,7 +26,8 @@ from bktools.errors import (
 )
 from bktools.frames.engine import in_pandas
 from bktools.frames.schema import KNOWN_STATES, TEXT, to_arrow, to_pandas
-from bktools.journal.accounts import record_accounts
+from bktools.inputs.columns import is_total
+from bktools.journal.accounts import record_accounts, remember_chart
 from bktools.journal.journal import Journal
 from bktools.progress import progress as progress_bar
 from bktools.reconcile.reconciliation import Reconciliation
@@ -57,7 +59,12 @@ OUTCOMES = pa.schema(
 
 
 def create_accounts(
-    reconciliation: Reconciliation, *, apply: bool = False, progress: bool | None = None, service: Service | None = None
+    reconciliation: Reconciliation,
+    *,
+    apply: bool = False,
+    new_chart: bool = False,
+    progress: bool | None = None,
+    service: Service | None = None,
 ) -> pd.DataFrame:
     """Create the accounts that are missing in the service. Default: a dry run that sends nothing.
 
@@ -67,6 +74,9 @@ def create_accounts(
         As `reconcile_accounts` returns it. Only its `create` actions are carried out; the others are for a person.
     apply : bool
         True to write to the service.
+    new_chart : bool
+        True when the company really has the chart that looks like another company's (`Reconciliation.another_chart`).
+        Without it nothing is written from such a chart, because accounts cannot be deleted.
     progress : bool, optional
         Show a bar. Default: in a terminal or a notebook.
     service : Service, optional
@@ -76,8 +86,8 @@ def create_accounts(
     -------
     DataFrame
         One row per account to create: company_id, external_id, code, name, outcome, id, message. Outcomes: CREATED;
-        MATCHED (it existed, with this id); EXISTS (it existed, its id is unknown: import it); REJECTED; UNKNOWN (safe to
-        run again). Without `apply`: PLANNED.
+        MATCHED (it existed, with this id); EXISTS (it existed, its id is unknown: import it); REJECTED (refused, or not
+        sent, because it has no name or is a total); UNKNOWN (safe to run again). Without `apply`: PLANNED.
 
     Raises
     ------
@@ -85,7 +95,8 @@ def create_accounts(
         When the service cannot be reached or refuses the credential. Safe to run again: created accounts are in the
         journal and are skipped.
     ArgumentError, InputError
-        When the argument is not a reconciliation, or an account breaks a rule of the interface; nothing is sent.
+        When the argument is not a reconciliation, an account breaks a rule of the interface, or, with `apply`, the
+        chart looks like another company's; nothing is sent.
 
     Notes
     -----
@@ -113,20 +124,39 @@ def create_accounts(
         raise InputError(f"the actions of the reconciliation have no column {missing[0]}")
     actions = to_arrow(listed, "the actions").select(list(NEEDED)).to_pylist()
     # Check every account before sending the first.
-    wanted = [_checked(action) for action in actions if action["action"] == "create"]
+    creates = [action for action in actions if action["action"] == "create"]
+    rows = [_row(action, "REJECTED", None, why) for action in creates if (why := why_no_account(action))]
+    wanted = [_checked(action) for action in creates if not why_no_account(action)]
+    # Actions that a caller made by hand know of no chart.
+    doubt = "" if rules.flag("new_chart", new_chart) else getattr(reconciliation, "another_chart", "")
     service = service_or_default(service)
     if not rules.flag("apply", apply):
-        rows = [_row(account, "PLANNED", None, "would be created") for account in wanted]
-        return _frame(rows, service, applied=False)
+        message = f"would be created with {setting('new_chart', value=True)} only" if doubt else "would be created"
+        return _frame([*rows, *(_row(account, "PLANNED", None, message) for account in wanted)], service, applied=False)
+    if doubt:
+        raise InputError(
+            f"{doubt}. Nothing was written: if it is the wrong file, give the right one; if the company has a new "
+            f"chart, say so with {setting('new_chart', value=True)}"
+        )
     with (
         Journal(service.settings) as journal,
         progress_bar("accounts", total=len(wanted), unit="account", shown=progress) as bar,
     ):
-        rows = []
+        for company_id, named in getattr(reconciliation, "companies_now", {}).items():
+            remember_chart(journal, company_id, named)
         for row in _created(journal, wanted, service):
             rows.append(row)
             bar.update(1)
     return _frame(rows, service, applied=True)
+
+
+def why_no_account(action: Mapping[str, Any]) -> str:
+    """Return why a row of a chart is no account and is not created, "" for an account."""
+    if not (action["name"] or "").strip():
+        return "not sent: it has no name; give it one in the ERP, or delete its line if it is no account"
+    if is_total(action["name"], action["code"]):
+        return "not sent: it is a total and no account; delete its line"
+    return ""
 
 
 def _checked(account: Mapping[str, Any]) -> dict[str, Any]:
@@ -171,7 +201,9 @@ def _sent(account: Mapping[str, Any], service: Service, budget: Budget) -> dict[
     except STOPPING:
         raise
     except StatusError as error:
-        state = "UNKNOWN" if is_repeatable(error) or error.status >= 500 else "REJECTED"  # noqa: PLR2004
+        # Only an answer of the class 4xx says that the service itself refuses the account.
+        is_refused = 400 <= error.status < 500 and not is_repeatable(error)  # noqa: PLR2004
+        state = "REJECTED" if is_refused else "UNKNOWN"
         return _memory(account, state, message=str(error))
     except ServiceError as error:
         return _memory(account, "UNKNOWN", message=str(error))

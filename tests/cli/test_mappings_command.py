@@ -90,6 +90,19 @@ def test_list_and_show(october):
     assert "there is no such mapping" in str(run("mappings", "show", "other").exception)
 
 
+@pytest.mark.parametrize("name", ["CON", "aux", "Com1", "ends in a space "])
+def test_a_name_that_windows_reserves_is_refused(october, name):
+    """A mapping is handed on to colleagues, so its name can be a file on every system; nothing is saved."""
+    before = sorted(folder().iterdir())
+    other = october.with_name("other.csv")
+    other.write_text(POSTINGS.replace(HEADINGS, "Konto;Datum;Betrag"), encoding="utf-8")
+    options = ["--decimal", ",", "--date-format", "%d/%m/%Y"]
+    error = run("ledger", other, *options, "--save-mapping", name).exception
+    assert isinstance(error, ArgumentError)
+    assert str(error).startswith("the name of a mapping must not be one that Windows reserves or changes")
+    assert sorted(folder().iterdir()) == before
+
+
 @pytest.mark.parametrize(
     ("content", "why"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -40,6 +41,34 @@ def read(texts, date_format=None, source="f.csv"):
 def test_orders(text):
     """ISO and local dates are read by what they show; a time of day behind them changes nothing."""
     assert read([text, "", text]) == [LAST, None, LAST]
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        "T25:00:00",
+        " 24:00",
+        "T23:60",
+        "T23:30:61",
+        " 13:00 PM",
+        " 0:30 AM",
+        "T10:00+15:00",
+        "T10:00+02:60",
+        "T1000",
+        "T",
+    ],
+)
+def test_a_time_that_no_clock_shows_is_refused(time):
+    """The time behind a date is dropped and must still be one; the message names line and value."""
+    wrong = f"2026-10-30{time}"
+    with pytest.raises(
+        InputError,
+        match=re.escape(
+            f"line 3: 'Date' must hold dates such as 2026-10-31 in one order of day"
+            f" and month (set date_format=), got {wrong!r}"
+        ),
+    ):
+        read(["2026-10-31T09:30", wrong])
 
 
 def test_evidence_is_the_whole_column():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from dataclasses import replace
 from decimal import Decimal
 
 import pandas as pd
@@ -83,6 +85,83 @@ def test_a_closed_period_receives_nothing(journal, service, backend):
     bktools.reopen_period("2026-11", by="Grace", reason="late invoice", company=COMPANY, service=service)
     journal.begin("waiting")
     assert journal.state_of("waiting")["state"] == "SENDING"
+
+
+def dated(name: str, date: str | None, *, first: int = 0) -> BatchRequest:
+    """Return a batch of one entry with a date, or without one."""
+    found = batch(name, ["1.00"], first=first)
+    dates = pa.array([date and dt.date.fromisoformat(date)], pa.date32())
+    return replace(found, rows=found.rows.append_column("date", dates))
+
+
+@BOTH
+def test_an_entry_without_a_date_goes_into_no_closed_period(journal, service):
+    """Outside of a close it may belong to any month: it waits while one is closed, and none is closed meanwhile."""
+    journal.claim([dated("before", None)], "plan")
+    with pytest.raises(JournalError, match="stays open: batch before of it is PLANNED"):
+        bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)
+    journal.resolve("before", "RELEASED", evidence="withdrawn", by="Ada")
+    bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)
+    with pytest.raises(JournalError, match=r"an entry has no date, and the period 2026-10 .* was closed by Grace"):
+        journal.claim([dated("a", None, first=1)], "plan")
+    assert journal.state_of("a") is None
+    with pytest.raises(JournalError, match="was closed by Grace"):
+        journal.claim([dated("a", None, first=1)], "plan", "2026-10")
+    journal.claim([dated("b", "2026-11-03", first=2)], "plan")
+    journal.claim([dated("a", None, first=1)], "plan", "2026-11")
+    assert journal.state_of("a")["state"] == "PLANNED"
+
+
+@BOTH
+def test_each_entry_is_held_back_in_the_record_of_one_month(journal, service):
+    """It is the month of its date, whichever close met it; without a date, the month of the first close that met it."""
+
+    def waiting(*entries):
+        columns = ["id", "reason", "amount", "date"]
+        rows = pd.DataFrame(entries, columns=columns)
+        return held(*((entry, reason, amount, "EUR") for entry, reason, amount, _ in entries)).assign(
+            date=pd.to_datetime(rows["date"])
+        )
+
+    october = [
+        (ENTRIES[0], "no_account", "1.00", "2026-10-05"),
+        (ENTRIES[1], "no_account", "2.00", None),
+        (None, "no_service_id", "3.00", None),
+    ]
+    close(journal, "2026-10", waiting(*october, (ENTRIES[2], "no_account", "4.00", "2026-09-30")))
+    before = bktools.record_of("2026-10", COMPANY, service=service).held_back
+    bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)
+    changed = [(entry, "not_approved", "9.00", date) for entry, _, _, date in october if entry]
+    close(
+        journal,
+        "2026-11",
+        waiting(
+            *changed,
+            october[2],
+            (ENTRIES[2], "not_approved", "4.50", "2026-09-30"),
+            (ENTRIES[3], "no_account", "5.00", "2026-11-02"),
+        ),
+    )
+    told = {
+        month: bktools.record_of(month, COMPANY, service=service).held_back[["entry_id", "reason", "amount"]]
+        for month in ("2026-09", "2026-10", "2026-11")
+    }
+    rows = {
+        month: frame.astype("object").where(frame.notna(), None).to_numpy().tolist() for month, frame in told.items()
+    }
+    assert rows == {
+        "2026-09": [[ENTRIES[2], "not_approved", Decimal("4.50")]],
+        "2026-10": [
+            [ENTRIES[0], "no_account", Decimal("1.00")],
+            [ENTRIES[1], "no_account", Decimal("2.00")],
+            [None, "no_service_id", Decimal("3.00")],
+        ],
+        "2026-11": [[ENTRIES[3], "no_account", Decimal("5.00")]],
+    }
+    # What the close of a month told stays as it was told.
+    assert before[["entry_id", "reason", "amount"]].equals(told["2026-10"])
+    periods = bktools.load_periods(COMPANY, service=service).set_index("period")
+    assert periods["held_back"].to_dict() == {"2026-09": 1, "2026-10": 3, "2026-11": 1}
 
 
 @BOTH

@@ -167,6 +167,8 @@ def _verb(erp, service):
             return "none", "the external ID has more than 255 characters"
         if erp["name"] is None:
             return "none", "the name is missing"
+        if _is_total(erp):
+            return "none", "the line is a total, not an account"
         if _long(erp["name"]):
             return "none", "the name has more than 255 characters"
         if _long(erp["code"]):
@@ -195,6 +197,10 @@ def _verb(erp, service):
     return "none", "the same in the chart and in the service"
 
 
+def _is_total(erp):
+    return erp["name"] == "Summe" and not re.search("[0-9]", erp["code"] or "")
+
+
 def _lost_zeros(ours, theirs):
     return ours is not None and theirs is not None and ours.lstrip("0") == theirs.lstrip("0")
 
@@ -213,6 +219,8 @@ def _compare(find, erp, service, verb, charted):
                 find(f"{field}_too_long", "error", "none", row, **of, field=field, erp_value=erp[field])
         if erp["name"] is None:
             find("name_missing", "error", "none", row, **of, field="name")
+        if not service and _is_total(erp):
+            find("total_in_chart", "error", "none", row, **of, field="name")
     if not (erp and service):
         return
     for field in _differing(erp, service):

@@ -44,6 +44,7 @@ def test_every_engine_finds_what_plain_python_finds(engine):
     rows = merged(range(12), 12)
     for noun, more in world.plain().items():
         rows[noun] += [{**row, "tax_code_id": "tax-1"} if noun == "categories" else row for row in more]
+    rows["chart"].append({**world.plain()["chart"][0], "external_id": "Summe", "code": "Summe", "name": "Summe"})
     result, found = compared(engine, rows)
     assert {row[0] for row in found} == {check.name for check in CHECKS}, "the world shows every check"
     summary = {row[:2]: row[2] for row in in_pandas().rows(result.summary)}

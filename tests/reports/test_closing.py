@@ -58,6 +58,38 @@ def test_what_is_wrong_is_found_before_anything_is_sent(
     assert (len(sandbox.server.accounts()), sandbox.server.export_jobs()) == (before, [])
 
 
+def month_from_now(months: int) -> str:
+    """Return a month before or after the one of today."""
+    today = dt.datetime.now().astimezone()
+    years, place = divmod(today.year * 12 + today.month - 1 + months, 12)
+    return f"{years:04}-{place + 1:02}"
+
+
+@pytest.mark.parametrize("apply", [False, True])
+def test_a_month_that_has_not_begun_is_refused(sandbox, service, given, tmp_path, apply):
+    """Planned or applied: nothing of it is sent or recorded, and no folder is written."""
+    with pytest.raises(ArgumentError, match=r"month must have begun: today is 20\d\d-\d\d-\d\d, got "):
+        bktools.close_month(*given, month=month_from_now(1), apply=apply, folder=tmp_path / "next", service=service)
+    assert sandbox.server.export_jobs() == []
+    assert bktools.load_periods(service=service).empty
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_month_that_has_not_ended_is_approved_only_when_that_is_meant(service, given, tmp_path):
+    """Without the word for it nothing is sent; with it, and for a month that has ended, the period is closed."""
+    options = {"apply": True, "approved_by": "Grace", "folder": tmp_path / "close", "service": service}
+    current = month_from_now(0)
+    with pytest.raises(
+        ArgumentError, match=rf"approved_by closes {current}, which has not ended.*before_month_end=True"
+    ):
+        bktools.close_month(*given, month=current, **options)
+    assert bktools.load_periods(service=service).empty
+    closed = bktools.close_month(*given, month=current, before_month_end=True, **options)
+    assert (closed.record.state, closed.stays_open) == ("CLOSED", "")
+    open_month = bktools.close_month(*given, month="2026-10", apply=True, folder=tmp_path / "other", service=service)
+    assert open_month.record.state == "OPEN"
+
+
 def test_entries_without_dates_need_a_month(service, given, tmp_path):
     """The month is not guessed, and dates that are text are refused."""
     chart, entries = given

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from filling import Rows, column, filled, write
+from filling import Formula, Rows, column, filled, write
 
 import bktools
 from bktools.errors import ArgumentError, InputError, StorageError
@@ -136,6 +136,16 @@ def test_lines_that_are_not_as_they_were(
     assert all(text.startswith(message) for text in found["message"])
     lines = bktools.read_fixes(book.parent / "month-end.xlsx")
     assert len(lines) == 0
+
+
+@pytest.mark.parametrize("heading", ["new account", "note"])
+def test_a_formula_without_a_saved_value_is_not_an_empty_cell(
+    heading: str, book: Path, category: pd.Series, tmp_path: Path
+):
+    """What a person filled in is never read as nothing: the cell is named, and how to save its value."""
+    change = write(heading, Formula('=A1&""'), f"category {category['name']}")
+    with pytest.raises(InputError, match=r"the cell [A-Z]+\d+ of the sheet 'to do' holds a formula whose value"):
+        bktools.read_fixes(filled(book, tmp_path / "filled.xlsx", change))
 
 
 def test_accounts_that_cannot_be(book: Path, close: Close, category: pd.Series, tmp_path: Path):

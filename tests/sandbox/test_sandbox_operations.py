@@ -118,6 +118,15 @@ def test_account_is_created_matched_or_refused(server, client):
     assert client.post(ACCOUNTS, json=sent).json() == created.json()
 
 
+def test_a_tax_code_that_is_not_sent_is_not_compared(server, client):
+    """A chart without tax codes does not tell them, so its accounts match with any tax code; null is compared."""
+    sent = account(server, "not sent", code="0400", taxCodeExternalId="VSt19")
+    created = client.post(ACCOUNTS, json=sent)
+    again = client.post(ACCOUNTS, json={name: value for name, value in sent.items() if name != "taxCodeExternalId"})
+    assert (again.status_code, again.json()) == (200, created.json())
+    assert client.post(ACCOUNTS, json=sent | {"taxCodeExternalId": None}).status_code == 409
+
+
 def test_metadata_are_compared_as_json(server, client):
     """Metadata in another order and with other spaces are the same; another number or a missing field is not."""
 

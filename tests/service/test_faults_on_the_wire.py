@@ -20,6 +20,7 @@ from bktools.errors import (
     DriftError,
     PagingError,
     RateLimitedError,
+    ReplacedTextWarning,
     ServerError,
     ServiceError,
     StatusError,
@@ -403,6 +404,25 @@ def test_an_answer_that_nobody_asked_for_answers_nothing(serve, converse):
         return [answer(small.page(asked))[0] + wrong[0]]
 
     assert load(serve, converse, script) == IDS
+
+
+@pytest.mark.parametrize("field", ["name", "metadata"])
+def test_half_a_character_is_replaced_and_told(serve, converse, field):
+    """A name or metadata with half of a surrogate pair is read with a visible sign; the warning names its record."""
+
+    def script(asked):
+        page = json.dumps(SmallService(ROWS, cap=100).page(asked))
+        first = json.dumps(ROWS[0][field])
+        broken = {"name": r'"Caf\ud800 \ud83e\udd68 \\ud800"', "metadata": r'{"k": "Caf\ud800 \ud83e\udd68 \\ud800"}'}[
+            field
+        ]
+        return answer(page.replace(f'"{field}": {first}', f'"{field}": {broken}', 1).encode())
+
+    with pytest.warns(ReplacedTextWarning, match=f"shown as \ufffd: correct them in the service in {IDS[0]}$"):
+        found = load_categories(service=converse(serve(script)), refresh=True)
+    assert found["id"].tolist() == IDS
+    text = found[field].iloc[0]
+    assert (text if field == "name" else json.loads(text)["k"]) == "Caf\ufffd 🥨 \\ud800"
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])

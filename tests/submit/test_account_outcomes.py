@@ -58,6 +58,7 @@ OUTCOMES = {
     "a fault that is not repeated": (answers(501, ""), "UNKNOWN", None, 1),
     "another account": (answers(201, externalId="9991"), "UNKNOWN", f"answered with another account: {ID}", 1),
     "another company": (answers(201, companyId=ID), "UNKNOWN", "answered with another account", 1),
+    "a redirect": (answers(307, ""), "UNKNOWN", "the address redirects", 1),
     "a fault that is repeated": (answers(503, ""), "UNKNOWN", None, 3),
 }
 

@@ -7,6 +7,7 @@ month; its year is that of the fiscal year in the header, as is the length of th
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from bktools.frames import schema
 from bktools.inputs import cells
 from bktools.inputs.columns import normal
 from bktools.inputs.formats.delimited_text import first_cells, is_utf8, place_of, required, table_of
-from bktools.inputs.formats.format import File, Ledger, chosen, first_of_each
+from bktools.inputs.formats.format import File, Ledger, chosen, company_in_file, first_of_each
 from bktools.inputs.table import Table
 
 _MARKS = ("EXTF", "DTVF")
@@ -37,7 +38,7 @@ _HEADINGS = {
     ),
 }  # fmt: skip
 # Places in the header, and in a row of a Buchungsstapel, which DATEV reads by place whatever the headings say.
-_CATEGORY, _NAME, _YEAR_BEGINS, _LENGTH, _FROM, _TO, _CURRENCY = 2, 3, 12, 13, 14, 15, 21
+_CATEGORY, _NAME, _ADVISER, _CLIENT, _YEAR_BEGINS, _LENGTH, _FROM, _TO, _CURRENCY = 2, 3, 10, 11, 12, 13, 14, 15, 21
 _AMOUNT, _SIDE, _WKZ, _BASE, _WKZ_BASE, _ACCOUNT, _CONTRA, _KEY, _DAY, _DOCUMENT, _DISCOUNT, _TEXT = (
     0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 12, 13,
 )  # fmt: skip
@@ -51,6 +52,8 @@ class _Header(NamedTuple):
     first: dt.date | None
     last: dt.date | None
     currency: str
+    adviser: str
+    client: str
 
 
 def recognises(file: File) -> bool:
@@ -72,7 +75,9 @@ def chart(file: File) -> Table:
     fields: dict[str, pa.ChunkedArray | int] = {"code": codes, "name": name}
     selected, places = chosen(table, fields, *notes)
     kept, several = first_of_each(selected, places["code"], places["name"])
-    return chosen(selected, places, *several)[0].rows(kept)
+    # A client's number is one of its adviser's.
+    company = company_in_file("/".join(filter(None, (header.adviser, header.client))) if header.client else "", "")
+    return replace(chosen(selected, places, *several)[0].rows(kept), company=company)
 
 
 def ledger(file: File) -> Ledger:
@@ -146,6 +151,8 @@ def _header(file: File) -> _Header:
         _day(cell(_FROM)),
         _day(cell(_TO)),
         cell(_CURRENCY),
+        cell(_ADVISER),
+        cell(_CLIENT),
     )
 
 

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from bktools.contract.accounts import CompanyInFile
 from bktools.errors import InputError
 from bktools.frames import schema
 from bktools.frames.unpacking import MIB, UNPACKED
@@ -233,7 +234,14 @@ class Rows:
                 chunks.append(pa.array(cells, schema.TEXT))
         self._rows = []
 
-    def table(self, file: File, nothing: str, *notes: str, encoding: str | None = None) -> Table:
+    def table(
+        self,
+        file: File,
+        nothing: str,
+        *notes: str,
+        encoding: str | None = None,
+        company: CompanyInFile | None = None,
+    ) -> Table:
         """Return the rows as a table.
 
         Raises
@@ -253,7 +261,13 @@ class Rows:
             encoding=encoding,
             notes=notes,
             sha256=file.sha256,
+            company=company,
         )
+
+
+def company_in_file(number: str, name: str) -> CompanyInFile | None:
+    """Return the company that a file names, None where it names none."""
+    return CompanyInFile(number.strip(), name.strip()) if number.strip() or name.strip() else None
 
 
 POSTING = ("account_code", "account_name", "date", "currency", "text", "document_number", "voucher_id", "tax_code")

@@ -11,7 +11,7 @@ from decimal import Decimal
 import pyarrow.compute as pc
 
 from bktools.errors import InputError
-from bktools.inputs.formats.format import POSTING, File, Ledger, Rows, Total
+from bktools.inputs.formats.format import POSTING, File, Ledger, Rows, Total, company_in_file
 from bktools.inputs.formats.numbers import stated
 from bktools.inputs.formats.xml_records import Record, records, root_of
 from bktools.inputs.table import Table
@@ -33,8 +33,13 @@ _LINE = frozenset(
         "TaxInformation/TaxCode", "TaxCode",
     }
 )  # fmt: skip
+# Of the company, in the header itself in Portugal and below it elsewhere.
+_NUMBERS = ("Company/RegistrationNumber", "Company/TaxRegistrationNumber", "TaxRegistrationNumber", "CompanyID")
+_NAMES = ("Company/Name", "CompanyName")
 _WANTED = {
-    "Header": frozenset({"DefaultCurrencyCode", "CurrencyCode", "AuditFileCountry", "AuditFileVersion"}),
+    "Header": frozenset(
+        {"DefaultCurrencyCode", "CurrencyCode", "AuditFileCountry", "AuditFileVersion", *_NUMBERS, *_NAMES}
+    ),
     **dict.fromkeys(_ACCOUNTS, _ACCOUNT | _BALANCES.keys()),
     "GeneralLedgerEntries": frozenset({"NumberOfEntries", "TotalDebit", "TotalCredit"}),
     "Journal": frozenset({"JournalID"}),
@@ -46,7 +51,7 @@ _WANTED = {
 _SKIPPED = frozenset(
     {
         "Customers", "Customer", "Suppliers", "Supplier", "TaxTable", "UOMTable", "AnalysisTypeTable",
-        "MovementTypeTable", "Products", "Product", "PhysicalStock", "Owners", "Assets", "SourceDocuments", "Company",
+        "MovementTypeTable", "Products", "Product", "PhysicalStock", "Owners", "Assets", "SourceDocuments",
     }
 )  # fmt: skip
 
@@ -59,10 +64,11 @@ def recognises(file: File) -> bool:
 def chart(file: File) -> Table:
     """Return the accounts of the master files."""
     rows = Rows("code", "name", "type")
-    note = "read as SAF-T"
+    note, company = "read as SAF-T", None
     for record in records(file, _WANTED, skipped=_SKIPPED | {"GeneralLedgerEntries"}):
         if record.name == "Header":
             note = _note(record)
+            company = company_in_file(record.text(*_NUMBERS), record.text(*_NAMES))
         elif _is_account(record):
             rows.add(
                 record.line,
@@ -71,7 +77,10 @@ def chart(file: File) -> Table:
                 record.text("AccountType", "GroupingCategory"),
             )
     return rows.table(
-        file, "is a SAF-T file without accounts (MasterFiles): export it with the chart of accounts", note
+        file,
+        "is a SAF-T file without accounts (MasterFiles): export it with the chart of accounts",
+        note,
+        company=company,
     )
 
 

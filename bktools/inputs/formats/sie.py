@@ -14,7 +14,7 @@ from typing import NamedTuple
 from bktools.caller import setting
 from bktools.errors import InputError
 from bktools.inputs.encoding import to_utf8
-from bktools.inputs.formats.format import POSTING, File, Ledger, Rows
+from bktools.inputs.formats.format import POSTING, File, Ledger, Rows, company_in_file
 from bktools.inputs.formats.numbers import number
 from bktools.inputs.table import Table
 
@@ -46,16 +46,25 @@ def chart(file: File) -> Table:
     """Return the accounts (`#KONTO`) with their type (`#KTYP`)."""
     names: dict[str, tuple[int, str]] = {}
     types: dict[str, str] = {}
+    number = name = ""
     encoding = _encoding(file)
     for record in _records(file, encoding):
-        if record.label == "KONTO":
-            names[record.field(0)] = (record.line, record.field(1))
-        elif record.label == "KTYP":
-            types[record.field(0)] = record.field(1)
+        match record.label:
+            case "KONTO":
+                names[record.field(0)] = (record.line, record.field(1))
+            case "KTYP":
+                types[record.field(0)] = record.field(1)
+            case "ORGNR":
+                number = record.field(0)
+            case "FNAMN":
+                name = record.field(0)
     rows = Rows("code", "name", "type")
-    for code, (line, name) in names.items():
-        rows.add(line, code, name, types.get(code, ""))
-    return rows.table(file, "is a SIE file without accounts (#KONTO)", "read as SIE", encoding=encoding)
+    for code, (line, account_name) in names.items():
+        rows.add(line, code, account_name, types.get(code, ""))
+    company = company_in_file(number, name)
+    return rows.table(
+        file, "is a SIE file without accounts (#KONTO)", "read as SIE", encoding=encoding, company=company
+    )
 
 
 def ledger(file: File) -> Ledger:

@@ -1,0 +1,269 @@
+"""A chart of another company is not written, because accounts cannot be deleted; what is no account is not created."""
+
+from __future__ import annotations
+
+import uuid
+
+import pandas as pd
+import pytest
+
+import bktools
+from bktools.errors import InputError
+
+FIRST = [
+    ("0400", "Machines"),
+    ("1000", "Cash"),
+    ("1200", "Bank"),
+    ("1400", "Debtors"),
+    ("1600", "Creditors"),
+    ("4930", "Supplies"),
+]
+OTHERS = [(f"8{number}", f"Fee {number}") for number in range(10, 20)]
+
+
+def chart_of(accounts, company, path) -> pd.DataFrame:
+    """Write accounts as a chart, and read it."""
+    path.write_text(
+        "".join(f"{code};{name}\n" for code, name in [("Konto", "Bezeichnung"), *accounts]), encoding="utf-8"
+    )
+    return bktools.read_chart_of_accounts(path, company=company)
+
+
+@pytest.fixture
+def reconciled(service, tmp_path):
+    """A function that reconciles a chart with what is known, and with categories on accounts by their external IDs."""
+    company = service.settings.company
+
+    def reconciled(chart, used=()):
+        if not isinstance(chart, pd.DataFrame):
+            chart = chart_of(chart, company, tmp_path / "chart.csv")
+        known = bktools.load_accounts(service=service)
+        ids = known.set_index("external_id")["id"]
+        rows = [
+            {"id": f"c{code}", "company_id": company, "name": code, "archived": False, "account_id": ids[code]}
+            for code in used
+        ]
+        names = ["id", "company_id", "name", "archived", "account_id"]
+        categories = pd.DataFrame(rows, columns=names).astype({"archived": bool} | dict.fromkeys(names[:3], "str"))
+        return bktools.reconcile_accounts(chart, known, categories)
+
+    return reconciled
+
+
+@pytest.fixture
+def known(service):
+    """Accounts that were created elsewhere."""
+    listed = pd.DataFrame(FIRST, columns=["external_id", "name"])
+    listed["code"] = listed["external_id"]
+    bktools.import_accounts(listed.assign(id=[str(uuid.uuid4()) for _ in FIRST], archived=False), service=service)
+
+
+DOUBTFUL = {
+    "most accounts are missing": (FIRST[:2] + OTHERS, (), "lacks 4 of the 6 accounts known here"),
+    "most accounts in use are missing": (
+        FIRST[:3] + OTHERS, ("1200", "1400", "1600", "4930"), "lacks 3 of the 4 accounts that categories use",
+    ),
+    "most names differ": (
+        [(code, f"Other {code}") for code, _ in FIRST[:4]] + FIRST[4:] + OTHERS, (),
+        "4 of its 6 accounts that company .* has by the same ID have another name, such as 0400 Machines .Other 0400.",
+    ),
+}  # fmt: skip
+FINE = {
+    "it grew": (FIRST + OTHERS, ()),
+    "half of it was removed": (FIRST[:3] + OTHERS, ()),
+    "one account was renamed": ([("0400", "Plant"), *FIRST[1:], *OTHERS], ()),
+    "what is in use is still there": (FIRST[:4] + OTHERS, ("0400", "1000", "1200")),
+    "names are written another way": ([(code, f" {name.upper()}") for code, name in FIRST] + OTHERS, ()),
+}
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize("case", DOUBTFUL)
+def test_a_chart_of_another_company_is_not_written(sandbox, service, reconciled, case):
+    """Nothing is created without the word for a new chart; the message has the counts, examples and both ways out."""
+    chart, used, said = DOUBTFUL[case]
+    before = len(sandbox.server.accounts())
+    found = reconciled(chart, used)
+    planned = bktools.create_accounts(found, service=service)
+    assert set(planned["message"]) == {"would be created with new_chart=True only"}
+    with pytest.raises(InputError, match=rf"{said}.*Nothing was written: if it is the wrong file.*new_chart=True"):
+        bktools.create_accounts(found, apply=True, service=service)
+    assert len(sandbox.server.accounts()) == before
+    made = bktools.create_accounts(found, apply=True, new_chart=True, service=service)
+    assert set(made["outcome"]) == {"CREATED"}
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize("case", FINE)
+def test_a_chart_that_changed_is_written(service, reconciled, case):
+    """A chart that grew, shrank to a half or was corrected is the company's own."""
+    found = reconciled(*FINE[case])
+    assert found.another_chart == ""
+    assert set(bktools.create_accounts(found, apply=True, service=service)["outcome"]) == {"CREATED"}
+
+
+def test_the_first_chart_is_written(service, reconciled):
+    """Where no account is known, and with two that prove nothing, no chart is another one."""
+    assert reconciled(FIRST).another_chart == ""
+    bktools.create_accounts(reconciled(FIRST[:2]), apply=True, service=service)
+    assert reconciled(OTHERS).another_chart == ""
+
+
+def sie(name: str, number: str, accounts) -> str:
+    lines = "".join(f'#KONTO {code} "{text}"\n' for code, text in accounts)
+    return f'#FLAGGA 0\n#FORMAT PC8\n#SIETYP 1\n#FNAMN "{name}"\n#ORGNR {number}\n{lines}'
+
+
+def saft(name: str, number: str, accounts) -> str:
+    rows = "".join(
+        f"<Account><AccountID>{code}</AccountID><AccountDescription>{text}</AccountDescription></Account>"
+        for code, text in accounts
+    )
+    return (
+        f"<AuditFile><Header><Company><RegistrationNumber>{number}</RegistrationNumber><Name>{name}</Name></Company>"
+        "</Header>"
+        f"<MasterFiles><GeneralLedgerAccounts>{rows}</GeneralLedgerAccounts></MasterFiles></AuditFile>"
+    )
+
+
+def datev(name: str, number: str, accounts) -> str:
+    adviser, client = number.split("-")
+    header = (
+        f'"EXTF";700;20;"Kontenbeschriftungen";3;20261101120000000;;"RE";"";"";{adviser};{client};20260101;4;;;"";""'
+    )
+    rows = "".join(f'{code};"{text}";"de-DE"\n' for code, text in accounts)
+    return f"{header}\nKonto;Kontobeschriftung;Sprach-ID\n{rows}"
+
+
+@pytest.mark.parametrize("written", [sie, saft, datev])
+def test_a_file_of_another_company_is_not_written(service, reconciled, tmp_path, written):
+    """The first chart that was written is remembered with the company in its file; another company's asks, once."""
+
+    def read(name, number, accounts):
+        path = tmp_path / "chart.csv"
+        path.write_text(written(name, number, accounts), encoding="utf-8")
+        return bktools.read_chart_of_accounts(path, company=service.settings.company)
+
+    mine = read("Ours AB", "556000-0001", FIRST)
+    bktools.create_accounts(reconciled(mine), service=service)
+    assert reconciled(read("Theirs AB", "556000-0002", FIRST)).another_chart == ""
+    bktools.create_accounts(reconciled(mine), apply=True, service=service)
+    assert reconciled(read("Ours Renamed AB", "556000-0001", [*FIRST, *OTHERS])).another_chart == ""
+    theirs = reconciled(read("Theirs AB", "556000-0002", [*FIRST, *OTHERS]))
+    with pytest.raises(InputError, match=r"its file names 556000[-/]0002.*was that of 556000[-/]0001"):
+        bktools.create_accounts(theirs, apply=True, service=service)
+    bktools.create_accounts(theirs, apply=True, new_chart=True, service=service)
+    assert reconciled(read("Theirs AB", "556000-0002", [*FIRST, *OTHERS])).another_chart == ""
+
+
+def test_the_commands_ask_too(run, sandbox, tmp_path, service):
+    """`accounts create` and `month-end` write nothing from another chart, unless --new-chart says so."""
+    chart_of(OTHERS, None, tmp_path / "other.csv")
+    before = len(sandbox.server.accounts())
+    company = f"--company {service.settings.company}"
+    rows = "".join(f"{uuid.uuid4()},{code},{name}\n" for code, name in FIRST)
+    (tmp_path / "known.csv").write_text(f"id,external_id,name\n{rows}", encoding="utf-8")
+    assert run(f"accounts import known.csv {company}")[0] == 0
+    with pytest.raises(InputError, match=r"lacks 6 of the 6 accounts.*say so with --new-chart"):
+        run(f"accounts create --chart other.csv --apply {company}")
+    (tmp_path / "entries.csv").write_text(
+        "id,company_id,date,amount,currency,category_id\n"
+        f"{uuid.uuid4()},{service.settings.company},2026-10-05,1.00,EUR,{uuid.uuid4()}\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(InputError, match=r"lacks 6 of the 6 accounts.*say so with --new-chart"):
+        run(f"month-end --chart other.csv --entries entries.csv --apply {company}")
+    assert (len(sandbox.server.accounts()), sandbox.server.export_jobs()) == (before, [])
+    code, said = run(f"accounts create --chart other.csv {company}")
+    assert (code, "lacks 6 of the 6 accounts known here" in said) == (0, True)
+    assert run(f"accounts create --chart other.csv --apply --new-chart {company}")[0] == 0
+    assert len(sandbox.server.accounts()) == before + len(OTHERS)
+
+
+NO_ACCOUNTS = [("Konten", " "), ("9990", ""), ("Summe", "Summe"), ("Total", "95 accounts")]
+
+
+def test_what_is_no_account_is_not_created(service, reconciled, tmp_path):
+    """Lines without a name and totals are listed with their line and what to do; the other accounts are created."""
+    path = tmp_path / "chart.csv"
+    chart = chart_of([*FIRST, *NO_ACCOUNTS], service.settings.company, path)
+    found = reconciled(chart)
+    made = bktools.create_accounts(found, apply=True, service=service)
+    assert made["external_id"].tolist() == [code for code, _ in FIRST]
+    assert set(made["outcome"]) == {"CREATED"}
+    lines = chart.set_index("external_id")["line"]
+    listed = [code for code, _ in NO_ACCOUNTS if code in lines]
+    assert {"9990", "Summe"} <= set(listed)
+    for code in listed:
+        (message,) = [line for line in found.not_created if line.startswith(f"{code} ")]
+        assert f"(line {lines[code]})" in message
+        assert message.endswith((": give it a name in the ERP", ": delete its line from the chart's file"))
+
+
+def test_a_line_that_is_no_account_is_refused_alone(sandbox, service):
+    """Actions made by hand are held to the same: each such line is refused with the reason, the others are created."""
+    company = service.settings.company
+    frame = pd.DataFrame([("9990", "9990", None), ("Summe", "Summe", "Summe"), ("9991", "9991", "Total")])
+    frame.columns = ["external_id", "code", "name"]
+    actions = frame.assign(company_id=company, action="create", archived=False, tax_code_external_id=None)
+    found = bktools.Reconciliation(actions, actions, lambda _: actions)
+    made = bktools.create_accounts(found, apply=True, new_chart=True, service=service).set_index("external_id")
+    assert made["outcome"].to_dict() == {"9990": "REJECTED", "Summe": "REJECTED", "9991": "CREATED"}
+    assert made.loc["9990", "message"].startswith("not sent: it has no name")
+    assert bktools.load_accounts(service=service)["external_id"].tolist() == ["9991"]
+    assert not {"9990", "Summe"} & {account.external_id for account in sandbox.server.accounts()}
+
+
+@pytest.fixture
+def samples_without_tax_codes(service, samples, tmp_path):
+    """A function that reads the sample chart without its column of tax codes, or with nothing in the column."""
+
+    def read(*, has_column):
+        chart = pd.read_csv(samples[0], sep=";", dtype="str", keep_default_na=False)
+        path = tmp_path / f"chart{has_column:d}.csv"
+        told = chart.assign(Steuerschlüssel="") if has_column else chart.drop(columns="Steuerschlüssel")
+        told.to_csv(path, sep=";", index=False)
+        return bktools.read_chart_of_accounts(path, company=service.settings.company)
+
+    return read
+
+
+def test_tax_codes_that_a_chart_does_not_tell_are_not_compared(service, samples, samples_without_tax_codes):
+    """Without a column for tax codes no account differs by them; with an empty one, every tax code does."""
+    categories = bktools.load_categories(service=service)
+
+    def reconciled(chart):
+        return bktools.reconcile_accounts(chart, bktools.load_accounts(service=service), categories)
+
+    told = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
+    has_tax_code = set(told.loc[told["tax_code_external_id"].notna(), "external_id"])
+    assert len(has_tax_code) > 10
+    untold = samples_without_tax_codes(has_column=False)
+    first = reconciled(untold)
+    made = bktools.create_accounts(first, apply=True, service=service)
+    exists = set(made.loc[made["outcome"] == "EXISTS", "external_id"])
+    assert exists == {"454000", "465000"}
+    found = reconciled(untold)
+    assert "tax_code_differs" not in set(found.findings["check"])
+    assert found.unchecked == ("tax codes, because the chart has no column for them",)
+    assert "not compared: tax codes" in repr(found)
+    assert "not compared: tax codes" in found._repr_html_()
+    none = reconciled(samples_without_tax_codes(has_column=True))
+    assert none.unchecked == ()
+    differs = none.findings.loc[none.findings["check"] == "tax_code_differs", "external_id"]
+    matched = set(made.loc[made["outcome"] == "MATCHED", "external_id"])
+    assert set(differs) == has_tax_code & matched
+    assert len(differs) > 5
+
+
+def test_a_close_without_tax_codes_holds_back_no_entry_for_them(service, samples, samples_without_tax_codes, tmp_path):
+    """As many entries are ready as with the chart that tells them, and the close says what was not compared."""
+    entries = bktools.read_entries(samples[1])
+    told = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
+    chart = samples_without_tax_codes(has_column=False)
+    closed = bktools.close_month(chart, entries, month="2026-10", apply=True, folder=tmp_path / "a", service=service)
+    with bktools.Sandbox(tmp_path / "other", job_seconds=0.05) as other:
+        told["company_id"] = other.settings.company
+        expected = bktools.close_month(told, entries, month="2026-10", apply=True, folder=tmp_path / "b", service=other)
+    assert len(closed.plan.entries) == len(expected.plan.entries)
+    assert "tax codes, because the chart has no column for them" in closed.unchecked
