@@ -79,6 +79,14 @@ def restore(
         Path | None, typer.Argument(metavar="FILE", help="The backup; by default the current file is kept.")
     ] = None,
     by: By = None,
+    evidence: Annotated[
+        str | None,
+        typer.Option(
+            "--evidence",
+            metavar="TEXT",
+            help="Where you looked for exports after the copy and found none, when this machine has no marks.",
+        ),
+    ] = None,
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
 ) -> None:
@@ -92,7 +100,7 @@ def restore(
     """
     from bktools.journal.restore import restore as put_back
 
-    done = put_back(_settings(environment, sandbox=sandbox), source, by=_named(by))
+    done = put_back(_settings(environment, sandbox=sandbox), source, by=_named(by), evidence=evidence)
     results.say(f"{done.place} was restored" + (f" from {source}" if source else ""))
     for line in done.booked_twice:
         results.say(line)
@@ -206,10 +214,18 @@ def addresses(
 
 @app.command("move")
 @results.facts
-def move(by: By = None, environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
-    """Move the journal to the empty database of BKTOOLS_JOURNAL.
+def move(
+    by: By = None,
+    evidence: Annotated[
+        str | None,
+        typer.Option("--evidence", metavar="TEXT", help="How you corrected entries that both journals had sent."),
+    ] = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+) -> None:
+    """Move the journal to the database of BKTOOLS_JOURNAL.
 
-    The file is closed and kept.
+    Histories that are there stay. The file is closed and kept.
 
     Example: bktools journal move --by Ada
     """
@@ -217,7 +233,7 @@ def move(by: By = None, environment: options.Environment = None, sandbox: option
     from bktools.journal.postgres import place_of
 
     settings = _settings(environment, sandbox=sandbox)
-    last = to_database(settings, by=_named(by))
+    last = to_database(settings, by=_named(by), evidence=evidence)
     assert settings.journal is not None
     place = place_of(settings.journal)
     results.say(f"{last['event_id']} events are in {place}; the file is closed and kept")

@@ -92,7 +92,7 @@ class Journal(Records):
         self.folder = folder_of(settings) if settings.journal is None else settings.state_dir
         self._own_folder = settings.state_dir
         self._outer = outer_folder(settings)
-        self._environment = settings.environment
+        self._settings = settings
         self._address = settings.identity
         # When this process wrote that it sends a batch.
         self._sent_at: dict[str, str] = {}
@@ -127,8 +127,7 @@ class Journal(Records):
 
     def command(self, words: str) -> str:
         """Return a command ready to be run: it names this journal's environment."""
-        named = "--sandbox" if self._environment == SANDBOX else f"--environment {in_shell(self._environment)}"
-        return f"bktools {words} {named}"
+        return command_of(self._settings, words)
 
     @property
     def about_me(self) -> dict[str, Any]:
@@ -142,8 +141,10 @@ class Journal(Records):
             self.require_current()
         except JournalError as error:
             found.append(str(error))
-        if self.confirmations is not None and self.confirmations.missing():
-            found.append(f"a restore is not confirmed by {', '.join(self.confirmations.missing())}")
+        else:
+            missing = [] if self.confirmations is None else self.confirmations.missing()
+            if missing:
+                found.append(f"a restore is not confirmed by {', '.join(missing)}")
         return found
 
     # Before sending
@@ -169,16 +170,20 @@ class Journal(Records):
             raise JournalError(
                 f"the journal {self.place} has sent export jobs, but was never used by this user on this machine: it may be "
                 "an old copy of a journal in use elsewhere. Nothing was sent. If it is the newest one, confirm it once: "
-                f"{self.command('journal restore')} --by NAME (the marks of sent batches are kept in {self.marks.outer}; "
-                "BKTOOLS_MARKS_DIR names another folder)"
+                f'{self.command("journal restore")} --evidence "..." --by NAME (where you looked for later exports; the marks of '
+                f"sent batches are kept in {self.marks.outer}; BKTOOLS_MARKS_DIR names another folder)"
             )
 
     def obstacle(self, batch: Batch) -> str:
         """Return the reason why a batch cannot be sent, "" when it can.
 
-        It cannot when another batch or another journal has sent one of its entries or may have, or when one is PLANNED
-        in a batch of another company. A PLANNED batch of the same company is no obstacle: `claim` releases it.
+        It cannot when another batch or another journal has sent one of its entries or may have, when one is PLANNED in a
+        batch of another company, or when a batch that has or had one was changed by hand. A PLANNED batch of the same
+        company is no obstacle: `claim` releases it.
         """
+        return self.changed_by_hand(batch.entry_ids) or self._taken(batch)
+
+    def _taken(self, batch: Batch) -> str:
         waiting = [row for row in self._claims(batch) if not _gives_way(row, batch)]
         if not waiting:
             return self.others.obstacle(batch)
@@ -226,18 +231,23 @@ class Journal(Records):
         Raises
         ------
         JournalError
-            When an entry is in a batch that was sent or may have been sent, or its period is closed; nothing was written.
+            When an entry is in a batch that was sent or may have been sent, or in one that was changed by hand, or its
+            period is closed; nothing was written.
         """
         with self.transaction() as connection:
             for batch in batches:
                 found = self.state_of(batch.batch_id)
                 if found is not None and found["body"] != batch.body:
                     raise JournalError(f"batch {batch.batch_id} is in the journal with different data")
-                if found is not None and found["state"] not in {"REJECTED", "RELEASED"}:
+                is_new = found is None or found["state"] in {"REJECTED", "RELEASED"}
+                reason = self.changed_by_hand(batch.entry_ids) or (self._taken(batch) if is_new else "")
+                if reason:
+                    raise JournalError(reason)
+                if found is not None and not is_new:
                     if found["state"] == "PLANNED":
                         self._keep_facts(connection, batch, period)
                     continue
-                reason = self.obstacle(batch) or self.waiting(batch)
+                reason = self.waiting(batch)
                 if reason:
                     raise JournalError(reason)
                 for other in self._claims(batch):
@@ -583,6 +593,12 @@ class Journal(Records):
                 f"the journal {self.place} belongs to {', '.join(self.addresses())}, not to {self._address}: if it was "
                 "copied here, remove the copy"
             )
+
+
+def command_of(settings: Settings, words: str) -> str:
+    """Return a command ready to be run: it names the environment of the settings."""
+    named = "--sandbox" if settings.environment == SANDBOX else f"--environment {in_shell(settings.environment)}"
+    return f"bktools {words} {named}"
 
 
 def identity_of(settings: Settings) -> str:

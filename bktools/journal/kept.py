@@ -79,5 +79,11 @@ class KeptAnswers:
             raise StorageError(f"the answer in {self._path(row['batch_id'])} cannot be read: {error}") from error
         return Answer(**kept) if kept.pop("sent_at") == row["sent_at"] else None
 
+    def take(self, other: KeptAnswers) -> None:
+        """Keep the answers of another journal too, whose history came here."""
+        with disk.storage_errors(self._folder):
+            for path in other._folder.glob("*.json"):
+                disk.replace_content(disk.private_folder(self._folder) / path.name, path.read_bytes())
+
     def _path(self, batch_id: str) -> Path:
         return self._folder / f"{hashlib.sha256(batch_id.encode()).hexdigest()[:32]}.json"

@@ -167,13 +167,15 @@ class Marks:
         """Whether this machine has sent with the journal."""
         return any(path for place in self.places for path in place.glob(f"*{SUFFIX}"))
 
-    def confirm(self, about: Mapping[str, Any]) -> None:
-        """Write the merged lines of both places to each of them."""
+    def confirm(self, about: Mapping[str, Any], others: Mapping[str, Sequence[Mark]] | None = None) -> None:
+        """Write the merged lines of both places to each of them, then the lines of another journal of a company."""
         for place in self.places:
             with disk.storage_errors(place):
                 disk.private_folder(place)
                 _write_about(place, {**about, "journal": self._journal_id})
-        for company_id, marks in self.of_all().items():
+        own, others = self.of_all(), others or {}
+        for company_id in {**own, **others}:
+            marks = dict.fromkeys([*own.get(company_id, ()), *others.get(company_id, ())])
             for place in self.places:
                 with disk.storage_errors(place):
                     disk.replace_content(place / _name(company_id), b"".join(map(_line, marks)))

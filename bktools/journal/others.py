@@ -230,7 +230,9 @@ class Others:
             WHERE entry_id IN (SELECT id FROM wanted) AND live = 1 AND state IN {_SENT} GROUP BY batch_id
         """
         for other, file in self._not_of_another_service():
-            file.wanted(batch.entry_ids)
+            reason = file.changed_by_hand(batch.entry_ids)
+            if reason:
+                return reason
             for row in file.rows(sql):
                 return (
                     f"{row['entries']} entries of batch {batch.batch_id} are in batch {row['batch_id']} of {other}, which is "

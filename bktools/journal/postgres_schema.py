@@ -99,6 +99,7 @@ CREATE TABLE batch_entries (
     live INTEGER NOT NULL CHECK (live IN (0, 1)),
     PRIMARY KEY (batch_id, entry_id)
 );
+CREATE INDEX batches_of_entry ON batch_entries (entry_id);
 CREATE UNIQUE INDEX one_live_batch ON batch_entries (entry_id) WHERE live = 1;
 
 CREATE TABLE transitions (before TEXT NOT NULL, after TEXT NOT NULL, PRIMARY KEY (before, after));

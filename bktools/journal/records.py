@@ -19,6 +19,7 @@ from typing import Any, Protocol, Self
 
 from bktools.errors import JournalError
 from bktools.journal import facts
+from bktools.journal.schema import LIVE_STATES
 from bktools.release import release
 
 ROWS_AT_ONCE = 10_000
@@ -28,6 +29,9 @@ LOCK_PATIENCE = 0.5
 
 # The last commit that reads journals whose tables do not say which version made them.
 READS_OLDER_FORMATS = "cdb2426"
+
+# The history of another journal came here. The message says from where, and its last event and digest.
+IMPORTED = "imported"
 
 Row = Mapping[str, Any]
 
@@ -166,6 +170,16 @@ class Records:
         with self._database.errors("read"):
             self._database.wanted(ids)
 
+    def changed_by_hand(self, entry_ids: Iterable[str]) -> str:
+        """Return the reason not to send entries because a batch that has or had one was changed by hand, "" for none."""
+        self.wanted(entry_ids)
+        for row in self.rows(_CONTRADICTIONS_OF_WANTED):
+            return (
+                f"batch {row['batch_id']}: {row['what']}. The journal {self.place} was changed by hand: nothing was sent; undo "
+                "that change, or restore a backup (bktools journal verify lists every such batch)"
+            )
+        return ""
+
     def require_in_place(self) -> None:
         """Raise when the journal was moved, replaced or disconnected since it was opened."""
         self._database.require_in_place()
@@ -186,6 +200,7 @@ class Records:
             return [
                 *self._database.faults(),
                 *self._broken_chain(),
+                *self._broken_imports(),
                 *(f"batch {row['batch_id']}: {row['what']}" for row in self.rows(_CONTRADICTIONS)),
                 *(
                     f"batch {row['batch_id']}: its body was changed after it was planned"
@@ -223,23 +238,55 @@ class Records:
                     return [f"event {event['event_id']} of {event['at']} was changed after it was written"]
         return []
 
+    def _broken_imports(self) -> list[str]:
+        """Compare the events of imported histories with the digests that they had in their own journals."""
+        found = []
+        for row in self.rows(
+            "SELECT event_id, subject_id, message FROM events WHERE subject = 'journal' AND after = ?", IMPORTED
+        ):
+            about, digest = json.loads(row["message"]), ""
+            before = row["event_id"] - 1 - about["last_event"]
+            for piece in self.pieces(_BETWEEN, before, row["event_id"], size=ROWS_AT_ONCE):
+                for event in piece:
+                    digest = _link(digest, {**event, "event_id": event["event_id"] - before})
+            if digest != about["digest"]:
+                found.append(
+                    f"the history of journal {row['subject_id']} differs from the one that came from {about['place']}"
+                )
+        return found
 
-_CONTRADICTIONS = """
-    SELECT batch_id, 'its entries are not all there' AS what FROM batches
-    WHERE entries <> (SELECT count(*) FROM batch_entries WHERE batch_entries.batch_id = batches.batch_id)
-    UNION ALL
-    SELECT batch_id, 'its state is ' || state || ', its last event says ' || told FROM (
-        SELECT batch_id, state, coalesce((
-            SELECT after FROM events WHERE subject = 'batch' AND subject_id = batch_id ORDER BY event_id DESC LIMIT 1
-        ), 'nothing') AS told FROM batches) AS last
-    WHERE state <> told
-"""
+
+def _contradictions(batches: str) -> str:
+    """Return the query for the batches of a condition whose rows do not say what their events say."""
+    return f"""
+        SELECT batch_id, 'its entries are not all there' AS what FROM batches
+        WHERE {batches} AND entries <> (
+            SELECT count(*) FROM batch_entries WHERE batch_entries.batch_id = batches.batch_id)
+        UNION ALL
+        SELECT batch_id, 'its state is ' || state || ', its last event says ' || told FROM (
+            SELECT batch_id, state, coalesce((
+                SELECT after FROM events WHERE subject = 'batch' AND subject_id = batch_id ORDER BY event_id DESC LIMIT 1
+            ), 'nothing') AS told FROM batches WHERE {batches}) AS last
+        WHERE state <> told
+        UNION ALL
+        SELECT DISTINCT batch_id, 'its state is ' || state || ', and entries of it were freed'
+        FROM batches JOIN batch_entries AS own USING (batch_id)
+        WHERE {batches} AND live = 0 AND state IN ({", ".join(f"'{state}'" for state in LIVE_STATES)}) AND NOT EXISTS (
+            SELECT 1 FROM batch_entries AS other WHERE other.entry_id = own.entry_id AND other.live = 1)
+    """
+
+
+_CONTRADICTIONS = _contradictions("1 = 1")
+_CONTRADICTIONS_OF_WANTED = _contradictions(
+    "batch_id IN (SELECT batch_id FROM batch_entries WHERE entry_id IN (SELECT id FROM wanted))"
+)
 
 _EVENT = "event_id, at, subject, subject_id, before, after, message, done_by, database_user"
 _UNCHAINED = f"""
     SELECT {_EVENT} FROM events
     WHERE event_id > (SELECT coalesce(max(event_id), 0) FROM chain) ORDER BY event_id
 """
+_BETWEEN = f"SELECT {_EVENT} FROM events WHERE event_id > ? AND event_id < ? ORDER BY event_id"
 _CHAINED = f"SELECT {_EVENT}, digest FROM events LEFT JOIN chain USING (event_id) ORDER BY event_id"
 
 

@@ -15,11 +15,20 @@ from functools import partial
 from pathlib import Path
 
 from bktools import disk
+from bktools.caller import in_shell
 from bktools.contract import rules
 from bktools.errors import ArgumentError, JournalError, StorageError
 from bktools.journal.facts import NOT_KEPT, Facts
 from bktools.journal.file import COMPANIONS, File, remove_with_companions
-from bktools.journal.journal import Journal, change, insert, outer_folder, refuse_moved, refuse_second_copy
+from bktools.journal.journal import (
+    Journal,
+    change,
+    command_of,
+    insert,
+    outer_folder,
+    refuse_moved,
+    refuse_second_copy,
+)
 from bktools.journal.lock import sending_for
 from bktools.journal.marks import (
     Mark,
@@ -74,7 +83,7 @@ class _Batch:
     facts: tuple[Facts, ...] = ()
 
 
-def restore(settings: Settings, source: Path | None, *, by: str) -> Restored:
+def restore(settings: Settings, source: Path | None, *, by: str, evidence: str | None = None) -> Restored:
     """Restore a backup of the journal, or accept the present file.
 
     A batch that is in the marks but not in the copy is ACCEPTED where the marks hold its job. Otherwise it becomes
@@ -89,16 +98,22 @@ def restore(settings: Settings, source: Path | None, *, by: str) -> Restored:
         The backup. Default: the journal's own file, or the marks alone where it is missing.
     by : str
         Name of the person who restores it; kept permanently.
+    evidence : str, optional
+        Where the person looked for exports after the last one that the copy knows, and found none. Only needed where this
+        machine has no marks; kept permanently.
 
     Raises
     ------
     JournalError
-        When the backup belongs to another journal or service, or a process is sending; nothing was changed.
+        When the backup belongs to another journal or service, a process is sending, or marks and evidence are missing;
+        nothing was changed.
     StorageError
         When the backup cannot be read or written, or is damaged; nothing was changed.
     """
     if not rules.text("by", by).strip():
         raise ArgumentError("by", "must be the name of the person who restores the journal")
+    if evidence is not None:
+        evidence = rules.text("evidence", rules.text("evidence", evidence).strip(), shortest=1)
     if settings.journal is not None:
         return _go_on(settings, source, by.strip())
     folder = disk.private_folder(folder_of(settings))
@@ -112,12 +127,16 @@ def restore(settings: Settings, source: Path | None, *, by: str) -> Restored:
             refuse_moved(marks.last_place(), path)
             refuse_second_copy(marks.last_place(), path, journal_id)
             companies = marks.of_all()
+            if marks.are_known_outside():
+                evidence = None
+            elif evidence is None:
+                _require_evidence(file, source, settings, marks)
             known = [row["company_id"] for row in file.rows("SELECT DISTINCT company_id FROM batches")]
         with ExitStack() as stack:
             for company_id in sorted({*companies, *known}):
                 stack.enter_context(sending_for(folder, company_id))
             with File(made) as file:
-                accepted = _complete(file, companies, marks, by.strip(), lambda _: None)
+                accepted = _complete(file, companies, marks, by.strip(), evidence=evidence)
             set_aside = _put_in_place(made, path)
             with Journal(settings) as journal:
                 # After a kill before this line the marks do not match: nothing is sent until the restore is run again.
@@ -147,7 +166,7 @@ def _go_on(settings: Settings, source: Path | None, by: str) -> Restored:
                 stack.enter_context(journal.sending(company_id))
             booked_twice = list(_sent_twice(journal, companies))
             confirm = partial(confirmations.confirm, by=by, booked_twice=booked_twice)
-            accepted = _complete(journal, companies, journal.marks, by, confirm)
+            accepted = _complete(journal, companies, journal.marks, by, confirm=confirm)
             _mark_anew(journal, companies)
             confirmations.see(anew=True)
         doubts = [row["batch_id"] for piece in journal.history("doubts") for row in piece]
@@ -219,20 +238,48 @@ def _gap(file: Records, companies: dict[str, list[Mark]]) -> list[Mark]:
     return [mark for marks in companies.values() for mark in at_risk(_of_lost_batches(file, marks))]
 
 
+def _require_evidence(file: File, source: Path | None, settings: Settings, marks: Marks) -> None:
+    """Refuse a copy of which no mark says whether it is the newest, unless it was never used."""
+    sent = file.rows(_NEWEST_SENT)
+    if not sent and source is None:
+        return
+    last = "none" if not sent else "batch {batch_id} of company {company_id}, sent {sent_at}".format(**sent[0])
+    again = command_of(settings, f"journal restore {in_shell(str(source))}" if source else "journal restore")
+    raise JournalError(
+        f"this user of this machine has no marks of sent batches ({marks.outer}), so what was sent after the copy is not "
+        f"known, and could be sent again; the last export that is known here is {last}: nothing was restored. Restore the "
+        "newest backup, or bring the marks of the lost disk (BKTOOLS_MARKS_DIR). If the accounting system shows no later "
+        f'export, confirm that: {again} --evidence "..." --by NAME. Later exports must be left out of every plan from then on'
+    )
+
+
+_NEWEST_SENT = """
+    SELECT batch_id, company_id, sent_at FROM batches
+    WHERE state IN ('SENDING', 'ACCEPTED', 'UNKNOWN') ORDER BY coalesce(sent_at, planned_at) DESC LIMIT 1
+"""
+
+
 def _complete(
-    file: Records, companies: dict[str, list[Mark]], places: Marks, by: str, confirm: Callable[[Connection], None]
+    file: Records,
+    companies: dict[str, list[Mark]],
+    places: Marks,
+    by: str,
+    *,
+    evidence: str | None = None,
+    confirm: Callable[[Connection], None] = lambda _: None,
 ) -> tuple[str, ...]:
     """Write the sent batches that are missing in a copy; return those that are ACCEPTED, the others are UNKNOWN.
 
-    `confirm` writes, in the same transaction, who has to know that the copy is complete.
+    `confirm` writes, in the same transaction, who has completed the copy.
     """
     gap = _gap(file, companies)
     accepted = []
+    told = f"{len(gap)} batches were sent after the copy"
+    if evidence is not None:
+        told += f", as far as is known here without marks: {evidence}"
     with file.transaction() as connection:
         confirm(connection)
-        record_event(
-            connection, "journal", file.id, None, "restored", f"{len(gap)} batches were sent after the copy", by
-        )
+        record_event(connection, "journal", file.id, None, "restored", told, by)
         for mark in gap:
             if _is_put_in_doubt(file, connection, mark, places) and _is_proof(file, mark):
                 message = f"{mark.message} (the proof is the mark of {mark.at[:19]} UTC)"

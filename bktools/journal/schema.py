@@ -99,6 +99,8 @@ CREATE TABLE batch_entries (
     PRIMARY KEY (batch_id, entry_id)
 ) WITHOUT ROWID;
 
+CREATE INDEX batches_of_entry ON batch_entries (entry_id);
+
 -- An entry is in one live batch, never two: it cannot be booked twice.
 CREATE UNIQUE INDEX one_live_batch ON batch_entries (entry_id) WHERE live = 1;
 

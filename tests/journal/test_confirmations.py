@@ -108,8 +108,8 @@ def test_what_a_restored_database_lacks_is_not_sent_again(machine, restored, way
             assert journal.problems() == []
 
 
-def test_a_rolled_back_volume_stops_all_as_soon_as_one_notices_it(machine, restored):
-    """Also a machine that saw nothing of what is gone waits for the one that sent it."""
+def test_a_rolled_back_volume_stops_all_as_soon_as_one_notices_it(machine, restored, postgres, database):
+    """By a missing event, whatever was logged since; a machine that saw nothing of what is gone waits as well."""
     ada, bob, eve = machine("ada"), machine("bob"), machine("eve")
     for number, settings in enumerate((ada, bob, eve), 1):
         send(settings, number)
@@ -117,6 +117,7 @@ def test_a_rolled_back_volume_stops_all_as_soon_as_one_notices_it(machine, resto
     send(ada, 4)
     look(eve)
     go_back()
+    postgres.sql("CREATE TABLE large AS SELECT generate_series(1, 100000)", database)
     with pytest.raises(JournalError, match="was restored"):
         send(eve, 5)
     with pytest.raises(JournalError, match="was restored"):

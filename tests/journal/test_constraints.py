@@ -174,6 +174,35 @@ def test_a_job_answers_for_one_batch(journal):
     assert journal.state_of("b")["state"] == "SENDING"
 
 
+BY_HAND = {
+    "released": ["state = 'RELEASED'", "live = 0"],
+    "released, its entries not": ["state = 'RELEASED'"],
+    "to be sent again": ["state = 'PLANNED'"],
+    "its entries freed": ["live = 0"],
+}
+
+
+@pytest.mark.parametrize("changes", BY_HAND.values(), ids=BY_HAND)
+def test_what_an_administrator_changed_is_not_sent_in_any_batch(journal, by_hand, backend, changes):
+    """An entry of a batch whose row does not say what its last event says is refused, in the same batch and in others."""
+    journal.claim([batch("a", ENTRIES[:2])], "plan")
+    journal.begin("a")
+    journal.settle("a", "ACCEPTED", "job", job_id=ENTRIES[5])
+    journal.claim([batch("d", ENTRIES[4:5])], "plan")
+    without_triggers(by_hand, backend)
+    for change in changes:
+        by_hand.execute(
+            f"UPDATE {'batch_entries' if 'live' in change else 'batches'} SET {change} WHERE batch_id = 'a'"
+        )
+    for wanted in (batch("a", ENTRIES[:2]), batch("b", ENTRIES[1:3]), batch("c", ENTRIES[:1])):
+        assert "batch a: its state is " in journal.obstacle(wanted)
+        with pytest.raises(JournalError, match=r"batch a: its state is .*nothing was sent"):
+            journal.claim([batch("e", ENTRIES[3:4]), wanted], "again")
+    assert [line for line in journal.problems() if line.startswith("batch a: its state is ")]
+    assert journal.state_of("e") is None
+    assert journal.obstacle(batch("e", ENTRIES[3:4])) == ""
+
+
 def test_only_what_is_whole_is_sent(journal, by_hand, backend):
     """A batch whose entries are not all in the journal is not sent."""
     by_hand.execute(

@@ -344,16 +344,6 @@ def test_a_move_that_was_interrupted_goes_on(machine, moved, monkeypatch):
         assert journal.problems() == []
 
 
-def test_a_database_with_a_history_receives_none(machine, moved):
-    """The file stays open, and the database as it was."""
-    with Journal(machine("second")) as journal:
-        send(journal, "z", 9)
-    with pytest.raises(JournalError, match="has a history already: nothing was moved"):
-        move(machine(), by="Ada")
-    with Journal(replace(machine(), journal=None)) as journal:
-        journal.require_current()
-
-
 def test_a_file_beside_is_not_forgotten(machine, moved):
     """Whoever names a database without moving the file: what was sent with the file is refused all the same."""
     with Journal(machine()) as journal:

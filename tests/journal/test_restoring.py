@@ -145,6 +145,41 @@ def test_a_lost_batch_without_free_entries_is_passed_over(settings, tmp_path):
     assert restore(settings, tmp_path / "kept.sqlite", by="Ada").in_doubt == ("first", "3")
 
 
+def test_a_backup_on_a_new_disk_needs_evidence(settings, kept, tmp_path):
+    """Without marks nobody knows what was sent since: the last export is named, and a person's evidence is an event."""
+    new = load_settings("https://books.example.com", env={}, data_dir=tmp_path / "d", marks_dir=tmp_path / "m")
+    with pytest.raises(JournalError, match=f"batch 2 of company {COMPANY}, sent 2.*nothing was restored") as caught:
+        restore(new, kept, by="Ada")
+    command = f"bktools journal restore {kept} --environment https://books.example.com"
+    assert f'{command} --evidence "..." --by NAME' in str(caught.value)
+    assert list(new.state_dir.glob("*")) == []
+    with pytest.raises(ArgumentError, match="evidence"):
+        restore(new, kept, by="Ada", evidence=" ")
+    restore(new, kept, by="Ada", evidence="nothing booked since October 31")
+    with Journal(new) as journal:
+        (event,) = journal.rows("SELECT message, done_by FROM events WHERE after = 'restored'")
+        assert (event["message"], event["done_by"]) == (
+            "0 batches were sent after the copy, as far as is known here without marks: nothing booked since October 31",
+            "Ada",
+        )
+        send(journal, "3")
+    assert restore(new, kept, by="Ada").accepted == ("3",), "the marks are here now"
+
+
+def test_a_data_folder_on_a_new_disk_needs_evidence(settings, kept, tmp_path):
+    """A copied data folder has the marks beside the journal, which may be as old as the copy: it is asked for too."""
+    shutil.copytree(tmp_path / "data", tmp_path / "d")
+    shutil.rmtree(tmp_path / "data")
+    new = load_settings("https://books.example.com", env={}, data_dir=tmp_path / "d", marks_dir=tmp_path / "m")
+    with Journal(new) as journal, pytest.raises(JournalError, match=r'restore .*--evidence "\.\.\." --by NAME'):
+        journal.require_current()
+    with pytest.raises(JournalError, match="the last export that is known here is batch 5"):
+        restore(new, None, by="Ada")
+    restore(new, None, by="Ada", evidence="this folder was copied from the only machine")
+    with Journal(new) as journal:
+        send(journal, "6")
+
+
 def test_what_was_sent_after_a_batch_that_was_resolved_is_in_doubt_too(settings, tmp_path):
     """A batch that the backup has in doubt, resolved since: each batch after it is looked at all the same."""
     with Journal(settings) as journal:

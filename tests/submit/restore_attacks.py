@@ -1,7 +1,7 @@
 """Restores of a database that three people share, who do exactly what each message says, and nothing else.
 
 Each round they send, somebody keeps a copy of the database, they send on, and the copy takes the place of the database, in one
-of `WAYS`. Then all of them submit everything again. Whoever is refused runs the printed command to the letter, or asks the
+of `WAYS`. Then all of them submit everything again. In other rounds two of them move their files to one database. Whoever is refused runs the printed command to the letter, or asks the
 colleagues whom the message names to run it; whoever is told that an outcome is unknown looks it up and records it. The
 figures count these steps, what was booked twice, and answers of the service that the journal does not have any more.
 """
@@ -28,6 +28,7 @@ from bktools.journal.journal import Journal
 from bktools.settings import Secret
 
 WAYS = ("pg_restore", "psql", "volume", "new", "replica")
+MOVED = "two moved files"
 NAMES = ("ada", "bob", "eve")
 
 # A person who was refused this often goes in a circle.
@@ -35,15 +36,17 @@ PATIENCE = 200
 
 
 class Person:
-    """One of the team: a machine with folders of its own, a role of the database with the least rights."""
+    """One of the team: a machine with folders of its own, and a role of the database, or a file without one."""
 
-    def __init__(self, name: str, folder: Path, address: str, journal: str) -> None:
+    def __init__(self, name: str, folder: Path, address: str, journal: str | None) -> None:
         self.name = name
         self.address = address
         self.steps: Counter[str] = Counter()
         folders = {f"{kind}_dir": folder / name / kind for kind in ("data", "cache", "marks")}
         self._variables = {f"BKTOOLS_{kind.upper()}": str(path) for kind, path in folders.items()}
-        self._variables |= {"BKTOOLS_JOURNAL": journal, "BKTOOLS_BASE_URL": address, "BKTOOLS_TOKEN": "t"}
+        self._variables |= {"BKTOOLS_BASE_URL": address, "BKTOOLS_TOKEN": "t"}
+        if journal is not None:
+            self._variables["BKTOOLS_JOURNAL"] = journal
         self.service = bktools.connect(address, token="t", requests_per_minute=0, journal=journal, **folders)
 
     def look(self) -> None:
@@ -138,7 +141,12 @@ def attack(postgres: Server, database: str, address: str, folder: Path, *, resto
     kill_worker.COMPANIES, kill_worker.ENTRIES = 2, 4
     team = _team(postgres, database, address, folder)
     for number in range(restores):
-        way = WAYS[number % len(WAYS)]
+        way = (*WAYS, MOVED)[number % (len(WAYS) + 1)]
+        figures["restores"] += 1
+        figures[way] += 1
+        if way == MOVED:
+            _move_files(postgres, address, folder / str(number), plans)
+            continue
         for person in team:
             # Everybody has sent before the copy, so that its rows name all of them.
             plans["plans"] += 1
@@ -164,8 +172,6 @@ def attack(postgres: Server, database: str, address: str, folder: Path, *, resto
         for person in chance.sample(team, 3):
             for plan in later:
                 person.submits(plan, team)
-        figures["restores"] += 1
-        figures[f"restored by {way}"] += 1
         figures["answers lost"] += len(answers.items() - _answers(team[0]).items())
         figures["confirmed again"] += sum(person.steps["confirmed again"] for person in team)
         figures["looked up"] += sum(person.steps["looked up"] for person in team)
@@ -175,6 +181,23 @@ def attack(postgres: Server, database: str, address: str, folder: Path, *, resto
     accepted = kill_worker._accepted(address)
     figures["doubles"] = sum(times > 1 for times in accepted.values())
     return figures
+
+
+def _move_files(postgres: Server, address: str, folder: Path, plans: Counter[str]) -> None:
+    """Two people send with files of their own, move both to one database, and submit what the other one sent."""
+    with postgres.database() as database:
+        sent = {}
+        for name in NAMES[:2]:
+            person = Person(name, folder, address, None)
+            plans["plans"] += 1
+            sent[name] = kill_worker._plan(plans)
+            person.refusals(sent[name])
+        # Only the owner of the tables may copy rows of the past.
+        team = [Person(name, folder, address, postgres.address(database)) for name in sent]
+        for person in team:
+            person.runs(f"bktools journal move --by NAME --environment {address}")
+        for person, plan in zip(team, reversed(sent.values()), strict=True):
+            person.submits(plan, team)
 
 
 def _team(postgres: Server, database: str, address: str, folder: Path) -> list[Person]:

@@ -22,7 +22,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from backends import BOTH
+from backends import BOTH, typed_by_hand, without_triggers
 from entries_by_hand import COMPANY, entries_of
 from honest import EVIDENCE, printed_commands
 from raw_service import send
@@ -343,6 +343,33 @@ def test_a_lost_data_folder_needs_three_steps(talking, folder, run):
         assert set(raw.accepted.values()) == {1}
 
 
+def test_files_of_two_people_move_to_one_database(sandbox, tmp_path, postgres, database, run, monkeypatch):
+    """Each person moves a file, after a look at the database; then neither sends the other's entries, and no step is more."""
+    entries = entries_of(sandbox.server.company_id, 4)
+    people = {"ada": entries.head(2), "eve": entries.tail(2)}
+
+    def at(person: str, journal: str | None) -> bktools.Service:
+        folders = {f"{kind}_dir": tmp_path / person / kind for kind in ("data", "marks")}
+        for name, folder in folders.items():
+            monkeypatch.setenv(f"BKTOOLS_{name.upper()}", str(folder))
+        return bktools.connect(sandbox.server.base_url, token=sandbox.server.token, journal=journal, **folders)
+
+    for person, own in people.items():
+        with at(person, None) as service:
+            assert submitted(own, service, wait=20) == ["ACCEPTED"]
+    address = postgres.address(database)
+    monkeypatch.setenv("BKTOOLS_JOURNAL", address)
+    for person in people:
+        at(person, address).close()
+        assert run("journal")[0] == Exit.DONE
+        assert run("journal move --by Ada")[0] == Exit.DONE
+    for person in people:
+        with at(person, address) as service:
+            assert submitted(entries, service, wait=20) == ["ACCEPTED"] * 2
+            assert run("journal verify")[0] == Exit.DONE
+    assert booked(sandbox) == {1}
+
+
 KILLED = """
 import os, signal, sys, uuid
 import pandas as pd
@@ -472,6 +499,23 @@ def test_only_a_job_that_may_still_run_is_waited_for(talking, monkeypatch, age, 
         plan = bktools.compose_export_jobs(entries_of(COMPANY, 2), max_entries=1)
         sent = bktools.submit_export_jobs(plan, apply=True, wait=0, service=service)
         assert sent["outcome"].to_list() == ["ACCEPTED", outcome]
+
+
+@BOTH
+@pytest.mark.parametrize("size", [2, 3], ids=["the same batches", "other batches"])
+def test_what_an_administrator_released_is_not_sent_again(sandbox, connect, entries, backend, size):
+    """A row that was changed in the database, without an event: the command refuses its entries, in any batch."""
+    with connect() as service:
+        submitted(entries, service)
+        with Journal(service.settings) as journal, typed_by_hand(journal, backend) as by_hand:
+            without_triggers(by_hand, backend)
+            by_hand.execute("UPDATE batches SET state = 'RELEASED'")
+            by_hand.execute("UPDATE batch_entries SET live = 0")
+        with pytest.raises(PlanError, match="was changed by hand: nothing was sent"):
+            bktools.submit_export_jobs(
+                bktools.compose_export_jobs(entries, max_entries=size), apply=True, wait=20, service=service
+            )
+    assert booked(sandbox) == {1}
 
 
 @BOTH

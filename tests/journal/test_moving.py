@@ -1,0 +1,372 @@
+"""Files of several people move to one database: each history comes whole, once, or nothing is moved."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+
+import pyarrow as pa
+import pytest
+from backends import typed_by_hand, without_triggers
+from postgres_server import PASSWORD, programs
+
+from bktools.errors import ArgumentError, JournalError
+from bktools.export.plan import BatchRequest
+from bktools.journal import move as move_module
+from bktools.journal import postgres as postgres_module
+from bktools.journal.journal import Journal
+from bktools.journal.move import move
+from bktools.journal.postgres import place_of
+from bktools.journal.records import record_event
+from bktools.journal.restore import restore
+from bktools.settings import Secret, load_settings
+
+COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
+ENTRY = "00000000-0000-4000-8000-000000000001"
+
+
+def batch(name: str, *numbers: int, amount: str | None = None) -> BatchRequest:
+    """Return a batch of entries, with the amount of each if there is one."""
+    entries = [f"{ENTRY[:-1]}{number}" for number in numbers]
+    facts = pa.table({"amount": [amount] * len(numbers)}) if amount else None
+    return BatchRequest(name, COMPANY, entries, json.dumps({"accountingEntryIds": entries}).encode(), facts)
+
+
+def send(journal: Journal, name: str, *numbers: int, state: str = "ACCEPTED", amount: str | None = None) -> None:
+    """Bring a batch to a state."""
+    with journal.sending(COMPANY):
+        journal.claim([batch(name, *numbers, amount=amount)], "plan")
+        if state == "PLANNED":
+            return
+        journal.begin(name)
+        job = f"job-{journal.id[:4]}-{name}" if state == "ACCEPTED" else None
+        journal.settle(name, "UNKNOWN" if state == "RELEASED" else state, "said", job_id=job)
+    if state == "RELEASED":
+        journal.resolve(name, "RELEASED", evidence="not in the ERP", by="Ada")
+
+
+@pytest.fixture
+def machine(tmp_path, postgres, database):
+    """A function that gives the settings of a person's machine, with the file as journal or with the database."""
+
+    def settings(name: str, *, file: bool = False, address: str | None = None, url: str = "https://books.example.com"):
+        folders = {f"{kind}_dir": tmp_path / name / kind for kind in ("data", "cache", "marks")}
+        journal = None if file else address or postgres.address(database)
+        return load_settings(url, env={}, **folders, journal=journal)
+
+    return settings
+
+
+@pytest.fixture
+def ada(machine):
+    """A function that fills the file of the first person, and moves it."""
+
+    def moved(**batches: tuple) -> None:
+        with Journal(machine("ada", file=True)) as journal:
+            for name, (state, *numbers) in batches.items():
+                send(journal, name, *numbers, state=state, amount="1.00")
+        move(machine("ada"), by="Ada")
+
+    return moved
+
+
+@pytest.fixture
+def eve(machine):
+    """A function that fills the file of the second person."""
+
+    def filled(**batches: tuple) -> Journal:
+        with Journal(machine("eve", file=True)) as journal:
+            for name, (state, *numbers) in batches.items():
+                send(journal, name, *numbers, state=state, amount="2.00")
+        return journal
+
+    return filled
+
+
+def states(journal: Journal) -> dict[str, str]:
+    return {
+        row["batch_id"]: row["state"] for row in journal.rows("SELECT batch_id, state FROM batches ORDER BY batch_id")
+    }
+
+
+def test_a_second_history_comes_whole(machine, ada, eve, tmp_path):
+    """Batches, facts and events of both are there, each proves what it was, and no entry can be sent again by anybody."""
+    ada(a=("ACCEPTED", 1), b=("UNKNOWN", 2))
+    file = eve(c=("ACCEPTED", 3, 4), d=("RELEASED", 5), e=("UNKNOWN", 6))
+    shutil.copy(file.path, tmp_path / "kept.sqlite")
+    with Journal(machine("eve", file=True)) as journal:
+        sql = "SELECT subject, subject_id, before, after, message, done_by, at FROM events ORDER BY event_id"
+        before = journal.rows(sql)
+    last = move(machine("eve"), by="Eve")
+    for name in ("ada", "eve"):
+        with Journal(machine(name)) as journal:
+            journal.require_current()
+            assert journal.problems() == []
+            assert states(journal) == {
+                "a": "ACCEPTED", "b": "UNKNOWN", "c": "ACCEPTED", "d": "RELEASED", "e": "UNKNOWN",
+            }  # fmt: skip
+            assert "are in batch c" in journal.obstacle(batch("x", 4))
+            amounts = journal.rows("SELECT batch_id, amount FROM facts ORDER BY entry_id")
+            assert [(row["batch_id"], row["amount"]) for row in amounts] == [
+                ("a", "1.00"), ("b", "1.00"), ("c", "2.00"), ("c", "2.00"), ("d", "2.00"), ("e", "2.00"),
+            ]  # fmt: skip
+            assert [row for row in journal.rows(sql) if row in before] == before
+            (event,) = journal.rows("SELECT * FROM events WHERE after = 'imported'")
+    with typed_by_hand(file, None) as closed:
+        newest = closed.execute("SELECT event_id, digest FROM chain ORDER BY event_id DESC LIMIT 1").fetchall()[0]
+    told = json.loads(event["message"])
+    assert (event["subject_id"], event["done_by"], told["place"]) == (file.id, "Eve", str(file.path))
+    assert (told["last_event"], told["digest"]) == (newest["event_id"], newest["digest"])
+    assert move(machine("eve"), by="Eve") == last, "again changes nothing"
+    with Journal(machine("eve")) as journal:
+        for name in "be":
+            journal.resolve(name, "RELEASED", evidence="not in the ERP", by="Ada")
+        send(journal, "f", 7)
+    for suffix in ("", "-wal", "-shm"):
+        file.path.with_name(file.path.name + suffix).unlink(missing_ok=True)
+    shutil.copy(tmp_path / "kept.sqlite", file.path)
+    said = f"was moved to {place_of(machine('eve').journal)}"
+    with Journal(machine("eve", file=True)) as journal, pytest.raises(JournalError, match=said):
+        journal.require_current()
+    with pytest.raises(JournalError, match=said):
+        move(machine("eve"), by="Eve")
+
+
+def test_a_database_that_was_only_looked_at_is_empty(machine, ada):
+    """`bktools check` writes an address there, and the file moves all the same, with its identity."""
+    Journal(machine("ada")).close()
+    ada(a=("ACCEPTED", 1))
+    with Journal(machine("ada", file=False)) as journal:
+        assert (states(journal), journal.problems()) == ({"a": "ACCEPTED"}, [])
+        assert journal.addresses() == ["https://books.example.com"]
+        assert journal.rows("SELECT 1 FROM events WHERE after = 'imported'") == []
+
+
+@pytest.mark.parametrize("here", ["ACCEPTED", "UNKNOWN"])
+@pytest.mark.parametrize("there", ["ACCEPTED", "UNKNOWN"])
+@pytest.mark.parametrize("name", ["b", "a"], ids=["two batches", "one batch"])
+def test_an_entry_that_both_sent_moves_nothing(machine, ada, eve, here, there, name):
+    """Both batches are named with the way out; database and file are as they were; after that way out the file moves."""
+    ada(a=(here, 1, 2))
+    file = eve(**{name: (there, *((1, 2) if name == "a" else (2, 3)))})
+    with Journal(machine("ada")) as journal:
+        before = journal.last_event()
+    with pytest.raises(JournalError, match="nothing was moved") as caught:
+        move(machine("eve"), by="Eve")
+    said = str(caught.value)
+    assert f"batch a ({here}" in said
+    assert f"batch {name} ({there}" in said
+    with Journal(machine("ada")) as journal, Journal(machine("eve", file=True)) as own:
+        own.require_current()
+        assert journal.last_event() == before
+        ways = re.findall(r"export resolve (\w+) \S+ \S+ --outcome \S+ --evidence \S+ --by NAME( \(without)?", said)
+        assert len(ways) == (here == "UNKNOWN") + (there == "UNKNOWN")
+        for batch_id, is_of_file in ways:
+            (own if is_of_file else journal).resolve(batch_id, "ACCEPTED", evidence="booked", by="Ada")
+    if ways:
+        with pytest.raises(JournalError, match="were exported twice") as caught:
+            move(machine("eve"), by="Eve")
+        said = str(caught.value)
+    assert 'bktools journal move --environment https://books.example.com --evidence "..." --by NAME' in said
+    with pytest.raises(ArgumentError, match="evidence"):
+        move(machine("eve"), by="Eve", evidence=" ")
+    move(machine("eve"), by="Eve", evidence="voucher 4711 was reversed")
+    with Journal(machine("eve")) as journal:
+        assert journal.problems() == []
+        assert set(states(journal).values()) == {"ACCEPTED"}
+        (event,) = journal.rows("SELECT message FROM events WHERE after = 'imported' AND subject_id = ?", file.id)
+        told = json.loads(event["message"])
+        assert told["evidence"] == "voucher 4711 was reversed"
+        assert told["sent_twice"] == [f"{ENTRY[:-1]}{number}" for number in ((1, 2) if name == "a" else (2,))]
+        for number in (1, 2, *((3,) if name == "b" else ())):
+            assert journal.obstacle(batch("x", number))
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "after"),
+    [
+        ("PLANNED", "ACCEPTED", ("RELEASED", "ACCEPTED")),
+        ("ACCEPTED", "PLANNED", ("ACCEPTED", "RELEASED")),
+        ("PLANNED", "PLANNED", ("PLANNED", "RELEASED")),
+        ("UNKNOWN", "PLANNED", ("UNKNOWN", "RELEASED")),
+    ],
+)
+def test_what_was_not_sent_gives_way(machine, ada, eve, here, there, after):
+    """A batch that waits in one journal, and whose entry the other one has, is withdrawn with an event."""
+    ada(a=(here, 1, 2))
+    eve(b=(there, 2, 3))
+    move(machine("eve"), by="Eve")
+    with Journal(machine("eve")) as journal:
+        assert journal.problems() == []
+        assert (states(journal)["a"], states(journal)["b"]) == after
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "after", "amount"),
+    [
+        ("ACCEPTED", "REJECTED", "ACCEPTED", "1.00"),
+        ("ACCEPTED", "PLANNED", "ACCEPTED", "1.00"),
+        ("REJECTED", "ACCEPTED", "ACCEPTED", "2.00"),
+        ("RELEASED", "UNKNOWN", "UNKNOWN", "2.00"),
+        ("PLANNED", "ACCEPTED", "ACCEPTED", "2.00"),
+        ("PLANNED", "PLANNED", "PLANNED", "1.00"),
+        ("RELEASED", "REJECTED", "REJECTED", "2.00"),
+    ],
+)
+def test_a_batch_that_both_have_keeps_what_was_sent(machine, ada, eve, here, there, after, amount):
+    """The same batch, sent by one of two people: its state, its entries and its facts are those of the one who sent it."""
+    ada(a=(here, 1, 2))
+    eve(a=(there, 1, 2))
+    move(machine("eve"), by="Eve")
+    with Journal(machine("ada")) as journal:
+        assert journal.problems() == []
+        assert states(journal) == {"a": after}
+        (rows,) = journal.history("facts")
+        assert {row["amount"] for row in rows} == {amount}
+        assert bool(journal.obstacle(batch("x", 1))) == (after in {"ACCEPTED", "UNKNOWN"})
+
+
+def test_a_period_that_one_closed_stays_closed(machine, ada, eve):
+    """Whoever closed a month: after the move it is closed, though the other one had opened it again."""
+    ada(a=("ACCEPTED", 1))
+    eve(b=("ACCEPTED", 2))
+
+    def say(name: str, month: str, before: str, after: str) -> None:
+        def write(connection: object) -> None:
+            record_event(connection, "period", f"{COMPANY} {month}", before, after, "late", name)
+
+        with Journal(machine(name, file=name == "eve")) as journal:
+            journal.record(write, COMPANY)
+
+    for name, month in (("ada", "2026-08"), ("ada", "2026-09"), ("eve", "2026-09"), ("eve", "2026-10")):
+        say(name, month, "OPEN", "CLOSED")
+    say("eve", "2026-09", "CLOSED", "OPEN")
+    move(machine("eve"), by="Eve")
+    with Journal(machine("ada")) as journal:
+        rows = journal.rows("SELECT period, state FROM periods ORDER BY period")
+        assert [(row["period"], row["state"]) for row in rows] == [
+            ("2026-08", "CLOSED"), ("2026-09", "CLOSED"), ("2026-10", "CLOSED"),
+        ]  # fmt: skip
+        assert journal.problems() == []
+
+
+def test_an_account_that_both_know_is_the_newer_one(machine, ada, eve):
+    """Of two rows of an account the one with an ID counts, then the newer one."""
+
+    def know(journal: Journal, code: str, account_id: str | None, at: str, name: str) -> None:
+        with journal.transaction() as connection:
+            connection.execute(
+                "INSERT INTO accounts (company_id, external_id, state, account_id, name, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
+                (COMPANY, code, "CREATED" if account_id else "EXISTS", account_id, name, at),
+            )
+
+    ada(a=("ACCEPTED", 1))
+    eve(b=("ACCEPTED", 2))
+    with Journal(machine("ada")) as here, Journal(machine("eve", file=True)) as there:
+        for code, ours, theirs in (
+            ("newer here", ("1", "2"), ("1", "1")),
+            ("newer there", ("1", "1"), ("1", "2")),
+            ("id here", ("1", "1"), (None, "2")),
+            ("id there", (None, "2"), ("1", "1")),
+        ):
+            know(here, code, *ours, "here")
+            know(there, code, *theirs, "there")
+        know(there, "alone", "1", "1", "there")
+    move(machine("eve"), by="Eve")
+    with Journal(machine("ada")) as journal:
+        rows = journal.rows("SELECT external_id, name FROM accounts")
+        assert {row["external_id"]: row["name"] for row in rows} == {
+            "newer here": "here", "newer there": "there", "id here": "here", "id there": "there", "alone": "there",
+        }  # fmt: skip
+
+
+def test_a_user_who_is_not_the_owner_is_told_before_the_file_is_closed(machine, ada, eve, postgres, database):
+    """The message names the owner; the file can still send."""
+    ada(a=("ACCEPTED", 1))
+    eve(b=("ACCEPTED", 2))
+    postgres.sql(f"CREATE ROLE mover LOGIN PASSWORD '{PASSWORD}'", database)
+    try:
+        own = postgres.address(database, "mover")
+        postgres.sql(postgres_module.rights(Secret(own), "mover"), database)
+        with pytest.raises(JournalError, match="belong to the database user keeper: nothing was moved"):
+            move(machine("eve", address=own), by="Eve")
+    finally:
+        postgres.sql("DROP OWNED BY mover", database)
+        postgres.sql("DROP ROLE mover")
+    with Journal(machine("eve", file=True)) as journal:
+        send(journal, "c", 3)
+
+
+def test_the_history_of_another_service_stays_out(machine, ada):
+    """A database holds the journal of one service: the message names both addresses."""
+    ada(a=("ACCEPTED", 1))
+    other = "https://other.example.com"
+    with Journal(machine("eve", file=True, url=other)) as journal:
+        send(journal, "b", 2)
+    with pytest.raises(JournalError, match=f"belongs to https://books.example.com, not to {other}: nothing was moved"):
+        move(machine("eve", url=other), by="Eve")
+    with Journal(machine("eve", file=True, url=other)) as journal:
+        send(journal, "c", 3)
+
+
+def test_a_second_copy_of_a_moved_file_stays_out(machine, ada, tmp_path):
+    """A copy that went on by itself elsewhere is not a second history: it is refused, and stays as it is."""
+    with Journal(machine("ada", file=True)) as journal:
+        send(journal, "a", 1)
+    shutil.copytree(tmp_path / "ada", tmp_path / "copy")
+    ada()
+    shutil.move(tmp_path / "ada", tmp_path / "away")
+    shutil.move(tmp_path / "copy", tmp_path / "ada")
+    with Journal(machine("ada", file=True)) as journal:
+        send(journal, "b", 2)
+    with pytest.raises(JournalError, match="is another copy of it: nothing was moved"):
+        move(machine("ada"), by="Ada")
+
+
+def test_a_second_move_that_was_interrupted_goes_on(machine, ada, eve, monkeypatch):
+    """After a kill between the closing of the file and its import neither sends these entries; the next run ends it."""
+    ada(a=("ACCEPTED", 1))
+    eve(b=("ACCEPTED", 2))
+    with monkeypatch.context() as patched:
+        patched.setattr(move_module._Target, "take", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            move(machine("eve"), by="Eve")
+    with pytest.raises(JournalError, match="was moved to"):
+        Journal(machine("eve", file=True))
+    move(machine("eve"), by="Eve")
+    with Journal(machine("eve")) as journal:
+        assert (states(journal), journal.problems()) == ({"a": "ACCEPTED", "b": "ACCEPTED"}, [])
+
+
+def test_a_database_from_before_the_import_is_noticed(machine, ada, eve, postgres, database):
+    """A dump of before is refused on the machine that moved its file; its marks have what came from the file."""
+    ada(a=("ACCEPTED", 1))
+    eve(b=("ACCEPTED", 2))
+    address = postgres.address(database)
+    made = subprocess.run([programs() / "pg_dump", "-Fc", "-d", address], stdout=subprocess.PIPE, check=True).stdout
+    move(machine("eve"), by="Eve")
+    postgres.sql(f"DROP DATABASE {database} WITH (FORCE)")
+    postgres.sql(f"CREATE DATABASE {database} TEMPLATE template0")
+    subprocess.run([programs() / "pg_restore", "-d", address], input=made, check=True)
+    with Journal(machine("eve")) as journal:
+        assert len(journal.problems()) == 1
+        with pytest.raises(JournalError):
+            journal.require_current()
+    assert restore(machine("eve"), None, by="Eve").accepted == ("b",)
+
+
+def test_imported_events_that_somebody_changed_are_told(machine, ada, eve, postgres, database):
+    """The events of the file keep their own digests: a changed one is named twice, by the database's chain and by its own."""
+    ada(a=("ACCEPTED", 1))
+    file = eve(b=("ACCEPTED", 2))
+    move(machine("eve"), by="Eve")
+    with Journal(machine("ada")) as journal:
+        with typed_by_hand(journal, postgres.address(database)) as by_hand:
+            without_triggers(by_hand, postgres.address(database))
+            by_hand.execute("UPDATE events SET message = 'another' WHERE subject_id = 'b' AND after = 'ACCEPTED'")
+        found = journal.problems()
+    assert len(found) == 2
+    assert "was changed after it was written" in found[0]
+    assert f"the history of journal {file.id} differs" in found[1]
