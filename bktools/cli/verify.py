@@ -14,16 +14,20 @@ from bktools.cli.mappings import remembered
 from bktools.cli.output import remark, tell
 from bktools.contract import rules
 from bktools.errors import ArgumentError
+from bktools.visible import visible_line
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bktools.ledger.settlements import Settlement
     from bktools.service import Service
 
 # Columns of a finding that are printed.
 COLUMNS = ["severity", "check", "about", "message", "to_do", "who"]
 # What was sent, or may have been.
 SENT = ["ACCEPTED", "SENDING", "UNKNOWN"]
+# Postings to look at that are printed for a batch in doubt.
+MOST_POSTINGS = 10
 
 
 @results.facts
@@ -55,6 +59,14 @@ def verify(
         int,
         typer.Option("--days", metavar="DAYS", min=0, max=366, help="Days between an entry and its posting at most."),
     ] = 7,
+    explained: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--explained",
+            metavar="VOUCHER",
+            help="A voucher or document that you looked up: it holds no entry of a batch in doubt. Repeatable.",
+        ),
+    ] = None,
     company: options.Company = None,
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
@@ -86,16 +98,17 @@ def verify(
 
     Each is booked once, missing, booked twice, or different.
 
-    For a batch whose outcome is unknown, the command that settles it with this evidence is printed.
+    For a batch whose outcome is unknown, the command that settles it is printed where the ledger proves the outcome, and
+    otherwise the postings to look at.
 
     Example: bktools verify --ledger bookkeeping.se --month 2026-10
     """
     from bktools.cli.reconcile import recognised
     from bktools.cli.tables import show
     from bktools.inputs.general_ledger import read_general_ledger
-    from bktools.journal.export_jobs import load_export_jobs
+    from bktools.journal.export_jobs import load_export_jobs, unknown_outcomes
     from bktools.ledger import match_ledger
-    from bktools.ledger.doubts import settlements
+    from bktools.ledger.settlements import Sending, settlements
 
     if month is not None:
         rules.month("--month", month)
@@ -115,31 +128,30 @@ def verify(
         remark(recognised(postings.attrs["bktools"]))
         exported = load_export_jobs(known, entries=True, service=service)
         exported = exported[exported["state"].isin(SENT)]
-        sizes = {str(batch): int(count) for batch, count in exported["batch_id"].value_counts().items()}
         if entries is not None:
             exported = _filled(exported, entries, entries_as, save_entry_mapping, known, service)
         elif len(exported) and exported["amount"].isna().all():
             raise ArgumentError(
                 "--entries", "must name the file of the entries: the journal kept no amounts when they were sent"
             )
-        exported = _of_month(exported, month)
-        with command({"days": "--days"}):
-            match = match_ledger(exported, postings, days=days)
+        of_month = _of_month(exported, month)
+        with command({"days": "--days", "explained": "--explained"}):
+            match = match_ledger(of_month, postings, days=days)
+            # Every exported entry is needed: a sum in the ledger has all entries of its group.
+            sendings = {
+                batch: Sending(*known_of_it)
+                for batch, known_of_it in unknown_outcomes(known, service=service).items()
+                if batch in set(of_month["batch_id"])
+            }
+            settled = settlements(exported, postings, sendings, explained=explained or (), days=days)
     results.say("\n".join([match.headline, *(f"  {line}" for line in match.sums)]))
     for phrase in match.unchecked:
         results.say(f"  not compared: {phrase}")
     if len(match.findings) and results.is_for_people():
         typer.echo("")
         show(match.findings[COLUMNS], whole="--out FOLDER")
-    settled = settlements(match, sizes)
-    for found in settled:
-        results.say(f"\nbatch {found.batch_id}, outcome unknown: {found.text}")
-        if found.outcome is not None:
-            same = options.same(environment, sandbox=sandbox)
-            results.say(
-                f"  Check it, then record it: bktools export resolve {found.batch_id} --outcome {found.outcome}"
-                f" --evidence {in_shell(found.text)} --by NAME{same}"
-            )
+    for settlement in settled:
+        _say(settlement, options.same(environment, sandbox=sandbox))
     if out is not None:
         match.to_csv(out, profile)
         results.say(f"\nWritten to {out}/")
@@ -149,6 +161,25 @@ def verify(
     )  # fmt: skip
     if not match.has_arrived:
         raise typer.Exit(Exit.INCOMPLETE)
+
+
+def _say(settlement: Settlement, same: str) -> None:
+    """Print what the ledger says about a batch in doubt, with the command that records it."""
+    decided = "" if settlement.outcome else "not decided: "
+    results.say(f"\nbatch {settlement.batch_id}, outcome unknown: {decided}{settlement.text}")
+    for posting in settlement.postings[:MOST_POSTINGS]:
+        results.say(visible_line(f"  {posting}"))
+    if len(settlement.postings) > MOST_POSTINGS:
+        results.say(f"  and {len(settlement.postings) - MOST_POSTINGS} more: --format json has all of them")
+    if settlement.outcome is not None:
+        results.say(
+            f"  Check it, then record it: bktools export resolve {settlement.batch_id} --outcome {settlement.outcome}"
+            f" --evidence {in_shell(settlement.text)} --by NAME{same}"
+        )
+    elif settlement.postings:
+        results.say(
+            "  Where one of these holds none of its entries, run this again with --explained VOUCHER, once for each voucher"
+        )
 
 
 def _filled(

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import secrets
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -94,10 +93,6 @@ class Confirmations:
     def sender(self) -> str:
         """Return the name of this machine as a sender: its user, and the identity of its marks."""
         return f"{this_user()}#{self._marks.machine()}"
-
-    def process(self) -> str:
-        """Return the name of this process as a sender."""
-        return f"{self.sender()} process {os.getpid()}"
 
     def see(self, *, anew: bool = False) -> None:
         """Write what this machine sees now, unless it lacks something that this machine has seen."""

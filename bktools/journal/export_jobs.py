@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 
 import pandas as pd
 import pyarrow as pa
@@ -14,12 +15,15 @@ from bktools.errors import ArgumentError
 from bktools.frames.schema import COUNT, EXPORT_EVENTS, EXPORT_JOBS, EXPORTED_ENTRIES, TEXT, to_pandas
 from bktools.journal.doubts import how_to_settle, how_to_settle_all
 from bktools.journal.journal import Journal
-from bktools.journal.records import Row
+from bktools.journal.records import Row, this_user
 from bktools.service import Service
 
 RESOLVED = {"accepted": "ACCEPTED", "released": "RELEASED"}
 
 ROWS_AT_ONCE = 50_000
+
+# ASSUMED: `expiresIn` is in seconds; a job without it ends within an hour, as in the samples.
+JOB_SECONDS = 3600
 
 SCHEMAS = {"batches": EXPORT_JOBS, "entries": EXPORTED_ENTRIES, "events": EXPORT_EVENTS}
 
@@ -238,3 +242,36 @@ def accept_export_jobs(
 
 def _said(argument: str, value: str) -> str:
     return rules.text(argument, rules.text(argument, value).strip(), shortest=1)
+
+
+def unknown_outcomes(company: str, *, service: Service) -> dict[str, tuple[dt.datetime | None, str]]:
+    """Return for each batch of a company whose outcome is unknown when its job has ended at the latest, and why an answer
+    may exist that the journal does not have ("" for none).
+    """  # noqa: D205 - the sentence takes two lines
+    with Journal(service.settings) as journal:
+        rows = [row for piece in journal.history("doubts", company) for row in piece]
+        jobs = [json.loads(row["job"]) for piece in journal.history("batches", company) for row in piece if row["job"]]
+        lasts = [job["expiresIn"] for job in jobs if isinstance(job.get("expiresIn"), int | float)]
+        longest = dt.timedelta(seconds=max([*lasts, JOB_SECONDS]))
+        return {
+            row["batch_id"]: (
+                dt.datetime.fromisoformat(row["sent_at"]) + longest if row["sent_at"] else None,
+                _undelivered(journal, row),
+            )
+            for row in rows
+        }
+
+
+def _undelivered(journal: Journal, row: Row) -> str:
+    answer = journal.kept_answer(row)
+    if answer:
+        return f"this machine received the answer {answer}, which the journal does not have: record that one"
+    sender = (row["sender"] or "").partition(" process ")[0]
+    if not sender:
+        return "the journal does not know who sent it: look it up by hand"
+    if sender not in {this_user(), journal.sender()}:
+        return (
+            f"it was sent by {sender}, where an answer may be that the journal does not have: verify it there, or look it up"
+            " by hand"
+        )
+    return ""

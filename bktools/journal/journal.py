@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -22,7 +23,7 @@ from bktools.journal.lock import LOCKS, sending_for
 from bktools.journal.marks import ABOUT, FOLDER, Mark, Marks, packed, read_about
 from bktools.journal.others import FILE, Others, folder_of
 from bktools.journal.postgres import Postgres, is_database, place_of
-from bktools.journal.records import Connection, Records, Row, now, record_event, this_process
+from bktools.journal.records import Connection, Records, Row, now, record_event, this_process, this_user
 from bktools.settings import SANDBOX, Settings
 
 log = logging.getLogger("bktools")
@@ -220,6 +221,10 @@ class Journal(Records):
                 stack.enter_context(sending_for(folder, company_id))
             yield
 
+    def sender(self) -> str:
+        """Return the name of this machine as a sender; in a shared journal with the identity of its marks."""
+        return this_user() if self.confirmations is None else self.confirmations.sender()
+
     # Changes of a batch
 
     def claim(self, batches: Iterable[Batch], plan_id: str, period: str | None = None) -> None:
@@ -279,10 +284,9 @@ class Journal(Records):
             self.others.require_none(found["company_id"])
             try:
                 with self.transaction() as connection:
-                    sender = this_process()
                     if self.confirmations is not None:
                         self.confirmations.require(found["company_id"], lambda: self._dates_of(batch_id))
-                        sender = self.confirmations.process()
+                    sender = f"{self.sender()} process {os.getpid()}"
                     intent = {"sender": sender, "sent_at": self._sent_at[batch_id]}
                     change(connection, batch_id, "SENDING", settled_at=None, **intent)
                     body = self._whole_body(batch_id)

@@ -11,6 +11,7 @@ SEVERITIES = ("error", "warning", "info")
 # What became of an entry, the worst last.
 STATUSES = (
     "booked",
+    "in_a_sum",
     "another_date",
     "not_comparable",
     "another_account",
@@ -19,6 +20,9 @@ STATUSES = (
     "ambiguous",
     "missing",
 )
+
+# Each as it was exported.
+ARRIVED = {"booked", "in_a_sum"}
 
 Facts = Mapping[str, Any]
 
@@ -75,7 +79,7 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "another_amount",
         "error",
-        "{booked_money} is booked instead of {money} on {booked_account}: {vouchers}",
+        "{booked_money} is booked instead of {expected} on {booked_account}: {vouchers}",
         "correct the voucher, or the entry where the voucher is right",
         "in the ERP",
     ),

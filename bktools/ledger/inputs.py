@@ -211,11 +211,14 @@ def show(connection: duckdb.DuckDBPyConnection, inputs: Inputs) -> None:
     inputs.rows["entries"] = _numbered(inputs.exported.select(used))
     connection.register("exported_rows", inputs.rows["entries"])
     connection.execute(f"CREATE VIEW entries AS {view_of(inputs, 'entries', 'exported_rows')}")
-    _refuse_repeated(connection)
+    _refuse_repeated(connection, "entry_id" if _is_plain(inputs.exported.column("entry_id")) else "id")
     used = [name for name in USED["ledger"] if _has(inputs.ledger, name)]
     ledger = _numbered(inputs.ledger.select(used))
     connection.register("given_ledger", ledger)
-    ids = connection.execute(_named(inputs)).fetchnumpy()
+    connection.execute(f"CREATE TABLE named AS {_named(inputs)}")
+    # Entries are searched only where a posting has what may be an ID.
+    has_ids = connection.execute("SELECT count(*) > 0 FROM named").fetchall()[0][0]
+    ids = connection.execute(f"FROM named {'SEMI JOIN entries ON word = id' if has_ids else ''}").fetchnumpy()
     documents = connection.execute(_in_texts(inputs)).fetchnumpy()
     for name, found in (("named", ids), ("word", documents)):
         ledger = ledger.append_column(name, _spread(found, len(ledger)))
@@ -261,7 +264,9 @@ def columns_of(inputs: Inputs, side: str, prefix: str = "") -> str:
         "id": f"lower(trim({prefix}entry_id))" if is_entries else f"{prefix}named",
         "document": f"lower({text('document_number')})",
     }
-    if not is_entries:
+    if is_entries:
+        columns["batch"] = text("batch_id")
+    else:
         columns["document"] = f"coalesce({prefix}word, {columns['document']})"
         columns["voucher"] = text("voucher_id")
     return ", ".join(f"{value} AS {prefix}{name}" for name, value in columns.items())
@@ -283,9 +288,20 @@ def _spread(found: Mapping[str, Any], count: int) -> pa.Array:
     return pa.array(list(found["word"]), schema.TEXT).take(pa.array(places, mask=places < 0))
 
 
-def _refuse_repeated(connection: duckdb.DuckDBPyConnection) -> None:
+def _is_plain(texts: pa.ChunkedArray) -> bool:
+    """Whether texts have no capital letter and no space, as IDs of the service; so they need not be made comparable."""
+    for chunk in texts.chunks:
+        content = np.frombuffer(chunk.buffers()[2] or b"", np.uint8)
+        # Bytes of the capitals of other alphabets are above those of all ASCII characters.
+        if ((content <= ord(" ")) | (content > ord("~")) | ((content >= ord("A")) & (content <= ord("Z")))).any():
+            return False
+    return True
+
+
+def _refuse_repeated(connection: duckdb.DuckDBPyConnection, column: str) -> None:
     # Sorting digests takes a fraction of the time of counting texts.
-    digests = np.sort(connection.execute("SELECT hash(id) AS digest FROM entries").fetchnumpy()["digest"])
+    source = "entries" if column == "id" else "exported_rows"
+    digests = np.sort(connection.execute(f"SELECT hash({column}) AS digest FROM {source}").fetchnumpy()["digest"])
     if not (digests[1:] == digests[:-1]).any():
         return
     repeated = connection.execute("SELECT id FROM entries GROUP BY id HAVING count(*) > 1 ORDER BY id").fetchall()
@@ -298,15 +314,11 @@ def _refuse_repeated(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _named(inputs: Inputs) -> str:
-    """Return the query of the postings that name an entry by its ID, in the document number or the text."""
+    """Return the query of the postings that may name an entry by its ID, in the document number or the text."""
     names = [name for name in ("document_number", "text") if _has(inputs.ledger, name)]
     is_long = " OR ".join(f"strlen({name}) >= {LENGTH_OF_AN_ID}" for name in names) or "false"
     texts = f"concat_ws(' ', {', '.join(names)})" if names else "''"
-    return f"""
-        SELECT no, word FROM (
-            SELECT no, lower(regexp_extract({texts}, '{ENTRY_ID}')) AS word FROM given_ledger WHERE {is_long}
-        ) SEMI JOIN entries ON word = id
-    """
+    return f"SELECT no, lower(regexp_extract({texts}, '{ENTRY_ID}')) AS word FROM given_ledger WHERE {is_long}"
 
 
 def _in_texts(inputs: Inputs) -> str:

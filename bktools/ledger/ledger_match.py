@@ -17,11 +17,12 @@ from bktools.consoles import readable
 from bktools.frames.arrow import tables_to_arrow
 from bktools.frames.currencies import shown
 from bktools.frames.delimited import tables_to_csv
-from bktools.ledger.checks import SEVERITIES, STATUSES
+from bktools.ledger.checks import ARRIVED, SEVERITIES, STATUSES
 
 # Statuses in words.
 WORDS = {
     "booked": "booked once",
+    "in_a_sum": "booked in a sum",
     "missing": "missing",
     "booked_twice": "booked twice or more",
     "another_amount": "with another amount",
@@ -41,10 +42,10 @@ class LedgerMatch:
     Attributes
     ----------
     entries : DataFrame
-        One row per entry: its own columns; `status` (booked, missing, booked_twice, another_amount, another_account,
-        another_date, ambiguous, not_comparable); the posting that answers for it as booked_date, booked_account_code,
-        booked_amount, booked_text, booked_document_number, booked_voucher_id, booked_line and so on; `bookings` (how
-        often it is booked); `matched_by`; `score` (similarity of the texts, 0 to 100, where they were compared);
+        One row per entry: its own columns; `status` (booked, in_a_sum, missing, booked_twice, another_amount,
+        another_account, another_date, ambiguous, not_comparable); the posting that was found for it as
+        booked_date, booked_account_code, booked_amount, booked_text, booked_document_number, booked_voucher_id, booked_line
+        and so on, for each entry of a sum the same; `bookings` (how often it is booked); `matched_by`; `score` (similarity of the texts, 0 to 100, where they were compared);
         `differences`; to_do and who.
     findings : DataFrame
         One row per entry that is not plainly booked, most severe first: check (its status), severity (error, warning,
@@ -111,8 +112,8 @@ class LedgerMatch:
 
     @property
     def has_arrived(self) -> bool:
-        """Whether every entry is booked once, with its account, amount and date."""
-        return set(self.counts) <= {"booked"}
+        """Whether every entry is booked once, alone or in a sum, with its account, amount and date."""
+        return set(self.counts) <= ARRIVED
 
     def to_csv(self, folder: str | Path, profile: str = "excel") -> list[Path]:
         """Write ledger_entries.csv, ledger_findings.csv, ledger_totals.csv, ledger_batches.csv and ledger_postings.csv.
@@ -200,7 +201,7 @@ class LedgerMatch:
         for currency, entries in self.entries.groupby("currency", dropna=False):
             sums = [
                 entries.loc[mask, "amount"].sum()
-                for mask in (entries["amount"].notna(), entries["status"] == "booked", entries["status"] == "missing")
+                for mask in (entries["amount"].notna(), entries["status"].isin(ARRIVED), entries["status"] == "missing")
             ]
             code = None if pd.isna(currency) else str(currency)
             rows.append((code or "no currency", *(shown(amount, code) for amount in sums)))

@@ -9,7 +9,7 @@ from bktools.contract import rules
 from bktools.frames.engine import engine
 from bktools.ledger import inputs, tables
 from bktools.ledger.ledger_match import LedgerMatch
-from bktools.ledger.rungs import answers
+from bktools.ledger.steps import matches
 
 # Days between an entry and its posting: a week, in which an ERP books what it received.
 DAYS = 7
@@ -21,7 +21,8 @@ def match_ledger(exported: Any, ledger: Any, *, days: SupportsIndex = DAYS) -> L
 
     Entries are matched one to one, exact matches first: a posting that names the entry's ID in its document number or
     text, whatever else differs; the entry's document number; account, amount and date; the sum of a voucher (net and
-    tax, or several cost centres); another date within some days; then one difference in account or amount on the same
+    tax, or several cost centres); sums of whole groups of entries (a document, account and day, batch and account, account
+    and month), with everything that was exported under that key; another date within some days; then one difference in account or amount on the same
     day, where the texts are similar. Equal entries of which only some are found are ambiguous: nothing is guessed.
 
     Parameters
@@ -57,7 +58,7 @@ def match_ledger(exported: Any, ledger: Any, *, days: SupportsIndex = DAYS) -> L
     -----
     An amount in a currency that no posting has cannot be compared with the books' own currency: such an entry is
     "not_comparable" unless a posting names it. A voucher's sum is that of one side, when one account of it is one that
-    entries have. Texts are similar from 60 of 100 (rapidfuzz, token set ratio), and tell equal entries apart when one
+    entries have. Texts are similar from 70 of 100 (rapidfuzz, token set ratio), and tell equal entries apart when one
     is 10 above the other. Interface, sections 3 and 4.2: the service cannot say what became of a job.
 
     Examples
@@ -77,5 +78,4 @@ def match_ledger(exported: Any, ledger: Any, *, days: SupportsIndex = DAYS) -> L
     given = inputs.read(exported, ledger)
     with engine("match_ledger") as connection:
         inputs.show(connection, given)
-        found = answers(connection, given, days)
-        return tables.result(connection, given, found, days)
+        return tables.result(connection, given, matches(connection, given, days), days)

@@ -34,6 +34,7 @@ from bktools.errors import (
 from bktools.export.plan import BatchRequest, ExportPlan
 from bktools.frames.schema import COUNT, TEXT, Month, to_pandas
 from bktools.journal.doubts import Doubts
+from bktools.journal.export_jobs import JOB_SECONDS
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, now
 from bktools.progress import Bar
@@ -47,9 +48,6 @@ from bktools.submit.outcome import Outcome, of_another_batch, of_answer, of_erro
 SETTLED = frozenset({"ACCEPTED", "UNKNOWN"})
 
 WOULD_BE_SENT = "would be sent"
-
-# ASSUMED: `expiresIn` is in seconds; a job without it ends within an hour, as in the samples.
-JOB_SECONDS = 3600
 
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 30.0

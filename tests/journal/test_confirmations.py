@@ -36,8 +36,8 @@ def batch(number: int, *, company: str = COMPANY, date: str | None = None) -> Ba
     return BatchRequest(f"batch-{number}", company, [entry], body, rows)
 
 
-def send(settings, number: int, *, job: int | None = None, **details) -> None:
-    """Send a batch of one entry from a machine; the service creates a job."""
+def send(settings, number: int, *, job: int | None = None, state: str = "ACCEPTED", **details) -> None:
+    """Send a batch of one entry from a machine; the service creates a job, or its answer is lost."""
     wanted = batch(number, **details)
     with Journal(settings) as journal:
         journal.require_current()
@@ -47,7 +47,9 @@ def send(settings, number: int, *, job: int | None = None, **details) -> None:
                 raise JournalError(reason)
             journal.claim([wanted], "plan")
             journal.begin(wanted.batch_id)
-            journal.settle(wanted.batch_id, "ACCEPTED", "said", job_id=f"job-{job or number}")
+            journal.settle(
+                wanted.batch_id, state, "said", job_id=f"job-{job or number}" if state == "ACCEPTED" else None
+            )
 
 
 def look(settings) -> None:
@@ -261,6 +263,20 @@ def test_memory_that_one_place_lost_is_in_the_other(machine, restored, place):
     go_back()
     with pytest.raises(JournalError, match="was restored"):
         send(ada, 3)
+
+
+def test_what_a_colleague_resolved_comes_back_in_any_order(machine, restored):
+    """The marks of whoever records an outcome have the entries, too: he need not wait for the one who sent them."""
+    ada, bob = machine("ada"), machine("bob")
+    send(ada, 1)
+    send(bob, 2)
+    go_back = restored("pg_restore")
+    send(ada, 3, state="UNKNOWN")
+    with Journal(bob) as journal:
+        journal.resolve("batch-3", "ACCEPTED", evidence="in the ERP", by="Bob")
+    go_back()
+    assert restore(bob, None, by="Bob").in_doubt == ("batch-3",)
+    assert restore(ada, None, by="Ada").in_doubt == ("batch-3",)
 
 
 @pytest.fixture

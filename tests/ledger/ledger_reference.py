@@ -25,6 +25,10 @@ class Found:
     by: str | None = None
     score: float | None = None
     bookings: int = 0
+    # Of a sum: the total of its entries, the first of them, and whether it is on other accounts.
+    expected: Any = None
+    first: int | None = None
+    is_elsewhere: bool = False
 
 
 @dataclass
@@ -44,6 +48,7 @@ class Reference:
             name: all(not rows or any(row[name] is not None for row in rows) for rows in (self.entries, self.postings))
             for name in ("account_code", "currency", "date")
         }
+        self.both = both
         self.ours = [_plain(row, both, "?") for row in self.entries]
         self.theirs = [_plain(row, both, "??") for row in self.postings]
         ids = {row["id"]: number for number, row in enumerate(self.ours)}
@@ -66,11 +71,25 @@ class Reference:
         self.step("entry ID", ["id", "amount", "currency"], named=True)
         self.step("entry ID", ["id", "side"], named=True)
         self.step("document number", ["document", *EXACT])
+        self.sums("sum of the document", ["document", *EXACT], ["document", "account", "currency"])
         self.step("account, amount and date", [*EXACT, "date"])
         self.step("document number", ["document", *EXACT], sums=True)
         self.step("account, amount and date", [*EXACT, "date"], sums=True)
+        self.sums("sum of account and day", [*EXACT, "date"], ["account", "currency", "date"])
+        self.sums("sum of batch and account", EXACT, ["batch", "account", "currency"])
+        self.sums("sum of account and month", [*EXACT, "month"], ["account", "currency", "month"])
+        self.sums("sum of the batch", ["amount", "currency"], ["batch", "currency"], sides=True)
+        self.sums("sum of the document", ["document", "amount", "currency"], ["document", "currency"], sides=True)
         self.step("account and amount", [*EXACT, "date"], nearby=True, text="agrees")
         self.step("account and amount", [*EXACT, "date"], nearby=True, text="agrees", sums=True)
+        self.sums("sum of account and day", [*EXACT, "date"], ["account", "currency", "date"], nearby=True)
+        for by, columns in (
+            ("the document", ["document"]),
+            ("account and day", ["date"]),
+            ("account and month", ["month"]),
+        ):
+            keys = [*columns, "account", "currency"]
+            self.sums(f"sum of {by}", keys, keys, differs=True)
         self.step("document number and account", ["document", "account", "currency", "date"], nearby=True)
         self.step("document number and amount", ["document", "amount", "currency", "date"], nearby=True)
         self.step("account and date", ["account", "size", "currency", "date"], text="agrees")
@@ -103,6 +122,79 @@ class Reference:
                     self.answers |= dict.fromkeys(members, entry)
                     total = row["amount"] if sums else None
                     self.found[entry] = Found("", posting, total, by, score, 1)
+
+    def sums(self, by, keys, group, *, sides=False, nearby=False, differs=False) -> None:
+        """Let open postings, then the sums of vouchers, answer for all entries of a group with their total."""
+        needed = {"account": "account_code", "date": "date", "month": "date"}
+        if not all(self.both[needed[key]] for key in group if key in needed):
+            return
+        for candidates in [self.sides] if sides else [self.alone, self.vouchers]:
+            if differs and not any(one.by == by for one in self.found):
+                continue
+            totals, rows = self.totals(group), candidates()
+            for offset in self.offsets(nearby):
+                for entries, postings in self.agreeing(totals, rows, keys, offset):
+                    is_alone = len(entries) == len(postings) == 1
+                    if len(entries) <= len(postings) and (is_alone or not differs):
+                        for entry, posting in zip(entries, postings, strict=False):
+                            self.book(by, totals[entry], group, posting, rows[posting], sides=sides)
+
+    def totals(self, group):
+        """Return by its first entry the total of each group of open entries, unless an amount is unknown or it is zero."""
+        members = defaultdict(list)
+        for number, row in enumerate(self.ours):
+            if self.found[number].posting is None and _key(row, group):
+                members[_key(row, group)].append(number)
+        found = {}
+        for numbers in members.values():
+            amounts = [self.ours[number]["amount"] for number in numbers]
+            if len(numbers) > 1 and None not in amounts and sum(amounts):
+                found[numbers[0]] = (self.ours[numbers[0]] | {"amount": sum(amounts)}, numbers)
+        return found
+
+    def agreeing(self, totals, rows, keys, offset):
+        """Return the open totals and postings that agree in the keys."""
+        groups = defaultdict(lambda: ([], []))
+        for number, (row, _) in totals.items():
+            if self.found[number].posting is None:
+                groups[_key(row, keys)][0].append(number)
+        for number, (row, numbers) in rows.items():
+            if row["id"] is None and not any(one in self.answers for one in numbers):
+                groups[_key(row, keys, offset)][1].append(number)
+        groups.pop(None, None)
+        return groups.values()
+
+    def book(self, by, total, group, posting, side, *, sides) -> None:
+        """Let a posting answer for all entries of a group, if it is all that was exported, and nothing is ambiguous."""
+        row, numbers = total
+        whole = [number for number, other in enumerate(self.ours) if _key(other, group) == _key(row, group)]
+        if whole != numbers or self.tied & set(numbers):
+            return
+        self.answers |= dict.fromkeys(side[1], numbers[0])
+        accounts = {self.theirs[number]["account"] for number in side[1]}
+        for number in numbers:
+            booked = side[0]["amount"] if len(side[1]) > 1 else None
+            self.found[number] = Found("", posting, booked, by, None, 1, row["amount"], numbers[0])
+            self.found[number].is_elsewhere = sides and not {self.ours[one]["account"] for one in numbers} <= accounts
+
+    def alone(self):
+        """Return each posting as a candidate."""
+        return {number: (row, [number]) for number, row in enumerate(self.theirs)}
+
+    def sides(self):
+        """Return the sums of the sides of vouchers of which no posting is taken, on any accounts."""
+        sides = defaultdict(list)
+        for number, row in enumerate(self.theirs):
+            voucher = number if row["voucher"] is None else row["voucher"]
+            sides[voucher, row["currency"], row["date"], row["amount"] < 0].append(number)
+        found = {}
+        for members in sides.values():
+            rows = [self.theirs[number] for number in members]
+            row = rows[0] | {"amount": sum(row["amount"] for row in rows)}
+            for name in ("id", "document"):
+                row[name] = min((other[name] for other in rows if other[name] is not None), default=None)
+            found[members[0]] = (row, members)
+        return found
 
     def offsets(self, nearby):
         """Return the days that a posting may be later than its entry, the nearest first."""
@@ -168,7 +260,7 @@ class Reference:
     def doubles(self):
         """Return the postings that are like one that answers for an entry."""
         doubles = {}
-        first = sorted(one.posting for one in self.found if one.posting is not None)
+        first = sorted({one.posting for one in self.found if one.posting is not None})
         for keys, named, nearby, text in (
             (["id", *EXACT], True, False, "orders"),
             (["document", *EXACT, "date"], False, True, "orders"),
@@ -194,7 +286,7 @@ class Reference:
                     self.answers |= more
         return doubles
 
-    def judge(self, doubles) -> None:  # noqa: C901 - a line for each status
+    def judge(self, doubles) -> None:  # noqa: C901, PLR0912 - a line for each status
         """Give each entry its status."""
         currencies = {row["currency"] for row in self.theirs}
         equal = defaultdict(list)
@@ -216,16 +308,22 @@ class Reference:
                 continue
             posting = self.theirs[one.posting]
             amount = posting["amount"] if one.total is None else one.total
-            one.bookings = 1 + list(doubles.values()).count(number)
+            is_sum = one.first is not None
+            one.bookings = 1 + list(doubles.values()).count(one.first if is_sum else number)
+            expected = one.expected if is_sum else row["amount"]
+            is_elsewhere = one.is_elsewhere if is_sum else row["account"] != posting["account"]
+            has_day = not is_sum or one.by == "sum of account and day"
             is_same_currency = row["currency"] == posting["currency"]
             if one.bookings > 1:
                 one.status = "booked_twice"
-            elif row["amount"] is not None and is_same_currency and row["amount"] != amount:
+            elif row["amount"] is not None and is_same_currency and expected != amount:
                 one.status = "another_amount"
-            elif row["account"] != posting["account"]:
+            elif is_elsewhere:
                 one.status = "another_account"
-            elif row["date"] is not None and row["date"] != posting["date"]:
+            elif has_day and row["date"] is not None and row["date"] != posting["date"]:
                 one.status = "another_date"
+            elif is_sum:
+                one.status = "in_a_sum"
             else:
                 one.status = "booked"
 
@@ -240,6 +338,8 @@ def _plain(row, both, unknown):
         "side": None if row["amount"] is None else row["amount"] < 0,
         "currency": (row["currency"] or unknown) if both["currency"] else "",
         "date": row["date"] if both["date"] else timedelta(0),
+        "month": row["date"].replace(day=1) if both["date"] and row["date"] else None,
+        "batch": row.get("batch_id"),
         "voucher": row.get("voucher_id"),
         "text": utils.default_process(
             " ".join(filter(None, (row.get("supplier"), row.get("description"), row.get("text"))))

@@ -18,7 +18,7 @@ from bktools.frames.schema import DATE, TEXT
 MONEY = pa.decimal128(38, 2)
 IDS = [f"{number:08x}-0000-4000-8000-000000000000" for number in range(12)]
 ENTRY = {
-    "entry_id": TEXT, "account_code": TEXT, "amount": MONEY, "currency": TEXT, "date": DATE, "document_number": TEXT,
+    "entry_id": TEXT, "batch_id": TEXT, "account_code": TEXT, "amount": MONEY, "currency": TEXT, "date": DATE, "document_number": TEXT,
     "supplier": TEXT, "description": TEXT,
 }  # fmt: skip
 POSTING = {
@@ -26,8 +26,8 @@ POSTING = {
     "voucher_id": TEXT,
 }  # fmt: skip
 
-amounts = st.sampled_from([Decimal(text) for text in ("10.00", "10.00", "2.00", "12.00", "-10.00")])
-days = st.sampled_from([dt.date(2026, 10, day) for day in (3, 3, 4, 6)])
+amounts = st.sampled_from([Decimal(text) for text in ("10.00", "10.00", "2.00", "12.00", "-10.00", "20.00", "4.00")])
+days = st.sampled_from([dt.date(2026, 10, day) for day in (3, 3, 4, 6)] + [dt.date(2026, 11, 1)])
 accounts = st.sampled_from(["5800", "5800", "4930"])
 documents = st.sampled_from([None, None, "R-77", "r-78"])
 texts = st.sampled_from([None, "Taxi Köln", "Taxi Köln #2", "Hotel Berlin", "Rechnung R-77, Hotel"])
@@ -37,6 +37,7 @@ entry = st.fixed_dictionaries(
         "amount": amounts | st.none(),
         "currency": st.sampled_from(["EUR", "EUR", "USD", None]),
         "date": days | st.none(),
+        "batch_id": st.sampled_from([None, "b1", "b1", "b2"]),
         "document_number": documents,
         "supplier": st.sampled_from([None, "Bahn"]),
         "description": texts,

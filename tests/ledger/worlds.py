@@ -87,7 +87,7 @@ def as_datev(postings):
         "Gegenkonto (ohne BU-Schlüssel);BU-Schlüssel;Belegdatum;Belegfeld 1;Belegfeld 2;Skonto;Buchungstext"
     )
     header = (
-        '"EXTF";700;21;"Buchungsstapel";13;20261101120000000;;"RE";"";"";1001;1;20260101;4;20261001;20261130;"Oktober"'
+        '"EXTF";700;21;"Buchungsstapel";13;20261101120000000;;"RE";"";"";1001;1;20260101;4;20260101;20261231;"2026"'
         ';"";1;0;0;"EUR";;"";;;"";;;"";""'
     )
     # A row of DATEV is gross, with a key of the tax.

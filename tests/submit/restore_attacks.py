@@ -142,45 +142,52 @@ def attack(postgres: Server, database: str, address: str, folder: Path, *, resto
     team = _team(postgres, database, address, folder)
     for number in range(restores):
         way = (*WAYS, MOVED)[number % (len(WAYS) + 1)]
-        figures["restores"] += 1
-        figures[way] += 1
         if way == MOVED:
             _move_files(postgres, address, folder / str(number), plans)
-            continue
-        for person in team:
-            # Everybody has sent before the copy, so that its rows name all of them.
-            plans["plans"] += 1
-            person.submits(kill_worker._plan(plans), team)
-        go_back = _keep(postgres, database, way)
-        later = []
-        for person in chance.sample(team, chance.choice((1, 2, 3))):
-            plans["plans"] += 1
-            plan = kill_worker._plan(plans)
-            later.append(plan)
-            if chance.random() < 0.5:
-                person.submits(plan, team)
-            else:
-                person.refusals(plan)
-        for person in team:
-            # Nothing but what somebody has seen reveals a rolled back volume.
-            if way == "volume" or chance.random() < 0.5:
-                person.look()
-        answers = _answers(team[0])
-        go_back()
-        for person in team:
-            person.steps.clear()
-        for person in chance.sample(team, 3):
-            for plan in later:
-                person.submits(plan, team)
-        figures["answers lost"] += len(answers.items() - _answers(team[0]).items())
-        figures["confirmed again"] += sum(person.steps["confirmed again"] for person in team)
-        figures["looked up"] += sum(person.steps["looked up"] for person in team)
-        figures["most steps to confirm"] = max(
-            figures["most steps to confirm"], *(person.steps["confirmed"] for person in team)
-        )
-    accepted = kill_worker._accepted(address)
-    figures["doubles"] = sum(times > 1 for times in accepted.values())
+        else:
+            figures["answers lost"] += _restore(way, team, _keeper(postgres, database, way), plans, chance)
+            for name in ("confirmed again", "looked up"):
+                figures[name] += sum(person.steps[name] for person in team)
+            steps = [person.steps["confirmed"] for person in team]
+            figures["most steps to confirm"] = max(figures["most steps to confirm"], *steps)
+        figures["restores"] += 1
+        figures[way] += 1
+    figures["doubles"] = sum(times > 1 for times in kill_worker._accepted(address).values())
     return figures
+
+
+def _restore(
+    way: str, team: list[Person], keep: Callable[[], Callable[[], None]], plans: Counter[str], chance: random.Random
+) -> int:
+    """Send, keep a copy, send on, restore it, and submit all again; return the number of answers that were lost."""
+    for person in team:
+        # Everybody has sent before the copy, so that its rows name all of them.
+        person.submits(_next(plans), team)
+    go_back = keep()
+    later = []
+    for person in chance.sample(team, chance.choice((1, 2, 3))):
+        later.append(_next(plans))
+        if chance.random() < 0.5:
+            person.submits(later[-1], team)
+        else:
+            person.refusals(later[-1])
+    for person in team:
+        # Nothing but what somebody has seen reveals a rolled back volume.
+        if way == "volume" or chance.random() < 0.5:
+            person.look()
+    answers = _answers(team[0])
+    go_back()
+    for person in team:
+        person.steps.clear()
+    for person in chance.sample(team, len(team)):
+        for plan in later:
+            person.submits(plan, team)
+    return len(answers.items() - _answers(team[0]).items())
+
+
+def _next(plans: Counter[str]) -> bktools.ExportPlan:
+    plans["plans"] += 1
+    return kill_worker._plan(plans)
 
 
 def _move_files(postgres: Server, address: str, folder: Path, plans: Counter[str]) -> None:
@@ -189,8 +196,7 @@ def _move_files(postgres: Server, address: str, folder: Path, plans: Counter[str
         sent = {}
         for name in NAMES[:2]:
             person = Person(name, folder, address, None)
-            plans["plans"] += 1
-            sent[name] = kill_worker._plan(plans)
+            sent[name] = _next(plans)
             person.refusals(sent[name])
         # Only the owner of the tables may copy rows of the past.
         team = [Person(name, folder, address, postgres.address(database)) for name in sent]
@@ -212,13 +218,17 @@ def _team(postgres: Server, database: str, address: str, folder: Path) -> list[P
     return team
 
 
-def _keep(postgres: Server, database: str, way: str) -> Callable[[], None]:
-    """Copy the database; return what puts the copy in its place."""
-    if way in {"volume", "replica"}:
-        postgres.keep("kept")
-        return lambda: postgres.roll_back("kept", is_replica=way == "replica")
-    copy = postgres.copy_of(database, *(("--clean", "--if-exists") if way == "psql" else ("-Fc",)))
-    return lambda: postgres.restore(database, way, copy)
+def _keeper(postgres: Server, database: str, way: str) -> Callable[[], Callable[[], None]]:
+    """Return what copies the database, and then returns what puts the copy in its place."""
+
+    def keep() -> Callable[[], None]:
+        if way in {"volume", "replica"}:
+            postgres.keep("kept")
+            return lambda: postgres.roll_back("kept", is_replica=way == "replica")
+        copy = postgres.copy_of(database, *(("--clean", "--if-exists") if way == "psql" else ("-Fc",)))
+        return lambda: postgres.restore(database, way, copy)
+
+    return keep
 
 
 def _answers(person: Person) -> dict[str, str]:

@@ -1,0 +1,405 @@
+"""What a ledger says about batches whose outcome is unknown: evidence for the person who records the outcome.
+
+Each batch is matched twice, as if it was booked and as if it was not. An outcome is proposed only when one of the two
+fits and the other does not.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import pandas as pd
+
+from bktools.caller import name_of
+from bktools.errors import ArgumentError
+from bktools.frames.currencies import shown
+from bktools.ledger.ledger_match import WORDS, LedgerMatch
+from bktools.ledger.match import DAYS, match_ledger
+from bktools.ledger.steps import BY_DAY
+
+# States of a batch that may be booked or not.
+IN_DOUBT = ("UNKNOWN", "SENDING")
+# An entry with one of these is booked once.
+ARRIVED = {"booked", "another_date", "in_a_sum"}
+# Columns of the groups in which accounting systems sum entries up.
+GROUPS = (("batch",), ("batch", "account"), ("document",), ("account", "date"), ("account", "month"))
+# An accounting system may date its postings before the entries, by so many days.
+EARLIER = dt.timedelta(days=31)
+# More batches in doubt are not judged: each one doubles what is compared.
+MOST_OTHERS = 3
+SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Sending:
+    """What the journal knows of the sending of a batch.
+
+    Attributes
+    ----------
+    ends_at : datetime or None
+        When its job has ended at the latest, None where it is not known when it was sent.
+    undelivered : str
+        Why an answer may exist that the journal does not have, "" where there is none.
+    """
+
+    ends_at: dt.datetime | None
+    undelivered: str = ""
+
+
+@dataclass(frozen=True)
+class Settlement:
+    """What the ledger says about a batch in doubt.
+
+    Attributes
+    ----------
+    batch_id : str
+        The batch.
+    outcome : str or None
+        "accepted" where each of its entries is booked once, alone or in a sum; "released" where it is proven that none is;
+        None where the ledger does not decide it.
+    text : str
+        The evidence, for a journal that keeps it; where nothing is decided, the reason and what to do.
+    postings : tuple of str
+        The postings to look at, where nothing is decided.
+    """
+
+    batch_id: str
+    outcome: str | None
+    text: str
+    postings: tuple[str, ...] = ()
+
+
+def settlements(
+    exported: pd.DataFrame,
+    ledger: pd.DataFrame,
+    sendings: Mapping[str, Sending],
+    *,
+    explained: Sequence[str] = (),
+    days: int = DAYS,
+) -> list[Settlement]:
+    """Return what a ledger says about each batch whose outcome is unknown.
+
+    Parameters
+    ----------
+    exported : DataFrame
+        Every exported entry of the company, as `load_export_jobs(entries=True)` returns it.
+    ledger : DataFrame
+        As `read_general_ledger` returns it.
+    sendings : mapping
+        What the journal knows of each batch whose outcome is unknown.
+    explained : sequence of str
+        Vouchers, or documents, that a person has looked up: they hold no entry of a batch in doubt.
+    days : int
+        As in `match_ledger`.
+
+    Raises
+    ------
+    ArgumentError
+        When the ledger has no such voucher or document.
+    """
+    if not set(sendings) & set(exported["batch_id"]):
+        return []
+    evidence = _Evidence(exported, ledger, explained, days)
+    return [evidence.settlement(batch, sending) for batch, sending in sorted(sendings.items()) if evidence.has(batch)]
+
+
+class _NotDecidedError(Exception):
+    """The reason why the ledger does not decide, and the places of the postings to look at."""
+
+    def __init__(self, why: str, places: Iterable[int] = ()) -> None:
+        super().__init__(why)
+        self.why, self.places = why, list(places)
+
+
+class _Evidence:
+    """The entries and postings, and what they say about a batch."""
+
+    def __init__(self, exported: pd.DataFrame, ledger: pd.DataFrame, explained: Sequence[str], days: int) -> None:
+        self._exported, self._days = exported, days
+        # The number of a posting is its `line` here, so that both matches name it.
+        self._ledger = ledger.reset_index(drop=True)
+        numbers = [self._ledger[name] for name in ("voucher_id", "document_number") if name in self._ledger]
+        is_explained = pd.Series(data=False, index=self._ledger.index)
+        for voucher in explained:
+            is_this = pd.Series(data=False, index=self._ledger.index)
+            for number in numbers:
+                is_this |= (number.str.split().str.join(" ") == " ".join(voucher.split())).fillna(value=False)
+            if not is_this.any():
+                raise ArgumentError(name_of("explained"), "must name a voucher or a document of the ledger", voucher)
+            is_explained |= is_this
+        self._explained = ", ".join(dict.fromkeys(" ".join(voucher.split()) for voucher in explained))
+        self._open = self._ledger.assign(line=self._ledger.index)[~is_explained]
+        days_of = self._ledger["date"].dropna()
+        self._first: dt.date | None
+        self._last: dt.date | None
+        self._first, self._last = (days_of.min().date(), days_of.max().date()) if len(days_of) else (None, None)
+        self._months = set(days_of.dt.strftime("%Y-%m"))
+        self._span = f"the ledger of {self._first} to {self._last}" if len(days_of) else "the ledger"
+
+    def has(self, batch: str) -> bool:
+        return bool((self._exported["batch_id"] == batch).any())
+
+    def settlement(self, batch: str, sending: Sending) -> Settlement:
+        """Return what the ledger says about one batch, whatever became of the others in doubt."""
+        in_doubt = self._exported["state"].isin(IN_DOUBT) & (self._exported["batch_id"] != batch)
+        others = sorted(self._exported.loc[in_doubt, "batch_id"].unique())
+        if sending.undelivered:
+            return Settlement(batch, None, sending.undelivered)
+        if len(others) > MOST_OTHERS:
+            return Settlement(batch, None, f"{len(others)} other batches are in doubt: settle some of them first")
+        try:
+            outcomes = {
+                self._outcome(batch, sending, booked)
+                for count in range(len(others) + 1)
+                for booked in itertools.combinations(others, count)
+            }
+        except _NotDecidedError as reason:
+            lines = tuple(self._posting(place) for place in sorted(set(reason.places)))
+            return Settlement(batch, None, reason.why, lines)
+        if len({outcome for outcome, _ in outcomes}) > 1:
+            return Settlement(batch, None, f"it depends on what became of {', '.join(others)}: settle that first")
+        outcome, text = min(outcomes)
+        explained = f"; explained by hand: {self._explained}" if self._explained else ""
+        return Settlement(batch, outcome, f"{text}{explained}")
+
+    def _outcome(self, batch: str, sending: Sending, booked: Collection[str]) -> tuple[str, str]:
+        """Return outcome and evidence, if of the batches in doubt those in `booked` were booked."""
+        is_before = (self._exported["state"] == "ACCEPTED") | self._exported["batch_id"].isin(booked)
+        is_this = self._exported["batch_id"] == batch
+        without = _Match(match_ledger(self._exported[is_before & ~is_this], self._open, days=self._days))
+        both = _Match(match_ledger(self._exported[is_before | is_this], self._open, days=self._days))
+        rows = both.entries[both.entries["batch_id"] == batch]
+        if set(rows["status"]) <= ARRIVED:
+            return "accepted", self._accepted(rows, both, without)
+        if set(rows["status"]) == {"missing"}:
+            return "released", self._released(batch, rows, without, sending)
+        counts = rows["status"].value_counts().sort_index()
+        parts = ", ".join(f"{number} {WORDS[str(status)]}" for status, number in counts.items())
+        raise _NotDecidedError(
+            f"of its {len(rows)} entries there are {parts}: settle it by hand, entry by entry", both.places_of(rows)
+        )
+
+    def _accepted(self, rows: pd.DataFrame, both: _Match, without: _Match) -> str:
+        """Return the evidence that a batch was booked: with it the ledger fits, and without it not."""
+        places = both.places_of(rows)
+        shared = sorted(set(places) & without.explained)
+        if shared:
+            raise _NotDecidedError("its postings may as well be those of entries that were exported before", shared)
+        lost = both.entries[both.entries["entry_id"].isin(without.arrived) & ~both.entries["status"].isin(ARRIVED)]
+        if len(lost):
+            raise _NotDecidedError(f"with it, {len(lost)} entries that were exported before are not found", places)
+        in_sums = rows[rows["matched_by"].str.startswith("sum ")]
+        if len(in_sums) and len(pd.unique(in_sums["booked_line"])) == 1:
+            booked = set(both.places_of(in_sums))
+            accounts = set(self._open.loc[list(booked), "account_code"])
+            others = self._open.loc[self._unexplained(rows, both)]
+            alike = list(others.index[others["account_code"].isin(accounts)])
+            if alike:
+                raise _NotDecidedError("one sum fits, but the account has other postings", [*booked, *alike])
+        if len(in_sums):
+            self._refuse_zero(rows)
+            kinds = " and ".join(sorted(kind.removeprefix("sum of ") for kind in in_sums["matched_by"].unique()))
+            count = len(pd.unique(in_sums["booked_line"]))
+            return (
+                f"all {len(rows)} entries are booked once in {self._span}, {len(in_sums)} of them in {count} "
+                f"sum{'s' if count > 1 else ''} by {kinds}: {self._vouchers(rows)}"
+            )
+        return f"all {len(rows)} entries are booked once in {self._span}: {self._vouchers(rows)}"
+
+    def _released(self, batch: str, rows: pd.DataFrame, without: _Match, sending: Sending) -> str:
+        """Return the evidence that a batch was not booked."""
+        none = f"none of its {len(rows)} entries is in {self._span}"
+        self._require_facts(rows, none)
+        self._refuse_zero(rows)
+        before = without.entries[without.entries["state"] == "ACCEPTED"]
+        self._require_whole(rows, before, sending, none)
+        is_there = before["status"].isin(ARRIVED)
+        sent = self._exported.loc[self._exported["batch_id"] == batch, "sent_at"].max()
+        earlier = before.loc[before["sent_at"] < sent, "batch_id"]
+        shown_batches = sorted(set(earlier) - set(before.loc[~is_there, "batch_id"]))
+        if not shown_batches:
+            raise _NotDecidedError(
+                f"{none}, but no batch that was accepted before it is there as a whole: it is not known where this "
+                "accounting system books",
+                self._unexplained(rows, without),
+            )
+        strange = sorted(set(_accounts(rows)) - set(_accounts(before[is_there])))
+        if strange:
+            raise _NotDecidedError(
+                f"{none}, but no accepted entry on {', '.join(strange)} is there either: it is not known where they are booked",
+                self._unexplained(rows, without),
+            )
+        keys = {key for columns in GROUPS[2:] for key in _groups(rows, columns)}
+        missing = sum(
+            any(keys.intersection(_groups(before.loc[[place]], columns)) for columns in GROUPS[2:])
+            for place in before.index[~is_there]
+        )
+        if missing:
+            raise _NotDecidedError(
+                f"{none}, but neither are {missing} accepted entries of the same accounts and months: a sum may hold them",
+                self._unexplained(rows, without),
+            )
+        fits = self._fits(rows, without)
+        if fits:
+            raise _NotDecidedError(
+                f"{none} alone, but {len(fits)} posting{'s' if len(fits) > 1 else ''} may hold them: look at each", fits
+            )
+        batches = ", ".join(shown_batches[-3:])
+        return f"{none}, alone or in a sum; what was accepted before is in it (batch {batches})"
+
+    def _require_facts(self, rows: pd.DataFrame, none: str) -> None:
+        unknown = [
+            name
+            for name in ("account_code", "date", "amount")
+            if name not in rows or rows[name].isna().any() or name not in self._open
+        ]
+        if unknown:
+            raise _NotDecidedError(
+                f"{none}, but {' and '.join(unknown)} of some are not known: give them with --entries"
+            )
+
+    def _require_whole(self, rows: pd.DataFrame, before: pd.DataFrame, sending: Sending, none: str) -> None:
+        """Refuse a ledger that may end before the batch was booked, or begin after it."""
+        first, last = rows["date"].min().date(), rows["date"].max().date()
+        if sending.ends_at is None:
+            raise _NotDecidedError(f"{none}, but the day of sending is not known: look it up by hand")
+        until = max(last, sending.ends_at.date())
+        # Where entries are not booked on their own day, a sum may follow at the end of the month.
+        dated = before[
+            (before["status"] == "booked") | (before["matched_by"] == BY_DAY) & (before["status"] == "in_a_sum")
+        ]
+        is_dated = before["status"].isin(ARRIVED).sum() == len(dated) and len(pd.unique(dated["date"])) > 1
+        if not is_dated:
+            until = (until.replace(day=1) + dt.timedelta(days=31)).replace(day=1) - dt.timedelta(days=1)
+        if self._last is None or self._last <= until:
+            raise _NotDecidedError(
+                f"{none}, but it must have postings after {until}: wait, export the ledger again, then verify again"
+            )
+        if self._first >= first:
+            raise _NotDecidedError(
+                f"{none}, but it begins on {self._first}: export the ledger from before {first}, then verify again"
+            )
+        gaps = sorted(set(rows["date"].dt.strftime("%Y-%m")) - self._months)
+        if gaps:
+            raise _NotDecidedError(f"{none}, but it has no posting of {', '.join(gaps)}: export the ledger again")
+
+    def _refuse_zero(self, rows: pd.DataFrame) -> None:
+        """Refuse a batch of which a group sums up to zero: a sum with it is the same as one without it."""
+        if any(not total for columns in GROUPS for total, _ in _totals(rows, columns)):
+            raise _NotDecidedError("some of its entries sum up to zero, so no sum tells whether they are in it")
+
+    def _unexplained(self, rows: pd.DataFrame, match: _Match) -> list[int]:
+        """Return the places of postings that no exported entry explains, from some time before the batch on."""
+        places = self._open.index[~self._open.index.isin(match.explained)]
+        first = rows["date"].min()
+        if pd.notna(first):
+            places = places[self._open.loc[places, "date"] >= first - EARLIER]
+        return list(places)
+
+    def _fits(self, rows: pd.DataFrame, match: _Match) -> list[int]:
+        """Return unexplained postings that may hold the batch: on its accounts any, on others by the sum."""
+        totals = [one for columns in GROUPS for one in _totals(rows, columns) if len(one[1]) > 1]
+        amounts = set(rows["amount"])
+        for total, parts in totals:
+            for amount in (total, sum(part for part in parts if part > 0), sum(part for part in parts if part < 0)):
+                amounts |= {amount, -amount} - {Decimal()}
+        others = self._open.loc[self._unexplained(rows, match)]
+        is_there = others["account_code"].str.strip().isin(_accounts(rows)) | others["amount"].isin(amounts)
+        found = set(others.index[is_there])
+        for number in ("voucher_id", "document_number"):
+            if number in others:
+                for columns in ([number, "date"], [number, "date", others["amount"] < 0]):
+                    sums = others.groupby(columns)["amount"].transform("sum")
+                    found |= set(others.index[sums.isin(amounts).fillna(value=False)])
+        return sorted(found)
+
+    def _value(self, place: int, name: str) -> str:
+        value: Any = self._ledger.loc[place, name] if name in self._ledger else None
+        return "" if value is None or pd.isna(value) else " ".join(str(value).split())
+
+    def _posting(self, place: int) -> str:
+        """Return a posting in one line."""
+        row = self._ledger.loc[place]
+        currency = self._value(place, "currency") or None
+        account = " ".join(filter(None, (self._value(place, "account_code"), self._value(place, "account_name"))))
+        names = {"voucher_id": "voucher {}", "document_number": "document {}", "text": '"{}"', "line": "line {}"}
+        there = [form.format(self._value(place, name)) for name, form in names.items() if self._value(place, name)]
+        money = f"{currency or ''} {shown(row['amount'], currency)}".strip()
+        return ", ".join([f"{row['date']:%Y-%m-%d}", account, money, *there])
+
+    def _vouchers(self, rows: pd.DataFrame) -> str:
+        """Return where the postings of entries are, by the first of voucher, document and line that the ledger has."""
+        places = sorted({int(place) for place in rows["booked_line"]})
+        for name, noun in (("voucher_id", "vouchers"), ("document_number", "documents"), ("line", "lines")):
+            there = list(dict.fromkeys(value for place in places if (value := self._value(place, name))))
+            if there:
+                more = f" and {len(there) - SHOWN} more" if len(there) > SHOWN else ""
+                return f"{noun} {', '.join(there[:SHOWN])}{more}"
+        return "postings without voucher, document and line"
+
+
+class _Match:
+    """A match by the places of the postings in the ledger."""
+
+    def __init__(self, match: LedgerMatch) -> None:
+        self.entries = match.entries
+        for name in ("sent_at", "batch_id", "state"):
+            if name not in self.entries:
+                self.entries[name] = None
+        postings = match.postings
+        self._places: dict[str, list[int]] = defaultdict(list)
+        for place, entry in zip(postings["line"], postings["entry_id"], strict=True):
+            if pd.notna(entry):
+                self._places[str(entry)].append(int(place))
+        self._entry_of = {place: entry for entry, places in self._places.items() for place in places}
+        self.explained = set(postings.loc[postings["status"].isin(ARRIVED), "line"].astype(int))
+        self.arrived = set(self.entries.loc[self.entries["status"].isin(ARRIVED), "entry_id"])
+
+    def places_of(self, rows: pd.DataFrame) -> list[int]:
+        """Return all postings that some entries were found in."""
+        firsts = {self._entry_of[int(place)] for place in rows["booked_line"].dropna()}
+        return sorted({place for entry in firsts for place in self._places[entry]})
+
+
+def _accounts(rows: pd.DataFrame) -> list[str]:
+    return list(rows["account_code"].dropna().str.strip().unique()) if "account_code" in rows else []
+
+
+KEYS: Mapping[str, Callable[[Mapping[Any, Any]], Any]] = {
+    "batch": lambda row: row["batch_id"],
+    "account": lambda row: row["account_code"].strip(),
+    "document": lambda row: row["document_number"].strip().lower() or None,
+    "date": lambda row: row["date"].date(),
+    "month": lambda row: row["date"].date().replace(day=1),
+}
+COLUMNS = {"batch": "batch_id", "account": "account_code", "document": "document_number"}
+
+
+def _keyed(rows: pd.DataFrame, columns: Sequence[str]) -> Iterator[tuple[tuple[Any, ...], Decimal]]:
+    """Yield the key of each entry, without those that lack a column of it, and the amount."""
+    names = [COLUMNS.get(column, "date") for column in columns]
+    if not {*names, "amount"} <= set(rows.columns):
+        return
+    has_currency = "currency" in rows
+    for row in rows.dropna(subset=[*names, "amount"]).to_dict("records"):
+        key = tuple(KEYS[column](row) for column in columns)
+        if None not in key:
+            yield (*columns, *key, str(row["currency"]) if has_currency else ""), row["amount"]
+
+
+def _groups(rows: pd.DataFrame, columns: Sequence[str]) -> set[tuple[Any, ...]]:
+    return {key for key, _ in _keyed(rows, columns)}
+
+
+def _totals(rows: pd.DataFrame, columns: Sequence[str]) -> list[tuple[Decimal, list[Decimal]]]:
+    """Return the total and the amounts of each group."""
+    groups: dict[tuple[Any, ...], list[Decimal]] = defaultdict(list)
+    for key, amount in _keyed(rows, columns):
+        groups[key].append(amount)
+    return [(sum(amounts, Decimal()), amounts) for amounts in groups.values()]

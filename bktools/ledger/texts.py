@@ -1,0 +1,98 @@
+"""The similarity of texts, which tells equal entries and postings apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from rapidfuzz import fuzz, process, utils
+
+from bktools.ledger.keys import Numbers
+
+# Texts that are at least so similar, of 100, are of one matter; a text decides where it is so much more similar.
+SIMILAR = 70
+CLEARLY = 10
+# Texts of larger groups of equal entries and postings are not compared: entries are taken in their order.
+LARGEST_GROUP = 10_000
+
+Scores: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+# Text, amount without its decimal point, and day by its number.
+Row: TypeAlias = tuple[str, int | None, int | None]
+
+
+def words(text: str | None) -> str:
+    """Return a text as it is compared: letters and digits alone, in lower case."""
+    return utils.default_process(text) if text else ""
+
+
+def similar(pairs: tuple[Numbers, Numbers], rows: Sequence[Mapping[int, Row]]) -> tuple[Numbers, Numbers, Scores]:
+    """Return those pairs without any other candidate whose texts do not speak against it."""
+    ours, theirs = ([known[no][0] for no in side.tolist()] for side, known in zip(pairs, rows, strict=True))
+    scores = process.cpdist(ours, theirs, scorer=fuzz.token_set_ratio, dtype=np.float64)
+    has_both = np.array([bool(one and other) for one, other in zip(ours, theirs, strict=True)], dtype=bool)
+    kept = ~has_both | (scores >= SIMILAR)
+    return pairs[0][kept], pairs[1][kept], np.where(has_both, scores, np.nan)[kept]
+
+
+def told_apart(
+    group: tuple[Numbers, Numbers], rows: Sequence[Mapping[int, Row]], text: str, tied: set[int]
+) -> tuple[Numbers, Numbers, Scores]:
+    """Return the pairs of a group in which all rows agree in the keys.
+
+    The most similar texts come first, then the nearest amount and day, then the order of the frames.
+    """
+    entries, postings = group
+    few = min(len(entries), len(postings))
+    if len(entries) * len(postings) > LARGEST_GROUP:
+        if text == "decides":
+            few = 0
+        elif len(entries) > few:
+            tied.update(entries.tolist())
+        return entries[:few], postings[:few], np.full(few, np.nan)
+    ours, theirs = ([known[no] for no in side.tolist()] for side, known in zip(group, rows, strict=True))
+    scores = _scores(ours, theirs)
+    allowed = {"orders": scores >= 0, "agrees": ~(scores < SIMILAR), "decides": scores >= SIMILAR}[text]
+    if text == "orders":
+        allowed[:] = True
+    ones, others = np.nonzero(allowed)
+    order = np.lexsort((others, ones, *_apart(ours, theirs, ones, others), -np.nan_to_num(scores[allowed])))
+    pairs: dict[int, int] = {}
+    taken: set[int] = set()
+    for one, other in zip(ones[order].tolist(), others[order].tolist(), strict=True):
+        if one not in pairs and other not in taken:
+            pairs[one] = other
+            taken.add(other)
+    without = [one for one in range(len(ours)) if one not in pairs]
+    if text != "decides" and without:
+        unclear = [one for one, other in pairs.items() if not _is_clear(scores, one, other, without)]
+        if unclear:
+            tied.update(entries[[*without, *unclear]].tolist())
+    one, other = (np.array(side, dtype=np.int64) for side in (list(pairs), list(pairs.values())))
+    return entries[one], postings[other], scores[one, other]
+
+
+def _scores(ours: Sequence[Row], theirs: Sequence[Row]) -> Scores:
+    """Return how similar the texts of all pairs are, 0 to 100; NaN where one is missing."""
+    one, other = ([row[0] for row in side] for side in (ours, theirs))
+    scores = process.cdist(one, other, scorer=fuzz.token_set_ratio, dtype=np.float64)
+    scores[[not text for text in one], :] = np.nan
+    scores[:, [not text for text in other]] = np.nan
+    return scores
+
+
+def _apart(ours: Sequence[Row], theirs: Sequence[Row], ones: Numbers, others: Numbers) -> tuple[Numbers, Numbers]:
+    """Return how far days and amounts of pairs are apart, as numbers of the same order; 0 where one is unknown."""
+    apart = []
+    for column in (2, 1):
+        one, other = (np.array([row[column] for row in side], dtype=object) for side in (ours, theirs))
+        # An amount may have more digits than a number of 64 bits.
+        distances = [0 if a is None or b is None else abs(a - b) for a, b in zip(one[ones], other[others], strict=True)]
+        apart.append(np.unique(np.array(distances, dtype=object), return_inverse=True)[1])
+    return apart[0], apart[1]
+
+
+def _is_clear(scores: Scores, one: int, other: int, without: Sequence[int]) -> bool:
+    """Whether a text tells an entry with a posting from each entry without one."""
+    score = scores[one, other]
+    return bool(score >= SIMILAR and (np.nan_to_num(scores[without, other]) <= score - CLEARLY).all())

@@ -1,0 +1,126 @@
+"""What a ledger says about batches in doubt, over random accounting systems and by hand."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+import pandas as pd
+import pytest
+from settlement_worlds import attack
+from worlds import booking, exported, ledger
+
+from bktools.errors import ArgumentError
+from bktools.ledger.settlements import Sending, settlements
+
+# Worlds in which each outcome is proposed.
+WORLDS, SEED = 10, 16
+ENDED = Sending(dt.datetime(2026, 10, 31, 19, tzinfo=dt.UTC))
+
+
+def two_batches(*states):
+    """Return entries in two batches of six, sent one after the other, on the same accounts and in the same month."""
+    entries = exported(12)
+    entries["state"] = [states[number // 6] for number in range(12)]
+    entries["sent_at"] = [pd.Timestamp(2026, 10, 20 + number // 6, tz="UTC") for number in range(12)]
+    return entries
+
+
+def ledger_of(entries, *numbers, sums=()):
+    """Return a ledger with the entries of these numbers one by one, the other sums, and postings from before and after."""
+    rows = entries.to_dict("records")
+    bank = [
+        {"account_code": "1200", "description": "Bank", "date": pd.Timestamp(day)}
+        for day in ("2026-08-01", "2026-10-15", "2026-12-01")
+    ]
+    postings = [line for number in numbers for line in booking(number, rows[number])]
+    postings += [line for number, row in enumerate(bank) for line in booking(90 + number, row, amount=5)]
+    for number, (account, day, amount) in enumerate(sums):
+        row = {"account_code": account, "description": "Sum", "date": pd.Timestamp(day)}
+        postings += booking(80 + number, row, amount=amount)
+    return ledger(postings)
+
+
+def of_batch1(entries, postings, sending=ENDED, **options):
+    (found,) = settlements(entries, postings, {"batch1": sending}, **options)
+    return found
+
+
+def test_no_proposal_books_twice_or_loses_entries():
+    """In random companies no batch that was booked is proposed to be released, and none that was not to be accepted."""
+    counts, wrong = attack(WORLDS, SEED)
+    assert wrong == []
+    assert {outcome for *_, outcome in counts} == {"accepted", "released", "not decided"}
+
+
+def test_one_of_two_fits():
+    """With an accepted batch in the ledger, the batch in doubt is accepted if it is there, and released if not."""
+    entries = two_batches("ACCEPTED", "UNKNOWN")
+    assert of_batch1(entries, ledger_of(entries, *range(12))).outcome == "accepted"
+    assert of_batch1(entries, ledger_of(entries, *range(6))).outcome == "released"
+
+
+def test_nothing_is_released_without_an_accepted_batch_in_the_ledger():
+    """Where no batch is known to be booked, an absence proves nothing."""
+    entries = two_batches("REJECTED", "UNKNOWN")
+    found = of_batch1(entries, ledger_of(entries))
+    assert found.outcome is None
+    assert "no batch that was accepted before it is there" in found.text
+
+
+def test_an_answer_that_may_be_elsewhere_decides_nothing():
+    """While an answer may exist that the journal does not have, no outcome is proposed."""
+    entries = two_batches("ACCEPTED", "UNKNOWN")
+    for count in (6, 12):
+        found = of_batch1(
+            entries, ledger_of(entries, *range(count)), Sending(ENDED.ends_at, "an answer may be on laptop")
+        )
+        assert (found.outcome, found.text) == (None, "an answer may be on laptop")
+
+
+def test_two_batches_in_doubt_are_judged_both_ways():
+    """A batch is accepted whatever became of the other one, and not decided where that makes a difference."""
+    entries = two_batches("UNKNOWN", "UNKNOWN")
+    assert of_batch1(entries, ledger_of(entries, *range(12))).outcome == "accepted"
+    same = entries.copy()
+    same.loc[6:, ["date", "amount", "account_code", "description"]] = entries.loc[
+        :5, ["date", "amount", "account_code", "description"]
+    ].to_numpy()
+    assert of_batch1(same, ledger_of(same, *range(6))).outcome is None
+
+
+@pytest.mark.parametrize(
+    ("booked", "cents", "outcome"), [(12, 0, "accepted"), (6, 0, "released"), (12, 1, None), (6, 1, None)]
+)
+def test_a_sum_is_of_the_whole_group_to_the_cent(booked, cents, outcome):
+    """Sums of account and month with the batch, or without it, decide; those of another amount do not."""
+    entries = two_batches("ACCEPTED", "UNKNOWN")
+    totals = entries.head(booked).groupby("account_code")["amount"].sum()
+    sums = [(account, "2026-10-31", total + Decimal(cents) / 100) for account, total in totals.items()]
+    assert of_batch1(entries, ledger_of(entries, sums=sums)).outcome == outcome
+
+
+def test_entries_that_sum_up_to_zero_are_in_no_sum_for_certain():
+    """A sum with two entries that cancel out is that without them: nothing is released."""
+    entries = two_batches("ACCEPTED", "UNKNOWN").head(8)
+    entries.loc[7, "amount"] = -entries.loc[6, "amount"]
+    entries.loc[7, ["date", "account_code"]] = entries.loc[6, ["date", "account_code"]].to_numpy()
+    found = of_batch1(entries, ledger_of(entries, *range(6)))
+    assert found.outcome is None
+    assert "sum up to zero" in found.text
+
+
+def test_what_a_person_explained_is_evidence():
+    """A posting on the batch's account decides nothing until it is explained; a voucher that is not there is refused."""
+    entries = two_batches("ACCEPTED", "UNKNOWN")
+    postings = ledger_of(entries, *range(6), sums=[("5800", "2026-10-30", 333)])
+    found = of_batch1(entries, postings)
+    assert found.outcome is None
+    assert [posting.split(", ")[:4] for posting in found.postings] == [
+        ["2026-10-30", "5800 Travel", "EUR 333.00", "voucher A 80"]
+    ]
+    found = of_batch1(entries, postings, explained=["A 80"])
+    assert found.outcome == "released"
+    assert found.text.endswith("explained by hand: A 80")
+    with pytest.raises(ArgumentError, match="explained must name a voucher"):
+        of_batch1(entries, postings, explained=["A 99"])

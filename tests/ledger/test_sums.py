@@ -1,0 +1,117 @@
+"""Ledgers in which an accounting system books sums: read from real files, with planted differences."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import defaultdict
+from decimal import Decimal
+
+import pandas as pd
+import pytest
+from worlds import CREDITORS, MONEY, as_datev, as_sie, number_id
+
+from bktools import match_ledger, read_general_ledger
+
+FIRST = dt.date(2026, 1, 1)
+FILES = {"ledger.se": as_sie, "EXTF_ledger.csv": as_datev}
+COSTS = [str(4_900 + number) for number in range(10)]
+# By way of booking: the columns of which there is one posting, the entries in each, and what the match says of it.
+WAYS = {
+    "voucher": (["document_number", "account_code"], 4, "sum of the document"),
+    "day": (["date", "account_code"], 12, "sum of account and day"),
+    "account": (["batch_id", "account_code"], 20, "sum of batch and account"),
+    "month": (["month", "account_code"], 85, "sum of account and month"),
+}
+KINDS = ("missing", "another_amount", "booked_twice")
+
+
+def entries_of(count, way):
+    """Return entries in groups of the way, whose amounts have no pattern, so that no sum is one by chance."""
+    rows = []
+    for number in range(count):
+        group, place = divmod(number, WAYS[way][1])
+        account, period = COSTS[group % 10], group // 10
+        day = {
+            # Several documents of an account and a day, and several days of a batch.
+            "voucher": FIRST + dt.timedelta(period // 3),
+            "day": FIRST + dt.timedelta(period),
+            "account": FIRST + dt.timedelta(4 * period + place % 5),
+            "month": dt.date(2026, period % 12 + 1, place % 28 + 1),
+        }[way]
+        rows.append(
+            {
+                "entry_id": number_id(number),
+                "batch_id": f"batch{period}" if way == "account" else None,
+                "document_number": f"R-{group:05}" if way == "voucher" else None,
+                "account_code": account,
+                "date": pd.Timestamp(day),
+                "month": day.month,
+                "amount": Decimal(10_007 + number * 7_919 % 900_001) / 100,
+                "currency": "EUR",
+            }
+        )
+    return pd.DataFrame(rows).assign(amount=pd.array([row["amount"] for row in rows], dtype=MONEY))
+
+
+def booked(entries, way, differences):
+    """Return the postings of the sums, with planted differences, and the status of each entry."""
+    groups = defaultdict(list)
+    for row in entries.to_dict("records"):
+        groups[tuple(row[column] for column in WAYS[way][0])].append(row)
+    step = max(1, len(groups) // differences)
+    postings, statuses = [], {}
+    for number, members in enumerate(groups.values()):
+        kind = KINDS[number // step % 3] if number % step == 0 and number // step < differences else "in_a_sum"
+        statuses |= {row["entry_id"]: kind for row in members}
+        if kind == "missing":
+            continue
+        total = sum(row["amount"] for row in members) + (Decimal("0.01") if kind == "another_amount" else 0)
+        for copy in range(2 if kind == "booked_twice" else 1):
+            document = members[0]["document_number"]
+            shared = {
+                "voucher_id": f"A {2 * number + copy}",
+                "date": max(row["date"] for row in members),
+                # SIE has no document numbers but in texts.
+                "text": f"Import {document}" if document else "Import",
+                "document_number": document or f"S{number}",
+            }
+            account = members[0]["account_code"]
+            postings += [shared | {"account_code": account, "amount": total}]
+            postings += [shared | {"account_code": CREDITORS, "amount": -total}]
+    return postings, statuses
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", FILES)
+def test_planted_differences_of_sums_are_found_and_nothing_else(name, way, tmp_path):
+    """Sums by voucher, day, account and month are found in files; a missing, changed and doubled one is told for each."""
+    entries = entries_of(10_000, way)
+    postings, statuses = booked(entries, way, 50)
+    (tmp_path / name).write_bytes(FILES[name](postings))
+    ledger = read_general_ledger(tmp_path / name)
+    match = match_ledger(entries.drop(columns="month"), ledger)
+    found = dict(zip(match.entries["entry_id"], match.entries["status"], strict=True))
+    if way == "account":
+        # Nothing but its total tells which batch a posting is of.
+        statuses = {entry: "missing" if kind == "another_amount" else kind for entry, kind in statuses.items()}
+    wrong = {entry: (kind, found[entry]) for entry, kind in statuses.items() if found[entry] != kind}
+    assert wrong == {}
+    assert set(match.entries.loc[match.entries["status"] == "in_a_sum", "matched_by"]) == {WAYS[way][2]}
+    assert set(match.findings["check"]) == {kind for kind in statuses.values() if kind != "in_a_sum"}
+
+
+def test_the_evidence_names_group_and_posting():
+    """An entry in a sum has the sum, the number of its entries, and the voucher; a changed sum says both amounts."""
+    entries = entries_of(24, "day")
+    postings, _ = booked(entries, "day", 1)
+    ledger = pd.DataFrame([row for row in postings if row["account_code"] != CREDITORS])
+    ledger["amount"] = pd.array(ledger["amount"], dtype=MONEY)
+    match = match_ledger(entries.drop(columns="month"), ledger.assign(currency="EUR"))
+    row = match.entries[match.entries["status"] == "in_a_sum"].iloc[0]
+    total = entries["amount"].iloc[12:].sum()
+    assert row["differences"] == (
+        f"booked in EUR {total:,.2f} (sum of account and day, 12 entries): voucher {row['booked_voucher_id']}, "
+        f'document {row["booked_document_number"]}, "Import"'
+    )
+    assert row["booked_amount"] == total
+    assert "12 booked in a sum, 12 missing" in match.headline
