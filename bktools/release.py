@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 import subprocess
-from functools import cache
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -25,14 +24,13 @@ def commit() -> str | None:
     command = ["git", "describe", "--always", "--dirty", "--abbrev=10", "--exclude=*"]
     try:
         # The words are those of the line above.
-        asked = subprocess.run(command, cwd=HERE, capture_output=True, text=True, check=True, timeout=10)  # noqa: S603
+        asked = subprocess.run(command, cwd=HERE, capture_output=True, encoding="utf-8", check=True, timeout=10)  # noqa: S603
     except (OSError, subprocess.SubprocessError):
         # Without git, or where git refuses the folder, the version is still worth showing.
         return None
     return asked.stdout.strip()
 
 
-@cache
 def release() -> str:
     """Return version and commit of this copy, as in "bktools 1.0 (0123456789)"."""
     from bktools import __version__

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow.compute as pc
 
 from bktools.contract.accounts import CompanyInFile
-from bktools.frames.engine import Scannable, has_order, is_spark, scannable
+from bktools.frames.engine import Scannable, has_order, is_spark, scannable, source_of
 from bktools.frames.names import last_import
 from bktools.frames.schema import TEXT, to_pandas
 from bktools.reconcile import inputs, spark, tables
@@ -68,9 +68,10 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
     """
     given = {"chart": inputs.as_told(chart), "accounts": accounts, "categories": categories}
     told: dict[str, Any] = {
-        "company_in_file": _company(_about(chart).get("company_in_file")),
+        "company_in_file": _company(source_of(chart).get("company_in_file")),
         "companies_before": {
-            company: CompanyInFile(*named) for company, named in _about(accounts).get("companies_in_charts", {}).items()
+            company: CompanyInFile(*named)
+            for company, named in source_of(accounts).get("companies_in_charts", {}).items()
         },
     }
     if any(is_spark(frame) for frame in given.values()):
@@ -94,11 +95,6 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
 
 def _listed(frames: Mapping[str, Scannable], name: str) -> pd.DataFrame:
     return to_pandas(*tables.results(frames, name))
-
-
-def _about(frame: Any) -> dict[str, Any]:
-    about: dict[str, Any] = getattr(frame, "attrs", {}).get("bktools", {})
-    return about
 
 
 def _company(named: Sequence[str] | None) -> CompanyInFile | None:

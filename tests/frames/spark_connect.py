@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import uuid
+from pathlib import Path
 
 os.environ["PYSPARK_PYTHON"] = sys.executable
 
@@ -14,13 +15,17 @@ from pyspark.sql import SparkSession
 
 import bktools
 
+sys.path.append(str(Path(__file__).parents[1]))
+
+from spark import SETTINGS
+
 COMPANIES = [str(uuid.UUID(int=number, version=4)) for number in (1, 2)]
 
 
 def main() -> None:
     """Print the name of each work whose result is that of pandas."""
     builder = SparkSession.builder.remote("local[1]")
-    session = builder.config("spark.sql.shuffle.partitions", "1").getOrCreate()
+    session = builder.config(map=SETTINGS).getOrCreate()
 
     def lifted(frame: pd.DataFrame) -> object:
         return session.createDataFrame(pa.Table.from_pandas(frame, preserve_index=False))
