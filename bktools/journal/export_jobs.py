@@ -249,7 +249,7 @@ def unknown_outcomes(company: str, *, service: Service) -> dict[str, tuple[dt.da
     may exist that the journal does not have ("" for none).
     """  # noqa: D205 - the sentence takes two lines
     with Journal(service.settings) as journal:
-        rows = [row for piece in journal.history("doubts", company) for row in piece]
+        rows = _doubts(journal, company)
         jobs = [json.loads(row["job"]) for piece in journal.history("batches", company) for row in piece if row["job"]]
         lasts = [job["expiresIn"] for job in jobs if isinstance(job.get("expiresIn"), int | float)]
         longest = dt.timedelta(seconds=max([*lasts, JOB_SECONDS]))

@@ -294,7 +294,7 @@ def _complete(
 def _is_put_in_doubt(file: Records, connection: Connection, mark: Mark, places: Marks) -> bool:
     """Write a sent batch as UNKNOWN, unless it is ACCEPTED or its entries are in other batches; return whether it is."""
     found = file.rows("SELECT state, body FROM batches WHERE batch_id = ?", mark.batch_id)
-    state = found[0]["state"] if found else None
+    state: str | None = found[0]["state"] if found else None
     if state in {"ACCEPTED", "UNKNOWN"}:
         return state == "UNKNOWN"
     body = found[0]["body"] if found else _body_of(mark, places)

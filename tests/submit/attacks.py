@@ -1,4 +1,4 @@
-"""Attacks on the promise that nothing is booked twice: kills, flipped bytes, cut files, copies put back.
+"""Attacks on the promise that nothing is booked twice: kills, flipped bytes, cut files, copies put back, lost disks.
 
 A program of its own: `python tests/submit/attacks.py --kills 1000 --flips 500 --truncations 200 --restores 200`. The
 service is another process on bare sockets, which accepts and then fails in most cases, and counts what it accepted. The
@@ -11,6 +11,8 @@ import argparse
 import json
 import os
 import random
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,8 +23,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pandas as pd
+from honest import printed_commands, typed
 
 import bktools
+from bktools.cli.exits import Exit
 from bktools.errors import BktoolsError
 from bktools.journal.journal import Journal
 from bktools.journal.restore import restore
@@ -43,6 +47,9 @@ class World:
         self.address = address
         self.chance = chance
         self.figures: Counter[str] = Counter()
+        # Of each honest person, the number of commands.
+        self.steps: dict[str, list[int]] = {}
+        self.folder = folder
         self._entries = 0
         self.service = bktools.connect(
             address, token="t", requests_per_minute=0, data_dir=folder / "data", marks_dir=folder / "marks"
@@ -50,17 +57,24 @@ class World:
         with Journal(self.service.settings) as journal:
             self.path = journal.path
 
-    def plan(self, batches: int) -> bktools.ExportPlan:
-        """Return a plan of new entries."""
+    def entries(self, batches: int) -> pd.DataFrame:
+        """Return new entries."""
         numbers = range(self._entries, self._entries + COMPANIES * BATCH * batches)
         self._entries = numbers.stop
-        frame = pd.DataFrame(
+        return pd.DataFrame(
             {
                 "id": [str(uuid.UUID(int=2**100 + number, version=4)) for number in numbers],
                 "company_id": [str(uuid.UUID(int=2**64 + number % COMPANIES, version=4)) for number in numbers],
             }
         )
-        return bktools.compose_export_jobs(frame, max_entries=BATCH)
+
+    def plan(self, batches: int) -> bktools.ExportPlan:
+        """Return a plan of new entries."""
+        return self.composed(self.entries(batches))
+
+    def composed(self, entries: pd.DataFrame) -> bktools.ExportPlan:
+        """Return a plan of entries."""
+        return bktools.compose_export_jobs(entries, max_entries=BATCH)
 
     def submit(self, plan: bktools.ExportPlan) -> str:
         """Submit a plan, and return what was said; only an error of bktools may come back."""
@@ -184,6 +198,72 @@ def restores(world: World, count: int) -> None:
         world.finish(plan)
 
 
+def lost_folders(world: World, count: int) -> None:
+    """Lose the data folder: a person who types each printed command, and looks what it asks for, goes on with the marks."""
+    for _ in range(count):
+        plan = world.plan(2)
+        world.submit(plan)
+        shutil.rmtree(world.folder / "data")
+        world.figures["data folders lost"] += 1
+        steps, said, is_settled = 0, world.submit(plan), False
+        while not is_settled:
+            # Where nothing is printed, a person looks at the status.
+            commands = printed_commands(said) or [f"export status --environment {world.address}"]
+            code, said = typed(_answer(world, commands))
+            assert code in {Exit.DONE, Exit.INCOMPLETE}, said
+            steps += 1
+            is_settled = "UNKNOWN" not in set(bktools.load_export_jobs(service=world.service)["state"])
+        world.steps.setdefault("data folder lost, marks kept", []).append(steps)
+        world.finish(plan)
+
+
+def _answer(world: World, commands: list[str]) -> str:
+    """Choose the command that is true: release a batch that was not booked; when there is none, accept all that are left."""
+    accepted = world.accepted()
+    history = bktools.load_export_jobs(entries=True, service=world.service)
+    for command in commands:
+        batch = re.search(r"export resolve (\w+)", command)
+        if batch and not {*history.loc[history["batch_id"] == batch[1], "entry_id"]} & {*accepted}:
+            return command.replace("--outcome accepted", "--outcome released")
+    return commands[-1]
+
+
+def new_disks(world: World, count: int) -> None:
+    """Lose everything but backups: an old one goes back with evidence alone, and what was sent since is left out."""
+    for number in range(count):
+        entries = world.entries(2)
+        halves = entries.iloc[: len(entries) // 2], entries
+        backups: list[tuple[Path, dict[str, int]]] = []
+        for half in halves:
+            world.submit(world.composed(half))
+            if world.chance.random() < 0.5:
+                world.settle()
+            backup = world.folder / f"backup-{number}-{len(backups)}.sqlite"
+            with Journal(world.service.settings) as journal:
+                journal.backup(backup)
+            backups.append((backup, world.accepted()))
+        if world.chance.random() < 0.5:
+            backups.pop()
+        for name in ("data", "marks"):
+            shutil.rmtree(world.folder / name)
+        world.figures["new disks"] += 1
+        backup, known = world.chance.choice(backups)
+        code, said = typed(f"journal restore {backup} --environment {world.address} --by Ada")
+        world.figures["restored without a word"] += code is not None
+        steps = 2
+        if world.accepted() != known:
+            # The accounting system shows later exports: the newest backup, and they are left out from then on.
+            backup, known = backups[-1]
+            _, said = typed(f"journal restore {backup} --environment {world.address} --by Ada")
+            steps += 1
+        code, said = typed(printed_commands(said)[0])
+        assert code == Exit.DONE, said
+        world.steps.setdefault("new disk, no marks", []).append(steps)
+        since = {entry for entry in world.accepted() if entry not in known}
+        world.settle()
+        world.finish(world.composed(entries[~entries["id"].isin(since)]))
+
+
 def main(arguments: argparse.Namespace) -> int:
     """Run the attacks, print the figures, and fail where one of them is not as it must be."""
     chance = random.Random(arguments.seed)
@@ -199,15 +279,26 @@ def main(arguments: argparse.Namespace) -> int:
         address = server.stdout.readline().strip()
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         os.environ |= {"BKTOOLS_CACHE_DIR": str(folder / "cache"), "BKTOOLS_CONFIG": str(folder / "config.toml")}
+        os.environ |= {"BKTOOLS_BASE_URL": address, "BKTOOLS_TOKEN": "t"}
         (folder / "config.toml").touch()
         figures: Counter[str] = Counter()
+        steps: dict[str, list[int]] = {}
+        of_restores = (
+            (restores, arguments.restores),
+            (lost_folders, arguments.restores),
+            (new_disks, arguments.restores),
+        )
         for number, (attack, count) in enumerate(
-            ((flips, arguments.flips), (truncations, arguments.truncations), (restores, arguments.restores))
+            ((flips, arguments.flips), (truncations, arguments.truncations), *of_restores)
         ):
+            os.environ |= {
+                f"BKTOOLS_{kind.upper()}_DIR": str(folder / str(number) / kind) for kind in ("data", "marks")
+            }
             world = World(address, folder / str(number), chance)
             world._entries = number * 10**6
             attack(world, count)
-            figures += world.figures
+            figures.update(world.figures)
+            steps |= world.steps
         if arguments.kills:
             program = [sys.executable, str(HERE / "kill_worker.py"), address, str(arguments.kills), str(arguments.seed)]
             environment = os.environ | {"BKTOOLS_DATA_DIR": str(folder / "k"), "BKTOOLS_MARKS_DIR": str(folder / "m")}
@@ -215,10 +306,13 @@ def main(arguments: argparse.Namespace) -> int:
             figures["kills"] = json.loads(killed.stdout)["kills"]
         with urllib.request.urlopen(f"{address}/accepted") as answer:
             accepted = json.load(answer)
-    report = {"foreign errors": 0, "wrong histories": 0, **figures}
+    report = {"foreign errors": 0, "wrong histories": 0, "restored without a word": 0, **figures}
+    report["most steps"] = {person: max(of_each) for person, of_each in steps.items()}
     report |= {"entries": len(accepted), "doubles": sum(times > 1 for times in accepted.values())}
     print(json.dumps(report))
-    is_right = report["doubles"] == report["foreign errors"] == report["wrong histories"] == 0
+    is_right = not any(
+        report[name] for name in ("doubles", "foreign errors", "wrong histories", "restored without a word")
+    )
     return 0 if is_right and report.get("flips found", 0) == report.get("flips", 0) else 1
 
 

@@ -51,6 +51,8 @@ def test_flipped_cut_and_restored(capsys):
     assert done.returncode == 0, done.stderr
     assert (figures["flips found"], figures["doubles"], figures["foreign errors"]) == (6, 0, 0)
     assert figures["refused"] > 0
+    assert figures["restored without a word"] == 0
+    assert figures["most steps"]["new disk, no marks"] <= 3
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked and killed as POSIX systems do it")

@@ -356,7 +356,7 @@ def test_files_of_two_people_move_to_one_database(sandbox, tmp_path, postgres, d
 
     for person, own in people.items():
         with at(person, None) as service:
-            assert submitted(own, service, wait=20) == ["ACCEPTED"]
+            assert submitted(own, service, wait=20, others_export=True) == ["ACCEPTED"]
     address = postgres.address(database)
     monkeypatch.setenv("BKTOOLS_JOURNAL", address)
     for person in people:
