@@ -85,6 +85,12 @@ def _text(name: str, value: object) -> str:
     return value.strip()
 
 
+def _kind(name: str, value: object) -> str:
+    """Return the `type` of an answer in capitals; "none" for no answer."""
+    text = _text(name, value)
+    return text.lower() if text.lower() == "none" else text.upper()
+
+
 def _currency(name: str, value: object) -> str:
     text = _text(name, value).upper()
     if not re.fullmatch("[A-Z]{3}", text):
@@ -227,6 +233,9 @@ class Settings:
         Marks of everything that was sent, outside of the data folder: they reveal an old copy of the journal.
     requests_per_minute : int
         The client's own limit; 0 for no limit.
+    rate_limit_type : str
+        The `type` in the body of the service's own answer 429. It did not take up an export that it answered so, which is
+        therefore sent again after a wait. "none": every 429 leaves the outcome of an export unknown.
     timeout : float
         Seconds that the service may take to begin an answer, or to go on with one. An export job has 300 at least.
     retries : int
@@ -255,6 +264,8 @@ class Settings:
     currency: str | None = _setting(_currency, connection=True)
     journal: Secret | None = _setting(_database, connection=True)
     requests_per_minute: int = _setting(_count("no limit"), default=500)
+    # ASSUMED: the interface shows neither a rate limit nor its answer.
+    rate_limit_type: str = _setting(_kind, default="RATE_LIMITED")
     timeout: float = _setting(_seconds, default=60.0)
     retries: int = _setting(_count("none"), default=4)
     proxy: Secret | None = _setting(_proxy)
@@ -334,6 +345,7 @@ class Overrides(TypedDict, total=False):
     currency: str | None
     journal: str | Secret | None
     requests_per_minute: int | None
+    rate_limit_type: str | None
     timeout: float | dt.timedelta | None
     retries: int | None
     proxy: str | Secret | None

@@ -134,6 +134,10 @@ class Sqlite:
         """Return False: a file has no connection that can be cut."""
         return False
 
+    def regain(self, company_id: str) -> bool:  # noqa: ARG002 - as for a database
+        """Return False: the lock of a file is not lost."""
+        return False
+
     def faults(self) -> list[str]:
         """Check every page and constraint of the file."""
         # Copying reads every page, empty ones too, which verifies its checksum.

@@ -312,23 +312,49 @@ class Journal(Records):
     ) -> None:
         """Write the outcome of a batch, on a new connection if this one was cut.
 
-        An outcome that cannot be written is kept beside the journal. It is written when the batch is looked at again,
-        unless another process was faster and wrote UNKNOWN.
+        A job that belongs to another batch makes this one UNKNOWN, because the answer was replayed.
+
+        Raises
+        ------
+        StorageError, JournalError
+            When the outcome cannot be written, with where it is kept: beside the journal, or in this line alone. The next
+            run here writes it, unless another process was faster and wrote UNKNOWN.
         """
         answer = Answer(state, message, job_id, job)
-        for attempt, pause in enumerate((*PAUSES, None)):
-            try:
-                self._settle(batch_id, answer, is_repeated=attempt > 0)
-            except JournalError:
-                if attempt:
-                    self._keep(batch_id, answer)
-                raise
-            except StorageError:
-                if pause is None or not self._is_connected_again(pause):
-                    self._keep(batch_id, answer)
-                    raise
-            else:
-                return
+        try:
+            for attempt, pause in enumerate((*PAUSES, None)):
+                try:
+                    self._settle(batch_id, answer, is_repeated=attempt > 0)
+                except StorageError:
+                    if pause is None or not self._is_connected_again(pause):
+                        raise
+                else:
+                    return
+        except (JournalError, StorageError) as error:
+            raise type(error)(f"{error}; {self._keep(batch_id, answer)}") from error
+        except BaseException:
+            # Ctrl-C while the connection is cut: the answer in hand is kept all the same.
+            self._keep(batch_id, answer)
+            raise
+
+    def regain(self, company_id: str) -> bool:
+        """Take the lock of a company again, if it was lost with the connection; return whether it was.
+
+        As at the start of a run, what is on its way is recovered, and an old copy of the journal is refused. Everything
+        else that was read under the lost lock must be read again.
+
+        Raises
+        ------
+        JournalBusyError
+            When another process took the lock meanwhile.
+        JournalError
+            When the database that answers now is an old copy.
+        """
+        if not self._database.regain(company_id):
+            return False
+        self.recover(company_id)
+        self.require_current()
+        return True
 
     def recover(self, company_id: str | None = None) -> None:
         """Turn batches whose sender was killed into UNKNOWN: their requests may have arrived.
@@ -346,9 +372,8 @@ class Journal(Records):
             with self.transaction() as connection:
                 found = self.rows(sql, company_id)
                 for row in found:
-                    answer = self.kept.read(row)
-                    if answer is None or self.is_known_job(answer.job_id or ""):
-                        answer = Answer("UNKNOWN", f"{row['sender']} ended while it was sending")
+                    ended = Answer("UNKNOWN", f"{row['sender']} ended while it was sending")
+                    answer = self._unless_replayed(row["batch_id"], self.kept.read(row) or ended)
                     change(connection, row["batch_id"], answer.state, **answer.values())
             for row in found:
                 self._try_to_mark(row["batch_id"], is_ours=False)
@@ -419,10 +444,6 @@ class Journal(Records):
         found = self.rows(sql, company_id)
         return found[0] if found else None
 
-    def is_known_job(self, job_id: str) -> bool:
-        """Whether the journal has a batch with this job."""
-        return bool(self.rows("SELECT 1 FROM batches WHERE job_id = ?", job_id))
-
     def no_such_batch(self, batch_id: str) -> JournalError:
         """Return the error for a batch that is not in the journal."""
         return JournalError(
@@ -442,10 +463,22 @@ class Journal(Records):
 
     def _settle(self, batch_id: str, answer: Answer, *, by: str | None = None, is_repeated: bool = False) -> None:
         with self.transaction() as connection:
+            if by is None:
+                answer = self._unless_replayed(batch_id, answer)
             # It may be written already, when the connection was cut before the database said so.
             if not (is_repeated and answer.is_in(self.state_of(batch_id) or {})):
                 change(connection, batch_id, answer.state, **answer.values(), settled_by=by)
         self._try_to_mark(batch_id, is_ours=by is None)
+
+    def _unless_replayed(self, batch_id: str, answer: Answer) -> Answer:
+        """Return an answer, UNKNOWN when its job belongs to another batch. Call it in the transaction that writes it."""
+        sql = "SELECT batch_id FROM batches WHERE job_id = ? AND batch_id <> ?"
+        for other in self.rows(sql, answer.job_id, batch_id):
+            message = (
+                f"the service answered with job {answer.job_id}, which belongs to another batch ({other['batch_id']})"
+            )
+            return Answer("UNKNOWN", message, job=answer.job)
+        return answer
 
     def _is_connected_again(self, pause: float) -> bool:
         """Wait, and connect again; return whether another attempt to write makes sense."""
@@ -456,12 +489,15 @@ class Journal(Records):
             log.warning("%s", error)
             return True
 
-    def _keep(self, batch_id: str, answer: Answer) -> None:
+    def _keep(self, batch_id: str, answer: Answer) -> str:
+        """Keep an answer on this machine; return a phrase that says where it is."""
         try:
-            self.kept.write(batch_id, self._sent_at[batch_id], answer)
+            self.kept.write(batch_id, self._sent_at.get(batch_id, ""), answer)
         except StorageError as error:
-            # The caller tells the outcome.
             log.warning("%s", error)
+            resolve = self.command(f"export resolve {batch_id}")
+            return f"keep this line, because the journal will show UNKNOWN: resolve it with {resolve}"
+        return "the answer is kept on this machine: the next run here writes it, or shows it if the batch is UNKNOWN by then"
 
     def _take_back(self, batch_id: str, reason: str) -> None:
         """Write that a batch was not sent, if its intent was written; where that fails, it becomes UNKNOWN."""
@@ -472,6 +508,7 @@ class Journal(Records):
                 self.settle(batch_id, "PLANNED", reason)
         except (JournalError, StorageError) as error:
             log.warning("%s", error)
+            self._keep(batch_id, Answer("PLANNED", reason))
 
     def _try_to_mark(self, batch_id: str, *, is_ours: bool) -> None:
         """Mark an outcome; with the body where another machine may have sent the batch, and has the mark with it."""

@@ -177,12 +177,8 @@ class Postgres:
         """Hold the lock of a company: an advisory lock of the session, which ends with the connection."""
         import psycopg
 
-        number = int.from_bytes(hashlib.sha256(company_id.encode()).digest()[:8], signed=True)
         # The database would give the same session the same lock twice.
-        if company_id in self._held or not self._is_locked(number, patience):
-            raise JournalBusyError(
-                f"{self._holder(number)} is sending for company {company_id}: nothing was sent by this one; run again later"
-            )
+        number = self._locked(company_id, patience, is_free=company_id not in self._held)
         self._held.add(company_id)
         try:
             yield
@@ -217,6 +213,15 @@ class Postgres:
         self._lost |= self._held
         with self.errors("reached again"):
             self._open()
+        return True
+
+    def regain(self, company_id: str) -> bool:
+        """Connect again and take the lock of a company again, if they were lost; return whether the lock was."""
+        self.reconnect()
+        if company_id not in self._lost:
+            return False
+        self._locked(company_id, LOCK_PATIENCE)
+        self._lost.discard(company_id)
         return True
 
     def backup(self, target: Path) -> None:
@@ -291,6 +296,15 @@ class Postgres:
         if reason:
             raise StorageError(f"the journal {self.place} cannot be kept safely: {reason}; nothing was sent")
 
+    def _locked(self, company_id: str, patience: float, *, is_free: bool = True) -> int:
+        """Take the lock of a company and return its number; raise when another process holds it."""
+        number = int.from_bytes(hashlib.sha256(company_id.encode()).digest()[:8], signed=True)
+        if not is_free or not self._is_locked(number, patience):
+            raise JournalBusyError(
+                f"{self._holder(number)} is sending for company {company_id}: nothing was sent by this one; run again later"
+            )
+        return number
+
     def _is_locked(self, number: int, patience: float) -> bool:
         end = time.monotonic() + patience
         with self.errors("locked"):
@@ -313,8 +327,10 @@ class Postgres:
     def _create(self, on_new: Callable[[str], None]) -> None:
         try:
             self.begin()
-            # Another process may have created the tables while this one waited for the transaction.
-            if self._is_empty():
+            # Another process may have created the tables while this one waited for the transaction. The catalogue is read,
+            # because looking up the name again may give the answer of before.
+            sql = "SELECT 1 AS found FROM pg_tables WHERE schemaname = ? AND tablename = 'about'"
+            if not self.connection.execute(sql, [SCHEMA]):
                 on_new(self.place)
                 self.connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
                 create_tables(self.connection, TABLES)

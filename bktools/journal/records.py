@@ -83,6 +83,9 @@ class Database(Protocol):
     def reconnect(self) -> bool:
         """Connect again if the connection was cut; return whether it was."""
 
+    def regain(self, company_id: str) -> bool:
+        """Connect again and take the lock of a company again, if they were lost; return whether the lock was."""
+
     def backup(self, target: Path) -> None:
         """Write a consistent copy of the journal to a new file."""
 

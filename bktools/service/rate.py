@@ -1,6 +1,7 @@
 """Keeps the threads of a client below the service's request rate.
 
-Requests of other processes are not counted: the service answers 429 to what is too much, and that is waited for.
+A part of the rate is for exports alone, so that reading tables never makes one wait. Requests of other processes are not
+counted: the service answers 429 to what is too much, and that is waited for.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ log = logging.getLogger("bktools")
 
 # Half a second more than a minute: the service counts a request when it arrives, and some arrive faster than others.
 WINDOW = 60.5
+
+# One request of so many, and one at least, is kept for exports.
+FOR_EXPORTS = 10
 
 # Longest Retry-After (seconds) that makes all requests wait. A longer one only fails the call that received it.
 LONGEST_HOLD = 300.0
@@ -44,6 +48,7 @@ class Rate:
         self, per_minute: int, *, clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = pause
     ) -> None:
         self._per_minute = per_minute
+        self._for_reads = max(per_minute - max(per_minute // FOR_EXPORTS, 1), 1)
         self._clock = clock
         self._sleep = sleep
         self._sent: deque[float] = deque()
@@ -51,13 +56,19 @@ class Rate:
         self._lock = threading.Lock()
         self._reserved = threading.local()
 
-    def wait(self, end: float | None = None) -> float:
+    def wait(
+        self, end: float | None = None, *, is_export: bool = False, sleep: Callable[[float], None] | None = None
+    ) -> float:
         """Wait until one more request may be sent, and count it; return the seconds that were waited for room.
 
         Parameters
         ----------
         end : float, optional
             Latest time to wait for when the service asked to wait (seconds of the clock).
+        is_export : bool
+            Whether it may use what is kept for exports.
+        sleep : callable, optional
+            Waits in place of the client's own.
 
         Raises
         ------
@@ -72,7 +83,7 @@ class Rate:
             with self._lock:
                 now = self._clock()
                 held = self._held_until - now
-                wait = held if held > 0 else self._take(now)
+                wait = held if held > 0 else self._take(now, self._per_minute if is_export else self._for_reads)
             if not wait:
                 return for_room
             if held > 0 and end is not None and now + held > end + for_room:
@@ -84,7 +95,7 @@ class Rate:
                 )
             why = "as the service asked" if held > 0 else f"for room under {self._per_minute} requests a minute"
             self._tell(now, wait, why)
-            self._sleep(wait)
+            (sleep or self._sleep)(wait)
             if held <= 0:
                 for_room += self._clock() - now
 
@@ -96,9 +107,9 @@ class Rate:
             self._told_until = now + wait
         log.info("waiting %.0f s, %s", wait, why)
 
-    def reserve(self) -> None:
-        """Wait for the next request of this thread now. It is then sent at once."""
-        self.wait()
+    def reserve(self, sleep: Callable[[float], None] | None = None) -> None:
+        """Wait for the export that this thread sends next. It is then sent at once."""
+        self.wait(is_export=True, sleep=sleep)
         self._reserved.place = True
 
     def hold(self, seconds: float) -> None:
@@ -107,13 +118,13 @@ class Rate:
             with self._lock:
                 self._held_until = max(self._held_until, self._clock() + seconds)
 
-    def _take(self, now: float) -> float:
+    def _take(self, now: float, most: int) -> float:
         """Count a request and return 0, or return the seconds until there is room for it."""
         if not self._per_minute:
             return 0.0
         while self._sent and self._sent[0] <= now - WINDOW:
             self._sent.popleft()
-        if len(self._sent) >= self._per_minute:
-            return self._sent[0] + WINDOW - now
+        if len(self._sent) >= most:
+            return self._sent[len(self._sent) - most] + WINDOW - now
         self._sent.append(now)
         return 0.0

@@ -532,7 +532,7 @@ class Service:
         request = Request(endpoint.method, url, auth.authorization(endpoint, self.settings), query, body)
         bounds = limits or self._limits
         if deadline is None:
-            self._rate.wait()
+            self._rate.wait(is_export=True)
         else:
             deadline.extend(self._rate.wait(deadline.end))
             left = max(deadline.end - time.monotonic(), SHORTEST)
@@ -565,6 +565,6 @@ def for_many(service: Service) -> Service:
     return service
 
 
-def reserve(service: Service) -> None:
-    """Wait until a request may be sent; the next one of this thread is then sent without waiting."""
-    service._rate.reserve()  # noqa: SLF001 - one room
+def reserve(service: Service, sleep: Callable[[float], None]) -> None:
+    """Wait until an export may be sent; the next request of this thread is then sent without waiting."""
+    service._rate.reserve(sleep)  # noqa: SLF001 - one room

@@ -12,9 +12,9 @@ import json
 import math
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -42,7 +42,8 @@ from bktools.progress import progress as progress_bar
 from bktools.service import Service
 from bktools.service.service import reserve
 from bktools.service.workers import LOOK, Stopped, as_they_end, pause
-from bktools.submit.outcome import Outcome, of_another_batch, of_answer, of_error
+from bktools.submit.outcome import NOT_FROM_HERE, RATE_LIMITED, SENT_BEFORE, Outcome, of_answer, of_error
+from bktools.submit.rate_limit import RateLimit
 
 # States that a submission does not change.
 SETTLED = frozenset({"ACCEPTED", "UNKNOWN"})
@@ -80,7 +81,7 @@ def submit_export_jobs(
     """Submit a plan of export jobs. Default: a dry run that sends nothing.
 
     All companies are sent concurrently, and each company one job at a time, in the order of the plan. A company that is
-    refused or in doubt does not stop the others.
+    refused or in doubt does not stop the others. The service's rate limit is waited for, as long as it asks.
 
     Parameters
     ----------
@@ -157,17 +158,17 @@ def submit_export_jobs(
             if reason:
                 raise PlanError(reason)
             of_company.setdefault(batch.company_id, []).append(batch.batch_id)
-        # Requests are made one at a time, to save memory.
-        batches = [_Requests(plan, own) for own in of_company.values()]
         if not apply:
             doubts = Doubts(journal)
-            rows = [_dry_run_row(journal, batch, doubts) for own in batches for batch in own]
+            # Requests are made one at a time, to save memory.
+            batches = (plan.request(batch_id) for own in of_company.values() for batch_id in own)
+            rows = [
+                _row_unsent(journal, batch, doubts, "SENDING") or _row(batch, "PLANNED", WOULD_BE_SENT)
+                for batch in batches
+            ]
     if apply:
         with progress_bar("export jobs", total=len(plan.batches), unit="batch", shown=progress) as bar:
-            sending = _Sending(plan, service, bar, wait=seconds, others_export=others_export, period=period)
-            rows = sending.all(list(of_company), batches)
-    if rows and all(row["busy"] for row in rows):
-        raise JournalBusyError(rows[0]["message"])
+            rows = _Run(plan, service, bar, RateLimit(shown=progress), seconds, others_export, period).all(of_company)
     table = pa.Table.from_pylist(rows, schema=OUTCOMES)
     about = {"environment": service.settings.environment, "plan": plan.plan_id, "applied": apply}
     return to_pandas(table, about | {"unchecked": list(plan.unchecked)})
@@ -191,44 +192,35 @@ def _seconds(wait: float | dt.timedelta) -> float:
     return float(wait)
 
 
-@dataclass(frozen=True)
-class _Requests:
-    """The requests of some batches of a plan, made again for each iteration."""
+@dataclass
+class _Run:
+    """The submission of a plan: what its companies share.
+
+    Parameters
+    ----------
+    wait, others_export, period
+        As in `submit_export_jobs`.
+    stopped : str
+        The reason why nothing more is sent, for any company.
+    ending : threading.Event
+        Set when nothing more is to be begun.
+    """
 
     plan: ExportPlan
-    batch_ids: list[str]
+    service: Service
+    bar: Bar
+    rate_limit: RateLimit
+    wait: float
+    others_export: bool
+    period: str | None
+    stopped: str = ""
+    ending: threading.Event = field(default_factory=threading.Event)
+    busy: list[JournalBusyError] = field(default_factory=list)
+    errors: list[Exception] = field(default_factory=list)
 
-    def __iter__(self) -> Iterator[BatchRequest]:
-        return map(self.plan.request, self.batch_ids)
-
-
-class _Sending:
-    """The submission of a plan: what its companies share."""
-
-    def __init__(
-        self,
-        plan: ExportPlan,
-        service: Service,
-        bar: Bar,
-        *,
-        wait: float,
-        others_export: bool,
-        period: str | None,
-    ) -> None:
-        self.plan = plan
-        self.service = service
-        self.bar = bar
-        self.wait = wait
-        self.others_export = others_export
-        self.period = period
-        # The reason why nothing more is sent, for any company.
-        self.stopped = ""
-        self.ending = threading.Event()
-        self._errors: list[Exception] = []
-
-    def all(self, companies: Sequence[str], batches: Sequence[_Requests]) -> list[dict[str, Any]]:
-        """Send the batches of each company; return one row per batch, in the order of the companies."""
-        calls = [partial(self._company, company, own) for company, own in zip(companies, batches, strict=True)]
+    def all(self, of_company: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
+        """Send the batches of each company, given by their IDs; return one row per batch, in the same order."""
+        calls = [partial(self._company, company, batch_ids) for company, batch_ids in of_company.items()]
         rows: list[list[dict[str, Any]]] = [[] for _ in calls]
         threads = min(len(calls), COMPANIES) or 1
         with closing(as_they_end(calls, threads, ending=self.ending)) as ended:
@@ -236,116 +228,151 @@ class _Sending:
                 rows[number] = own
         # A worker that must stop hands on no part of the rows.
         pause(0)
-        if len(self._errors) > 1:
+        if len(self.errors) > 1:
             # These lines are the only record of what the service answered.
-            raise StorageError("; ".join(map(str, self._errors))) from self._errors[0]
-        for error in self._errors:
+            raise StorageError("; ".join(map(str, self.errors))) from self.errors[0]
+        for error in self.errors:
             raise error
+        if self.busy and len(self.busy) == len(calls):
+            raise self.busy[0]
         return [row for own in rows for row in own]
 
-    def _company(self, company_id: str, batches: _Requests) -> list[dict[str, Any]]:
+    def go_on(self) -> None:
+        """Raise `Stopped` when nothing more is to be begun."""
         if self.ending.is_set():
-            return []
+            raise Stopped
+
+    def fail(self, error: Exception) -> None:
+        """Begin nothing more, and raise the error when the requests on their way have their outcomes."""
+        self.errors.append(error)
+        self.ending.set()
+
+    def _company(self, company_id: str, batch_ids: Sequence[str]) -> list[dict[str, Any]]:
         try:
+            self.go_on()
             # A thread needs its own connection to the journal.
             with Journal(self.service.settings) as journal:
-                return _Sender(journal, self, company_id).send(batches)
+                return _Sender(journal, self, company_id).send(batch_ids)
         except Stopped:
-            return []
+            pass
         except Exception as error:  # noqa: BLE001 - raised when the others have ended
-            # The requests in progress go on to their end, so that their outcomes are known.
-            self._errors.append(error)
-            self.ending.set()
-            return []
+            self.fail(error)
+        return []
+
+
+class _RunStopped(Exception):  # noqa: N818 - not an error: another company met what stops all
+    """Raised in a wait before a request; never outside of this module."""
 
 
 class _Sender:
     """Sends the batches of a company, one after another."""
 
-    def __init__(self, journal: Journal, sending: _Sending, company_id: str) -> None:
+    def __init__(self, journal: Journal, run: _Run, company_id: str) -> None:
         self._journal = journal
-        self._sending = sending
-        self._plan = sending.plan
-        self._service = sending.service
+        self._run = run
         self._company_id = company_id
+        self._doubts = Doubts(journal)
+        # The reason why no other batch of the company is sent.
+        self._stopped = ""
 
-    def send(self, batches: _Requests) -> list[dict[str, Any]]:
-        """Send the batches, and return one row per batch."""
+    def send(self, batch_ids: Sequence[str]) -> list[dict[str, Any]]:
+        """Send batches, and return one row per batch."""
+        request, plan_id = self._run.plan.request, self._run.plan.plan_id
         try:
             with self._journal.sending(self._company_id):
                 # A sender may have been killed after this run began.
                 self._journal.recover(self._company_id)
-                self._journal.claim(batches, self._plan.plan_id, self._sending.period)
-                return list(self._sent_in_order(batches))
+                # Requests are made one at a time, to save memory.
+                self._journal.claim(map(request, batch_ids), plan_id, self._run.period)
+                return [self._row_of(batch) for batch in map(request, batch_ids)]
         except JournalError as error:
             # Nothing was sent: another process is sending, or has sent some of these batches meanwhile.
-            is_busy = isinstance(error, JournalBusyError)
-            return [_row(batch, "BLOCKED", str(error), busy=is_busy) for batch in batches]
+            if isinstance(error, JournalBusyError):
+                self._run.busy.append(error)
+            return [_row(batch, "BLOCKED", str(error)) for batch in map(request, batch_ids)]
 
-    def _sent_in_order(self, batches: _Requests) -> Iterator[dict[str, Any]]:
-        stopped = ""
-        doubts = Doubts(self._journal)
-        for batch in batches:
-            self._go_on()
-            stopped = stopped or self._sending.stopped
-            found = self._journal.state_of(batch.batch_id)
-            assert found is not None
-            doubt = self._journal.in_doubt(batch.company_id)
-            if found["state"] in SETTLED:
-                yield _settled_row(batch, found, doubts)
-            elif doubt is not None:
-                yield _row(batch, "BLOCKED", doubts.message(doubt))
-            elif stopped:
-                yield _row(batch, "BLOCKED", stopped)
-            else:
-                try:
-                    outcome = self._send_when_free(batch)
-                except JournalError as error:
-                    # Meanwhile a person withdrew the batch, or another journal sent for the company.
-                    stopped = str(error)
-                    yield _row(batch, "BLOCKED", stopped)
-                    continue
-                message = outcome.message
-                if outcome.state == "UNKNOWN":
-                    found = self._journal.state_of(batch.batch_id)
-                    assert found is not None
-                    message = f"{message}; {doubts.message(found)}"
-                elif outcome.state != "ACCEPTED":
-                    stopped = f"not sent, because batch {batch.batch_id} before it was not accepted: {message}"
-                if outcome.stops_all:
-                    self._sending.stopped = stopped
-                yield _row(batch, outcome.state, message, outcome.job_id)
-            self._sending.bar.update(1)
+    def _row_of(self, batch: BatchRequest) -> dict[str, Any]:
+        self._run.go_on()
+        try:
+            try:
+                row = self._sent(batch)
+            except (JournalError, StorageError):
+                # Nothing was sent, or the outcome is in the journal: only there is it known after a cut connection.
+                if not self._regained():
+                    raise
+                row = self._sent(batch)
+        except JournalError as error:
+            # Meanwhile a person withdrew the batch, or another process or journal sent for the company.
+            self._stopped = str(error)
+            row = _row(batch, "BLOCKED", self._stopped)
+        self._run.bar.update(1)
+        return row
+
+    def _regained(self) -> bool:
+        try:
+            return self._journal.regain(self._company_id)
+        except StorageError:
+            return False
+
+    def _sent(self, batch: BatchRequest) -> dict[str, Any]:
+        """Send a batch, if it and its company wait for nothing, and return its row."""
+        row = _row_unsent(self._journal, batch, self._doubts, "REJECTED")
+        stopped = self._stopped or self._run.stopped
+        if row is not None or stopped:
+            return row or _row(batch, "BLOCKED", stopped)
+        outcome = self._send_when_free(batch)
+        if outcome.state not in SETTLED:
+            self._stopped = f"not sent, because batch {batch.batch_id} before it was not accepted: {outcome.message}"
+        if outcome.stops_all:
+            self._run.stopped = self._stopped
+        # The journal may know better: that the job belongs to another batch.
+        doubt = self._journal.in_doubt(self._company_id)
+        if doubt is not None:
+            return _row(batch, "UNKNOWN", f"{doubt['message']}; {self._doubts.message(doubt)}", doubt["job_id"])
+        return _row(batch, outcome.state, outcome.message, outcome.job_id)
 
     def _send_when_free(self, batch: BatchRequest) -> Outcome:
-        """Send a batch; repeat after growing pauses while a job of its company is in progress."""
-        end = time.monotonic() + self._sending.wait
-        seconds = FIRST_PAUSE
+        """Send a batch; again after a wait while its company has a job in progress, or the rate limit is reached."""
+        end = time.monotonic() + self._run.wait
+        wait, seconds = 0.0, FIRST_PAUSE
         while True:
+            try:
+                self._wait(max(wait, self._run.rate_limit.left()))
+                # Before the intent: a process that ends while it waits for its rate has sent nothing.
+                reserve(self._run.service, self._wait)
+                self._wait(0)
+            except _RunStopped:
+                return Outcome("PLANNED", self._run.stopped)
             outcome = self._send_once(batch)
             left = end - time.monotonic()
-            if not outcome.waits or left <= 0:
+            if outcome.waits and left > 0:
+                wait, seconds = min(seconds, left), min(seconds * 2, LONGEST_PAUSE)
+            elif outcome.is_rate_limited and not outcome.stops_all:
+                wait = 0.0
+            else:
                 return outcome
-            again = time.monotonic() + min(seconds, left)
-            while time.monotonic() < again:
-                self._go_on()
-                pause(LOOK)
-            seconds = min(seconds * 2, LONGEST_PAUSE)
 
-    def _go_on(self) -> None:
-        """Raise when nothing more is to be begun."""
-        if self._sending.ending.is_set():
-            raise Stopped
+    def _wait(self, seconds: float) -> None:
+        """Wait; raise `_RunStopped` within a moment when another company's answer stops the run."""
+        end = time.monotonic() + seconds
+        while True:
+            self._run.go_on()
+            if self._run.stopped:
+                raise _RunStopped
+            left = end - time.monotonic()
+            if left <= 0:
+                return
+            pause(min(left, LOOK))
 
     def _send_once(self, batch: BatchRequest) -> Outcome:
-        # Before the intent: a process that ends while it waits for its rate has sent nothing.
-        reserve(self._service)
-        may_wait = self._sending.others_export or _may_still_run(self._journal.newest_accepted(batch.company_id))
+        doubt = self._doubt_about_a_job(batch)
+        service, options = self._run.service, self._run.plan.options
         body = self._journal.begin(batch.batch_id)
         assert body == batch.body, "claim refuses a batch with another body"
-        options = self._plan.options
+        sent_at = time.monotonic()
+        # Only the request, and nothing that could fail, stands between its intent and its outcome.
         try:
-            job = self._service.create_export_job(
+            job = service.create_export_job(
                 batch.entry_ids,
                 batch.company_id,
                 employee_id=options.employee_id,
@@ -353,30 +380,41 @@ class _Sender:
                 vendor_based_bookkeeping=options.vendor_based_bookkeeping,
             )
             outcome = of_answer(job, batch.company_id, len(batch.entry_ids))
-            if outcome.job_id is not None and self._journal.is_known_job(outcome.job_id):
-                outcome = of_another_batch(outcome)
         except Stopped:
             # Raised before the request is sent; once it may have arrived, a broken connection is raised instead.
-            self._remember(batch, Outcome("PLANNED", "not sent, because the submission was stopped"))
+            self._record(batch, Outcome("PLANNED", "not sent, because the submission was stopped"))
             raise
-        except Exception as error:  # noqa: BLE001 - after any error the outcome is written down
-            outcome = of_error(error, may_wait=may_wait)
         except BaseException as error:
-            # Ctrl-C: the request may have arrived, so record that before the process ends.
-            self._remember(batch, of_error(error, may_wait=False))
-            raise
-        self._remember(batch, outcome)
-        return outcome
+            outcome = of_error(error, doubt=doubt, rate_limit_type=service.settings.rate_limit_type)
+            if not isinstance(error, Exception):
+                # Ctrl-C: the request may have arrived, so record that before the process ends.
+                self._record(batch, outcome)
+                raise
+        self._record(batch, outcome)
+        if not outcome.is_rate_limited:
+            self._run.rate_limit.passed()
+            return outcome
+        reason = self._run.rate_limit.reached(sent_at, outcome.retry_after)
+        return replace(outcome, message=reason, stops_all=True) if reason else outcome
 
-    def _remember(self, batch: BatchRequest, outcome: Outcome) -> None:
+    def _doubt_about_a_job(self, batch: BatchRequest) -> str:
+        """Return why a job in progress may be that of this batch, "" when it is certainly another."""
+        sql = "SELECT message FROM events WHERE subject = 'batch' AND subject_id = ? AND after = 'PLANNED'"
+        if any((row["message"] or "").startswith(RATE_LIMITED) for row in self._journal.rows(sql, batch.batch_id)):
+            return SENT_BEFORE
+        is_other = self._run.others_export or _may_still_run(self._journal.newest_accepted(batch.company_id))
+        return "" if is_other else NOT_FROM_HERE
+
+    def _record(self, batch: BatchRequest, outcome: Outcome) -> None:
         try:
             self._journal.settle(batch.batch_id, outcome.state, outcome.message, job_id=outcome.job_id, job=outcome.job)
         except (BktoolsError, OSError) as error:
-            raise StorageError(
-                f"batch {batch.batch_id} is {outcome.state} ({outcome.message}), but the journal could not be written: "
-                f"{error}; keep this line, because the journal will show UNKNOWN: resolve it with "
-                f"{self._journal.command(f'export resolve {batch.batch_id}')}"
-            ) from error
+            lost = StorageError(
+                f"batch {batch.batch_id} is {outcome.state} ({outcome.message}), but the journal could not be written: {error}"
+            )
+            lost.__cause__ = error
+            self._run.fail(lost)
+            raise Stopped from lost
 
 
 def _may_still_run(accepted: Row | None) -> bool:
@@ -393,38 +431,23 @@ def _may_still_run(accepted: Row | None) -> bool:
     return 0 <= age <= lasts
 
 
-def _dry_run_row(journal: Journal, batch: BatchRequest, doubts: Doubts) -> dict[str, Any]:
-    """Return the row of a batch in a dry run."""
+def _row_unsent(journal: Journal, batch: BatchRequest, doubts: Doubts, *states: str) -> dict[str, Any] | None:
+    """Return the row of a batch that is not sent, because it has an outcome, one of the states, or a company that waits."""
     found = journal.state_of(batch.batch_id)
-    if found is not None and found["state"] in {*SETTLED, "SENDING"}:
-        return _settled_row(batch, found, doubts)
-    doubt = journal.in_doubt(batch.company_id)
-    if doubt is not None:
-        return _row(batch, "BLOCKED", doubts.message(doubt))
-    reason = journal.waiting(batch)
-    if reason:
-        return _row(batch, "BLOCKED", reason)
-    return _row(batch, "PLANNED", WOULD_BE_SENT)
+    state = None if found is None else found["state"]
+    if found is None or state not in {*SETTLED, *states}:
+        doubt = journal.in_doubt(batch.company_id)
+        reason = journal.waiting(batch) if doubt is None else doubts.message(doubt)
+        return _row(batch, "BLOCKED", reason) if reason else None
+    if state == "UNKNOWN":
+        return _row(batch, state, doubts.message(found))
+    if state == "SENDING":
+        return _row(batch, state, f"{found['sender']} is sending it (since {found['sent_at']})")
+    return _row(
+        batch, state, f"{found['message']} (since {found['settled_at']}; nothing was sent again)", found["job_id"]
+    )
 
 
-def _settled_row(batch: BatchRequest, found: Row, doubts: Doubts) -> dict[str, Any]:
-    if found["state"] == "UNKNOWN":
-        return _row(batch, "UNKNOWN", doubts.message(found))
-    if found["state"] == "SENDING":
-        return _row(batch, "SENDING", f"{found['sender']} is sending it (since {found['sent_at']})")
-    message = f"{found['message']} (since {found['settled_at']}; nothing was sent again)"
-    return _row(batch, found["state"], message, found["job_id"])
-
-
-def _row(
-    batch: BatchRequest, outcome: str, message: str, job_id: str | None = None, *, busy: bool = False
-) -> dict[str, Any]:
-    return {
-        "batch_id": batch.batch_id,
-        "company_id": batch.company_id,
-        "entries": len(batch.entry_ids),
-        "outcome": outcome,
-        "job_id": job_id,
-        "message": message,
-        "busy": busy,
-    }
+def _row(batch: BatchRequest, outcome: str, message: str, job_id: str | None = None) -> dict[str, Any]:
+    values = (batch.batch_id, batch.company_id, len(batch.entry_ids), outcome, job_id, message)
+    return dict(zip(OUTCOMES.names, values, strict=True))

@@ -16,17 +16,25 @@ from bktools.errors import (
     ExportAlreadyInProgressError,
     ExportRefusedError,
     NotSentError,
+    RateLimitedError,
     StatusError,
 )
 
 # 4xx statuses after which the job may have been created all the same.
 UNCERTAIN = frozenset({408, 409, 425, 429})
 
-
-IN_PROGRESS = (
+# Why a job in progress may be the one that this very request created.
+NOT_FROM_HERE = (
     "The job in progress is not from this journal: it is another person's export, or this request arrived twice. Look in "
     "the service's list of exports. If people also export by hand, wait with --others-export (others_export=True)"
 )
+SENT_BEFORE = (
+    "An earlier request of this batch met the rate limit, so the job in progress may be its own. Look in the service's list "
+    "of exports"
+)
+
+# How the message of a batch begins that met the service's rate limit.
+RATE_LIMITED = "not taken up, because the service's rate limit is reached"
 
 
 @dataclass(frozen=True)
@@ -43,6 +51,10 @@ class Outcome:
         Whether to send it again after a pause, because another job of the company is in progress.
     stops_all : bool
         Whether the batches of other companies would fail too.
+    is_rate_limited : bool
+        Whether the request met the service's own rate limit.
+    retry_after : float, optional
+        Seconds that the rate limit asks to wait.
     job_id, job : str, optional
         The job's id and its JSON, as answered.
     """
@@ -51,6 +63,8 @@ class Outcome:
     message: str
     waits: bool = False
     stops_all: bool = False
+    is_rate_limited: bool = False
+    retry_after: float | None = None
     job_id: str | None = None
     job: str | None = None
 
@@ -74,20 +88,15 @@ def of_answer(job: ExportJob, company_id: str, entries: int) -> Outcome:
     return Outcome("ACCEPTED", f"job {job.id}, {job.status or 'no status'}", job_id=job.id.lower(), job=text)
 
 
-def of_another_batch(outcome: Outcome) -> Outcome:
-    """Return the outcome of a 2xx answer with a job that belongs to another batch."""
-    return Outcome(
-        "UNKNOWN", f"the service answered with job {outcome.job_id}, which belongs to another batch", job=outcome.job
-    )
-
-
-def of_error(error: BaseException, *, may_wait: bool) -> Outcome:
+def of_error(error: BaseException, *, doubt: str, rate_limit_type: str) -> Outcome:
     """Return the outcome of a failed request.
 
     Parameters
     ----------
-    may_wait : bool
-        Whether a job in progress is certainly another export, so that waiting for it is safe.
+    doubt : str
+        Why a job in progress may be this very one; "" when it certainly is another, so that waiting for it is safe.
+    rate_limit_type : str
+        The type of the service's own answer 429, in capitals. Any other 429 leaves the outcome unknown.
     """
     line = " ".join(str(error).split())
     match error:
@@ -95,13 +104,14 @@ def of_error(error: BaseException, *, may_wait: bool) -> Outcome:
             # These are raised before any byte of the request is sent.
             return Outcome("PLANNED", line, stops_all=True)
         case ExportAlreadyInProgressError():
-            # If a gateway repeated the request, the job in progress is this one.
-            return Outcome("PLANNED", line, waits=True) if may_wait else Outcome("UNKNOWN", f"{line}. {IN_PROGRESS}")
+            return Outcome("UNKNOWN", f"{line}. {doubt}") if doubt else Outcome("PLANNED", line, waits=True)
         case ExportRefusedError():
             return Outcome("REJECTED", line)
+        case RateLimitedError() if error.type and error.type == rate_limit_type:
+            # ASSUMED: the service counts requests before it takes one up, so nothing was created.
+            return Outcome("PLANNED", f"{RATE_LIMITED}: {line}", is_rate_limited=True, retry_after=error.retry_after)
         case StatusError() if 400 <= error.status < 500 and error.status not in UNCERTAIN:  # noqa: PLR2004
             return Outcome("REJECTED", line, stops_all=isinstance(error, AuthenticationError))
-        case BktoolsError():
-            return Outcome("UNKNOWN", line)
-        case _:
-            return Outcome("UNKNOWN", f"{type(error).__name__} while sending{': ' + line if line else ''}")
+        case _ if not isinstance(error, BktoolsError):
+            line = f"{type(error).__name__} while sending{': ' + line if line else ''}"
+    return Outcome("UNKNOWN", line)

@@ -163,15 +163,17 @@ def test_an_entry_in_capitals_is_refused(journal):
     assert journal.state_of("a") is None
 
 
-def test_a_job_answers_for_one_batch(journal):
-    """The same job cannot stand for two batches."""
+def test_a_job_answers_for_one_batch(journal, by_hand):
+    """The same job cannot stand for two batches: the second one is in doubt, and the database refuses anything else."""
     journal.claim([batch("a", ENTRIES[:2]), batch("b", ENTRIES[2:4])], "plan")
     journal.begin("a")
     journal.settle("a", "ACCEPTED", "job", job_id=ENTRIES[5])
     journal.begin("b")
-    with pytest.raises(JournalError):
-        journal.settle("b", "ACCEPTED", "job", job_id=ENTRIES[5])
-    assert journal.state_of("b")["state"] == "SENDING"
+    refused(by_hand, f"UPDATE batches SET state = 'ACCEPTED', job_id = '{ENTRIES[5]}' WHERE batch_id = 'b'")
+    journal.settle("b", "ACCEPTED", "job", job_id=ENTRIES[5])
+    found = journal.state_of("b")
+    assert (found["state"], found["job_id"]) == ("UNKNOWN", None)
+    assert "belongs to another batch (a)" in found["message"]
 
 
 BY_HAND = {

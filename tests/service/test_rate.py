@@ -27,7 +27,7 @@ def test_the_rate_is_a_sliding_window():
 
     rate = Rate(5, clock=lambda: now[0], sleep=sleep)
     for _ in range(17):
-        rate.wait()
+        rate.wait(is_export=True)
         sent.append(now[0])
         now[0] += 1.0
     assert sent[4] == 4.0
@@ -69,10 +69,36 @@ def test_the_place_of_a_thread_is_kept():
         slept.append(seconds)
         now[0] += seconds
 
-    rate = Rate(2, clock=lambda: now[0], sleep=sleep)
+    rate = Rate(3, clock=lambda: now[0], sleep=sleep)
     rate.reserve()
     assert (rate.wait(), rate.wait(), slept) == (0.0, 0.0, [])
     assert rate.wait() == sum(slept) == WINDOW
+
+
+@pytest.mark.parametrize(("per_minute", "for_reads"), [(500, 450), (30, 27), (2, 1)])
+def test_reads_leave_room_for_exports(per_minute, for_reads):
+    """However much is read, an export need not wait; exports may use the whole rate, and reads then wait."""
+    now, slept = [0.0], []
+
+    def sleep(seconds):
+        slept.append(seconds)
+        now[0] += seconds
+
+    rate = Rate(per_minute, clock=lambda: now[0], sleep=sleep)
+    for _ in range(for_reads):
+        rate.wait()
+    for _ in range(per_minute - for_reads):
+        rate.reserve()
+        rate.wait(is_export=True)
+    assert slept == []
+    rate.wait()
+    assert sum(slept) == pytest.approx(WINDOW)
+
+
+def test_one_request_a_minute_may_be_a_read():
+    """The smallest rate leaves nothing to keep, and reads are not stopped by it."""
+    rate = Rate(1, clock=lambda: 0.0, sleep=lambda _: pytest.fail("waited"))
+    rate.wait()
 
 
 def test_clients_that_exceed_the_limit_together_get_all_answers(serve, converse):

@@ -56,7 +56,7 @@ def forked(plan: bktools.ExportPlan, service: bktools.Service) -> int:
         bktools.submit_export_jobs(plan, apply=True, wait=0, progress=False, service=service)
         code = ENDED
     except StorageError as error:
-        code = OUTCOME_TOLD if "keep this line" in str(error) else REFUSED
+        code = OUTCOME_TOLD if "the journal could not be written" in str(error) else REFUSED
     except BktoolsError:
         code = REFUSED
     finally:

@@ -1,0 +1,141 @@
+"""Connections to a shared journal that are cut while export jobs are sent: no answer is lost, and the run goes on."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+
+import pytest
+from entries_by_hand import COMPANY, entries_of
+from raw_service import job, send
+
+import bktools
+from bktools.journal import journal as journal_module
+from bktools.journal.journal import Journal
+
+pytestmark = pytest.mark.parametrize("backend", ["postgres"], indirect=True)
+
+
+@pytest.fixture
+def plan():
+    """A plan of three batches."""
+    return bktools.compose_export_jobs(entries_of(COMPANY, 3), max_entries=1)
+
+
+def test_an_answer_is_recorded_after_a_cut_connection(talking, postgres, database, plan):
+    """Each connection is cut while the service answers: every batch is ACCEPTED with the job ID of its answer."""
+    answered = {}
+
+    def answer(raw, connection, request):
+        text = raw.accept(request)
+        answered[request["accountingEntryIds"][0]] = json.loads(text)["data"]["id"]
+        assert postgres.cut(database)
+        send(connection, 201, text)
+
+    with talking(answer, read=10.0) as (raw, service):
+        sent = bktools.submit_export_jobs(plan, apply=True, service=service)
+        assert sent["outcome"].to_list() == ["ACCEPTED"] * 3
+        history = bktools.load_export_jobs(entries=True, service=service).set_index("entry_id")["job_id"]
+        assert history.to_dict() == answered
+        assert sent["job_id"].to_list() == list(answered.values())
+        assert set(raw.accepted.values()) == {1}
+
+
+@pytest.mark.parametrize("step", ["begin", "in_doubt", "newest_accepted"])
+def test_a_cut_before_a_request_needs_no_step(talking, postgres, database, plan, monkeypatch, step):
+    """Wherever the connection is cut between two requests, the run takes its lock again and sends the rest once."""
+    original = getattr(Journal, step)
+
+    def cut(journal, *arguments):
+        if journal.rows("SELECT 1 FROM batches WHERE state = 'ACCEPTED'"):
+            monkeypatch.setattr(Journal, step, original)
+            assert postgres.cut(database)
+        return original(journal, *arguments)
+
+    monkeypatch.setattr(Journal, step, cut)
+    with talking(lambda raw, connection, request: send(connection, 201, raw.accept(request))) as (raw, service):
+        sent = bktools.submit_export_jobs(plan, apply=True, service=service)
+        assert sent["outcome"].to_list() == ["ACCEPTED"] * 3
+        assert (len(raw.requests), set(raw.accepted.values())) == (3, {1})
+        with Journal(service.settings) as journal:
+            assert journal.problems() == []
+
+
+def test_a_company_that_another_machine_took_meanwhile_is_left_to_it(talking, postgres, database, plan):
+    """After a cut the lock may be another machine's: the answer is recorded, the rest waits and says who sends."""
+    others = []
+
+    def answer(raw, connection, request):
+        postgres.cut(database)
+        other = Journal(service.settings)
+        others.append((other, other.sending(COMPANY)))
+        others[0][1].__enter__()
+        send(connection, 201, raw.accept(request))
+
+    with talking(answer, read=10.0) as (raw, service):
+        sent = bktools.submit_export_jobs(plan, apply=True, service=service)
+        assert sent["outcome"].to_list() == ["ACCEPTED", "BLOCKED", "BLOCKED"]
+        assert sent["message"].str.contains("run again").to_list() == [False, True, True]
+        assert len(raw.requests) == 1
+        others[0][1].__exit__(None, None, None)
+        others[0][0].close()
+
+
+def test_a_replayed_job_is_noticed_after_a_cut_connection(talking, postgres, database, plan):
+    """Whether the job ID belongs to another batch is seen in the transaction that would write it."""
+
+    def answer(raw, connection, request):
+        postgres.cut(database)
+        send(connection, 201, job(request, id="00000000-0000-4000-8000-00000000000a"))
+
+    with talking(answer, read=10.0) as (_, service):
+        sent = bktools.submit_export_jobs(plan, apply=True, service=service)
+        assert sent["outcome"].to_list() == ["ACCEPTED", "UNKNOWN", "BLOCKED"]
+        assert plan.batches["batch_id"][0] in sent["message"][1]
+
+
+@pytest.mark.parametrize("is_replayed", [False, True])
+def test_an_answer_that_was_kept_is_written_by_the_next_run(
+    talking, postgres, database, plan, monkeypatch, is_replayed
+):
+    """While the database is away the answer is kept on the machine; the next run writes it, and goes on with the rest."""
+    monkeypatch.setattr(journal_module, "PAUSES", (0.0,))
+
+    def answer(raw, connection, request):
+        raw.accepted.update(request["accountingEntryIds"])
+        same = {"id": "00000000-0000-4000-8000-00000000000a"} if is_replayed else {}
+        if len(raw.requests) == 2:
+            postgres.sql(f"ALTER DATABASE {database} ALLOW_CONNECTIONS false")
+            postgres.cut(database)
+        send(connection, 201, job(request, **same))
+
+    with talking(answer, read=10.0) as (raw, service):
+        with pytest.raises(bktools.errors.StorageError, match="kept on this machine"):
+            bktools.submit_export_jobs(plan, apply=True, service=service)
+        postgres.sql(f"ALTER DATABASE {database} ALLOW_CONNECTIONS true")
+        sent = bktools.submit_export_jobs(plan, apply=True, service=service)
+        rest = ["UNKNOWN", "BLOCKED"] if is_replayed else ["ACCEPTED", "ACCEPTED"]
+        assert sent["outcome"].to_list() == ["ACCEPTED", *rest]
+        assert set(raw.accepted.values()) == {1}
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals to a thread as POSIX systems have them")
+def test_ctrl_c_keeps_the_answer_in_hand(talking, postgres, database, plan):
+    """Whoever does not wait for the database to come back loses no answer: the next run writes it."""
+
+    def answer(raw, connection, request):
+        if len(raw.requests) == 1:
+            postgres.sql(f"ALTER DATABASE {database} ALLOW_CONNECTIONS false")
+            postgres.cut(database)
+            main = threading.main_thread().ident
+            threading.Timer(1.0, signal.pthread_kill, (main, signal.SIGINT)).start()
+        send(connection, 201, raw.accept(request))
+
+    with talking(answer, read=10.0) as (raw, service):
+        with pytest.raises(KeyboardInterrupt):
+            bktools.submit_export_jobs(plan, apply=True, service=service)
+        postgres.sql(f"ALTER DATABASE {database} ALLOW_CONNECTIONS true")
+        sent = bktools.submit_export_jobs(plan, apply=True, service=service)
+        assert sent["outcome"].to_list() == ["ACCEPTED"] * 3
+        assert set(raw.accepted.values()) == {1}
