@@ -16,7 +16,7 @@ import os
 import secrets
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -195,12 +195,16 @@ class Marks:
         """Return what this machine has seen of a shared database, as each place has it; nothing before the first use."""
         found = []
         for place in self.places:
-            with suppress(FileNotFoundError):
+            try:
                 body = _body((place / SEEN).read_bytes())
-                if body is None:
-                    log.warning("%s is damaged and is not used", place / SEEN)
-                else:
-                    found.append(Seen(**body | {"senders": tuple(body["senders"])}))
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError as error:
+                raise _unreadable(place / SEEN, error) from error
+            if body is None:
+                log.warning("%s is damaged and is not used", place / SEEN)
+            else:
+                found.append(Seen(**body | {"senders": tuple(body["senders"])}))
         return found
 
     def see(self, newest: Seen, about: Mapping[str, Any], *, anew: bool = False) -> None:
@@ -385,9 +389,7 @@ def _read(path: Path) -> list[Mark]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise StorageError(
-            f"the marks in {path} cannot be read: {error.strerror or error}; nothing was sent"
-        ) from error
+        raise _unreadable(path, error) from error
     found = []
     for line in lines:
         mark = _mark(line)
@@ -396,6 +398,10 @@ def _read(path: Path) -> list[Mark]:
         elif line:
             log.warning("skipped a damaged line of %s", path)
     return found
+
+
+def _unreadable(path: Path, error: OSError) -> StorageError:
+    return StorageError(f"the marks in {path} cannot be read: {error.strerror or error}; nothing was sent")
 
 
 def _last(path: Path) -> Mark | None:
