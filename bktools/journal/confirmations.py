@@ -129,8 +129,9 @@ class Confirmations:
             return False
         with self._records.transaction() as connection:
             restores, position = self._restores(), self._database.position()
-            # Otherwise another machine has noticed it, and this one has not confirmed it yet.
-            if restores.database != position.database or restores.last in {"", *(one.restore for one in seen)}:
+            # Otherwise it is noticed, and this machine has not confirmed it, or was killed meanwhile.
+            is_confirmed = {one.restore for one in seen} == {restores.last}
+            if restores.database != position.database or not restores.last or is_confirmed:
                 known = {"database": position.database, "senders": self._senders(restores, seen)}
                 record_event(connection, SUBJECT, secrets.token_hex(8), None, NOTICED, json.dumps(known))
         return True

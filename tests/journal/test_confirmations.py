@@ -172,6 +172,27 @@ def test_one_confirmation_is_that_of_one_machine(machine, restored):
     send(eve, 5)
 
 
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_confirmation_that_was_interrupted_is_made_again_by_nobody_else(machine, restored, place):
+    """After a kill before both places of the memory were written, the same machine confirms again, and that is all."""
+    ada, bob = machine("ada"), machine("bob")
+    send(ada, 1)
+    send(bob, 2)
+    go_back = restored("new")
+    with Journal(bob) as journal:
+        file = journal.marks.places[place] / "seen.json"
+    before = file.read_bytes()
+    go_back()
+    for settings in (ada, bob):
+        restore(settings, None, by="Ada")
+    file.write_bytes(before)
+    with pytest.raises(JournalError, match="was restored"):
+        send(bob, 3)
+    assert restore(bob, None, by="Bob").unconfirmed == ()
+    for settings, number in ((ada, 4), (bob, 5)):
+        send(settings, number)
+
+
 def test_a_restore_after_a_restore_is_another_one(machine, restored):
     """Confirmations of the first one do not count for the second, of the same copy."""
     ada, bob = machine("ada"), machine("bob")
