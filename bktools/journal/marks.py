@@ -255,7 +255,7 @@ class Marks:
             f"the journal {file.place} is an old copy: {len(batches)} batches of {len(missing)} companies, sent since "
             f"{first.at[:19]} UTC, are missing in it (the first is {first.batch_id} of company {first.company_id}): nothing "
             "was sent; restore a newer backup with bktools journal restore FILE, or keep this copy with bktools journal "
-            "restore --by NAME, which marks those batches as UNKNOWN"
+            "restore --by NAME: a batch is UNKNOWN then if its mark holds no job"
         )
 
     def folders_of_others(self, company_id: str) -> list[Path]:

@@ -178,12 +178,25 @@ class _Meeting:
     kept_here: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self._compare_jobs()
         self._compare_entries()
         self._compare_batches()
 
+    def _compare_jobs(self) -> None:
+        jobs = "SELECT batch_id, job_id FROM batches WHERE job_id IS NOT NULL"
+        there = {row["job_id"]: row["batch_id"] for row in self.file.rows(jobs)}
+        self.database.wanted(there)
+        for row in self.database.rows(f"{jobs} AND job_id IN (SELECT id FROM wanted)"):
+            if row["batch_id"] != there[row["job_id"]]:
+                raise JournalError(
+                    f"job {row['job_id']} belongs to batch {row['batch_id']} in {self.database.place} and to batch "
+                    f"{there[row['job_id']]} in {self.file.place}: nothing was moved. One of the two was not booked: keep the "
+                    "file as the journal of its own entries, and leave them out of every plan for the database"
+                )
+
     def _compare_entries(self) -> None:
         entries = "SELECT entry_id FROM batch_entries WHERE live = 1"
-        self.database.wanted(row["entry_id"] for row in self.file.rows(entries))
+        self.database.wanted(row["entry_id"] for piece in self.file.pieces(entries, size=ROWS_AT_ONCE) for row in piece)
         here = {row["entry_id"]: row for row in self.database.rows(_LIVE)}
         self.file.wanted(here)
         for there in self.file.rows(_LIVE):

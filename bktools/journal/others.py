@@ -203,8 +203,8 @@ class Others:
                 say = self._command(f"journal addresses --other {other.id[:8]}")
                 return (
                     f"company {company_id} was exported before from {other}, which is missing: nothing was sent. Restore a "
-                    f"backup ({restore} FILE --by NAME), or go on without one ({restore} --by NAME), which marks the sent "
-                    f"batches as UNKNOWN. If it was another service, record that: {say} --by NAME"
+                    f"backup ({restore} FILE --by NAME), or go on without one ({restore} --by NAME): a batch "
+                    f"is UNKNOWN then if its mark holds no job. If it was another service, record that: {say} --by NAME"
                 )
             if self.relation(other) is None:
                 name = other.addresses[0] if len(set(other.addresses) - set(self._own.addresses())) else other.id[:8]

@@ -311,6 +311,20 @@ def test_the_history_of_another_service_stays_out(machine, ada):
         send(journal, "c", 3)
 
 
+def test_a_job_of_two_batches_moves_nothing(machine, ada):
+    """A job answers for one batch, in both journals together: both batches are named, and the file can still send."""
+    ada(a=("ACCEPTED", 1))
+    with Journal(machine("ada")) as journal:
+        job = journal.state_of("a")["job_id"]
+    with Journal(machine("eve", file=True)) as journal:
+        send(journal, "b", 2, state="UNKNOWN")
+        journal.resolve("b", "ACCEPTED", evidence="seen", by="Eve", job_id=job)
+    with pytest.raises(JournalError, match=f"job {job} belongs to batch a in .* to batch b in .*nothing was moved"):
+        move(machine("eve"), by="Eve")
+    with Journal(machine("eve", file=True)) as journal:
+        send(journal, "c", 3)
+
+
 def test_a_second_copy_of_a_moved_file_stays_out(machine, ada, tmp_path):
     """A copy that went on by itself elsewhere is not a second history: it is refused, and stays as it is."""
     with Journal(machine("ada", file=True)) as journal:
