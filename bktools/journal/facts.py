@@ -26,6 +26,7 @@ NEWEST_CLAIMS = "SELECT subject_id AS batch_id, max(event_id) AS claim FROM even
 NEWEST_DIGEST = "SELECT message FROM events WHERE subject = 'facts' AND subject_id = ? ORDER BY event_id DESC LIMIT 1"
 CLAIMS = "SELECT event_id, subject_id, message FROM events WHERE subject = 'facts' AND after = 'KEPT'"
 OF_CLAIM = f"SELECT entry_id, {', '.join(COLUMNS)} FROM facts WHERE batch_id = ? AND claim = ? ORDER BY entry_id"
+DATES = "SELECT date FROM facts WHERE batch_id = ?1 AND claim = (SELECT max(claim) FROM facts WHERE batch_id = ?1)"
 INSERT = f"INSERT INTO facts VALUES (?, ?, ?{', ?' * len(COLUMNS)})"
 
 HELD_BACK = ("close", "place", "entry_id", "reason", "message", *FACTS)
@@ -72,6 +73,11 @@ def facts_of(batch: Batch, period: str | None) -> list[Facts]:
     """
     of_entries = zip(batch.entry_ids, batch.facts, strict=bool(batch.facts))
     return sorted((entry, *facts, period or (facts[_DATE] or "")[:7] or None) for entry, facts in of_entries)
+
+
+def dates_of(batch: Batch) -> list[str | None]:
+    """Return the dates of the entries of a batch; None where one is not known."""
+    return [facts[_DATE] for facts in batch.facts] or [None]
 
 
 def digest_of(rows: Sequence[Sequence[Any]]) -> str:
