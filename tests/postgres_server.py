@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -49,7 +50,7 @@ class Server:
     def stop(self) -> None:
         """Stop it at once."""
         if self._process is not None:
-            self._process.send_signal(3)
+            self._process.send_signal(signal.SIGQUIT)
             self._process.wait(30)
 
     def address(self, database: str, user: str = OWNER, password: str = PASSWORD, port: int = 0) -> str:
@@ -69,6 +70,51 @@ class Server:
         self.sql(f"CREATE DATABASE {name} TEMPLATE template0")
         yield name
         self.sql(f"DROP DATABASE {name} WITH (FORCE)")
+
+    def copy_of(self, database: str, *options: str) -> bytes:
+        """Return what `pg_dump` writes about a database."""
+        return self._done("pg_dump", *options, "-d", self.address(database))
+
+    def restore(self, database: str, way: str, copy: bytes) -> None:
+        """Restore a copy: with pg_restore or psql in place, or into a new database of the same name."""
+        if way == "new":
+            self.sql(f"DROP DATABASE {database} WITH (FORCE)")
+            self.sql(f"CREATE DATABASE {database} TEMPLATE template0")
+        if way == "psql":
+            self._done("psql", "-q", "-v", "ON_ERROR_STOP=1", "-d", self.address(database), given=copy)
+        else:
+            in_place = () if way == "new" else ("--clean", "--if-exists")
+            self._done("pg_restore", *in_place, "-d", self.address(database), given=copy)
+
+    @contextmanager
+    def stopped(self) -> Iterator[Path]:
+        """Stop the server, yield the folder of its data, and start it again."""
+        assert self._process is not None
+        # Every connection is cut, and what was committed is on disk.
+        self._process.send_signal(signal.SIGINT)
+        self._process.wait(30)
+        yield self.folder / "data"
+        self.start()
+
+    def keep(self, name: str) -> None:
+        """Copy the folder of the data, as a volume's snapshot or a base backup does."""
+        with self.stopped() as data:
+            subprocess.run(["cp", "-a", data, self.folder / name], check=True)
+
+    def roll_back(self, name: str, *, is_replica: bool = False) -> None:
+        """Put a copy in the place of the data; a replica is promoted, which begins another timeline."""
+        with self.stopped() as data:
+            shutil.rmtree(data)
+            (self.folder / name).rename(data)
+            if is_replica:
+                (data / "standby.signal").touch()
+        if is_replica:
+            self.sql("SELECT pg_promote()")
+
+    def _done(self, program: str, *options: str, given: bytes = b"") -> bytes:
+        found = programs()
+        assert found is not None
+        return subprocess.run([found / program, *options], input=given, capture_output=True, check=True).stdout
 
     def cut(self, database: str) -> int:
         """Cut every connection to a database; return their number."""

@@ -92,7 +92,8 @@ def restore(
 ) -> None:
     """Restore a backup of the journal.
 
-    Batches sent after it are accepted where their marks hold the job. The others have an unknown outcome until a person
+    A database is restored with its own programs; every machine that sent then confirms it with this command. Batches sent
+    after the backup are accepted where their marks hold the job. The others have an unknown outcome until a person
     settles them.
 
     Example: bktools journal restore bktools-journal-20261031T180000Z.sqlite --by Ada
@@ -101,6 +102,8 @@ def restore(
 
     done = put_back(_settings(environment, sandbox=sandbox), source, by=_named(by), evidence=evidence)
     results.say(f"{done.place} was restored" + (f" from {source}" if source else ""))
+    for line in done.booked_twice:
+        results.say(line)
     if done.set_aside is not None:
         results.say(f"The earlier file is kept as {done.set_aside}")
     if done.accepted:
@@ -110,9 +113,48 @@ def restore(
             f"{len(done.in_doubt)} batches have an unknown outcome; bktools export status{options.same(environment, sandbox=sandbox)} says "
             "how to settle them"
         )
+    if done.unconfirmed:
+        results.say(f"Nothing is sent before these machines have confirmed it, too: {', '.join(done.unconfirmed)}")
     results.result(
-        journal=done.place, earlier_file=done.set_aside, accepted=done.accepted, outcome_unknown=done.in_doubt
+        journal=done.place, earlier_file=done.set_aside, accepted=done.accepted, outcome_unknown=done.in_doubt,
+        booked_twice=done.booked_twice, unconfirmed=done.unconfirmed,
+    )  # fmt: skip
+
+
+@app.command("waive")
+@results.facts
+def waive(
+    machines: Annotated[
+        list[str], typer.Argument(metavar="MACHINE...", help="Machines that cannot confirm a restored database.")
+    ],
+    company: options.Company = None,
+    evidence: Annotated[
+        str, typer.Option("--evidence", metavar="TEXT", help="Where none of the entries to send is booked.")
+    ] = "",
+    by: By = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+) -> None:
+    """Let a company send without the confirmation of a machine that is gone.
+
+    Without --evidence, only entries dated after today are sent.
+
+    Example: bktools journal waive bob@old-laptop#3f9c2a1b --company 123e4567-e89b-42d3-a456-426614174000 --by Ada
+    """
+    from bktools.contract import rules
+    from bktools.journal.journal import Journal
+
+    settings = _settings(environment, sandbox=sandbox)
+    company_id = rules.company_id("--company", company or settings.company, settings.company_names)
+    with Journal(settings) as journal:
+        if journal.confirmations is None:
+            raise ConfigurationError("the journal is a file, which no other machine uses: nothing was recorded")
+        done = journal.confirmations.waive(machines, company_id, evidence=evidence.strip(), by=_named(by))
+    results.say(
+        f"Company {company_id} does not wait for {', '.join(done)}"
+        + ("" if evidence.strip() else "; only entries dated after today are sent")
     )
+    results.result(company=company_id, waived=done, evidence=evidence.strip())
 
 
 @app.command("verify")

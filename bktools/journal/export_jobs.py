@@ -273,7 +273,7 @@ def _undelivered(journal: Journal, row: Row) -> str:
     sender = (row["sender"] or "").partition(" process ")[0]
     if not sender:
         return "the journal does not know who sent it: look it up by hand"
-    if sender != this_user():
+    if sender not in {this_user(), journal.sender()}:
         return (
             f"it was sent by {sender}, where an answer may be that the journal does not have: verify it there, or look it up"
             " by hand"

@@ -32,6 +32,7 @@ OF_CLAIM = (
     f"SELECT entry_id, split_line, {', '.join(COLUMNS)} FROM facts WHERE batch_id = ? AND claim = ? "
     "ORDER BY entry_id, split_line"
 )
+DATES = "SELECT date FROM facts WHERE batch_id = ?1 AND claim = (SELECT max(claim) FROM facts WHERE batch_id = ?1)"
 INSERT = f"INSERT INTO facts VALUES (?, ?, ?, ?{', ?' * len(COLUMNS)})"
 
 HELD_BACK = ("close", "place", "entry_id", "split_line", "reason", "message", *FACTS)
@@ -80,6 +81,11 @@ def facts_of(batch: Batch, period: str | None) -> list[Facts]:
         The period of the close that sends it, as 2026-10. Default: the month of each entry's date.
     """
     return sorted((*facts, period or (facts[_DATE] or "")[:7] or None) for facts in batch.facts)
+
+
+def dates_of(batch: Batch) -> list[str | None]:
+    """Return the dates of the entries of a batch; None where one is not known."""
+    return [facts[_DATE] for facts in batch.facts] or [None]
 
 
 def digest_of(rows: Sequence[Sequence[Any]]) -> str:

@@ -130,12 +130,6 @@ class Sqlite:
                 f"the journal {self.place} was moved or replaced while it was open: nothing was sent, run again"
             )
 
-    def require_original(self) -> None:
-        """Accept every file: only marks outside of it reveal a copy."""
-
-    def keep_incarnation(self) -> None:
-        """Write nothing: a file has no incarnation."""
-
     def reconnect(self) -> bool:
         """Return False: a file has no connection that can be cut."""
         return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -14,6 +15,7 @@ from typing import Any
 from bktools.caller import in_shell
 from bktools.errors import JournalBusyError, JournalError, StorageError
 from bktools.journal import facts
+from bktools.journal.confirmations import Confirmations
 from bktools.journal.facts import Batch
 from bktools.journal.file import File, Sqlite
 from bktools.journal.kept import Answer, KeptAnswers
@@ -21,7 +23,7 @@ from bktools.journal.lock import LOCKS, sending_for
 from bktools.journal.marks import ABOUT, FOLDER, Mark, Marks, packed, read_about
 from bktools.journal.others import FILE, Others, folder_of
 from bktools.journal.postgres import Postgres, is_database, place_of
-from bktools.journal.records import Connection, Records, Row, now, record_event, this_process
+from bktools.journal.records import Connection, Records, Row, now, record_event, this_process, this_user
 from bktools.settings import SANDBOX, Settings
 
 log = logging.getLogger("bktools")
@@ -76,6 +78,8 @@ class Journal(Records):
         Its random identity. A copy of the file has the same one.
     marks : Marks
         The marks of sent batches, outside of its file.
+    confirmations : Confirmations, optional
+        The restores of its database; None for a file.
 
     Raises
     ------
@@ -107,6 +111,12 @@ class Journal(Records):
             self.marks = Marks(inner, self._outer, self.id)
             self.kept = KeptAnswers(inner)
             self.others = Others(self, self.folder, self.path, self.marks, self.command)
+            self.confirmations = None
+            if isinstance(self._database, Postgres):
+                self.confirmations = Confirmations(
+                    self, self._database, self.marks, lambda: self.about_me, self.command
+                )
+                self.confirmations.see()
         except BaseException:
             self.close()
             raise
@@ -133,6 +143,10 @@ class Journal(Records):
             self.require_current()
         except JournalError as error:
             found.append(str(error))
+        else:
+            missing = [] if self.confirmations is None else self.confirmations.missing()
+            if missing:
+                found.append(f"a restore is not confirmed by {', '.join(missing)}")
         return found
 
     # Before sending
@@ -146,12 +160,12 @@ class Journal(Records):
             When the file was replaced, is behind its marks, or was never used by this user of this machine.
         """
         self.require_in_place()
-        self._database.require_original()
-        if self.path is not None:
-            refuse_moved(self.marks.last_place(), self.path)
-        self.marks.require_current(self)
+        if self.confirmations is not None:
+            self.confirmations.require_own()
         if self.path is None:
             return
+        refuse_moved(self.marks.last_place(), self.path)
+        self.marks.require_current(self)
         refuse_second_copy(self.marks.last_place(), self.path, self.id)
         was_sent = self.rows("SELECT 1 AS found FROM events WHERE subject = 'batch' AND after = 'SENDING' LIMIT 1")
         if was_sent and not self.marks.are_known_outside():
@@ -187,6 +201,12 @@ class Journal(Records):
             f"{other['company_id']}, which is {other['state']} (the first is {other['first']}): nothing was sent; {way_out}"
         )
 
+    def waiting(self, batch: Batch) -> str:
+        """Return the reason why a batch has to wait for people who confirm a restored database, "" when it has not."""
+        if self.confirmations is None:
+            return ""
+        return self.confirmations.obstacle(batch.company_id, lambda: facts.dates_of(batch))
+
     @contextmanager
     def sending(self, company_id: str) -> Iterator[None]:
         """Hold the company's lock, in this journal and in the other journals of the same service.
@@ -201,6 +221,10 @@ class Journal(Records):
             for folder in self.others.folders_of_same():
                 stack.enter_context(sending_for(folder, company_id))
             yield
+
+    def sender(self) -> str:
+        """Return the name of this machine as a sender; in a shared journal with the identity of its marks."""
+        return this_user() if self.confirmations is None else self.confirmations.sender()
 
     # Changes of a batch
 
@@ -229,6 +253,9 @@ class Journal(Records):
                     if found["state"] == "PLANNED":
                         self._keep_facts(connection, batch, period)
                     continue
+                reason = self.waiting(batch)
+                if reason:
+                    raise JournalError(reason)
                 for other in self._claims(batch):
                     message = f"replaced by batch {batch.batch_id} of a later plan before it was sent"
                     change(connection, other["batch_id"], "RELEASED", message=message, settled_at=now().isoformat())
@@ -258,7 +285,10 @@ class Journal(Records):
             self.others.require_none(found["company_id"])
             try:
                 with self.transaction() as connection:
-                    intent = {"sender": this_process(), "sent_at": self._sent_at[batch_id]}
+                    if self.confirmations is not None:
+                        self.confirmations.require(found["company_id"], lambda: self._dates_of(batch_id))
+                    sender = f"{self.sender()} process {os.getpid()}"
+                    intent = {"sender": sender, "sent_at": self._sent_at[batch_id]}
                     change(connection, batch_id, "SENDING", settled_at=None, **intent)
                     body = self._whole_body(batch_id)
                 self._mark(batch_id, body)
@@ -267,6 +297,9 @@ class Journal(Records):
                 self._take_back(batch_id, str(error))
                 raise
         return body
+
+    def _dates_of(self, batch_id: str) -> list[str | None]:
+        return [row["date"] for row in self.rows(facts.DATES, batch_id)] or [None]
 
     def _whole_body(self, batch_id: str) -> bytes:
         (held,) = self.rows("SELECT body, body_sha256 FROM batches WHERE batch_id = ?", batch_id)
@@ -344,7 +377,7 @@ class Journal(Records):
                     answer = self._unless_replayed(row["batch_id"], self.kept.read(row) or ended)
                     change(connection, row["batch_id"], answer.state, **answer.values())
             for row in found:
-                self._try_to_mark(row["batch_id"])
+                self._try_to_mark(row["batch_id"], is_ours=False)
             return
         for row in self.rows("SELECT DISTINCT company_id FROM batches WHERE state = 'SENDING'"):
             try:
@@ -441,7 +474,7 @@ class Journal(Records):
             # It may be written already, when the connection was cut before the database said so.
             if not (is_repeated and answer.is_in(self.state_of(batch_id) or {})):
                 change(connection, batch_id, answer.state, **answer.values(), settled_by=by)
-        self._try_to_mark(batch_id)
+        self._try_to_mark(batch_id, is_ours=by is None)
 
     def _unless_replayed(self, batch_id: str, answer: Answer) -> Answer:
         """Return an answer, UNKNOWN when its job belongs to another batch. Call it in the transaction that writes it."""
@@ -483,10 +516,11 @@ class Journal(Records):
             log.warning("%s", error)
             self._keep(batch_id, Answer("PLANNED", reason))
 
-    def _try_to_mark(self, batch_id: str) -> None:
+    def _try_to_mark(self, batch_id: str, *, is_ours: bool) -> None:
+        """Mark an outcome; with the body where another machine may have sent the batch, and has the mark with it."""
         try:
-            self._mark(batch_id)
-        except StorageError as error:
+            self._mark(batch_id, b"" if is_ours or self.path else self._whole_body(batch_id))
+        except (JournalError, StorageError) as error:
             # The outcome is in the journal. Without this mark a restored backup has one more UNKNOWN batch.
             log.warning("%s", error)
 

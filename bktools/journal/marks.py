@@ -13,6 +13,7 @@ import hashlib
 import json
 import logging
 import os
+import secrets
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,6 +32,8 @@ log = logging.getLogger("bktools")
 FOLDER = "marks"
 ABOUT = "about.json"
 SUFFIX = ".marks"
+SEEN = "seen.json"
+MACHINE = "machine"
 CHECKSUM = 16  # characters of a line's digest
 TAIL = 65_536  # bytes at the end of a file that are searched for the last line
 PATIENCE = 30.0
@@ -67,6 +70,32 @@ class Mark:
     at: str
     body: str = ""
     job_id: str = ""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The newest state of a shared database that this machine has seen, whoever wrote it.
+
+    Parameters
+    ----------
+    event, digest
+        Number of the newest event, and its digest.
+    database : str
+        Server, database, timeline and number of the table of events, see `bktools.journal.postgres`.
+    position : int
+        The highest position of the server's log that was on its disk.
+    restore : str
+        The last restore that this machine confirmed, or that was before its first use; "" for none.
+    senders : tuple of str
+        The machines that had sent.
+    """
+
+    event: int
+    digest: str
+    database: str
+    position: int
+    restore: str
+    senders: tuple[str, ...]
 
 
 def packed(body: bytes) -> str:
@@ -134,6 +163,10 @@ class Marks:
         """Whether this user of this machine has sent with the journal before, or confirmed it."""
         return (self.places[1] / ABOUT).exists()
 
+    def have_sent(self) -> bool:
+        """Whether this machine has sent with the journal."""
+        return any(path for place in self.places for path in place.glob(f"*{SUFFIX}"))
+
     def confirm(self, about: Mapping[str, Any], others: Mapping[str, Sequence[Mark]] | None = None) -> None:
         """Write the merged lines of both places to each of them, then the lines of another journal of a company."""
         for place in self.places:
@@ -147,6 +180,63 @@ class Marks:
                 with disk.storage_errors(place):
                     disk.replace_content(place / _name(company_id), b"".join(map(_line, marks)))
 
+    def machine(self) -> str:
+        """Return the random identity of these marks. A machine that lost both places is another one."""
+        with self._locked(MACHINE):
+            known = [(place / MACHINE).read_text() for place in self.places if (place / MACHINE).exists()]
+            machine = known[-1] if known else secrets.token_hex(4)
+            for place in self.places:
+                if not (place / MACHINE).exists():
+                    with disk.storage_errors(place):
+                        disk.replace_content(disk.private_folder(place) / MACHINE, machine.encode())
+        return machine
+
+    def seen(self) -> list[Seen]:
+        """Return what this machine has seen of a shared database, as each place has it; nothing before the first use."""
+        found = []
+        for place in self.places:
+            try:
+                body = _body((place / SEEN).read_bytes())
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError as error:
+                raise _unreadable(place / SEEN, error) from error
+            if body is None:
+                log.warning("%s is damaged and is not used", place / SEEN)
+            else:
+                found.append(Seen(**body | {"senders": tuple(body["senders"])}))
+        return found
+
+    def see(self, newest: Seen, about: Mapping[str, Any], *, anew: bool = False) -> None:
+        """Write what this machine has seen, unless another process has seen more.
+
+        Parameters
+        ----------
+        newest : Seen
+            What was seen.
+        about : mapping
+            See `Journal.about_me`.
+        anew : bool
+            Whether it counts also where it is less, because a person confirmed a restored database.
+        """
+        with self._locked(SEEN):
+            known = self.seen()
+            is_known = [(seen.event, seen.position) >= (newest.event, newest.position) for seen in known]
+            if not anew and all(is_known) and len(is_known) == len(self.places):
+                return
+            for place in self.places:
+                with disk.storage_errors(place):
+                    disk.private_folder(place)
+                    _write_about(place, {**about, "journal": self._journal_id})
+                    disk.replace_content(place / SEEN, _line(newest))
+
+    def has_lost(self, file: Records) -> bool:
+        """Whether an event that the marks name is missing in the journal, or differs."""
+        last = (_last(path) for place in self.places for path in place.glob(f"*{SUFFIX}"))
+        if all(mark is not None and file.digest_at(mark.event) == mark.digest for mark in last):
+            return False
+        return any(lost(file, marks) for marks in self.of_all().values())
+
     def require_current(self, file: Records) -> None:
         """Refuse to send when an event that the marks name is missing in the journal, or differs.
 
@@ -155,13 +245,10 @@ class Marks:
         JournalError
             With the missing batches and the commands that restore them.
         """
-        last = (_last(path) for place in self.places for path in place.glob(f"*{SUFFIX}"))
-        if all(mark is not None and file.digest_at(mark.event) == mark.digest for mark in last):
+        if not self.has_lost(file):
             return
         missing = {company: lost(file, marks) for company, marks in self.of_all().items()}
         missing = {company: marks for company, marks in missing.items() if marks}
-        if not missing:
-            return
         batches = {mark.batch_id: mark for marks in missing.values() for mark in marks}
         first = min(batches.values(), key=lambda mark: mark.at)
         raise JournalError(
@@ -179,8 +266,13 @@ class Marks:
     @contextmanager
     def alone(self, company_id: str) -> Iterator[None]:
         """Hold a lock that stops every other journal of this user from starting to send for a company."""
+        with self._locked(_name(company_id)):
+            yield
+
+    @contextmanager
+    def _locked(self, name: str) -> Iterator[None]:
         folder = self.outer / "locks"
-        lock = filelock.FileLock(folder / f"{_name(company_id)}.lock", mode=disk.PRIVATE_FILE)
+        lock = filelock.FileLock(folder / f"{name}.lock", mode=disk.PRIVATE_FILE)
         try:
             with disk.storage_errors(folder):
                 disk.private_folder(folder)
@@ -270,15 +362,20 @@ def _ends_with_newline(file: Any, size: int) -> bool:
     return bool(file.read(1) == b"\n")
 
 
-def _line(mark: Mark) -> bytes:
-    body = json.dumps(asdict(mark))
+def _line(content: Mark | Seen) -> bytes:
+    body = json.dumps(asdict(content))
     return f"{_checksum(body)} {body}\n".encode()
 
 
+def _body(line: bytes) -> dict[str, Any] | None:
+    """Return the content of a line; None when the line is damaged."""
+    checksum, _, body = line.decode("ascii", errors="replace").strip().partition(" ")
+    return dict(json.loads(body)) if body and checksum == _checksum(body) else None
+
+
 def _mark(line: bytes) -> Mark | None:
-    """Return the mark of a line; None when the line is damaged."""
-    checksum, _, body = line.decode("ascii", errors="replace").partition(" ")
-    return Mark(**json.loads(body)) if body and checksum == _checksum(body) else None
+    body = _body(line)
+    return None if body is None else Mark(**body)
 
 
 def _checksum(body: str) -> str:
@@ -292,9 +389,7 @@ def _read(path: Path) -> list[Mark]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise StorageError(
-            f"the marks in {path} cannot be read: {error.strerror or error}; nothing was sent"
-        ) from error
+        raise _unreadable(path, error) from error
     found = []
     for line in lines:
         mark = _mark(line)
@@ -303,6 +398,10 @@ def _read(path: Path) -> list[Mark]:
         elif line:
             log.warning("skipped a damaged line of %s", path)
     return found
+
+
+def _unreadable(path: Path, error: OSError) -> StorageError:
+    return StorageError(f"the marks in {path} cannot be read: {error.strerror or error}; nothing was sent")
 
 
 def _last(path: Path) -> Mark | None:

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -39,11 +40,13 @@ _ABOUT_SERVER = """
         current_setting('full_page_writes') AS full_page_writes, current_setting('synchronous_commit') AS commits,
         current_setting('synchronous_standby_names') AS standbys
 """
-# Another server, another database of it, or a history that branched off after a restore or a failover.
-_INCARNATION = """
+# Another server, another database of it, a history that branched off after a restore or a failover, or tables that were
+# restored in place. What is on the server's disk survives a crash, so its log never ends before that again.
+_POSITION = f"""
     SELECT concat_ws(' ', (SELECT system_identifier FROM pg_control_system()),
         (SELECT oid FROM pg_database WHERE datname = current_database()),
-        substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)) AS incarnation
+        substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8), to_regclass('{SCHEMA}.events')::oid) AS database,
+        (pg_current_wal_flush_lsn() - '0/0')::bigint AS flushed, (pg_current_wal_insert_lsn() - '0/0')::bigint AS inserted
 """
 _BEGIN = f"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT pg_advisory_xact_lock({WRITE_LOCK})"
 _HOLDER = """
@@ -51,6 +54,23 @@ _HOLDER = """
     WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND pg_locks.database = datid
         AND (classid::bigint << 32 | objid::bigint) = ? LIMIT 1
 """
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where a database is in its history.
+
+    Parameters
+    ----------
+    database : str
+        Server, database, timeline, and number of the table of events.
+    flushed, inserted : int
+        The ends of the server's log: on its disk, and in memory.
+    """
+
+    database: str
+    flushed: int
+    inserted: int
 
 
 class _Connection:
@@ -181,28 +201,10 @@ class Postgres:
                 "nothing was sent; run again"
             )
 
-    def require_original(self) -> None:
-        """Raise when the database was restored, copied or failed over since it was used last."""
+    def position(self) -> Position:
+        """Return where the database is in its history."""
         with self.errors("read"):
-            known = self.connection.execute("SELECT value FROM about WHERE name = 'incarnation'")
-            found = self.connection.execute(_INCARNATION)[0]["incarnation"]
-            if [row["value"] for row in known] != [found]:
-                senders = self.connection.execute(
-                    "SELECT DISTINCT split_part(sender, ' process ', 1) AS name FROM batches WHERE sender IS NOT NULL ORDER BY 1"
-                )
-                raise JournalError(
-                    f"the database of the journal {self.place} was restored, copied or failed over since it was used last: it "
-                    "may lack what was sent since. Nothing was sent. Confirm it once on each machine that sent "
-                    f"({', '.join(row['name'] for row in senders) or 'none is known'}): bktools journal restore --by NAME"
-                )
-
-    def keep_incarnation(self) -> None:
-        """Write, in a transaction, that this database is the original."""
-        (row,) = self.connection.execute(_INCARNATION)
-        self.connection.execute(
-            "INSERT INTO about VALUES ('incarnation', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-            [row["incarnation"]],
-        )
+            return Position(**self.connection.execute(_POSITION)[0])
 
     def reconnect(self) -> bool:
         """Connect again if the connection was cut; return whether it was."""
@@ -246,8 +248,8 @@ class Postgres:
             ) from error
         except errors.InsufficientPrivilege as error:
             raise JournalError(
-                f"the journal {self.place} cannot be {what} by this database user: {self._said(error)}; its owner grants the "
-                "rights that bktools journal rights ROLE prints"
+                f"the journal {self.place} cannot be {what} by this database user: {self._said(error)}; its owner does this, "
+                "or grants the rights that bktools journal rights ROLE prints"
             ) from error
         except (psycopg.Error, UnicodeEncodeError) as error:
             raise StorageError(f"the journal {self.place} cannot be {what}: {self._said(error)}") from error
@@ -332,7 +334,7 @@ class Postgres:
                 on_new(self.place)
                 self.connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
                 create_tables(self.connection, TABLES)
-                self.keep_incarnation()
+                self.connection.execute("INSERT INTO about VALUES ('incarnation', ?)", [self.position().database])
             self.commit()
         except BaseException:
             self.rollback()

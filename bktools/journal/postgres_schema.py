@@ -180,6 +180,11 @@ _RULES = (
             when="NEW.subject = 'close'",
         ),
         _require(
+            "NEW.after IN ('NOTICED', 'CONFIRMED', 'WAIVED') AND trim(NEW.done_by) <> '' AND NEW.message::json IS NOT NULL",
+            "a person confirms a restored database, or waives a machine",
+            when="NEW.subject = 'restore'",
+        ),
+        _require(
             """NEW.after IN ('CLOSED', 'OPEN') AND trim(NEW.done_by) <> ''
             AND (NEW.after = 'CLOSED' OR trim(coalesce(NEW.message, '')) <> '')
             AND NEW.after <> coalesce((

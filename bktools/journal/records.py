@@ -80,12 +80,6 @@ class Database(Protocol):
     def require_in_place(self) -> None:
         """Raise when this is no longer the opened database, or a lock was lost with a connection."""
 
-    def require_original(self) -> None:
-        """Raise when the database knows by itself that it is a copy."""
-
-    def keep_incarnation(self) -> None:
-        """Write, in a transaction, that this database is the original."""
-
     def reconnect(self) -> bool:
         """Connect again if the connection was cut; return whether it was."""
 
@@ -192,11 +186,6 @@ class Records:
     def require_in_place(self) -> None:
         """Raise when the journal was moved, replaced or disconnected since it was opened."""
         self._database.require_in_place()
-
-    def accept(self) -> None:
-        """Accept this database as the original, after it was restored."""
-        with self.transaction():
-            self._database.keep_incarnation()
 
     def backup(self, target: Path) -> None:
         """Write a consistent copy of the journal to a new file.

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import secrets
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from bktools import disk
@@ -58,12 +59,18 @@ class Restored:
         Missing batches that are ACCEPTED again.
     in_doubt : tuple of str
         UNKNOWN batches. Resolve each with `bktools export resolve`.
+    booked_twice : tuple of str
+        A line for each batch of this machine that another one has sent again.
+    unconfirmed : tuple of str
+        The other machines that sent with a restored database and have not confirmed it.
     """
 
     place: str
     set_aside: Path | None
     accepted: tuple[str, ...]
     in_doubt: tuple[str, ...]
+    booked_twice: tuple[str, ...] = ()
+    unconfirmed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -129,7 +136,7 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str |
             for company_id in sorted({*companies, *known}):
                 stack.enter_context(sending_for(folder, company_id))
             with File(made) as file:
-                accepted = _complete(file, companies, marks, by.strip(), evidence)
+                accepted = _complete(file, companies, marks, by.strip(), evidence=evidence)
             set_aside = _put_in_place(made, path)
             with Journal(settings) as journal:
                 # After a kill before this line the marks do not match: nothing is sent until the restore is run again.
@@ -141,22 +148,43 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str |
 
 
 def _go_on(settings: Settings, source: Path | None, by: str) -> Restored:
-    """Accept a database as the journal, after it was restored with its own programs."""
+    """Confirm, for this machine, a database that was restored with its own programs."""
     if source is not None:
         raise JournalError(
-            "the journal is a database: nothing was changed; restore it with pg_restore, then accept it with bktools journal "
+            "the journal is a database: nothing was changed; restore it with pg_restore, then confirm it with bktools journal "
             "restore --by NAME"
         )
+    accepted: tuple[str, ...] = ()
+    booked_twice: list[str] = []
     with Journal(settings) as journal, ExitStack() as stack:
-        companies = journal.marks.of_all()
-        known = [row["company_id"] for row in journal.rows("SELECT DISTINCT company_id FROM batches")]
-        for company_id in sorted({*companies, *known}):
-            stack.enter_context(journal.sending(company_id))
-        accepted = _complete(journal, companies, journal.marks, by)
-        journal.accept()
-        _mark_anew(journal, companies)
+        confirmations = journal.confirmations
+        assert confirmations is not None
+        if confirmations.is_needed():
+            companies = journal.marks.of_all()
+            known = [row["company_id"] for row in journal.rows("SELECT DISTINCT company_id FROM batches")]
+            for company_id in sorted({*companies, *known}):
+                stack.enter_context(journal.sending(company_id))
+            booked_twice = list(_sent_twice(journal, companies))
+            confirm = partial(confirmations.confirm, by=by, booked_twice=booked_twice)
+            accepted = _complete(journal, companies, journal.marks, by, confirm=confirm)
+            _mark_anew(journal, companies)
+            confirmations.see(anew=True)
         doubts = [row["batch_id"] for piece in journal.history("doubts") for row in piece]
-        return Restored(journal.place, None, accepted, tuple(doubts))
+        missing = tuple(confirmations.missing())
+        return Restored(journal.place, None, accepted, tuple(doubts), tuple(booked_twice), missing)
+
+
+def _sent_twice(journal: Journal, companies: dict[str, list[Mark]]) -> Iterator[str]:
+    """Yield a line for each batch that this machine sent and that the restored database sent again, as another job."""
+    for mark in _gap(journal, companies):
+        entries = json.loads(unpacked(mark.body))["accountingEntryIds"] if mark.body else []
+        journal.wanted(entries)
+        for row in journal.rows(_SENT_AGAIN, mark.batch_id, mark.job_id):
+            yield (
+                f"batch {mark.batch_id} of company {mark.company_id} was sent from here at {mark.at[:19]} UTC (job "
+                f"{mark.job_id or 'unknown'}), and {row['entries']} of its entries again in batch {row['batch_id']} (job "
+                f"{row['job_id'] or 'unknown'}): look them up in the accounting system, they may be booked twice"
+            )
 
 
 def _copy(source: Path | None, path: Path, made: Path) -> None:
@@ -205,6 +233,11 @@ def _checked(file: File, source: Path, settings: Settings, folder: Path) -> str:
     return str(wanted)
 
 
+def _gap(file: Records, companies: dict[str, list[Mark]]) -> list[Mark]:
+    """Return the last mark of each batch that is missing in a copy and may have been booked."""
+    return [mark for marks in companies.values() for mark in at_risk(_of_lost_batches(file, marks))]
+
+
 def _require_evidence(file: File, source: Path | None, settings: Settings, marks: Marks) -> None:
     """Refuse a copy of which no mark says whether it is the newest, unless it was never used."""
     sent = file.rows(_NEWEST_SENT)
@@ -227,15 +260,25 @@ _NEWEST_SENT = """
 
 
 def _complete(
-    file: Records, companies: dict[str, list[Mark]], places: Marks, by: str, evidence: str | None = None
+    file: Records,
+    companies: dict[str, list[Mark]],
+    places: Marks,
+    by: str,
+    *,
+    evidence: str | None = None,
+    confirm: Callable[[Connection], None] = lambda _: None,
 ) -> tuple[str, ...]:
-    """Write the sent batches that are missing in a copy; return those that are ACCEPTED, the others are UNKNOWN."""
-    gap = [mark for marks in companies.values() for mark in at_risk(_of_lost_batches(file, marks))]
+    """Write the sent batches that are missing in a copy; return those that are ACCEPTED, the others are UNKNOWN.
+
+    `confirm` writes, in the same transaction, who has completed the copy.
+    """
+    gap = _gap(file, companies)
     accepted = []
     told = f"{len(gap)} batches were sent after the copy"
     if evidence is not None:
         told += f", as far as is known here without marks: {evidence}"
     with file.transaction() as connection:
+        confirm(connection)
         record_event(connection, "journal", file.id, None, "restored", told, by)
         for mark in gap:
             if _is_put_in_doubt(file, connection, mark, places) and _is_proof(file, mark):
@@ -279,6 +322,13 @@ def _is_proof(file: Records, mark: Mark) -> bool:
     return mark.state == "ACCEPTED" and mark.job_id != "" and not file.rows(sql, mark.job_id, mark.batch_id)
 
 
+# Other requests that may have booked the same entries.
+_SENT_AGAIN = """
+    SELECT batch_id, job_id, count(*) AS entries FROM batch_entries JOIN batches USING (batch_id)
+    WHERE entry_id IN (SELECT id FROM wanted) AND live = 1 AND state IN ('SENDING', 'ACCEPTED', 'UNKNOWN')
+        AND (batch_id <> ?1 OR (state = 'ACCEPTED' AND coalesce(job_id, '') <> ?2))
+    GROUP BY batch_id, job_id ORDER BY batch_id
+"""
 # PLANNED batches with the same entries: they were withdrawn after the copy was made.
 _WAITING = """
     SELECT DISTINCT batch_id FROM batch_entries JOIN batches USING (batch_id)

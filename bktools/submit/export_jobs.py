@@ -433,12 +433,13 @@ def _may_still_run(accepted: Row | None) -> bool:
 
 
 def _row_unsent(journal: Journal, batch: BatchRequest, doubts: Doubts, *states: str) -> dict[str, Any] | None:
-    """Return the row of a batch that is not sent, because it has an outcome, one of the states, or a company in doubt."""
+    """Return the row of a batch that is not sent, because it has an outcome, one of the states, or a company that waits."""
     found = journal.state_of(batch.batch_id)
     state = None if found is None else found["state"]
     if found is None or state not in {*SETTLED, *states}:
         doubt = journal.in_doubt(batch.company_id)
-        return None if doubt is None else _row(batch, "BLOCKED", doubts.message(doubt))
+        reason = journal.waiting(batch) if doubt is None else doubts.message(doubt)
+        return _row(batch, "BLOCKED", reason) if reason else None
     if state == "UNKNOWN":
         return _row(batch, state, doubts.message(found))
     if state == "SENDING":

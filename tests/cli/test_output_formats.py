@@ -52,6 +52,7 @@ MAIN_PATHS = {
     "journal addresses": ("", None),
     "journal move": ("--by Ada", None),
     "journal rights": ("analyst", None),
+    "journal waive": ("bob@old-laptop#3f9c2a1b --by Ada", None),
     "mappings list": ("", None),
     "mappings show": ("erp", None),
     "periods": ("", None),
@@ -71,7 +72,13 @@ TABLES = {
     "check", "ledger", "fixes", "categories", "employees", "compare", "config", "accounts list", "accounts create",
     "export history", "mappings list", "periods", "sandbox faults", "snapshots list", "snapshots show",
 }  # fmt: skip
-IN_A_DATABASE = {"journal move", "journal rights"}
+IN_A_DATABASE = {"journal move", "journal rights", "journal waive"}
+
+# The event of a restore that a machine has to confirm.
+RESTORED = """
+    INSERT INTO bktools.events (at, subject, subject_id, after, message, done_by)
+    VALUES ('2026-10-31', 'restore', 'a', 'NOTICED', '{"database": "", "senders": ["bob@old-laptop#3f9c2a1b"]}', 'Ada')
+"""
 
 
 def invoke(line: str, code: int | None = None, stdin: bytes | None = None):
@@ -149,6 +156,9 @@ def test_the_main_path_is_read_by_a_program(command, world, request, monkeypatch
         monkeypatch.setenv("BKTOOLS_DATA_DIR", str(tmp_path / "data"))
         invoke("journal")
         monkeypatch.setenv("BKTOOLS_JOURNAL", postgres.address(database))
+        if command == "journal waive":
+            invoke("journal")
+            postgres.sql(RESTORED, database)
     arguments, code = MAIN_PATHS[command]
     line = f"{command} {arguments.format(**world)} --format json"
     text = served_until_it_answers(line) if command == "sandbox serve" else invoke(line, code).stdout

@@ -12,7 +12,7 @@ from dataclasses import replace
 import psycopg
 import pytest
 from backends import typed_by_hand
-from postgres_server import OWNER, PASSWORD, programs
+from postgres_server import OWNER, PASSWORD
 from typer.testing import CliRunner
 
 from bktools.cli.app import app
@@ -274,34 +274,6 @@ def test_a_name_of_a_role_is_a_name(machine):
     assert script.count('"an""alyst; DROP TABLE events --"') == script.count("GRANT")
     with pytest.raises(ConfigurationError, match="must have a name"):
         postgres_module.rights(machine().journal, "")
-
-
-def test_a_restored_database_is_noticed(machine, postgres, database):
-    """A dump of before sends nothing from any machine until a person confirms it; what a machine sent since is known by its job."""
-    with Journal(machine()) as journal:
-        send(journal, "a", 1)
-        made = subprocess.run(
-            [programs() / "pg_dump", "-Fc", "-d", postgres.address(database)], stdout=subprocess.PIPE, check=True
-        ).stdout
-        send(journal, "b", 2)
-    postgres.sql(f"DROP DATABASE {database} WITH (FORCE)")
-    postgres.sql(f"CREATE DATABASE {database} TEMPLATE template0")
-    with pytest.raises(JournalError, match="is missing or empty, but export jobs were sent with it"):
-        Journal(machine())
-    subprocess.run([programs() / "pg_restore", "-d", postgres.address(database)], input=made, check=True)
-    for name in ("first", "second"):
-        with (
-            Journal(machine(name)) as journal,
-            pytest.raises(JournalError, match="was restored, copied or failed over"),
-        ):
-            journal.require_current()
-    with pytest.raises(JournalError, match="restore it with pg_restore"):
-        restore(machine(), postgres.folder / "dump", by="Ada")
-    assert restore(machine(), None, by="Ada").accepted == ("b",)
-    with Journal(machine()) as journal:
-        journal.require_current()
-        assert "which is ACCEPTED" in journal.obstacle(batch("c", 2))
-        assert journal.problems() == []
 
 
 @pytest.mark.parametrize("release", [None, "bktools 9.0 (0123456789)"])

@@ -1,6 +1,6 @@
-"""Attacks on a journal that three machines share: kills of senders, and cut connections to the database.
+"""Attacks on a journal that three machines share: kills of senders, cut connections to the database, and restores of it.
 
-A program of its own: `python tests/submit/shared_attacks.py --kills 1000 --cuts 200`. It starts a PostgreSQL server of its
+A program of its own: `python tests/submit/shared_attacks.py --kills 1000 --cuts 200 --restores 50`. It starts a PostgreSQL server of its
 own. The service is another process, which accepts and then fails in most cases, and counts what it accepted. The machines
 are three data folders, each with marks of its own, whose processes send the same plans at the same time. The last line of
 output is a JSON object with the figures.
@@ -25,6 +25,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import kill_worker  # noqa: E402
+import restore_attacks  # noqa: E402
 from postgres_server import Server, server  # noqa: E402
 
 import bktools  # noqa: E402
@@ -148,14 +149,19 @@ def main(arguments: argparse.Namespace) -> int:
         figures = attack(postgres, database, services, address, arguments)
         accepted = kill_worker._accepted(address)
         states = bktools.load_export_jobs(service=services[0])["state"].value_counts().to_dict()
+        restored = stack.enter_context(postgres.database())
+        restores = restore_attacks.attack(
+            postgres, restored, address, folder / "restores", restores=arguments.restores, seed=arguments.seed
+        )
     report = {"foreign errors": 0, **figures, "entries": len(accepted), "states": states}
-    report |= {"doubles": sum(times > 1 for times in accepted.values()), "seconds": round(time.monotonic() - began)}
+    report |= {"doubles": sum(times > 1 for times in accepted.values()), "answers lost": 0, **restores}
+    report["seconds"] = round(time.monotonic() - began)
     print(json.dumps(report))
-    return 0 if report["doubles"] == report["foreign errors"] == 0 else 1
+    return 0 if report["doubles"] == report["foreign errors"] == report["answers lost"] == 0 else 1
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    for name, default in (("kills", 1000), ("cuts", 200), ("seed", 1)):
+    for name, default in (("kills", 1000), ("cuts", 200), ("restores", 50), ("seed", 1)):
         parser.add_argument(f"--{name}", type=int, default=default)
     sys.exit(main(parser.parse_args()))

@@ -60,13 +60,31 @@ def test_flipped_cut_and_restored(capsys):
 def test_three_machines_and_one_database(postgres, capsys):
     """Killed senders and cut connections of three machines that share a journal: no entry is booked twice."""
     kills, cuts = KILLS // 5, KILLS // 8
-    program = [sys.executable, str(HERE / "shared_attacks.py"), "--kills", str(kills), "--cuts", str(cuts)]
-    done = subprocess.run(program, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
-    figures = json.loads(done.stdout.splitlines()[-1])
-    with capsys.disabled():
-        sys.stdout.write(f"\n{figures}\n")
+    figures = shared_attacks(capsys, kills=kills, cuts=cuts, restores=0)
     assert (figures["doubles"], figures["foreign errors"]) == (0, 0)
     assert figures["kills"] >= kills
     assert figures["cuts"] >= cuts
     assert figures["states"] == {"ACCEPTED": figures["entries"] / 4}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked and killed as POSIX systems do it")
+@pytest.mark.timeout(600 + 10 * KILLS)
+def test_three_people_and_a_restored_database(postgres, capsys):
+    """In each way once or more: nothing is booked twice, no answer is lost, one step each, and no message in a circle."""
+    figures = shared_attacks(capsys, kills=0, cuts=0, restores=KILLS // 5)
+    assert figures["restores"] == KILLS // 5
+    assert (figures["doubles"], figures["answers lost"], figures["foreign errors"]) == (0, 0, 0)
+    assert figures["most steps to confirm"] == 1
+
+
+def shared_attacks(capsys, **wanted: int) -> dict:
+    """Run the program of attacks on a shared journal, and return its figures."""
+    options = [f"--{name}={number}" for name, number in wanted.items()]
+    done = subprocess.run(
+        [sys.executable, str(HERE / "shared_attacks.py"), *options], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    figures = json.loads(done.stdout.splitlines()[-1])
+    with capsys.disabled():
+        sys.stdout.write(f"\n{figures}\n")
+    return figures

@@ -1,0 +1,281 @@
+"""Restores of a shared database: a machine notices one by what it has seen, and every machine that sent confirms it.
+
+A database that was restored, rolled back or failed over may lack what was sent since. The first machine that notices it writes
+an event, so that all machines know. From then on a company's entries are sent when every machine that is known to have sent
+has confirmed the restore, which completes the database with what its marks hold. A machine that is gone is waived by a
+person, for a company: with evidence, or for entries dated after the waiver alone. All of these are events.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bktools.caller import in_shell
+from bktools.errors import JournalBusyError, JournalError, StorageError
+from bktools.journal.marks import Marks, Seen
+from bktools.journal.postgres import Position, Postgres
+from bktools.journal.records import Connection, Records, record_event, this_user
+
+log = logging.getLogger("bktools")
+
+# The subject of the events; `subject_id` is a random identity of the restore.
+SUBJECT = "restore"
+
+NOTICED = "NOTICED"
+CONFIRMED = "CONFIRMED"
+WAIVED = "WAIVED"
+
+_EVENTS = "SELECT subject_id, after, message, at FROM events WHERE subject = 'restore' ORDER BY event_id"
+_SENDERS = "SELECT DISTINCT split_part(sender, ' process ', 1) AS name FROM batches WHERE sender IS NOT NULL"
+
+
+@dataclass(frozen=True)
+class _Restores:
+    """What the events say of the restores of a database.
+
+    Parameters
+    ----------
+    last : str
+        The last restore, "" for none.
+    database : str
+        The database when that one was noticed, or when the journal was created.
+    senders : frozenset of str
+        The machines that sent, as these events name them.
+    confirmed : frozenset of str
+        The machines that confirmed the last restore.
+    waivers : tuple of mapping
+        Sender, company, evidence ("" for none) and day of each waiver since the last restore.
+    """
+
+    last: str
+    database: str
+    senders: frozenset[str]
+    confirmed: frozenset[str]
+    waivers: tuple[dict[str, str], ...]
+
+
+class Confirmations:
+    """The restores of one shared database, as this machine and the database know them.
+
+    Parameters
+    ----------
+    records : Records
+        The journal.
+    database : Postgres
+        Its database.
+    marks : Marks
+        The marks of this machine.
+    about : callable
+        Returns place and addresses of the journal, see `Journal.about_me`.
+    command : callable
+        Completes a command for a message, see `Journal.command`.
+    """
+
+    def __init__(
+        self,
+        records: Records,
+        database: Postgres,
+        marks: Marks,
+        about: Callable[[], dict[str, Any]],
+        command: Callable[[str], str],
+    ) -> None:
+        self._records = records
+        self._database = database
+        self._marks = marks
+        self._about = about
+        self._command = command
+
+    def sender(self) -> str:
+        """Return the name of this machine as a sender: its user, and the identity of its marks."""
+        return f"{this_user()}#{self._marks.machine()}"
+
+    def see(self, *, anew: bool = False) -> None:
+        """Write what this machine sees now, unless it lacks something that this machine has seen."""
+        try:
+            seen = self._marks.seen()
+            last, position, restores = self._records.last_event(), self._database.position(), self._restores()
+            if not last["event_id"] or not (anew or self._agrees(seen, position, restores)):
+                return
+            newest = Seen(
+                last["event_id"], last["digest"], position.database, position.flushed, restores.last,
+                self._senders(restores, seen),
+            )  # fmt: skip
+            self._marks.see(newest, self._about(), anew=anew)
+        except (StorageError, JournalBusyError) as error:
+            # Reading goes on without marks, sending does not.
+            log.warning("%s", error)
+
+    def require_own(self) -> None:
+        """Refuse to send until this machine has confirmed the last restore.
+
+        Raises
+        ------
+        JournalError
+            With the command that confirms it.
+        """
+        if self.is_needed():
+            raise JournalError(self._noticed())
+
+    def is_needed(self) -> bool:
+        """Whether this machine has to confirm a restore; a restore that nobody noticed before is written down."""
+        seen = self._marks.seen()
+        is_known = self._agrees(seen, self._database.position(), self._restores())
+        if is_known and not self._marks.has_lost(self._records):
+            return False
+        with self._records.transaction() as connection:
+            restores, position = self._restores(), self._database.position()
+            # Otherwise it is noticed, and this machine has not confirmed it, or was killed meanwhile.
+            is_confirmed = {one.restore for one in seen} == {restores.last}
+            if restores.database != position.database or not restores.last or is_confirmed:
+                known = {"database": position.database, "senders": self._senders(restores, seen)}
+                record_event(connection, SUBJECT, secrets.token_hex(8), None, NOTICED, json.dumps(known))
+        return True
+
+    def obstacle(self, company_id: str, dates: Callable[[], Iterable[str | None]]) -> str:
+        """Return the reason why a company's entries of some dates cannot be sent after a restore, "" when they can."""
+        return self._obstacle(self._restores(), company_id, dates)
+
+    def require(self, company_id: str, dates: Callable[[], Iterable[str | None]]) -> None:
+        """Refuse to send; call it in the transaction that writes the intent, in which no other machine writes.
+
+        Raises
+        ------
+        JournalError
+            When this machine has to confirm a restore, or the company waits for others.
+        """
+        restores = self._restores()
+        if not self._agrees(self._marks.seen(), self._database.position(), restores):
+            raise JournalError(self._noticed())
+        reason = self._obstacle(restores, company_id, dates)
+        if reason:
+            raise JournalError(reason)
+
+    def confirm(self, connection: Connection, *, by: str, booked_twice: Sequence[str]) -> None:
+        """Write, in a transaction, that this machine completes the restored database with what it knows."""
+        restores = self._restores()
+        known = {"sender": self.sender(), "senders": self._senders(restores, self._marks.seen())}
+        record_event(
+            connection, SUBJECT, restores.last, None, CONFIRMED, json.dumps({**known, "booked_twice": booked_twice}), by
+        )
+
+    def missing(self) -> list[str]:
+        """Return the machines that have not confirmed the last restore."""
+        return self._unconfirmed(self._restores())
+
+    def waive(self, senders: Sequence[str], company_id: str, *, evidence: str, by: str) -> list[str]:
+        """Record that a company does not wait for machines that cannot confirm a restore; return their names.
+
+        Parameters
+        ----------
+        senders : sequence of str
+            Their names, or the identities at the end of these.
+        company_id : str
+            The company.
+        evidence : str
+            Where it was looked up that none of the entries to be sent is booked. Without it, only entries dated after this day
+            are sent.
+        by : str
+            Name of the person.
+
+        Raises
+        ------
+        JournalError
+            When a name is not that of a machine that the company waits for.
+        """
+        with self._records.transaction() as connection:
+            restores = self._restores()
+            unconfirmed = self._unconfirmed(restores)
+            found = [name for name in unconfirmed if {name, _identity(name)} & {*senders}]
+            unknown = {*senders}.difference(found, map(_identity, found))
+            if unknown or not found:
+                raise JournalError(
+                    f"nothing was recorded: {', '.join(sorted(unknown)) or 'nobody'} is not among the machines that have not "
+                    f"confirmed a restore ({', '.join(unconfirmed) or 'none'})"
+                )
+            for name in found:
+                waiver = {"sender": name, "company_id": company_id, "evidence": evidence}
+                record_event(connection, SUBJECT, restores.last, None, WAIVED, json.dumps(waiver), by)
+        return found
+
+    def _obstacle(self, restores: _Restores, company_id: str, dates: Callable[[], Iterable[str | None]]) -> str:
+        waivers = {_identity(said["sender"]): said for said in restores.waivers if said["company_id"] == company_id}
+        unconfirmed = self._unconfirmed(restores)
+        missing = [name for name in unconfirmed if _identity(name) not in waivers]
+        if missing:
+            return (
+                f"company {company_id} waits since a restore of the database {self._records.place}: {', '.join(missing)} sent with "
+                f"it and did not confirm the restore. Nothing was sent. {self._how()} For a machine that is gone: "
+                f"{self._waive(missing, company_id)}"
+            )
+        limited = [said for said in map(waivers.get, map(_identity, unconfirmed)) if said and not said["evidence"]]
+        until = max((said["day"] for said in limited), default="")
+        if until and any(not date or date[:10] <= until for date in dates()):
+            senders = [said["sender"] for said in limited]
+            return (
+                f"entries of company {company_id} dated until {until} may have been sent by {', '.join(senders)} before the database "
+                f"{self._records.place} was restored. Nothing was sent. Export those dated later by themselves, or record that none "
+                f"of them is booked: {self._waive(senders, company_id)}"
+            )
+        return ""
+
+    def _waive(self, senders: Iterable[str], company_id: str) -> str:
+        waive = self._command(f"journal waive {' '.join(map(in_shell, senders))} --company {in_shell(company_id)}")
+        return (
+            f'{waive} --by NAME --evidence "..." (where you looked up that none of the entries to send is booked; without '
+            "--evidence, only entries dated after today are sent)"
+        )
+
+    def _noticed(self) -> str:
+        return (
+            f"the database of the journal {self._records.place} was restored, copied or failed over: it may lack what was sent "
+            f"since. Nothing was sent. {self._how()}"
+        )
+
+    def _how(self) -> str:
+        return f"Each machine that sent confirms it once: {self._command('journal restore')} --by NAME."
+
+    def _agrees(self, seen: Sequence[Seen], position: Position, restores: _Restores) -> bool:
+        """Whether this is the database as this machine knows it."""
+        return restores.database == position.database and all(
+            one.database == position.database
+            and one.restore == restores.last
+            and one.position <= position.inserted
+            and self._records.digest_at(one.event) == one.digest
+            for one in {*seen}
+        )
+
+    def _restores(self) -> _Restores:
+        events = [(row, json.loads(row["message"])) for row in self._records.rows(_EVENTS)]
+        noticed = [(row["subject_id"], said["database"]) for row, said in events if row["after"] == NOTICED]
+        last, database = noticed[-1] if noticed else ("", self._records.about("incarnation") or "")
+        of_last = [(row, said) for row, said in events if row["subject_id"] == last]
+        confirmed = [said["sender"] for row, said in of_last if row["after"] == CONFIRMED]
+        return _Restores(
+            last,
+            database,
+            frozenset().union(*(said.get("senders", ()) for _, said in events)),
+            # What a moved file sent has the machine's name alone.
+            frozenset(name for sender in confirmed for name in (_identity(sender), sender.rpartition("#")[0])),
+            tuple(said | {"day": row["at"][:10]} for row, said in of_last if row["after"] == WAIVED),
+        )
+
+    def _unconfirmed(self, restores: _Restores) -> list[str]:
+        if not restores.last:
+            return []
+        return [name for name in self._senders(restores, ()) if _identity(name) not in restores.confirmed]
+
+    def _senders(self, restores: _Restores, seen: Iterable[Seen]) -> tuple[str, ...]:
+        """Return the machines that sent, as the batches, the events of restores, this machine's marks and memory name them."""
+        sent = {row["name"] for row in self._records.rows(_SENDERS)}
+        own = {self.sender()} if self._marks.have_sent() else set()
+        return tuple(sorted(sent.union(restores.senders, own, *(one.senders for one in seen))))
+
+
+def _identity(sender: str) -> str:
+    """Return the identity of a machine's marks, from its name as a sender; the name itself where it has none."""
+    return sender.rpartition("#")[2]

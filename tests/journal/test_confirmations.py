@@ -1,0 +1,378 @@
+"""A restored, rolled back or failed over database: who notices it, who confirms it, and what is sent before and after."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import re
+import shlex
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+from postgres_server import PASSWORD
+from typer.testing import CliRunner
+
+from bktools.cli.app import app
+from bktools.errors import BktoolsError, JournalError
+from bktools.export.plan import BatchRequest
+from bktools.journal import postgres as postgres_module
+from bktools.journal.journal import Journal
+from bktools.journal.restore import restore
+from bktools.settings import Secret, load_settings
+
+COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
+OTHER_COMPANY = "123e4567-e89b-42d3-a456-426614174000"
+ADDRESS = "https://books.example.com"
+IN_PLACE = ["pg_restore", "psql", "volume"]
+WAYS = [*IN_PLACE, "new", "replica"]
+
+
+def batch(number: int, *, company: str = COMPANY, date: str | None = None) -> BatchRequest:
+    """Return a batch of one entry."""
+    entry = f"00000000-0000-4000-8000-{number:012d}"
+    rows = None if date is None else pa.table({"date": pa.array([dt.date.fromisoformat(date)])})
+    body = f'{{"accountingEntryIds": ["{entry}"]}}'.encode()
+    return BatchRequest(f"batch-{number}", company, [entry], body, rows)
+
+
+def send(settings, number: int, *, job: int | None = None, state: str = "ACCEPTED", **details) -> None:
+    """Send a batch of one entry from a machine; the service creates a job, or its answer is lost."""
+    wanted = batch(number, **details)
+    with Journal(settings) as journal:
+        journal.require_current()
+        with journal.sending(wanted.company_id):
+            reason = journal.obstacle(wanted)
+            if reason:
+                raise JournalError(reason)
+            journal.claim([wanted], "plan")
+            journal.begin(wanted.batch_id)
+            journal.settle(
+                wanted.batch_id, state, "said", job_id=f"job-{job or number}" if state == "ACCEPTED" else None
+            )
+
+
+def look(settings) -> None:
+    """Open the journal, as every command does."""
+    Journal(settings).close()
+
+
+@pytest.fixture
+def machine(tmp_path, postgres, database):
+    """A function that gives the settings of a machine with folders of its own."""
+
+    def settings(name: str, address: str | None = None):
+        folders = {f"{kind}_dir": tmp_path / name / kind for kind in ("data", "cache", "marks")}
+        return load_settings(ADDRESS, env={}, **folders, journal=address or postgres.address(database))
+
+    return settings
+
+
+@pytest.fixture
+def restored(postgres, database):
+    """A function that keeps a copy of the database, and one that restores it; both take the way."""
+
+    def keep(way: str):
+        if way in {"volume", "replica"}:
+            postgres.keep("kept")
+            return lambda: postgres.roll_back("kept", is_replica=way == "replica")
+        plain = way == "psql"
+        copy = postgres.copy_of(database, *(("--clean", "--if-exists") if plain else ("-Fc",)))
+        return lambda: postgres.restore(database, way, copy)
+
+    return keep
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_a_restored_database_lacks_is_not_sent_again(machine, restored, way):
+    """Whoever saw what is gone sends nothing; one step each, and what was sent is known by its job, the next one is sent."""
+    ada, bob = machine("ada"), machine("bob")
+    send(ada, 1)
+    send(bob, 2)
+    go_back = restored(way)
+    send(ada, 3)
+    look(bob)
+    go_back()
+    for _ in range(2):
+        with pytest.raises(JournalError, match=r"was restored, copied or failed over.*bktools journal restore"):
+            send(bob, 3, job=33)
+    assert restore(bob, None, by="Bob").accepted == ()
+    with pytest.raises(JournalError, match=r"ada|@.*did not confirm the restore"):
+        send(bob, 3, job=33)
+    done = restore(ada, None, by="Ada")
+    assert (done.accepted, done.in_doubt, done.booked_twice, done.unconfirmed) == (("batch-3",), (), (), ())
+    with Journal(bob) as journal:
+        assert journal.state_of("batch-3")["job_id"] == "job-3"
+        assert "are in batch batch-3" in journal.obstacle(replace(batch(3), batch_id="again"))
+    for settings, number in ((bob, 4), (ada, 5)):
+        send(settings, number)
+        with Journal(settings) as journal:
+            assert journal.problems() == []
+
+
+def test_a_rolled_back_volume_stops_all_as_soon_as_one_notices_it(machine, restored, postgres, database):
+    """By a missing event, whatever was logged since; a machine that saw nothing of what is gone waits as well."""
+    ada, bob, eve = machine("ada"), machine("bob"), machine("eve")
+    for number, settings in enumerate((ada, bob, eve), 1):
+        send(settings, number)
+    go_back = restored("volume")
+    send(ada, 4)
+    look(eve)
+    go_back()
+    postgres.sql("CREATE TABLE large AS SELECT generate_series(1, 100000)", database)
+    with pytest.raises(JournalError, match="was restored"):
+        send(eve, 5)
+    with pytest.raises(JournalError, match="was restored"):
+        send(bob, 4, job=44)
+
+
+def test_a_log_that_ends_earlier_is_a_rolled_back_volume(machine, restored, postgres, database):
+    """Every event that the machine saw is there, but the server's log was longer when it looked last."""
+    ada, bob = machine("ada"), machine("bob")
+    send(ada, 1)
+    send(bob, 2)
+    go_back = restored("volume")
+    postgres.sql("CREATE TABLE large AS SELECT generate_series(1, 10000)", database)
+    look(bob)
+    send(ada, 3)
+    go_back()
+    with pytest.raises(JournalError, match="was restored"):
+        send(bob, 3, job=33)
+
+
+def test_a_machine_that_another_one_remembers_is_waited_for(machine, restored):
+    """It sent for the first time after the copy: no row names it, but the memory of a machine that saw it does."""
+    ada, bob = machine("ada"), machine("bob")
+    send(ada, 1)
+    go_back = restored("new")
+    send(bob, 2)
+    look(ada)
+    go_back()
+    assert len(restore(ada, None, by="Ada").unconfirmed) == 1
+    with pytest.raises(JournalError, match="did not confirm the restore"):
+        send(ada, 2, job=22)
+    assert restore(bob, None, by="Bob").accepted == ("batch-2",)
+    send(ada, 3)
+
+
+def test_one_confirmation_is_that_of_one_machine(machine, restored):
+    """Two users' folders on one computer are two machines: each has marks of its own, and each confirms."""
+    ada, bob, eve = machine("ada"), machine("bob"), machine("eve")
+    for number, settings in enumerate((ada, bob, eve), 1):
+        send(settings, number)
+    go_back = restored("new")
+    send(bob, 4)
+    go_back()
+    assert len(restore(ada, None, by="Ada").unconfirmed) == 2
+    assert len(restore(eve, None, by="Eve").unconfirmed) == 1
+    with pytest.raises(JournalError, match="did not confirm the restore"):
+        send(eve, 4, job=44)
+    assert restore(ada, None, by="Ada").unconfirmed == restore(eve, None, by="Eve").unconfirmed, "again changes nothing"
+    assert restore(bob, None, by="Bob").unconfirmed == ()
+    send(eve, 5)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_confirmation_that_was_interrupted_is_made_again_by_nobody_else(machine, restored, place):
+    """After a kill before both places of the memory were written, the same machine confirms again, and that is all."""
+    ada, bob = machine("ada"), machine("bob")
+    send(ada, 1)
+    send(bob, 2)
+    go_back = restored("new")
+    with Journal(bob) as journal:
+        file = journal.marks.places[place] / "seen.json"
+    before = file.read_bytes()
+    go_back()
+    for settings in (ada, bob):
+        restore(settings, None, by="Ada")
+    file.write_bytes(before)
+    with pytest.raises(JournalError, match="was restored"):
+        send(bob, 3)
+    assert restore(bob, None, by="Bob").unconfirmed == ()
+    for settings, number in ((ada, 4), (bob, 5)):
+        send(settings, number)
+
+
+def test_a_restore_after_a_restore_is_another_one(machine, restored):
+    """Confirmations of the first one do not count for the second, of the same copy."""
+    ada, bob = machine("ada"), machine("bob")
+    send(ada, 1)
+    send(bob, 2)
+    go_back = restored("pg_restore")
+    for number in (3, 4):
+        send(ada, number)
+        go_back()
+        for settings in (bob, ada):
+            restore(settings, None, by="Ada")
+        with Journal(bob) as journal:
+            assert journal.state_of(f"batch-{number}")["job_id"] == f"job-{number}"
+    send(bob, 5)
+
+
+@pytest.mark.parametrize("evidence", ["", "none of them in the ledger until 5 November"])
+def test_a_machine_that_is_gone_is_waived_for_a_company(machine, restored, postgres, database, evidence):
+    """By name and company: with evidence everything is sent, without it what is dated after the waiver; the rest is refused."""
+    ada, bob = machine("ada"), machine("bob")
+    for settings, number, company in ((ada, 1, COMPANY), (bob, 2, COMPANY), (bob, 3, OTHER_COMPANY)):
+        send(settings, number, company=company)
+    go_back = restored("new")
+    go_back()
+    (gone,) = restore(ada, None, by="Ada").unconfirmed
+    with Journal(ada) as journal:
+        with pytest.raises(JournalError, match=f"nobody is not among .*{re.escape(gone)}"):
+            journal.confirmations.waive(["nobody"], COMPANY, evidence=evidence, by="Ada")
+        assert journal.confirmations.waive([gone.rpartition("#")[2]], COMPANY, evidence=evidence, by="Ada") == [gone]
+        assert journal.problems() == [f"a restore is not confirmed by {gone}"]
+    send(ada, 4, date="2999-01-01")
+    for number, date in ((5, "2020-01-01"), (6, None)):
+        if evidence:
+            send(ada, number, date=date)
+        else:
+            with pytest.raises(JournalError, match=r"Nothing was sent.*journal waive .* --evidence"):
+                send(ada, number, date=date)
+    with pytest.raises(JournalError, match=f"company {OTHER_COMPANY} waits"):
+        send(ada, 7, company=OTHER_COMPANY, date="2999-01-01")
+    for statement in ("DELETE FROM", "UPDATE"):
+        with pytest.raises(Exception, match="only ever added"):
+            postgres.sql(
+                f"{statement} bktools.events {'SET done_by = 0' if statement == 'UPDATE' else ''} WHERE subject = 'restore'",
+                database,
+            )
+
+
+def test_what_was_sent_again_by_hand_of_nobody_is_told_by_its_job(machine, restored):
+    """Where nobody could notice it, the sender's confirmation compares jobs, not states, and says what may be booked twice."""
+    ada, bob = machine("ada"), machine("bob")
+    send(ada, 1)
+    send(bob, 2)
+    go_back = restored("volume")
+    send(ada, 3)
+    go_back()
+    send(bob, 3, job=33)
+    with pytest.raises(JournalError, match="was restored"):
+        send(ada, 4)
+    (line,) = restore(ada, None, by="Ada").booked_twice
+    assert "batch-3" in line
+    assert "job-3)" in line
+    assert "job-33)" in line
+
+
+def test_a_crash_of_the_server_is_no_restore(machine, postgres, database):
+    """What was committed is there afterwards, and the log goes on: nobody is asked for anything."""
+    ada = machine("ada")
+    send(ada, 1)
+    postgres.sql("CREATE TABLE large AS SELECT generate_series(1, 10000)", database)
+    look(ada)
+    postgres.stop()
+    postgres.start()
+    send(ada, 2)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_memory_that_one_place_lost_is_in_the_other(machine, restored, place):
+    """A damaged or a missing file in one place is no alarm and no gap; after the loss of both, the marks still notice."""
+    ada = machine("ada")
+    send(ada, 1)
+    go_back = restored("volume")
+    send(ada, 2)
+    with Journal(ada) as journal:
+        files = [folder / "seen.json" for folder in journal.marks.places]
+    for file in files if place == 2 else [files[place]]:
+        file.write_bytes(file.read_bytes().replace(b"digest", b"dygest"))
+    with Journal(ada) as journal:
+        journal.require_current()
+    go_back()
+    with pytest.raises(JournalError, match="was restored"):
+        send(ada, 3)
+
+
+def test_what_a_colleague_resolved_comes_back_in_any_order(machine, restored):
+    """The marks of whoever records an outcome have the entries, too: he need not wait for the one who sent them."""
+    ada, bob = machine("ada"), machine("bob")
+    send(ada, 1)
+    send(bob, 2)
+    go_back = restored("pg_restore")
+    send(ada, 3, state="UNKNOWN")
+    with Journal(bob) as journal:
+        journal.resolve("batch-3", "ACCEPTED", evidence="in the ERP", by="Bob")
+    go_back()
+    assert restore(bob, None, by="Bob").in_doubt == ("batch-3",)
+    assert restore(ada, None, by="Ada").in_doubt == ("batch-3",)
+
+
+@pytest.fixture
+def roles(postgres, database):
+    """The addresses of the database for three users with the least rights."""
+    names = [f"{name}_{os.getpid()}" for name in ("ada", "bob", "eve")]
+    for name in names:
+        postgres.sql(f"CREATE ROLE {name} LOGIN PASSWORD '{PASSWORD}'", database)
+    yield {name.split("_")[0]: postgres.address(database, name) for name in names}
+    for name in names:
+        postgres.sql(f"DROP OWNED BY {name}", database)
+        postgres.sql(f"DROP ROLE {name}")
+
+
+@pytest.mark.parametrize("way", ["pg_restore", "new"])
+def test_with_the_least_rights_each_person_needs_one_step(
+    machine, restored, roles, postgres, database, monkeypatch, way
+):
+    """The printed command, run literally on each machine that sent, is all: no other right, no message in a circle."""
+    look(machine("owner"))
+    for address in roles.values():
+        postgres.sql(postgres_module.rights(Secret(address), address.split("//")[1].split(":")[0]), database)
+    people = {name: machine(name, address) for name, address in roles.items()}
+    for number, settings in enumerate(people.values(), 1):
+        send(settings, number)
+    go_back = restored(way)
+    for number, settings in enumerate(people.values(), 11):
+        send(settings, number)
+    go_back()
+    steps = dict.fromkeys(people, 0)
+    for name, settings in people.items():
+        with pytest.raises(JournalError) as refused:
+            send(settings, 21)
+        assert run(printed(str(refused.value)), settings, monkeypatch)[0] == 0
+        steps[name] += 1
+    for number, settings in enumerate(people.values(), 21):
+        send(settings, number)
+        with Journal(settings) as journal:
+            assert journal.problems() == []
+    assert steps == dict.fromkeys(people, 1)
+
+
+def printed(message: str) -> str:
+    """Return the first command in a message, with the placeholders that a person fills in."""
+    command = re.search(r"bktools (journal .*?--by NAME)", message)
+    assert command is not None, message
+    return command[1].replace("NAME", "Ada")
+
+
+def run(line: str, settings, monkeypatch) -> tuple[int, str]:
+    """Run a command on a machine."""
+    for kind in ("data", "cache", "marks"):
+        monkeypatch.setenv(f"BKTOOLS_{kind.upper()}_DIR", str(getattr(settings, f"{kind}_dir")))
+    monkeypatch.setenv("BKTOOLS_JOURNAL", settings.journal.reveal())
+    monkeypatch.setenv("BKTOOLS_BASE_URL", settings.base_url)
+    result = CliRunner().invoke(app, shlex.split(line))
+    if isinstance(result.exception, BktoolsError):
+        return 1, str(result.exception)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.output
+
+
+def test_another_version_confirms_and_waives_nothing(machine, postgres, database, monkeypatch):
+    """A colleague with another version of the schema is told which one to install, whatever he runs; nothing is written."""
+    ada = machine("ada")
+    send(ada, 1)
+    postgres.sql("UPDATE bktools.about SET value = 'another' WHERE name = 'format'", database)
+    postgres.sql("UPDATE bktools.about SET value = 'bktools 9.0' WHERE name = 'release'", database)
+    tables = ("about", "events", "chain", "batches", "addresses")
+    before = [postgres.sql(f"SELECT * FROM bktools.{table} ORDER BY 1", database) for table in tables]
+    for line in (
+        "journal", "journal verify", "journal restore --by Bob", f"journal waive x --company {COMPANY} --by Bob",
+        "export status", "export history",
+    ):  # fmt: skip
+        code, said = run(line, replace(machine("bob"), token=None), monkeypatch)
+        assert (code, "install bktools 9.0 to use it" in said) == (1, True), said
+    assert [postgres.sql(f"SELECT * FROM bktools.{table} ORDER BY 1", database) for table in tables] == before

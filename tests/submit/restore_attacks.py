@@ -1,0 +1,237 @@
+"""Restores of a database that three people share, who do exactly what each message says, and nothing else.
+
+Each round they send, somebody keeps a copy of the database, they send on, and the copy takes the place of the database, in one
+of `WAYS`. Then all of them submit everything again. In other rounds two of them move their files to one database. Whoever is refused runs the printed command to the letter, or asks the
+colleagues whom the message names to run it; whoever is told that an outcome is unknown looks it up and records it. The
+figures count these steps, what was booked twice, and answers of the service that the journal does not have any more.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shlex
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import kill_worker
+from postgres_server import PASSWORD, Server
+from typer.testing import CliRunner
+
+import bktools
+from bktools.cli.app import app
+from bktools.errors import JournalError
+from bktools.journal import postgres as postgres_module
+from bktools.journal.journal import Journal
+from bktools.settings import Secret
+
+WAYS = ("pg_restore", "psql", "volume", "new", "replica")
+MOVED = "two moved files"
+NAMES = ("ada", "bob", "eve")
+
+# A person who was refused this often goes in a circle.
+PATIENCE = 200
+
+
+class Person:
+    """One of the team: a machine with folders of its own, and a role of the database, or a file without one."""
+
+    def __init__(self, name: str, folder: Path, address: str, journal: str | None) -> None:
+        self.name = name
+        self.address = address
+        self.steps: Counter[str] = Counter()
+        folders = {f"{kind}_dir": folder / name / kind for kind in ("data", "cache", "marks")}
+        self._variables = {f"BKTOOLS_{kind.upper()}": str(path) for kind, path in folders.items()}
+        self._variables |= {"BKTOOLS_BASE_URL": address, "BKTOOLS_TOKEN": "t"}
+        if journal is not None:
+            self._variables["BKTOOLS_JOURNAL"] = journal
+        self.service = bktools.connect(address, token="t", requests_per_minute=0, journal=journal, **folders)
+
+    def look(self) -> None:
+        """Look at the journal, as every command does."""
+        bktools.load_export_jobs(service=self.service)
+
+    def machine(self) -> str:
+        """Return the name of the machine in messages."""
+        with Journal(self.service.settings) as journal:
+            assert journal.confirmations is not None
+            return journal.confirmations.sender()
+
+    def runs(self, line: str) -> None:
+        """Run a printed command, with a name in the place of the placeholder."""
+        line = line.replace("--by NAME", f"--by {self.name}")
+        before = {name: os.environ.get(name) for name in self._variables}
+        os.environ |= self._variables
+        try:
+            done = CliRunner().invoke(app, shlex.split(line)[1:])
+        finally:
+            for name, value in before.items():
+                os.environ.pop(name)
+                if value is not None:
+                    os.environ[name] = value
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise AssertionError(f"{line}: {done.exception}") from done.exception
+        assert done.exit_code == 0, f"{line}: {done.output}"
+
+    def refusals(self, plan: bktools.ExportPlan) -> list[str]:
+        """Submit a plan; return why some of it was not accepted."""
+        try:
+            sent = bktools.submit_export_jobs(plan, apply=True, wait=0, progress=False, service=self.service)
+        except JournalError as error:
+            return [str(error)]
+        return sent.loc[sent["outcome"] != "ACCEPTED", "message"].to_list()
+
+    def submits(self, plan: bktools.ExportPlan, team: list[Person]) -> None:
+        """Submit a plan until all of it is accepted, and do what the messages say."""
+        for _ in range(PATIENCE):
+            said = self.refusals(plan)
+            if not said:
+                return
+            for message in said:
+                if self.obeys(message, team):
+                    break
+        raise AssertionError(f"{self.name} goes in a circle: {said[0]}")
+
+    def obeys(self, message: str, team: list[Person]) -> bool:
+        """Do what one message says; return whether that concerns all of the journal."""
+        confirm = re.search(r"bktools journal restore .*?--by NAME", message)
+        resolve = re.search(
+            r'(bktools export resolve (\S+) .*?--outcome) accepted\|released (--evidence ".*?" --by NAME)', message
+        )
+        if "did not confirm the restore" in message and confirm:
+            for colleague in team:
+                if colleague.machine() in message:
+                    colleague.confirms(confirm[0])
+        elif confirm:
+            self.confirms(confirm[0])
+        elif resolve:
+            self.looks_up(resolve)
+        else:
+            # The first message about a batch says what to do; the others name it.
+            assert re.search("Waiting: first resolve|not sent, because|was stopped", message), message
+        return confirm is not None
+
+    def confirms(self, command: str) -> None:
+        """Run the command that confirms a restore."""
+        if self.steps["confirmed"]:
+            self.steps["confirmed again"] += 1
+        self.steps["confirmed"] += 1
+        self.runs(command)
+
+    def looks_up(self, found: re.Match[str]) -> None:
+        """Look the entries of a batch up at the service, and record the outcome."""
+        history = bktools.load_export_jobs(entries=True, batch=found[2], service=self.service)
+        if (history["state"] != "UNKNOWN").all():
+            # A colleague has recorded it since.
+            return
+        accepted = kill_worker._accepted(self.address)
+        times = {accepted.get(entry, 0) for entry in history["entry_id"]}
+        assert times in ({0}, {1}), f"the entries of batch {found[2]} were accepted {times} times"
+        self.steps["looked up"] += 1
+        self.runs(f"{found[1]} {'accepted' if times == {1} else 'released'} {found[3]}")
+
+
+def attack(postgres: Server, database: str, address: str, folder: Path, *, restores: int, seed: int) -> Counter[str]:
+    """Restore as often as wanted; return the figures."""
+    chance = random.Random(seed)
+    figures: Counter[str] = Counter()
+    plans: Counter[str] = Counter(plans=10**6)
+    kill_worker.COMPANIES, kill_worker.ENTRIES = 2, 4
+    team = _team(postgres, database, address, folder)
+    for number in range(restores):
+        way = (*WAYS, MOVED)[number % (len(WAYS) + 1)]
+        if way == MOVED:
+            _move_files(postgres, address, folder / str(number), plans)
+        else:
+            figures["answers lost"] += _restore(way, team, _keeper(postgres, database, way), plans, chance)
+            for name in ("confirmed again", "looked up"):
+                figures[name] += sum(person.steps[name] for person in team)
+            steps = [person.steps["confirmed"] for person in team]
+            figures["most steps to confirm"] = max(figures["most steps to confirm"], *steps)
+        figures["restores"] += 1
+        figures[way] += 1
+    figures["doubles"] = sum(times > 1 for times in kill_worker._accepted(address).values())
+    return figures
+
+
+def _restore(
+    way: str, team: list[Person], keep: Callable[[], Callable[[], None]], plans: Counter[str], chance: random.Random
+) -> int:
+    """Send, keep a copy, send on, restore it, and submit all again; return the number of answers that were lost."""
+    for person in team:
+        # Everybody has sent before the copy, so that its rows name all of them.
+        person.submits(_next(plans), team)
+    go_back = keep()
+    later = []
+    for person in chance.sample(team, chance.choice((1, 2, 3))):
+        later.append(_next(plans))
+        if chance.random() < 0.5:
+            person.submits(later[-1], team)
+        else:
+            person.refusals(later[-1])
+    for person in team:
+        # Nothing but what somebody has seen reveals a rolled back volume.
+        if way == "volume" or chance.random() < 0.5:
+            person.look()
+    answers = _answers(team[0])
+    go_back()
+    for person in team:
+        person.steps.clear()
+    for person in chance.sample(team, len(team)):
+        for plan in later:
+            person.submits(plan, team)
+    return len(answers.items() - _answers(team[0]).items())
+
+
+def _next(plans: Counter[str]) -> bktools.ExportPlan:
+    plans["plans"] += 1
+    return kill_worker._plan(plans)
+
+
+def _move_files(postgres: Server, address: str, folder: Path, plans: Counter[str]) -> None:
+    """Two people send with files of their own, move both to one database, and submit what the other one sent."""
+    with postgres.database() as database:
+        sent = {}
+        for name in NAMES[:2]:
+            person = Person(name, folder, address, None)
+            sent[name] = _next(plans)
+            person.refusals(sent[name])
+        # Only the owner of the tables may copy rows of the past.
+        team = [Person(name, folder, address, postgres.address(database)) for name in sent]
+        for person in team:
+            person.runs(f"bktools journal move --by NAME --environment {address}")
+        for person, plan in zip(team, reversed(sent.values()), strict=True):
+            person.submits(plan, team)
+
+
+def _team(postgres: Server, database: str, address: str, folder: Path) -> list[Person]:
+    """Return people whose roles have the least rights; the owner has opened the journal first."""
+    Person("owner", folder, address, postgres.address(database)).look()
+    team = []
+    for name in NAMES:
+        own = postgres.address(database, name)
+        postgres.sql(f"CREATE ROLE {name} LOGIN PASSWORD '{PASSWORD}'")
+        postgres.sql(postgres_module.rights(Secret(own), name), database)
+        team.append(Person(name, folder, address, own))
+    return team
+
+
+def _keeper(postgres: Server, database: str, way: str) -> Callable[[], Callable[[], None]]:
+    """Return what copies the database, and then returns what puts the copy in its place."""
+
+    def keep() -> Callable[[], None]:
+        if way in {"volume", "replica"}:
+            postgres.keep("kept")
+            return lambda: postgres.roll_back("kept", is_replica=way == "replica")
+        copy = postgres.copy_of(database, *(("--clean", "--if-exists") if way == "psql" else ("-Fc",)))
+        return lambda: postgres.restore(database, way, copy)
+
+    return keep
+
+
+def _answers(person: Person) -> dict[str, str]:
+    """Return the job of each batch that the service accepted, as the journal has it."""
+    history = bktools.load_export_jobs(service=person.service).dropna(subset="job_id")
+    return dict(zip(history["batch_id"], history["job_id"], strict=True))
