@@ -85,6 +85,7 @@ def compose(
     decimal: options.Decimal = None,
     date_format: options.DateFormat = None,
     sheet: options.FileSheet = None,
+    split_lines: options.SplitLines = False,
     save_mapping: options.SaveFileMapping = None,
     max_entries: options.MaxEntries = 500,
     month: Annotated[
@@ -127,7 +128,7 @@ def compose(
         path = stack.enter_context(results.readable(path))
         only = company or service.settings.company
         known = _known(service, [only]) if only else {}
-        given = options.reading(column, delimiter, encoding, sheet, decimal, date_format)
+        given = options.reading(column, delimiter, encoding, sheet, decimal, date_format, split_lines=split_lines)
         with command(options.READS_ENTRIES), remembered("entries", path, given, save_mapping) as read_as:
             read = read_entries(
                 path,
@@ -202,15 +203,18 @@ def submit(
                 f"{file} was made for {read.made_for}, this is {service.settings.identity}: nothing was sent; compose it "
                 "again here"
             )
+        for doubt in _doubts(read.plan, service):
+            results.say(f"outcome unknown: {doubt}\n")
         results.say(f"Composed by {read.made_by}, {read.made_at}")
         _say_plan(read.plan)
         sent = submit_export_jobs(read.plan, apply=apply, wait=wait, others_export=others_export, service=service)
+        doubts = _doubts(read.plan, service)
     results.say("")
     _say_outcomes(sent)
-    results.result(**_facts_of(read.plan), applied=apply, outcomes=sent)
+    results.result(**_facts_of(read.plan), applied=apply, outcomes=sent, outcome_unknown=doubts)
     if not apply:
         results.say("Nothing was sent: run again with --apply to do it.")
-    elif (sent["outcome"] != "ACCEPTED").any():
+    if doubts or (apply and (sent["outcome"] != "ACCEPTED").any()):
         raise typer.Exit(Exit.INCOMPLETE)
 
 
@@ -352,9 +356,20 @@ def _known(service: Service, companies: list[str]) -> dict[str, pd.DataFrame]:
     }
 
 
+def _doubts(plan: ExportPlan, service: Service) -> list[str]:
+    """Return a line for each batch of the plan's companies whose outcome is unknown."""
+    from bktools.journal.export_jobs import open_questions
+
+    waiting = plan.not_ready.loc[plan.not_ready["reason"] == "in_doubt", "company_id"]
+    companies = sorted({*plan.batches["company_id"], *waiting})
+    return [line for company in companies for line in open_questions(company, service=service)]
+
+
 def _say_plan(plan: ExportPlan) -> None:
     from bktools.cli.tables import counted, show
+    from bktools.export.plan import totals_of
     from bktools.frames.names import FIRST
+    from bktools.frames.schema import to_pandas
 
     results.say(repr(plan).partition("\n")[0])
     for row in plan.told.to_dict("records"):
@@ -364,7 +379,7 @@ def _say_plan(plan: ExportPlan) -> None:
         results.say(f"         not checked: {phrase}")
     if not results.is_for_people():
         return
-    show(_by_currency(plan.totals))
+    show(to_pandas(totals_of(plan.rows, ("company_id", "currency"))))
     if len(plan.not_ready):
         typer.echo(f"\nNot ready (the first {min(len(plan.not_ready), SHOWN_NOT_READY)} of {len(plan.not_ready):,}):")
         held = plan.not_ready[[name for name in (*FIRST, "reason") if name in plan.not_ready.columns]]
@@ -372,22 +387,17 @@ def _say_plan(plan: ExportPlan) -> None:
 
 
 def _facts_of(plan: ExportPlan) -> dict[str, Any]:
+    from bktools.frames.schema import number_of_entries
+
     return {
         "plan_id": plan.plan_id,
-        "entries": len(plan.rows),
-        "not_ready": len(plan.not_ready),
+        "entries": number_of_entries(plan.rows),
+        "not_ready": number_of_entries(plan.not_ready),
         "amounts": plan.amounts,
         "batches": plan.batches,
         "findings": plan.told,
         "not_checked": plan.unchecked,
     }
-
-
-def _by_currency(totals: pd.DataFrame) -> pd.DataFrame:
-    """Return totals without their categories, short enough for a terminal."""
-    keys = [name for name in ("company_id", "currency") if name in totals.columns]
-    sums = [name for name in ("entries", "amount") if name in totals.columns]
-    return totals.groupby(keys, as_index=False, dropna=False)[sums].sum(min_count=1)
 
 
 def _say_outcomes(sent: pd.DataFrame) -> None:

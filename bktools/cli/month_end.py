@@ -78,6 +78,7 @@ def month_end(
     entry_sheet: options.EntrySheet = None,
     entry_decimal: options.EntryDecimal = None,
     entry_date_format: options.EntryDateFormat = None,
+    split_lines: options.EntrySplitLines = False,
     save_entry_mapping: options.SaveEntryMapping = None,
     max_entries: options.MaxEntries = 500,
     wait: options.Wait = 300.0,
@@ -113,7 +114,8 @@ def month_end(
     steps are skipped.
 
     Exit codes: 0 done, also with entries held back, which wait for the next close (--fail-on held makes it 11); 4 wrong
-    input; 9 the journal refused, as in a closed period; 10 with --apply, a part was not done; 11 see --fail-on.
+    input; 9 the journal refused, as in a closed period; 10 the outcome of an export job is unknown, or with --apply, a
+    part was not done; 11 see --fail-on.
 
     Example: bktools month-end --sandbox --apply
     """
@@ -122,6 +124,7 @@ def month_end(
     from bktools.cli.reconcile import recognised, sample_files
     from bktools.inputs.chart_of_accounts import read_chart_of_accounts
     from bktools.inputs.entries import read_entries
+    from bktools.journal.export_jobs import open_questions
     from bktools.reports.closing import close_month
     from bktools.snapshots.tables import load_categories, load_employees
 
@@ -134,10 +137,20 @@ def month_end(
         "sheet": sheet,
     }
     entries_as = options.reading(
-        entry_column, entry_delimiter, entry_encoding, entry_sheet, entry_decimal, entry_date_format, "--entry-column"
+        entry_column,
+        entry_delimiter,
+        entry_encoding,
+        entry_sheet,
+        entry_decimal,
+        entry_date_format,
+        "--entry-column",
+        split_lines=split_lines,
     )
     with options.connected(environment, sandbox=sandbox, company=company) as service:
         known = options.the_company(service)
+        doubts = open_questions(known, service=service)
+        for doubt in doubts:
+            results.say(f"outcome unknown: {doubt}\n")
         note = " (embedded service: not real books)" if service.settings.is_sandbox else ""
         results.say(f"Month-end of company {known} · {service.settings.environment}{note}\n")
         if chart is None or entries is None:
@@ -188,9 +201,10 @@ def month_end(
                 seen=_say_step,
                 service=service,
             )
+        doubts = open_questions(known, service=service)
     _say_not_done(close)
     _say_persons(close, is_named=by is not None)
-    results.result(**_facts_of(close))
+    results.result(**_facts_of(close), outcome_unknown=doubts)
     results.say(f"\nWritten to {close.folder}/")
     if close.kept is not None:
         results.say(f"The earlier close is kept as {close.kept}/")
@@ -202,7 +216,7 @@ def month_end(
             else "run again with --apply to do it"
         )
         results.say(f"Nothing was written to the service: {again}.")
-    elif _is_incomplete(close):
+    if doubts or (apply and _is_incomplete(close)):
         raise typer.Exit(Exit.INCOMPLETE)
     if fail_on is not None and FAIL_ON[fail_on](close):
         raise typer.Exit(Exit.FINDINGS)
@@ -242,13 +256,15 @@ def _say_persons(close: Close, *, is_named: bool) -> None:
 
 def _plan(plan: ExportPlan) -> str:
     from bktools.frames.currencies import shown
+    from bktools.frames.schema import number_of_entries
 
-    before = int((plan.not_ready["reason"] == "exported").sum())
-    if before and not len(plan.entries):
-        return f"nothing new: {counted(before, 'entry', 'entries')} exported before, {len(plan.not_ready) - before} not ready"
-    ready = f"{counted(len(plan.entries), 'entry', 'entries')} ready in {counted(len(plan.batches), 'job')}"
+    is_before = plan.not_ready["reason"].isin(["exported", "changed_since_export"])
+    before, not_ready = number_of_entries(plan.not_ready[is_before]), number_of_entries(plan.not_ready)
+    if before and not len(plan.rows):
+        return f"nothing new: {counted(before, 'entry', 'entries')} exported before, {not_ready - before} not ready"
+    ready = f"{counted(number_of_entries(plan.rows), 'entry', 'entries')} ready in {counted(len(plan.batches), 'job')}"
     amounts = (_line("", f"{currency} {shown(amount, currency)}") for currency, amount in plan.amounts.items())
-    return "\n".join([f"{ready}, {len(plan.not_ready)} not ready", *amounts])
+    return "\n".join([f"{ready}, {not_ready} not ready", *amounts])
 
 
 def _record(record: PeriodRecord) -> str:
@@ -288,6 +304,10 @@ def _verbs(actions: pd.DataFrame) -> str:
     )
 
 
+# Lines about single things of one kind, at most.
+SHOWN_LINES = 5
+
+
 def _say_not_done(close: Close) -> None:
     lines = [f"       {close.before.another_chart}"] if close.before.another_chart and not close.applied else []
     # Batches that may have been booked come first.
@@ -297,7 +317,7 @@ def _say_not_done(close: Close) -> None:
         )
         lines += [
             f"       batch {row['batch_id']} {row['outcome']}: {row['message']}"
-            for row in open_jobs.head(5).to_dict("records")
+            for row in open_jobs.head(SHOWN_LINES).to_dict("records")
         ]
     for verb in ("update", "archive", "unarchive"):
         count = int((close.after.actions["action"] == verb).sum())
@@ -312,11 +332,17 @@ def _say_not_done(close: Close) -> None:
     refused = close.accounts[close.accounts["outcome"].isin(["REJECTED", "UNKNOWN"])]
     lines += [
         f"       account {row['external_id']} {row['outcome']}: {row['message']}"
-        for row in refused.head(5).to_dict("records")
+        for row in refused.head(SHOWN_LINES).to_dict("records")
     ]
     held = close.plan.not_ready
+    findings = close.plan.findings
+    changed = findings[findings["check"] == "changed_since_export"]
+    lines += [f"       {row['about']}: {row['message']}" for row in changed.head(SHOWN_LINES).to_dict("records")]
+    if len(changed):
+        name = "entry was" if len(changed) == 1 else "entries were"
+        lines.append(f"{len(changed):>6} {name} exported with other data: {changed['to_do'].iloc[0]}")
     # The record tells what was exported before.
-    reasons = held.loc[held["reason"] != "exported", "message"].value_counts()
+    reasons = held.loc[~held["reason"].isin(["exported", "changed_since_export"]), "message"].value_counts()
     lines += [f"{count:>6} {'entry' if count == 1 else 'entries'}: {message}" for message, count in reasons.items()]
     if close.left_out:
         lines.append(f"{close.left_out:>6} entries are dated after {close.period}")

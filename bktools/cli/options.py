@@ -186,6 +186,9 @@ Decimal = Annotated[
 DateFormat = Annotated[
     str | None, option("--date-format", metavar="FORMAT", help="Format of the dates, such as %d/%m/%Y.", panel=FILE)
 ]
+SPLITS_HELP = "Lines with one entry ID, company, date and currency are the parts of one split entry."
+SplitLines = Annotated[bool, option("--split-lines", help=SPLITS_HELP, panel=FILE)]
+EntrySplitLines = Annotated[bool, option("--split-lines", help=SPLITS_HELP, panel=ENTRIES)]
 SaveFileMapping = Annotated[
     str | None,
     option(
@@ -224,6 +227,8 @@ MaxEntries = Annotated[
 READS_FILE = {"columns": "--column", "delimiter": "--delimiter", "encoding": "--encoding", "sheet": "--sheet"}
 READS_ENTRIES = READS_FILE | {"decimal": "--decimal", "date_format": "--date-format"}
 READS_ENTRIES_BESIDE_CHART = {argument: f"--entry-{option[2:]}" for argument, option in READS_ENTRIES.items()}
+READS_ENTRIES_BESIDE_CHART |= (SPLITS := {"split_lines": "--split-lines"})
+READS_ENTRIES |= SPLITS
 
 
 @contextmanager
@@ -272,9 +277,10 @@ def reading(
     decimal: str | None,
     date_format: str | None,
     option: str = "--column",
+    **others: Any,
 ) -> dict[str, Any]:
     """Return the options that read entries or a ledger as the arguments of their readers."""
-    return {
+    return others | {
         "columns": columns(column, option),
         "delimiter": delimiter,
         "encoding": encoding,

@@ -64,6 +64,9 @@ CHAIN = ("categories", "entries.category_id")
 MONEY = ("entries.amount", "entries.currency")
 TWINS = ("party", "entries.date", *MONEY)
 
+# The reason of a line that waits for another line of its entry. It follows from the reasons of the others.
+HELD_TOGETHER = "other_line_not_ready"
+
 CHECKS = (
     Check(
         "no_service_id",
@@ -91,11 +94,22 @@ CHECKS = (
         HERE,
     ),
     Check(
+        "lines_missing",
+        "error",
+        "repeat.missing > 0",
+        "{missing} of the lines of this split entry are not among the entries",
+        "give all lines of the entry: the service exports it as a whole",
+        HERE,
+        ("entries.split_line",),
+        ends=True,
+    ),
+    Check(
         "conflicting",
         "error",
         "repeat.is_conflict",
         "lines with this entry ID have different data",
-        "keep the right one",
+        "keep the right one; if they are the parts of one split entry, name the column with the number of each part "
+        "(--column split_line=HEADING) or the entry's total (--column entry_total=HEADING), or use --split-lines",
         HERE,
         ends=True,
     ),
@@ -116,6 +130,16 @@ CHECKS = (
         "export it with its own company",
         HERE,
         ("company",),
+        ends=True,
+    ),
+    Check(
+        "changed_since_export",
+        "error",
+        "changed.what <> ''",
+        "it was exported with other data: {changes}",
+        "undo the change in the service, and enter the difference as a new entry",
+        SERVICE,
+        ("history",),
         ends=True,
     ),
     Check(
@@ -278,6 +302,15 @@ CHECKS = (
         ("employees", "entries.employee_id"),
     ),
     Check(
+        HELD_TOGETHER,
+        "error",
+        "together.row IS NOT NULL",
+        "another line of this split entry is not ready",
+        "correct that line: the lines of an entry are exported together",
+        HERE,
+        ("entries.split_line",),
+    ),
+    Check(
         "earlier_period",
         "warning",
         "entry.day < $first",
@@ -289,11 +322,20 @@ CHECKS = (
     Check(
         "suspected_duplicate",
         "warning",
-        "len(if(entry.amount > 0, twins.plus, twins.minus)) > 1",
+        "len(other_lines(if(entry.amount > 0, twins.plus, twins.minus), entry.row, entry.id)) > 0",
         "same company, day, amount, currency and {party_noun} as {in_words(same)}",
         "ask whether it was bought more than once; otherwise reject the copies in the service",
         EMPLOYEE,
         TWINS,
+    ),
+    Check(
+        "suspected_second_export",
+        "warning",
+        "sent_twin.what IS NOT NULL",
+        "same company, day, amount, currency and {party_noun} as an entry that was sent under another ID: {sent_before}",
+        "if the service issued that entry again, reject this one in the service",
+        SERVICE,
+        ("history", *TWINS),
     ),
     Check(
         "unusual_amount",
@@ -326,7 +368,7 @@ CHECKS = (
     Check(
         "reversal",
         "info",
-        "len(if(entry.amount > 0, twins.minus, twins.plus)) > 0",
+        "len(other_lines(if(entry.amount > 0, twins.minus, twins.plus), entry.row, entry.id)) > 0",
         "same company, day, currency and {party_noun} as {in_words(opposite)}, with the opposite amount",
         "nothing to do if one reverses the other",
         HERE,
@@ -357,11 +399,75 @@ USUAL = f"""
     FROM sized WHERE category_id <> '' GROUP BY ALL HAVING count(*) >= {ENOUGH}
 """
 
+# What is compared of an entry that was exported before: the name of each fact, the value that is compared and the text
+# that is shown, of a line of the journal and of the file.
+COMPARED = {
+    "date": ("date", "date"),
+    "amount": ("amount", "in_money(amount, units)"),
+    "currency": ("currency", "currency"),
+    "category": ("category", "coalesce(category_name, category)"),
+    "tax code": ("tax_code", "tax_code"),
+    "supplier": ("supplier", "supplier"),
+    # Of a split entry: which amount has which category.
+    "lines": (
+        "split",
+        "if(split IS NULL, NULL, concat(in_money(amount, units), ' ', coalesce(category_name, category)))",
+    ),
+}
+_LISTS = ", ".join(
+    f"list({value} ORDER BY {value}) FILTER ({value} IS NOT NULL) AS {value}s, "
+    f"list({shown} ORDER BY {value}) FILTER ({value} IS NOT NULL) AS {value}s_shown"
+    for value, shown in COMPARED.values()
+)
+_DIFFER = " OR ".join(
+    f"(before.{value} IS NOT NULL AND before.{value} IS DISTINCT FROM after.{value})" for value, _ in COMPARED.values()
+)
+_WAS = ", ".join(
+    f"was('{name}', before.{value}s, after.{value}s, before.{value}s_shown, after.{value}s_shown)"
+    for name, (value, _) in COMPARED.items()
+)
+# The entries of the file that were exported with other facts. A fact that the journal did not keep is not compared.
+CHANGED = f"""
+    WITH before AS (
+        SELECT lower(entry_id) AS id, date::DATE::VARCHAR AS date, plain_number(amount::VARCHAR) AS amount,
+            nullif(history.currency, '') AS currency, lower(category_id) AS category, category_name,
+            nullif(trim(tax_code), '') AS tax_code, nullif(trim(supplier), '') AS supplier, units,
+            if(split_line::INTEGER > 0 AND category_id IS NOT NULL,
+                concat(plain_number(amount::VARCHAR), ' ', lower(category_id)), NULL) AS split
+        FROM history LEFT JOIN currencies ON code = history.currency WHERE state = 'ACCEPTED'
+    ), after AS (
+        SELECT entries.id, day::VARCHAR AS date, plain_number(amount::VARCHAR) AS amount,
+            nullif(entries.currency, '') AS currency, nullif(lower(category_id), '') AS category, category_name,
+            nullif(trim(tax_code), '') AS tax_code, nullif(trim(supplier), '') AS supplier, units,
+            if(split_line > 0, concat(plain_number(amount::VARCHAR), ' ', lower(category_id)), NULL) AS split
+        FROM entries ANTI JOIN (FROM repeat WHERE is_copy) AS copies USING (row) SEMI JOIN before USING (id)
+            LEFT JOIN currencies ON code = entries.currency
+            LEFT JOIN (SELECT lower(id) AS of_id, min(name) AS category_name FROM categories GROUP BY ALL) AS named
+                ON of_id = lower(category_id)
+    ), suspects AS (SELECT DISTINCT id FROM before JOIN after USING (id) WHERE {_DIFFER})
+    SELECT id, concat_ws(', ', {_WAS}) AS what
+    FROM (SELECT id, {_LISTS} FROM before SEMI JOIN suspects USING (id) GROUP BY id) AS before
+    JOIN (SELECT id, {_LISTS} FROM after SEMI JOIN suspects USING (id) GROUP BY id) AS after USING (id)
+"""
+# The entries of the file that have the facts of an entry that was sent, or may have been, and that the file lacks.
+SENT_TWINS = """
+    SELECT entry.row, min(concat_ws(', ', sent.date::DATE::VARCHAR, coalesce(trim(sent.supplier), sent.employee_id),
+        concat('in batch ', sent.batch_id), 'month ' || sent.period)) AS what
+    FROM sized AS entry JOIN (
+        SELECT *, lower(coalesce(nullif(trim(supplier), ''), employee_id)) AS party
+        FROM history WHERE state IN ('ACCEPTED', 'SENDING', 'UNKNOWN')
+    ) AS sent ON sent.company_id = entry.company_id AND sent.date::DATE = entry.day AND sent.party = entry.party
+        AND sent.currency = entry.currency AND plain_number(sent.amount::VARCHAR) = plain_number(entry.amount::VARCHAR)
+    WHERE lower(sent.entry_id) NOT IN (SELECT id FROM entries WHERE id IS NOT NULL)
+    GROUP BY ALL
+"""
+
 # Tables that a condition reads by these names, each with its join and the columns that it adds to JUDGED. A category, account
 # or employee may have several rows (of two combined snapshots); each of them can make the entry not ready.
 JOINS = {
     "company": ("LEFT JOIN company ON company.id = entry.company_id", ""),
-    "repeat": ("LEFT JOIN repeat ON repeat.row = entry.row", ""),
+    "repeat": ("LEFT JOIN repeat ON repeat.row = entry.row", "repeat.missing"),
+    "together": ("LEFT JOIN together ON together.row = entry.row", ""),
     "money": ("LEFT JOIN currencies AS money ON money.code = entry.currency", "entry.currency, money.units"),
     "earlier": (
         """LEFT JOIN (
@@ -369,6 +475,11 @@ JOINS = {
             FROM history WHERE state IN ('ACCEPTED', 'SENDING', 'UNKNOWN') GROUP BY ALL
         ) AS earlier ON earlier.id = entry.id""",
         "",
+    ),
+    "changed": (f"LEFT JOIN ({CHANGED}) AS changed ON changed.id = entry.id", "changed.what AS changes"),
+    "sent_twin": (
+        f"LEFT JOIN ({SENT_TWINS}) AS sent_twin ON sent_twin.row = entry.row",
+        "sent_twin.what AS sent_before",
     ),
     "category": (
         r"""LEFT JOIN (
@@ -397,16 +508,16 @@ JOINS = {
     "twins": (
         """LEFT JOIN (
             SELECT company_id, day, currency, party, size,
-                list({'row': row, 'line': line} ORDER BY line, row) FILTER (amount > 0) AS plus,
-                list({'row': row, 'line': line} ORDER BY line, row) FILTER (amount < 0) AS minus
+                list({'row': row, 'line': line, 'id': id} ORDER BY line, row) FILTER (amount > 0) AS plus,
+                list({'row': row, 'line': line, 'id': id} ORDER BY line, row) FILTER (amount < 0) AS minus
             FROM sized SEMI JOIN (
                 SELECT company_id, day, currency, party, size FROM sized GROUP BY ALL HAVING count(*) > 1
             ) AS several USING (company_id, day, currency, party, size)
             GROUP BY ALL
         ) AS twins ON twins.company_id = entry.company_id AND twins.day = entry.day AND twins.currency = entry.currency
             AND twins.party = entry.party AND twins.size = abs(entry.amount)""",
-        """entry.party_noun, other_lines(if(entry.amount > 0, twins.plus, twins.minus), entry.row) AS same,
-            other_lines(if(entry.amount > 0, twins.minus, twins.plus), entry.row) AS opposite""",
+        """entry.party_noun, other_lines(if(entry.amount > 0, twins.plus, twins.minus), entry.row, entry.id) AS same,
+            other_lines(if(entry.amount > 0, twins.minus, twins.plus), entry.row, entry.id) AS opposite""",
     ),
     "usual": (
         f"""LEFT JOIN ({USUAL}) AS usual ON usual.company_id = entry.company_id
@@ -415,13 +526,23 @@ JOINS = {
     ),
 }
 
-# `contents` holds each entry as one value, without its line in the file.
+# `contents` holds each entry as one value, without its line in the file. Lines with one ID that differ are the parts of a
+# split entry where they are numbered from 1 without a gap, and have one company, day and currency.
 REPEATS = f"""
 WITH repeat AS (
-    SELECT row,
-        row_number() OVER (PARTITION BY content ORDER BY line, row) > 1 AS is_copy,
-        count(DISTINCT content) OVER (PARTITION BY id) > 1 AS is_conflict
-    FROM entries SEMI JOIN (SELECT id FROM entries GROUP BY id HAVING count(*) > 1) USING (id) JOIN contents USING (row)
+    SELECT row, is_copy, missing, several > 1 AND NOT (are_numbered AND missing = 0 AND wholes = 1) AS is_conflict FROM (
+        SELECT row,
+            row_number() OVER (PARTITION BY content ORDER BY line, row) > 1 AS is_copy,
+            count(DISTINCT content) OVER same_id AS several,
+            min(split_line) OVER same_id > 0 AND several = count(DISTINCT split_line) OVER same_id AS are_numbered,
+            greatest(max(split_lines) OVER same_id, max(split_line) OVER same_id)
+                - count(DISTINCT nullif(split_line, 0)) OVER same_id AS missing,
+            count(DISTINCT (company_id, day, currency)) OVER same_id AS wholes
+        FROM entries SEMI JOIN (
+            SELECT id FROM entries GROUP BY id HAVING count(*) > 1 OR max(split_line) > 0
+        ) USING (id) JOIN contents USING (row)
+        WINDOW same_id AS (PARTITION BY id)
+    )
 ), company AS (
     SELECT company_id AS id, regexp_full_match(company_id, '{UUID_REGEX}') AS is_uuid FROM entries GROUP BY ALL
 )"""
@@ -431,8 +552,14 @@ REASONS = """REPEATS, judged AS (
     SELECT entry.row, entry.company_id, entry.day, entry.id, SHOWN CASE CONDITIONS END AS reason
     FROM entries AS entry JOINS
 )
-SELECT row, reason, CASE WHEN reason IS NULL THEN NULL MESSAGES END AS message FROM judged ORDER BY company_id, day, id
+SELECT row, reason, CASE WHEN reason IS NULL THEN NULL MESSAGES END AS message FROM TOGETHER ORDER BY company_id, day, id, row
 """
+# The lines of an entry are held back together.
+TOGETHER = f"""(
+    SELECT * REPLACE (coalesce(
+        reason, CASE WHEN bool_or(reason <> 'duplicate') OVER (PARTITION BY id) THEN '{HELD_TOGETHER}' END) AS reason)
+    FROM judged
+)"""
 
 # All findings.
 FINDINGS = """REPEATS, sized AS (SIZED), judged AS (
@@ -460,9 +587,16 @@ CREATE MACRO money(amount, units) AS if(amount IS NULL, NULL, concat(
     if(decimals_of(amount) = '' AND coalesce(units, 2) = 0, '', '.'),
     decimals_of(amount), repeat('0', greatest(coalesce(units, 2) - length(decimals_of(amount)), 0))
 ));
+CREATE MACRO in_money(amount, units) AS coalesce(money(try_cast(amount AS DECIMAL(38, 9)), units), amount);
+CREATE MACRO plain_number(amount) AS if(contains(amount, '.'), rtrim(rtrim(amount, '0'), '.'), amount);
+CREATE MACRO was(fact, before, after, before_shown, after_shown) AS if(
+    before IS NULL OR before IS NOT DISTINCT FROM after, NULL,
+    concat(fact, ' ', array_to_string(before_shown, ' + '), ' → ', coalesce(array_to_string(after_shown, ' + '), 'none'))
+);
 CREATE MACRO rounded(value, units) AS format('{:,.{}f}', value, coalesce(units, 2));
-CREATE MACRO other_lines(twins, own) AS
-    list_transform(list_filter(twins, lambda twin: twin.row <> own), lambda twin: twin.line);
+CREATE MACRO other_lines(twins, own, entry) AS list_transform(
+    list_filter(twins, lambda twin: twin.row <> own AND twin.id IS DISTINCT FROM entry), lambda twin: twin.line
+);
 CREATE MACRO in_words(lines) AS concat(
     if(len(lines) = 1, 'line ', 'lines '), array_to_string(lines[1:3], ', '),
     if(len(lines) > 3, format(' and {} more', len(lines) - 3), '')
@@ -490,11 +624,13 @@ def reasons_query(given: set[str]) -> str:
     It returns row, reason and message, ordered by company, day and ID. The reason is null for a ready entry.
     """
     checks = [check for check in applied(given) if check.severity == "error"]
-    conditions = " ".join(f"WHEN {check.condition} THEN {quoted(check.name)}" for check in checks)
+    decided = [check for check in checks if check.name != HELD_TOGETHER]
+    conditions = " ".join(f"WHEN {check.condition} THEN {quoted(check.name)}" for check in decided)
     messages = " ".join(
         f"WHEN reason = {quoted(check.name)} THEN {sql(f'{check.fact}: {check.to_do}')}" for check in checks
     )
-    return _filled(REASONS, checks, (), CONDITIONS=conditions, MESSAGES=messages)
+    together = "judged" if len(decided) == len(checks) else TOGETHER
+    return _filled(REASONS, decided, (), CONDITIONS=conditions, MESSAGES=messages, TOGETHER=together)
 
 
 def findings_query(given: set[str]) -> str:

@@ -13,12 +13,12 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.export import checks, findings, spark
 from bktools.export.batches import batch_ids, batches_of
-from bktools.export.plan import ExportOptions, ExportPlan, plan_digest, totals_of
+from bktools.export.plan import LIVE, SENT_BEFORE, ExportOptions, ExportPlan, plan_digest, totals_of
 from bktools.export.selection import selected
-from bktools.export.tables import arrow_of
+from bktools.export.tables import amounts_of, arrow_of, texts_of
 from bktools.frames.engine import is_spark, source_of
 from bktools.frames.names import in_reading_order, with_names
-from bktools.frames.schema import TEXT, Month, to_pandas
+from bktools.frames.schema import MONEY, TEXT, Month, to_pandas
 
 
 def compose_export_jobs(
@@ -120,7 +120,7 @@ def compose_export_jobs(
     else:
         rows = findings.prepared(selected(arrow_of(entries, "entries"), selection, entries), given)
         found = findings.first_errors(rows, given, asked)
-    composed = _with_names(_composed(rows, found, size, options), given)
+    composed = _with_names(_composed(rows, found, size, options, given.get("history")), given)
     ready, not_ready = _split(composed)
     batches, provenance = batches_of(ready), source_of(entries)
     return ExportPlan(
@@ -145,12 +145,11 @@ def _with_names(composed: pa.Table, given: Mapping[str, pa.Table]) -> pa.Table:
 def _split(composed: pa.Table) -> tuple[pa.Table, pa.Table]:
     """Return the ready entries, and those that are not."""
     count = composed.column("reason").null_count
-    return composed.slice(0, count).drop_columns(["reason", "message"]), composed.slice(count).drop_columns(
-        ["batch_id"]
-    )
+    of_others = [name for name in findings.ADDED if name != "batch_id" and name in composed.column_names]
+    return composed.slice(0, count).drop_columns(of_others), composed.slice(count).drop_columns(["batch_id"])
 
 
-def _composed(rows: pa.Table, found: pa.Table, size: int, options: ExportOptions) -> pa.Table:
+def _composed(rows: pa.Table, found: pa.Table, size: int, options: ExportOptions, history: pa.Table | None) -> pa.Table:
     """Return the entries in the order of sending, each with its batch_id, or with reason and message at the end.
 
     `found` is the first error of each, as `findings.first_errors` returns it.
@@ -158,7 +157,9 @@ def _composed(rows: pa.Table, found: pa.Table, size: int, options: ExportOptions
     is_ready = pc.is_null(found.column("reason"))
     ready = rows.take(found.column("row").filter(is_ready).combine_chunks())
     ready = ready.append_column("batch_id", batch_ids(ready, size, options))
-    return pa.concat_tables([ready, _not_ready(rows, found.filter(pc.invert(is_ready)))], promote_options="default")
+    held = _not_ready(rows, found.filter(pc.invert(is_ready)))
+    held = held if history is None else _with_exported(held, history)
+    return pa.concat_tables([ready, held], promote_options="default")
 
 
 def _not_ready(rows: pa.Table, found: pa.Table) -> pa.Table:
@@ -169,3 +170,22 @@ def _not_ready(rows: pa.Table, found: pa.Table) -> pa.Table:
         held = held.append_column(name, pc.cast(found.column(name), TEXT))
     keys = [name for name in ("company_id", "date", "id", "line") if name in rows.column_names]
     return held.sort_by([(name, "ascending") for name in keys])
+
+
+def _with_exported(held: pa.Table, history: pa.Table) -> pa.Table:
+    """Return entries that are not ready with the amount and currency that the journal has for those it sent before.
+
+    The first line of a split entry has the amount of the whole entry.
+    """
+    was_sent = pc.is_in(held.column("reason"), pa.array(SENT_BEFORE, TEXT))
+    ids = pc.if_else(was_sent, held.column("id"), pa.scalar(None, TEXT))
+    ids = pc.if_else(pa.array(ids.to_pandas().duplicated()), pa.scalar(None, TEXT), ids)
+    sent = history.filter(pc.is_in(history.column("state"), pa.array(LIVE, TEXT)))
+    amounts = sent.column("amount")
+    amounts = pc.cast(amounts, MONEY) if amounts.null_count == len(amounts) else amounts_of(sent)
+    facts = {"id": pc.ascii_lower(sent.column("entry_id")), "amount": amounts, "currency": texts_of(sent, "currency")}
+    sent = pa.table(facts).filter(pc.is_in(facts["id"], ids.drop_null().combine_chunks()))
+    sums = sent.group_by("id", use_threads=False).aggregate([("amount", "sum"), ("currency", "min")])
+    places = pc.index_in(ids, sums.column("id").combine_chunks(), skip_nulls=True)
+    held = held.append_column("exported_amount", sums.column("amount_sum").take(places))
+    return held.append_column("exported_currency", sums.column("currency_min").take(places))

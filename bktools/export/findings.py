@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import calendar
 import datetime as dt
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -18,13 +19,18 @@ from bktools.export.tables import amounts_of, days_of, decimals_of, numbered, te
 from bktools.frames.currencies import MINOR_UNITS
 from bktools.frames.engine import engine
 from bktools.frames.names import FIRST, IDENTIFIERS, last_import
-from bktools.frames.schema import MONEY, TEXT, Month
+from bktools.frames.schema import MONEY, TEXT, Month, split_lines
 
 # Columns that composing adds to the entries.
-ADDED = ("batch_id", "reason", "message")
+ADDED = ("batch_id", "reason", "message", "exported_amount", "exported_currency")
 
 # The columns of findings; names, money and identifiers of the entry follow.
 FOUND = ("check", "severity", "about", "message", "to_do", "who")
+
+# The facts of an entry that are compared with what was exported, beside its date.
+COMPARED = {"amount": MONEY, "currency": TEXT, "category_id": TEXT, "tax_code": TEXT, "supplier": TEXT}
+
+NO_CATEGORIES = pa.table({"id": pa.array([], TEXT), "name": pa.array([], TEXT)})
 
 CURRENCIES = pa.table({"code": pa.array(MINOR_UNITS, TEXT), "units": pa.array(MINOR_UNITS.values(), pa.int8())})
 
@@ -74,7 +80,10 @@ def findings(composed: pa.Table, given: Mapping[str, pa.Table], options: Mapping
         One row per entry and check: check, severity, about, message, to_do, who, names and money of the entry, its IDs.
     """
     entries = _without_added(composed)
-    found = _run(checks.findings_query, _with_texts(_read_columns(entries), entries), entries, given, options)
+    is_held = pc.equal(composed.column("reason"), checks.HELD_TOGETHER)
+    together = pa.table({"row": pa.array(np.flatnonzero(pc.fill_null(is_held, False)))})
+    read = _with_texts(_read_columns(entries), entries)
+    found = _run(checks.findings_query, read, entries, {**given, "together": together}, options)
     by_check = pa.table(
         {
             name: pa.array([getattr(check, name) for check in checks.CHECKS], TEXT)
@@ -120,7 +129,10 @@ def _run(
     query = query_of(names_of(entries, given, options))
     values = {"list": _list_of(given.get("accounts")), **options}
     values = {name: value for name, value in values.items() if f"${name}" in query}
-    tables = {"entries": read, "contents": _contents(entries), "currencies": CURRENCIES, **given}
+    tables = {"entries": read, "contents": _contents(entries), "currencies": CURRENCIES}
+    tables |= {"categories": NO_CATEGORIES, **given}
+    if "history" in given:
+        tables["history"] = _compared(given["history"], entries.column_names)
     with engine("compose_export_jobs", checks.MACROS, **tables) as connection:
         try:
             return connection.sql(query, params=values).to_arrow_table()
@@ -128,27 +140,39 @@ def _run(
             raise InputError(f"a column of the entries has an unknown type: convert or drop it ({error})") from None
 
 
+def _compared(history: pa.Table, columns: Collection[str]) -> pa.Table:
+    """Return a history without the facts that the entries have no column for: these are not compared."""
+    for name in ("date", *COMPARED):
+        if name not in columns:
+            place = history.column_names.index(name)
+            history = history.set_column(place, name, pa.nulls(len(history), history.schema.field(place).type))
+    return history
+
+
 def _read_columns(entries: pa.Table) -> pa.Table:
     """Return the columns of entries that every query reads."""
     needs = {need for check in checks.CHECKS for need in check.needs} - {"entries.date"}
+    needs -= {"entries.split_line"}
     wanted = ["id", "company_id", *(name for name in entries.column_names if f"entries.{name}" in needs)]
     table = pa.table({name: entries.column(name) for name in wanted})
     if "amount" in wanted:
         amounts = amounts_of(entries)
         table = table.set_column(wanted.index("amount"), "amount", amounts)
         table = table.append_column("decimals", decimals_of(amounts))
-    for name in ("currency", "tax_code"):
-        if name in wanted:
+    for name, kind in COMPARED.items():
+        if name not in wanted:
+            missing = pa.nulls(len(table), kind)
+            table = table.append_column(name, texts_of(entries, name) if name == "supplier" else missing)
+        elif kind == TEXT:
             table = table.set_column(wanted.index(name), name, texts_of(entries, name))
+    for name in ("split_line", "split_lines"):
+        table = table.append_column(name, split_lines(entries, name))
     table = numbered(table, "row").append_column("day", days_of(entries))
     return table.append_column("line", entries.column("line") if "line" in entries.column_names else table["row"])
 
 
 def _with_texts(read: pa.Table, entries: pa.Table) -> pa.Table:
     """Return the columns that findings read besides: the text of an entry, and its supplier or employee."""
-    for name, kind in {"amount": MONEY, "currency": TEXT}.items():
-        if name not in read.column_names:
-            read = read.append_column(name, pa.nulls(len(read), kind))
     supplier, description = (_filled(texts_of(entries, name)) for name in ("supplier", "description"))
     employee = _filled(texts_of(entries, "employee_id"))
     party = pc.utf8_lower(pc.coalesce(supplier, employee))

@@ -27,7 +27,7 @@ from bktools.frames.arrow import tables_to_arrow
 from bktools.frames.currencies import shown
 from bktools.frames.delimited import tables_to_csv
 from bktools.frames.names import FIRST, in_reading_order
-from bktools.frames.schema import COUNT, DATE, FACTS, TEXT, texts_of, to_pandas
+from bktools.frames.schema import COUNT, DATE, FACTS, TEXT, number_of_entries, split_lines, texts_of, to_pandas
 
 # Most digits of a decimal.
 DIGITS = 38
@@ -43,6 +43,12 @@ TOTALS_BY = ("company_id", "currency", "category_id")
 
 # The tables that `to_csv` and `to_arrow` hand over.
 _TABLES = ("batches", "entries", "not_ready", "totals", "findings")
+
+# States of a batch whose entries were sent, or may have been.
+LIVE = ("ACCEPTED", "SENDING", "UNKNOWN")
+
+# Why an entry is not ready that was sent before, or may have been.
+SENT_BEFORE = ("exported", "changed_since_export", "in_doubt")
 
 # The columns from which requests are made.
 SENT = ("id", "company_id", "batch_id")
@@ -68,10 +74,18 @@ class BatchRequest:
     rows: pa.Table | None = None
 
     @property
-    def facts(self) -> list[tuple[str | None, ...]]:
-        """What the journal keeps of each entry: the columns `FACTS` as text, null where unknown; the amount is exact."""
+    def facts(self) -> list[tuple[Any, ...]]:
+        """What the journal keeps of each line: the entry's ID, the number of the line, and the columns `FACTS` as text.
+
+        A fact is null where it is unknown; the amount is exact.
+        """
         rows = self.rows
-        return [] if rows is None else list(zip(*(texts_of(rows, name) for name in FACTS), strict=True))
+        if rows is None:
+            return []
+        lines = split_lines(rows).to_pylist()
+        # Only the lines of split entries repeat an ID.
+        ids = rows.column("id").to_pylist() if any(lines) else self.entry_ids
+        return list(zip(ids, lines, *(texts_of(rows, name) for name in FACTS), strict=True))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -83,9 +97,10 @@ class ExportPlan:
     batches : DataFrame
         One row per batch, in the order of sending: batch_id, company_id, entries (count), first_date, last_date.
     rows : pyarrow.Table
-        One row per ready entry, with its batch_id, in the order of sending.
+        One row per ready entry, or per line of a split one, with its batch_id, in the order of sending.
     not_ready : DataFrame
-        One row per entry that is not ready, with reason and message.
+        One row per entry that is not ready, with reason and message; with a history also exported_amount and
+        exported_currency: what the journal has for an entry that was sent before, or may have been.
     totals : DataFrame
         Count and exact amount of the ready entries by company, currency and category.
     options : ExportOptions
@@ -164,11 +179,11 @@ class ExportPlan:
         """
         if batch_id not in self._places:
             raise PlanError(f"the plan has no batch {batch_id}")
-        company_id, begin, count = self._places[batch_id]
-        rows = self.rows.slice(begin, count)
-        ids = rows.column("id").to_pylist()
+        company_id, begin, lines, entries = self._places[batch_id]
+        rows = self.rows.slice(begin, lines)
+        ids = rows.column("id").unique().to_pylist()
         is_whole = _all_are(rows.column("batch_id"), batch_id) and _all_are(rows.column("company_id"), company_id)
-        if not is_whole or batch_digest(company_id, ids, self.options) != batch_id:
+        if not is_whole or len(ids) != entries or batch_digest(company_id, ids, self.options) != batch_id:
             raise PlanError(f"the entries of batch {batch_id} were changed since the plan was made: compose it again")
         body = export_jobs.create_body(
             ids,
@@ -191,14 +206,15 @@ class ExportPlan:
         self.__dict__.pop("_places", None)
         try:
             listed = list(self._places)
-            planned = sum(count for _, _, count in self._places.values())
+            lines = sum(lines for _, _, lines, _ in self._places.values())
+            planned = sum(entries for _, _, _, entries in self._places.values())
         except (KeyError, TypeError):
             raise PlanError("the frame of the plan's batches was changed since it was made: compose it again") from None
         if len(listed) != len(self.batches) or plan_digest(listed, self.options) != self.plan_id:
             raise PlanError("the batches of the plan were changed since it was made: compose it again")
-        if planned != len(self.rows):
+        if lines != len(self.rows) or planned != number_of_entries(self.rows):
             raise PlanError("the entries of the plan do not add up to its batches: compose it again")
-        if pc.count_distinct(self.rows.column("id")).as_py() != len(self.rows):
+        if pc.count_distinct(self.rows.column("id")).as_py() != planned:
             raise PlanError("the plan has an entry twice: compose it again")
         if not self._entries_are_unchanged():
             raise PlanError("the frame of the plan's entries was changed since it was made: compose it again")
@@ -221,12 +237,15 @@ class ExportPlan:
         return held.equals(shown[list(SENT)].reset_index(drop=True))
 
     @cached_property
-    def _places(self) -> dict[str, tuple[str, int, int]]:
-        """Company, first row and count of each batch; rows are in the order of batches."""
-        counts = [operator.index(count) for count in self.batches["entries"]]
-        begins = accumulate(counts, initial=0)
-        named = zip(self.batches["batch_id"], self.batches["company_id"], begins, counts, strict=False)
-        return {batch_id: (company_id, begin, count) for batch_id, company_id, begin, count in named}
+    def _places(self) -> dict[str, tuple[str, int, int, int]]:
+        """Company, first row, rows and entries of each batch; rows are in the order of batches."""
+        counted = self.rows.column("batch_id").value_counts().to_pylist()
+        lines_of = {count["values"]: count["counts"] for count in counted}
+        entries = [operator.index(count) for count in self.batches["entries"]]
+        lines = [lines_of.get(batch_id, 0) for batch_id in self.batches["batch_id"]]
+        begins = accumulate(lines, initial=0)
+        named = zip(self.batches["batch_id"], self.batches["company_id"], begins, lines, entries, strict=False)
+        return {batch_id: (company_id, *place) for batch_id, company_id, *place in named}
 
     @property
     def amounts(self) -> dict[str, Decimal]:
@@ -315,13 +334,14 @@ class ExportPlan:
         return summary.assign(entries=groups.size()).reset_index()[list(SUMMARY)]
 
     def _headline(self) -> str:
-        ready = f"{len(self.rows):,} entr{'y' if len(self.rows) == 1 else 'ies'} ready"
+        count = number_of_entries(self.rows)
+        ready = f"{count:,} entr{'y' if count == 1 else 'ies'} ready"
         batches = f"{len(self.batches):,} batch{'' if len(self.batches) == 1 else 'es'}"
         found = self._summary.groupby("severity")["entries"].sum()
         others = [
             f"{found[name]:,} {name}{'' if found[name] == 1 else 's'}" for name in ("warning", "info") if name in found
         ]
-        return ", ".join([f"{ready} in {batches}", f"{len(self.not_ready):,} not ready", *others])
+        return ", ".join([f"{ready} in {batches}", f"{number_of_entries(self.not_ready):,} not ready", *others])
 
     def _next_steps(self) -> list[str]:
         if len(self.batches):
@@ -361,22 +381,35 @@ def plan_digest(batch_ids: list[str], options: ExportOptions) -> str:
     return hashlib.sha256(json.dumps([head, batch_ids]).encode()).hexdigest()[:20]
 
 
-def totals_of(entries: pa.Table) -> pa.Table:
-    """Return the count and exact amount of entries by company, currency and category.
+def totals_of(entries: pa.Table, by: tuple[str, ...] = TOTALS_BY) -> pa.Table:
+    """Return the count and exact amount of entries by company, currency and category; a split entry is summed by line.
 
     Raises
     ------
     InputError
         When the amounts are floats, whose sums are not exact.
     """
-    keys = [name for name in TOTALS_BY if name in entries.column_names]
-    sums: list[Any] = [([], "count_all")]
+    keys = [name for name in by if name in entries.column_names]
+    sums: list[Any] = [("id", "count_distinct") if "split_line" in entries.column_names else ([], "count_all")]
     if "amount" in entries.column_names:
         _require_exact_sums(amounts_of(entries))
         sums.append(("amount", "sum"))
     grouped = entries.group_by(keys).aggregate(sums)
     grouped = grouped.rename_columns([*keys, "entries", "amount"][: grouped.num_columns])
     return grouped.sort_by([(name, "ascending") for name in keys])
+
+
+def as_exported(not_ready: pa.Table) -> pa.Table:
+    """Return entries that are not ready; those that were sent before have the amount and currency of the journal."""
+    if "exported_amount" not in not_ready.column_names or "amount" not in not_ready.column_names:
+        return not_ready
+    was_sent = pc.is_in(not_ready.column("reason"), pa.array(SENT_BEFORE, TEXT))
+    for name in ("amount", "currency"):
+        if name in not_ready.column_names:
+            place = not_ready.column_names.index(name)
+            column = pc.if_else(was_sent, not_ready.column(f"exported_{name}"), not_ready.column(name))
+            not_ready = not_ready.set_column(place, name, column)
+    return not_ready
 
 
 def _require_exact_sums(amounts: pa.ChunkedArray) -> None:

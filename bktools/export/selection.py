@@ -16,6 +16,7 @@ from bktools.contract.rules import UUID_PATTERN
 from bktools.errors import InputError
 from bktools.export.tables import numbered, typed
 from bktools.frames.engine import has_order, scannable
+from bktools.frames.schema import TEXT, split_lines
 from bktools.inputs import cells, headings
 from bktools.inputs.columns import Vocabulary
 from bktools.inputs.file import read_table
@@ -50,10 +51,20 @@ def selected(rows: pa.Table, selection: Any, entries: Any) -> pa.Table:
         return rows
     mask = as_mask(selection, entries)
     if mask is not None:
-        return rows.filter(pa.array(mask))
+        return _whole_entries(rows, pa.array(mask))
     wanted, ids = as_ids(selection), pc.ascii_lower(rows.column("id"))
     refuse_missing(wanted, ids)
     return rows.filter(pc.is_in(ids, value_set=wanted))
+
+
+def _whole_entries(rows: pa.Table, mask: pa.Array) -> pa.Table:
+    """Return the rows of a mask, and the other lines of their split entries."""
+    if "split_line" not in rows.column_names:
+        return rows.filter(mask)
+    is_split = pc.greater(split_lines(rows), 0)
+    ids = pc.if_else(is_split, pc.ascii_lower(rows.column("id")), pa.scalar(None, TEXT))
+    chosen = ids.filter(mask).drop_null().combine_chunks()
+    return rows.filter(pc.or_(mask, pc.is_in(ids, value_set=chosen)))
 
 
 def as_mask(selection: Any, entries: Any) -> np.ndarray[Any, Any] | None:

@@ -30,7 +30,7 @@ def checked(entries: Any, given: Mapping[str, pa.Table], asked: Mapping[str, Any
     rows = selected(found.drop_columns([PLACE, "reason", "message"]), None, entries)
     errors = numbered(found.select(["company_id", "id", "reason", "message"]), "row")
     with engine("compose_export_jobs", errors=errors.append_column("day", days_of(rows))) as connection:
-        query = "SELECT row, reason, message FROM errors ORDER BY company_id, day, id"
+        query = "SELECT row, reason, message FROM errors ORDER BY company_id, day, id, row"
         return rows, connection.sql(query).to_arrow_table()
 
 

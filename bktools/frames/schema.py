@@ -114,6 +114,9 @@ ENTRIES = _schema(
         "description": TEXT,
         "cost_centre": TEXT,
         "tax_code": TEXT,
+        # The number of a line of a split entry, from 1, and how many lines the entry has; 0 for an entry of one line.
+        "split_line": COUNT,
+        "split_lines": COUNT,
         "line": COUNT,
     },
 )
@@ -157,11 +160,12 @@ FACTS = {
     "employee_name": TEXT,
     "supplier": TEXT,
     "description": TEXT,
+    "tax_code": TEXT,
 }
 
 EXPORTED_ENTRIES = _schema(
     {"entry_id": TEXT, "batch_id": TEXT, "company_id": TEXT, "state": TEXT},
-    {"job_id": TEXT, "sent_at": INSTANT, **FACTS, "period": TEXT},
+    {"job_id": TEXT, "sent_at": INSTANT, "split_line": COUNT, **FACTS, "period": TEXT},
 )
 
 # The months of a company: one row per month and currency. The columns of the last close are null without one.
@@ -318,6 +322,20 @@ _PLAINER: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType], pa.
 
 def _storage(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
+
+
+def number_of_entries(rows: pd.DataFrame | pa.Table) -> int:
+    """Return how many entries some rows are: the lines of a split entry are one."""
+    if isinstance(rows, pd.DataFrame):
+        return len(rows) - int((rows["split_line"] > 1).sum() if "split_line" in rows.columns else 0)
+    return len(rows) - int(pc.sum(pc.greater(split_lines(rows), 1)).as_py() or 0)
+
+
+def split_lines(table: pa.Table, name: str = "split_line") -> pa.ChunkedArray:
+    """Return the numbers of the lines of split entries, 0 for an entry of one line."""
+    if name not in table.column_names:
+        return pa.chunked_array([pa.repeat(pa.scalar(0, COUNT), len(table))])
+    return pc.fill_null(pc.cast(table.column(name), COUNT), 0)
 
 
 def texts_of(table: pa.Table, name: str) -> list[str | None]:

@@ -13,11 +13,12 @@ import pyarrow.compute as pc
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
-from bktools.inputs import cells, dates, flags, headings, looks, names, sides, signs
+from bktools.inputs import amounts, cells, dates, flags, headings, looks, names, sides, signs
 from bktools.inputs.columns import Columns, Looks, Vocabulary, normal, option
 from bktools.inputs.file import read_table
 from bktools.inputs.formats.registry import refuse_ledgers
 from bktools.inputs.problems import kept, raise_all
+from bktools.inputs.splits import with_splits
 from bktools.inputs.table import Table
 
 _TEXTS = ("supplier", "description", "cost_centre", "tax_code")
@@ -36,6 +37,7 @@ def read_entries(
     sheet: str | int | None = None,
     decimal: str | None = None,
     date_format: str | None = None,
+    split_lines: bool = False,
     required: Sequence[str] = (),
     money: str = "exact",
 ) -> pd.DataFrame:
@@ -48,7 +50,8 @@ def read_entries(
     columns : mapping, optional
         Field to heading, for what is not recognised: `id`, `company_id`, `date`, `amount`, `currency`, `category_id`,
         `employee_id`, `status`, `approved`, `supplier`, `description`, `cost_centre`, `tax_code`, and `sign`, `debit`,
-        `credit` for amounts whose sign stands apart. An empty heading leaves the field out.
+        `credit` for amounts whose sign stands apart, `split_line` and `entry_total` for the lines of split entries. An
+        empty heading leaves the field out.
     company : str, optional
         UUID of the company that the entries belong to where the file has no column for it.
     categories : DataFrame, optional
@@ -65,6 +68,9 @@ def read_entries(
         The decimal mark of the amounts, `"."` or `","`, where the column alone does not say it.
     date_format : str, optional
         Format of the dates such as `"%d/%m/%Y"`, where the column alone does not say it.
+    split_lines : bool
+        True when lines with one ID, company, date and currency are the parts of one split entry. They are in any case where
+        a column numbers them from 1, or where they add up to the total that a column has for their entry.
     required : sequence of str
         Fields that the file must have a column for.
     money : str
@@ -76,7 +82,8 @@ def read_entries(
     pandas.DataFrame
         One row per row of the file, in its order, with those columns of `bktools.frames.schema.ENTRIES` that the file
         has, `line`, and the columns that are no field as text under their own headings. Amounts are exact, with the
-        largest scale in the file. The same entry twice stays twice. `id` is null where the file has no entry IDs: such
+        largest scale in the file. The same entry twice stays twice. A file with split entries has a row for each of their
+        lines, with `split_line` (its number from 1; 0 for an entry of one line) and `split_lines` (their count). `id` is null where the file has no entry IDs: such
         entries can be analysed, and are not ready for export.
 
     Raises
@@ -123,6 +130,8 @@ def read_entries(
     places = _usable(
         table, vocabulary, places, {field for field, frame in frames.items() if frame is None} - {*required}
     )
+    # Columns that say which entries are split stay among the others, too: they may say something else.
+    saying_split = {field: places.pop(field) for field in headings.SPLITS if field in places}
     others = {
         place: heading for place, heading in enumerate(table.headings) if place not in places.values() and heading
     }
@@ -171,9 +180,20 @@ def read_entries(
             f" from the service with their IDs, or name the column that holds them with {option('id')}"
         )
     ordered = {field.name: result[field.name] for field in schema.ENTRIES if field.name in result}
-    ordered |= _passed_through(table, others)
+    read = pa.table(ordered | _passed_through(table, others))
+    if rules.flag("split_lines", split_lines) or saying_split:
+        read = _with_splits(read, table, saying_split, decimal, are_split=split_lines)
     about = table.provenance(len(table.lines), places, notes, others="columns kept as text")
-    return _with_money(schema.to_pandas(pa.table(ordered), about), money)
+    return _with_money(schema.to_pandas(read, about), money)
+
+
+def _with_splits(
+    read: pa.Table, table: Table, saying: Mapping[str, int], decimal: str | None, *, are_split: bool
+) -> pa.Table:
+    """Return entries with the numbers of the lines of split entries, where the file has any."""
+    numbers = cells.trimmed(table.columns[saying["split_line"]]) if "split_line" in saying else None
+    totals = amounts.amounts(table, saying["entry_total"], decimal) if "entry_total" in saying else None
+    return with_splits(read, numbers, totals, are_split=are_split)
 
 
 def _known_money(money: str) -> str:

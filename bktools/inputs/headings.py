@@ -223,6 +223,21 @@ CHART: dict[str, Tiers] = {
     "company_id": COMPANY_ID,
 }
 
+# Beside the fields of an entry: the number of a part of a split entry, and the amount of the whole entry.
+SPLITS: dict[str, Tiers] = {
+    "split_line": (
+        """split line | split line number | split number | split no | split position | split item | split zeile
+        | splitbuchung nr | aufteilungsposition | ligne de ventilation | numéro de ventilation | línea de división
+        | splitregel | delrad | delpost""",
+        "line number | line no | line item | zeilennummer | positionsnummer | numéro de ligne | número de línea",
+    ),
+    "entry_total": (
+        """entry total | expense total | receipt total | transaction total | split total | total of entry | belegsumme
+        | gesamtbetrag des belegs | total du reçu | total de la dépense | total del gasto | totaal van de bon
+        | kvittots summa""",
+    ),
+}
+
 ENTRIES: dict[str, Tiers] = {
     "id": (
         """entry id | id | expense id | accounting entry id | bookkeeping entry id | entry uuid | accounting entry uuid | uuid
@@ -373,6 +388,7 @@ ENTRIES: dict[str, Tiers] = {
         | 原価センタ | 成本中心 | 코스트센터 | trung tâm chi phí""",
     ),
     "tax_code": TAX_CODE,
+    **SPLITS,
 }
 
 ACCOUNTS: dict[str, Tiers] = {

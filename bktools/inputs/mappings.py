@@ -24,7 +24,7 @@ from bktools.settings import config_path
 
 # Fields by the kind of file that has them.
 KINDS = {"chart": headings.CHART, "entries": headings.ENTRIES, "accounts": headings.ACCOUNTS, "ledger": LEDGER}
-OPTIONS = ("delimiter", "encoding", "sheet", "decimal", "date_format")
+OPTIONS = ("delimiter", "encoding", "sheet", "decimal", "date_format", "split_lines")
 
 _NAME = re.compile(r"\w[\w -]{0,62}", re.ASCII)
 _LARGEST = 1 << 20
@@ -152,8 +152,12 @@ def arguments(path: str | PathLike[str], mapping: FileMapping, given: Mapping[st
     if "encoding" in mapping.options and is_unicode(path):
         # The file says it itself: another encoding would spoil every letter beyond ASCII.
         unknown.add("encoding")
-    own = {name: value for name, value in mapping.options.items() if name not in unknown and name in given}
-    said = {name: value for name, value in given.items() if value is not None}
+    own: dict[str, Any] = {
+        name: value for name, value in mapping.options.items() if name not in unknown and name in given
+    }
+    if "split_lines" in own:
+        own["split_lines"] = own["split_lines"] == str(True)
+    said = {name: value for name, value in given.items() if value not in (None, False)}
     columns = {**mapping.columns, **(said.get("columns") or {})}
     return {**given, **own, **said, "columns": columns or None}
 
@@ -164,7 +168,7 @@ def made_from(path: str | PathLike[str], name: str, kind: str, given: Mapping[st
     found = _headings(path, Vocabulary(KINDS[kind], columns), given)
     if found == made_headings(len(found)):
         return None
-    options = {option: str(given[option]) for option in OPTIONS if given.get(option) is not None}
+    options = {option: str(given[option]) for option in OPTIONS if given.get(option) not in (None, False)}
     return FileMapping(name, kind, tuple(filter(str.strip, found)), columns, options)
 
 

@@ -56,9 +56,9 @@ def load_export_jobs(
     DataFrame
         One row per batch: batch_id, company_id, state (PLANNED, SENDING, ACCEPTED, REJECTED, UNKNOWN, RELEASED),
         entries (count), job_id, job_status (at creation), message, planned_at, sent_at, settled_at (UTC). With
-        `entries=True` one row per entry of a batch: entry_id, batch_id, company_id, state, job_id, sent_at, and what was
-        known of the entry when it was sent: date, amount (exact), currency, category_id, category_name, account_code,
-        account_name, employee_id, employee_name, supplier, description, period (the month of the close that sent it, or
+        `entries=True` one row per entry of a batch, and per line of a split entry: entry_id, batch_id, company_id, state,
+        job_id, sent_at, split_line (its number, 0 for an entry of one line), and what was known of it when it was sent: date, amount (exact), currency, category_id, category_name, account_code,
+        account_name, employee_id, employee_name, supplier, description, tax_code, period (the month of the close that sent it, or
         of its date). They are null where they were not known. With `events=True` one row per event, oldest first: at
         (UTC), batch_id, company_id, after (the new state), done_by (the person who resolved it, or the process), before
         (the old state; null for a new batch), message (the answer, or the evidence). `frame.attrs["bktools"]["journal"]`
@@ -101,8 +101,12 @@ def load_export_jobs(
 
 def _arrow(rows: list[Row], schema: pa.Schema) -> pa.Table:
     """Return rows as text, numbers as they are."""
-    texts = pa.schema([field if field.type == COUNT else field.with_type(TEXT) for field in schema])
-    return pa.Table.from_pylist(rows, schema=texts)
+    return pa.Table.from_pylist(rows, schema=texts_of(schema))
+
+
+def texts_of(schema: pa.Schema) -> pa.Schema:
+    """Return a schema as the journal has its values: text, numbers as they are."""
+    return pa.schema([field if field.type == COUNT else field.with_type(TEXT) for field in schema])
 
 
 def typed(table: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any, Protocol
 
 from bktools.frames.schema import FACTS
 
-# The values of the columns `FACTS` of an entry, as text; the amount is exact.
-Facts = tuple[str | None, ...]
+# Of a line of an entry: the entry's ID, the number of the line (0 for an entry of one line), and the values of the columns
+# `FACTS` as text; the amount is exact.
+Facts = tuple[Any, ...]
 
 KEPT = "KEPT"
 # The facts of the newest claim are not known, because a backup from before it was restored.
@@ -25,16 +28,22 @@ COLUMNS = (*FACTS, "period")
 NEWEST_CLAIMS = "SELECT subject_id AS batch_id, max(event_id) AS claim FROM events WHERE subject = 'facts' GROUP BY 1"
 NEWEST_DIGEST = "SELECT message FROM events WHERE subject = 'facts' AND subject_id = ? ORDER BY event_id DESC LIMIT 1"
 CLAIMS = "SELECT event_id, subject_id, message FROM events WHERE subject = 'facts' AND after = 'KEPT'"
-OF_CLAIM = f"SELECT entry_id, {', '.join(COLUMNS)} FROM facts WHERE batch_id = ? AND claim = ? ORDER BY entry_id"
+OF_CLAIM = (
+    f"SELECT entry_id, split_line, {', '.join(COLUMNS)} FROM facts WHERE batch_id = ? AND claim = ? "
+    "ORDER BY entry_id, split_line"
+)
 DATES = "SELECT date FROM facts WHERE batch_id = ?1 AND claim = (SELECT max(claim) FROM facts WHERE batch_id = ?1)"
-INSERT = f"INSERT INTO facts VALUES (?, ?, ?{', ?' * len(COLUMNS)})"
+INSERT = f"INSERT INTO facts VALUES (?, ?, ?, ?{', ?' * len(COLUMNS)})"
 
-HELD_BACK = ("close", "place", "entry_id", "reason", "message", *FACTS)
+HELD_BACK = ("close", "place", "entry_id", "split_line", "reason", "message", *FACTS)
 INSERT_HELD_BACK = f"INSERT INTO held_back VALUES (?, ?{', ?' * len(HELD_BACK[2:])})"
 CLOSES = "SELECT event_id, subject_id, message FROM events WHERE subject = 'close'"
 OF_CLOSE = f"SELECT {', '.join(HELD_BACK[2:])} FROM held_back WHERE close = ? ORDER BY place"
 
-_DATE = list(FACTS).index("date")
+# The facts that are compared with those that were sent.
+COMPARED = ("date", "amount", "currency", "category_id", "supplier", "tax_code")
+
+_DATE = 2 + list(FACTS).index("date")
 
 
 class Batch(Protocol):
@@ -58,11 +67,11 @@ class Batch(Protocol):
 
     @property
     def facts(self) -> Sequence[Facts]:
-        """The facts of its entries, in the order of `entry_ids`; empty when nothing is known."""
+        """The facts of its entries, a row a line; empty when nothing is known."""
 
 
 def facts_of(batch: Batch, period: str | None) -> list[Facts]:
-    """Return entry ID, facts and period of each entry of a batch, in the order of the IDs.
+    """Return the facts and the period of each entry of a batch, in the order of the IDs and lines.
 
     Parameters
     ----------
@@ -71,8 +80,7 @@ def facts_of(batch: Batch, period: str | None) -> list[Facts]:
     period : str, optional
         The period of the close that sends it, as 2026-10. Default: the month of each entry's date.
     """
-    of_entries = zip(batch.entry_ids, batch.facts, strict=bool(batch.facts))
-    return sorted((entry, *facts, period or (facts[_DATE] or "")[:7] or None) for entry, facts in of_entries)
+    return sorted((*facts, period or (facts[_DATE] or "")[:7] or None) for facts in batch.facts)
 
 
 def dates_of(batch: Batch) -> list[str | None]:
@@ -81,5 +89,39 @@ def dates_of(batch: Batch) -> list[str | None]:
 
 
 def digest_of(rows: Sequence[Sequence[Any]]) -> str:
-    """Return the digest of rows of facts in the order of their entry IDs."""
+    """Return the digest of rows of facts in the order of their entry IDs and lines."""
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
+
+
+def changed(sent: Iterable[Mapping[str, Any]], batch: Batch) -> list[str]:
+    """Return the entries of a batch whose facts are not those that were sent; unknown ones are not compared.
+
+    Parameters
+    ----------
+    sent : iterable of mapping
+        The facts of the batch's newest claim, a row a line.
+    batch : Batch
+        The batch, with its facts now.
+    """
+    before, after = defaultdict(list), defaultdict(list)
+    for row in sent:
+        before[row["entry_id"]].append([_comparable(name, row[name]) for name in COMPARED])
+    for entry, _, *values in batch.facts:
+        facts = dict(zip(FACTS, values, strict=True))
+        after[entry].append([_comparable(name, facts[name]) for name in COMPARED])
+    return [entry for entry, lines in after.items() if _differ(before[entry], lines)]
+
+
+def _differ(before: list[list[str]], after: list[list[str]]) -> bool:
+    """Return whether the lines of an entry differ in a fact that is known of each of them, before and after."""
+    known = [place for place in range(len(COMPARED)) if all(line[place] for line in (*before, *after))]
+    return bool(known and before) and sorted([line[place] for place in known] for line in before) != sorted(
+        [line[place] for place in known] for line in after
+    )
+
+
+def _comparable(name: str, value: str | None) -> str:
+    if name == "amount" and value is not None:
+        return f"{Decimal(value).normalize():f}"
+    text = (value or "").strip()
+    return text.lower() if name == "category_id" else text

@@ -51,10 +51,11 @@ _HISTORY = {
         WHERE {_WANTED} ORDER BY planned_at, batch_id, entry_id
     """,
     "facts": f"""
-        SELECT entry_id, batch_id, company_id, state, job_id, sent_at, sender, plan_id, {", ".join(facts.COLUMNS)}
+        SELECT entry_id, batch_id, company_id, state, job_id, sent_at, sender, plan_id,
+            coalesce(split_line, 0) AS split_line, {", ".join(facts.COLUMNS)}
         FROM batches JOIN batch_entries USING (batch_id) LEFT JOIN ({facts.NEWEST_CLAIMS}) AS newest USING (batch_id)
         LEFT JOIN facts USING (batch_id, claim, entry_id)
-        WHERE {_WANTED} ORDER BY planned_at, batch_id, entry_id
+        WHERE {_WANTED} ORDER BY planned_at, batch_id, entry_id, facts.split_line
     """,
     "events": f"""
         SELECT at, batch_id, company_id, before, after, events.message, done_by
@@ -443,6 +444,11 @@ class Journal(Records):
         sql = "SELECT * FROM batches WHERE company_id = ? AND state = 'ACCEPTED' ORDER BY sent_at DESC LIMIT 1"
         found = self.rows(sql, company_id)
         return found[0] if found else None
+
+    def changed_since(self, batch: Batch) -> list[str]:
+        """Return the entries of a batch that were sent with other facts than they have now."""
+        found = [row for piece in self.history("facts", None, batch.batch_id) for row in piece]
+        return facts.changed(found, batch)
 
     def no_such_batch(self, batch_id: str) -> JournalError:
         """Return the error for a batch that is not in the journal."""

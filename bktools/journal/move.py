@@ -55,7 +55,7 @@ _LIVE = """
     SELECT entry_id, batch_id, state, job_id FROM batch_entries JOIN batches USING (batch_id)
     WHERE live = 1 AND entry_id IN (SELECT id FROM wanted)
 """
-_ORDER = dict.fromkeys(TABLES, "ORDER BY 1, 2") | {"facts": "ORDER BY 1, 2, 3"}
+_ORDER = dict.fromkeys(TABLES, "ORDER BY 1, 2") | {"facts": "ORDER BY 1, 2, 3, 4"}
 
 
 def move(settings: Settings, *, by: str, evidence: str | None = None) -> Row:
@@ -420,7 +420,7 @@ class _Target(Records):
             return
         number = record_event(connection, "facts", batch_id, None, claim["after"], claim["message"])
         if claim["after"] == KEPT:
-            values = f"entry_id, {', '.join(COLUMNS)}"
+            values = f"entry_id, split_line, {', '.join(COLUMNS)}"
             connection.execute("ALTER TABLE facts DISABLE TRIGGER USER")
             connection.execute(
                 f"INSERT INTO facts (batch_id, claim, {values}) SELECT batch_id, CAST(? AS BIGINT), {values} FROM facts "

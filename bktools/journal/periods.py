@@ -25,11 +25,13 @@ from bktools.frames.schema import (
     PERIODS,
     TEXT,
     Month,
+    split_lines,
     texts_of,
     to_arrow,
     to_pandas,
 )
 from bktools.journal.export_jobs import ROWS_AT_ONCE, typed
+from bktools.journal.export_jobs import texts_of as in_texts
 from bktools.journal.facts import HELD_BACK, INSERT_HELD_BACK, digest_of
 from bktools.journal.journal import Journal
 from bktools.journal.records import Connection, Row, record_event
@@ -39,14 +41,15 @@ OPEN, CLOSED, APPLIED = "OPEN", "CLOSED", "APPLIED"
 
 # Entries that are not ready for these reasons do not wait for this close: they are exported, in a batch, repeated, of another company
 # or of a later month.
-NOT_WAITING = frozenset({"exported", "in_doubt", "duplicate", "other_company", "later_period"})
+NOT_WAITING = frozenset({"exported", "changed_since_export", "in_doubt", "duplicate", "other_company", "later_period"})
 
 IN_DOUBT = ("SENDING", "UNKNOWN")
 
 SENT = pa.schema([*EXPORTED_ENTRIES, pa.field("sent_by", TEXT)])
+KINDS = FACTS | {"split_line": COUNT}
 HELD = pa.schema(
     [
-        *(pa.field(name, FACTS.get(name, TEXT)) for name in ("period", *HELD_BACK[2:])),
+        *(pa.field(name, KINDS.get(name, TEXT)) for name in ("period", *HELD_BACK[2:])),
         pa.field("held_at", INSTANT),
         pa.field("outcome", TEXT),
         pa.field("resolved_period", TEXT),
@@ -337,8 +340,9 @@ def record_close(
         The entries of the plan whose batch was accepted, with amount and currency.
     """
     waiting = to_arrow(not_ready[~not_ready["reason"].isin(NOT_WAITING)])
-    names = ("id", *HELD_BACK[3:])
-    rows = list(zip(*(texts_of(waiting, name) for name in names), strict=True))
+    columns: dict[str, list[Any]] = {name: texts_of(waiting, name) for name in ("id", *HELD_BACK[3:])}
+    columns["split_line"] = split_lines(waiting).to_pylist()
+    rows = list(zip(*columns.values(), strict=True))
     message = {
         "plan_id": plan_id,
         "prepared_by": prepared_by,
@@ -379,20 +383,23 @@ def _set_state(journal: Journal, company_id: str, month: str, state: str, reason
 def _sums(entries: pa.Table) -> dict[str, dict[str, str]]:
     """Return count and exact amount by currency, as text."""
     there = {name: texts_of(entries, name) for name in ("amount", "currency")}
-    table = typed(pa.table(there, schema=pa.schema({"amount": TEXT, "currency": TEXT})), _AMOUNTS)
+    table = pa.table(there | {"split_line": split_lines(entries)}, schema=in_texts(_AMOUNTS))
+    table = typed(table, _AMOUNTS)
     return {
         row["currency"] or "no currency": {"entries": str(row["entries"]), "amount": f"{row['amount'] or 0:f}"}
         for row in _by_currency(table, "entries", "amount")
     }
 
 
-_AMOUNTS = pa.schema({"amount": FACTS["amount"], "currency": TEXT})
+_AMOUNTS = pa.schema({"amount": FACTS["amount"], "currency": TEXT, "split_line": COUNT})
 
 
 def _by_currency(table: pa.Table, count: str, amount: str) -> list[dict[str, Any]]:
-    grouped = table.select(["currency", "amount"]).group_by("currency", use_threads=False)
-    sums = grouped.aggregate([([], "count_all"), ("amount", "sum")])
-    return list(sums.rename_columns({"count_all": count, "amount_sum": amount}).to_pylist())
+    # The lines of a split entry have one currency: its first line counts.
+    counted = pc.cast(pc.less_equal(split_lines(table), 1), COUNT)
+    grouped = table.select(["currency", "amount"]).append_column("counted", counted)
+    sums = grouped.group_by("currency", use_threads=False).aggregate([("counted", "sum"), ("amount", "sum")])
+    return list(sums.rename_columns({"counted_sum": count, "amount_sum": amount}).to_pylist())
 
 
 def totals_of(sent: pa.Table, held: pa.Table) -> pa.Table:
@@ -422,7 +429,7 @@ def sent_entries(journal: Journal, company_id: str, month: str | None = None) ->
     `sent_by` is the person who prepared the close, or the process that sent outside of a close.
     """
     persons = {row["plan_id"]: row["prepared_by"] for row in closes_of(journal, company_id)}
-    texts = pa.schema([field.with_type(TEXT) for field in SENT])
+    texts = in_texts(SENT)
     pieces = [
         pa.Table.from_pylist(
             [
@@ -460,8 +467,8 @@ def held_back(journal: Journal, company_id: str, month: str | None = None) -> pa
     met_in: dict[Any, str] = {}
     alike: Counter[Any] = Counter()
     for row in closes:
-        key = row["entry_id"]
-        if not key:
+        key: Any = (row["entry_id"], row["split_line"])
+        if not row["entry_id"]:
             if row["close"] != last_close[row["period"]]:
                 continue
             facts = tuple(row[name] for name in FACTS)
@@ -474,7 +481,7 @@ def held_back(journal: Journal, company_id: str, month: str | None = None) -> pa
     journal.wanted({row["entry_id"] for row in wanted if row["entry_id"]})
     sent = {row["entry_id"]: row for row in journal.rows(_SENT_SINCE, company_id)}
     found = [dict(row) | _outcome(sent.get(row["entry_id"])) for row in wanted]
-    return typed(pa.Table.from_pylist(found, schema=pa.schema([field.with_type(TEXT) for field in HELD])), HELD)
+    return typed(pa.Table.from_pylist(found, schema=in_texts(HELD)), HELD)
 
 
 def _outcome(sent: Row | None) -> dict[str, str | None]:

@@ -134,9 +134,10 @@ CREATE TABLE facts (
     batch_id TEXT NOT NULL,
     claim BIGINT NOT NULL REFERENCES events (event_id),
     entry_id TEXT NOT NULL,
+    split_line INTEGER NOT NULL,
 {_facts()},
     period TEXT CHECK (period ~ '^[0-9]{{4}}-[01][0-9]$'),
-    PRIMARY KEY (batch_id, claim, entry_id),
+    PRIMARY KEY (batch_id, claim, entry_id, split_line),
     FOREIGN KEY (batch_id, entry_id) REFERENCES batch_entries (batch_id, entry_id)
 );
 
@@ -144,6 +145,7 @@ CREATE TABLE held_back (
     close BIGINT NOT NULL REFERENCES events (event_id),
     place INTEGER NOT NULL,
     entry_id TEXT,
+    split_line INTEGER NOT NULL,
     reason TEXT NOT NULL,
     message TEXT,
 {_facts()},

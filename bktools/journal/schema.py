@@ -231,6 +231,8 @@ CREATE TABLE facts (
     batch_id TEXT NOT NULL,
     claim INTEGER NOT NULL REFERENCES events (event_id),
     entry_id TEXT NOT NULL,
+    -- The number of a line of a split entry, from 1; 0 for any other entry.
+    split_line INTEGER NOT NULL,
     date TEXT,
     amount TEXT,
     currency TEXT,
@@ -242,8 +244,9 @@ CREATE TABLE facts (
     employee_name TEXT,
     supplier TEXT,
     description TEXT,
+    tax_code TEXT,
     period TEXT,
-    PRIMARY KEY (batch_id, claim, entry_id),
+    PRIMARY KEY (batch_id, claim, entry_id, split_line),
     FOREIGN KEY (batch_id, entry_id) REFERENCES batch_entries (batch_id, entry_id),
     CHECK (period IS NULL OR period GLOB '[0-9][0-9][0-9][0-9]-[01][0-9]')
 ) WITHOUT ROWID;
@@ -251,7 +254,9 @@ CREATE TABLE facts (
 -- The chain holds the event of a claim as soon as its transaction has ended.
 CREATE TRIGGER facts_are_written_with_their_claim BEFORE INSERT ON facts
 WHEN EXISTS (SELECT 1 FROM chain WHERE event_id >= NEW.claim)
-    OR EXISTS (SELECT 1 FROM facts WHERE batch_id = NEW.batch_id AND claim = NEW.claim AND entry_id = NEW.entry_id)
+    OR EXISTS (
+        SELECT 1 FROM facts WHERE batch_id = NEW.batch_id AND claim = NEW.claim AND entry_id = NEW.entry_id
+            AND split_line = NEW.split_line)
     OR NOT EXISTS (
         SELECT 1 FROM events WHERE event_id = NEW.claim AND subject = 'facts' AND subject_id = NEW.batch_id)
     OR NOT EXISTS (SELECT 1 FROM batches WHERE batch_id = NEW.batch_id AND state = 'PLANNED')
@@ -269,6 +274,7 @@ CREATE TABLE held_back (
     close INTEGER NOT NULL REFERENCES events (event_id),
     place INTEGER NOT NULL,
     entry_id TEXT,
+    split_line INTEGER NOT NULL,
     reason TEXT NOT NULL,
     message TEXT,
     date TEXT,
@@ -282,6 +288,7 @@ CREATE TABLE held_back (
     employee_name TEXT,
     supplier TEXT,
     description TEXT,
+    tax_code TEXT,
     PRIMARY KEY (close, place)
 ) WITHOUT ROWID;
 

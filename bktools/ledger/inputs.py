@@ -207,11 +207,16 @@ def show(connection: duckdb.DuckDBPyConnection, inputs: Inputs) -> None:
     InputError
         When an entry is given more than once.
     """
-    used = [name for name in USED["exported"] if _has(inputs.exported, name)]
+    used = [name for name in (*USED["exported"], "split_line") if _has(inputs.exported, name)]
     inputs.rows["entries"] = _numbered(inputs.exported.select(used))
     connection.register("exported_rows", inputs.rows["entries"])
     connection.execute(f"CREATE VIEW entries AS {view_of(inputs, 'entries', 'exported_rows')}")
-    _refuse_repeated(connection, "entry_id" if _is_plain(inputs.exported.column("entry_id")) else "id")
+    _refuse_repeated(
+        connection,
+        "entry_id" if _is_plain(inputs.exported.column("entry_id")) else "id",
+        are_split=_has(inputs.exported, "split_line")
+        and schema.number_of_entries(inputs.exported) < len(inputs.exported),
+    )
     used = [name for name in USED["ledger"] if _has(inputs.ledger, name)]
     ledger = _numbered(inputs.ledger.select(used))
     connection.register("given_ledger", ledger)
@@ -266,6 +271,8 @@ def columns_of(inputs: Inputs, side: str, prefix: str = "") -> str:
     }
     if is_entries:
         columns["batch"] = text("batch_id")
+        if _has(table, "split_line"):
+            columns["split_line"] = f"{prefix}split_line"
     else:
         columns["document"] = f"coalesce({prefix}word, {columns['document']})"
         columns["voucher"] = text("voucher_id")
@@ -298,13 +305,16 @@ def _is_plain(texts: pa.ChunkedArray) -> bool:
     return True
 
 
-def _refuse_repeated(connection: duckdb.DuckDBPyConnection, column: str) -> None:
+def _refuse_repeated(connection: duckdb.DuckDBPyConnection, column: str, *, are_split: bool) -> None:
+    """Refuse entries that are given twice; of a split entry each line is given once."""
+    by = f"{column}, split_line" if are_split else column
     # Sorting digests takes a fraction of the time of counting texts.
     source = "entries" if column == "id" else "exported_rows"
-    digests = np.sort(connection.execute(f"SELECT hash({column}) AS digest FROM {source}").fetchnumpy()["digest"])
+    digests = np.sort(connection.execute(f"SELECT hash({by}) AS digest FROM {source}").fetchnumpy()["digest"])
     if not (digests[1:] == digests[:-1]).any():
         return
-    repeated = connection.execute("SELECT id FROM entries GROUP BY id HAVING count(*) > 1 ORDER BY id").fetchall()
+    by = by.replace("entry_id", "id")
+    repeated = connection.execute(f"SELECT id FROM entries GROUP BY {by} HAVING count(*) > 1 ORDER BY id").fetchall()
     if repeated:
         raise InputError(
             f"has {len(repeated):,} entr{'y' if len(repeated) == 1 else 'ies'} more than once, such as"

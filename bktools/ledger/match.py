@@ -28,9 +28,10 @@ def match_ledger(exported: Any, ledger: Any, *, days: SupportsIndex = DAYS) -> L
     Parameters
     ----------
     exported : DataFrame
-        One row per entry, as `load_export_jobs(entries=True)` returns it: entry_id or id; optional batch_id, state,
-        date, amount (exact, a refund is negative), currency, account_code, supplier, description, document_number, and
-        names. Entries of batches that were not sent are left out. A column that is missing is not compared.
+        One row per entry, and per line of a split one, as `load_export_jobs(entries=True)` returns it: entry_id or id;
+        optional split_line, batch_id, state, date, amount (exact, a refund is negative), currency, account_code, supplier,
+        description, document_number, and names. Entries of batches that were not sent are left out. A column that is
+        missing is not compared.
     ledger : DataFrame
         One row per posting, as `read_general_ledger` returns it: account_code, date, amount (exact, debit is positive);
         optional currency, text, document_number, voucher_id, account_name, line.

@@ -11,6 +11,7 @@ import pandas as pd
 
 from bktools.consoles import readable
 from bktools.export import ExportPlan
+from bktools.frames.schema import number_of_entries
 from bktools.reconcile import Reconciliation
 from bktools.reports.record import PeriodRecord
 
@@ -96,10 +97,11 @@ class Close:
         return [*self.after.unchecked, *self.plan.unchecked]
 
     def __repr__(self) -> str:
+        ready, not_ready = number_of_entries(self.plan.rows), number_of_entries(self.plan.not_ready)
         lines = [
             f"Month-end {self.period} of company {self.company}, {where(self)}",
             f"  accounts: {_listed(outcomes(self.accounts))}",
-            f"  entries: {len(self.plan.entries):,} ready, {len(self.plan.not_ready):,} not ready",
+            f"  entries: {ready:,} ready, {not_ready:,} not ready",
             f"  export jobs: {_listed(outcomes(self.jobs))}",
             *(f"  {line}" for line in (self.record.lines if self.record else ())),
         ]

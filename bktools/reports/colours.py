@@ -29,6 +29,7 @@ COLOURS: Mapping[str, str] = MappingProxyType({
     "no account": "#BA3661", "unknown account": "#864EBC", "archived account": "#836D03",
     "to be archived account": "#9B9C2C", "covered": QUIET,
     "no service id": "#167F75", "not a uuid": "#19A9B0", "no company": "#5560CF", "conflicting": "#BD3D1B",
+    "changed since export": "#5D7B0F", "lines missing": "#11AE89", "other line not ready": "#55AD40",
     "duplicate": "#E56F17", "other company": "#5392FC", "in doubt": "#EB6268", "not approved": "#BF8B1F",
     "no category": "#DF63A4", "unknown category": "#C26ED5", "category of other company": "#A73F95",
     "archived category": "#9A5F1A", "unknown employee": "#967FF5", "other reasons": QUIET, "others": QUIET,

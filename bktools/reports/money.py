@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan
+from bktools.export.plan import as_exported
 from bktools.export.tables import days_of
 from bktools.frames.currencies import shown
 from bktools.frames.schema import STRINGS, TEXT, Moment, to_arrow
@@ -156,14 +157,14 @@ def plot_money(
         of_age, of_reason = ages.ages_of(waiting, day), ages.reasons_of(waiting)
         counts = ages.counts_by_age(of_age, of_reason)
         panels["entries"] = bars.Panel(counts, f"{title}: number of entries", "entries")
-        held = to_arrow(waiting[["amount", "currency"]], "the entries")
+        held = as_exported(to_arrow(waiting, "the entries")).select(["amount", "currency"])
         held = held.append_column("age", pa.array(of_age, TEXT)).append_column("reason", pa.array(of_reason, TEXT))
         for currency, sums in spend(held, ["age", "reason"]).groupby("currency", sort=False):
             amounts = _table(sums, sums["age"], sums["reason"], list(counts.index), list(counts.columns))
             panels[str(currency)] = _panel(amounts, str(currency), f"{title}: value")
         return _draw_panels(panels, figure, groups="ages")
     reasons = [name.replace("_", " ") for name in waiting["reason"]]
-    held = to_arrow(waiting.filter(["id", "date", "amount", "currency"]), "the entries")
+    held = as_exported(to_arrow(waiting, "the entries"))
     both = pa.concat_tables(
         [_with_states(rows, _exported(rows, jobs)), _with_states(held, reasons)], promote_options="permissive"
     )

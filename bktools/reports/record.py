@@ -14,7 +14,7 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.frames.currencies import shown
 from bktools.frames.names import in_reading_order
-from bktools.frames.schema import Month, to_pandas
+from bktools.frames.schema import Month, number_of_entries, to_pandas
 from bktools.journal.journal import Journal
 from bktools.journal.periods import CLOSES, closes_of, events_of, held_back, not_kept, sent_entries, state_of, totals_of
 from bktools.service import Service
@@ -75,16 +75,17 @@ class PeriodRecord:
             jobs, days = sent["job_id"].nunique(), sent["sent_at"].dropna().dt.strftime("%Y-%m-%d")
             when = days.min() if days.min() == days.max() else f"{days.min()} to {days.max()}"
             by = ", ".join(map(str, sorted(sent["sent_by"].dropna().unique())))
-            lines.append(f"exported {_entries(len(sent))} in {jobs:,} job{'' if jobs == 1 else 's'}, {when}, by {by}")
+            lines.append(
+                f"exported {_entries(number_of_entries(sent))} in {jobs:,} job{'' if jobs == 1 else 's'}, {when}, by {by}"
+            )
             lines += self._amounts("exported")
         doubt = int(self.totals["in_doubt"].sum())
         if doubt:
             lines += [f"in doubt {_entries(doubt)}", *self._amounts("in_doubt")]
         if len(self.held_back):
-            still = int((self.held_back["outcome"] == "open").sum())
-            lines.append(
-                f"held back {_entries(len(self.held_back))}: {len(self.held_back) - still:,} resolved since, {still:,} still open"
-            )
+            held = number_of_entries(self.held_back)
+            still = number_of_entries(self.held_back[self.held_back["outcome"] == "open"])
+            lines.append(f"held back {_entries(held)}: {held - still:,} resolved since, {still:,} still open")
             lines += self._amounts("held_back")
         if self.not_kept:
             lines.append(

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools import disk
+from bktools.export.plan import SENT_BEFORE, as_exported
 from bktools.frames.currencies import MINOR_UNITS, USUAL
 from bktools.frames.currencies import shown as shown_amount
 from bktools.frames.engine import in_pandas
@@ -87,8 +88,8 @@ def figures(close: Close) -> dict[str, list[dict[str, Any]]]:
         sent = close.record.exported
         of_state["exported"] = in_pandas_records(sent[sent["state"] == "ACCEPTED"])
     exported = {row.get("entry_id") for row in of_state["exported"]}
-    for row in in_pandas_records(close.plan.not_ready):
-        if row["reason"] != "exported" or row["id"] not in exported:
+    for row in as_exported(to_arrow(close.plan.not_ready)).to_pylist():
+        if row["reason"] not in SENT_BEFORE or row["id"] not in exported:
             of_state["left out" if row["reason"] in NOT_OF_THIS_CLOSE else "held back"].append(row)
     return of_state
 
@@ -631,7 +632,8 @@ def _last_close(close: Close) -> tuple[str | None, list[dict[str, Any]]]:
 def _counts(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     found: dict[str, int] = defaultdict(int)
     for row in rows:
-        found[row.get("currency") or "no currency"] += 1
+        # The lines of a split entry are one entry.
+        found[row.get("currency") or "no currency"] += (row.get("split_line") or 0) <= 1
     return dict(found)
 
 

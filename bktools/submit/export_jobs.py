@@ -109,7 +109,8 @@ def submit_export_jobs(
         One row per batch, company by company: batch_id, company_id, entries (count), outcome, job_id, message. Outcomes:
         ACCEPTED (the job was created; it may not be completed), REJECTED (refused, nothing was booked), UNKNOWN (it may have been booked;
         the message says how to resolve it), PLANNED (not sent, run again), BLOCKED (not sent, because an earlier batch
-        of the company is UNKNOWN or was refused, or the service cannot be reached). Without `apply`: PLANNED for batches
+        of the company is UNKNOWN or was refused, the service cannot be reached, or its entries were exported before with
+        other data). Without `apply`: PLANNED for batches
         that would be sent, SENDING for batches that another process is sending.
 
     Raises
@@ -443,6 +444,14 @@ def _row_unsent(journal: Journal, batch: BatchRequest, doubts: Doubts, *states: 
         return _row(batch, state, doubts.message(found))
     if state == "SENDING":
         return _row(batch, state, f"{found['sender']} is sending it (since {found['sent_at']})")
+    changed = journal.changed_since(batch) if state == "ACCEPTED" else []
+    if changed:
+        return _row(
+            batch,
+            "BLOCKED",
+            f"{len(changed)} of its entries have other data now than when they were exported (the first is {changed[0]}): "
+            "nothing was sent; compose again with history=load_export_jobs(entries=True), which shows both",
+        )
     return _row(
         batch, state, f"{found['message']} (since {found['settled_at']}; nothing was sent again)", found["job_id"]
     )

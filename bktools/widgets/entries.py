@@ -21,7 +21,7 @@ from bktools.export.selection import as_ids, as_mask, refuse_missing
 from bktools.export.tables import days_of
 from bktools.frames.currencies import shown
 from bktools.frames.names import FIRST, in_reading_order, with_names
-from bktools.frames.schema import TEXT, to_arrow
+from bktools.frames.schema import TEXT, number_of_entries, to_arrow
 from bktools.visible import visible
 
 # More rows make the page slow; a filter in Python is quicker.
@@ -81,7 +81,7 @@ class EntryPicker:
             selected=_places(entries, selection),
             key=f"bktools-{secrets.token_hex(4)}",
         )
-        self._grid.observe(self._tell, names="selected")
+        self._grid.observe(self._select_entries, names="selected")
         self._tell()
 
     @property
@@ -120,7 +120,16 @@ class EntryPicker:
         """
         self._grid.selected = _places(self.entries, selection)
 
-    def _tell(self, _change: Any = None) -> None:
+    def _select_entries(self, change: Any) -> None:
+        """Select the other lines of a split entry with each of its lines, and leave them out together."""
+        whole = _whole_entries(self.entries, change["new"], before=change["old"])
+        if whole != change["new"]:
+            # This calls the observer again.
+            self._grid.selected = whole
+        else:
+            self._tell()
+
+    def _tell(self) -> None:
         self._grid.told = _said(self.totals, len(self.entries))
         for display in self._displays:
             display.update(self._static(), raw=True)
@@ -297,14 +306,30 @@ def _places(entries: pd.DataFrame, selection: Any) -> list[int]:
         ids = pc.ascii_lower(to_arrow(entries[["id"]], "the entries").column("id"))
         refuse_missing(wanted, ids)
         mask = pc.is_in(ids, value_set=wanted).to_numpy()
-    return [int(place) for place in mask.nonzero()[0]]
+    return _whole_entries(entries, [int(place) for place in mask.nonzero()[0]], before=[])
+
+
+def _whole_entries(entries: pd.DataFrame, selected: list[int], *, before: list[int]) -> list[int]:
+    """Return the selected rows with all lines of their split entries, without those of which a line was selected before."""
+    if "split_line" not in entries.columns:
+        return selected
+    is_split = (entries["split_line"] > 0).to_numpy()
+    ids = entries["id"].str.lower().to_numpy()
+    whole = set(selected)
+    for of_id in {ids[place] for place in selected if is_split[place]}:
+        lines = {int(place) for place in (ids == of_id).nonzero()[0]}
+        is_left_out = bool((lines - whole) & {*before})
+        whole = whole - lines if is_left_out else whole | lines
+    return sorted(whole) if whole != set(selected) else selected
 
 
 def _totals(entries: pd.DataFrame) -> pd.DataFrame:
     if not {"amount", "currency"} <= set(entries.columns):
         return pd.DataFrame({"currency": [None], "entries": [len(entries)], "amount": [None]})
-    sums = entries.groupby("currency", dropna=False)["amount"].agg(["size", "sum"]).reset_index()
-    return sums.rename(columns={"size": "entries", "sum": "amount"})
+    groups = entries.groupby("currency", dropna=False)
+    sums = groups["amount"].sum().reset_index()
+    sums.insert(1, "entries", [number_of_entries(rows) for _, rows in groups])
+    return sums
 
 
 def _said(totals: pd.DataFrame, of: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import re
 import stat
 from collections import Counter
 from pathlib import Path
@@ -14,7 +15,8 @@ from typer.testing import CliRunner
 
 from bktools.cli.app import app
 from bktools.cli.exits import Exit
-from bktools.sandbox.faults import Faults
+from bktools.sandbox.faults import Fault, Faults
+from bktools.sandbox.server import Server
 
 FILES = {
     "accounts_created.csv",
@@ -74,6 +76,45 @@ def test_without_apply_nothing_is_written(run):
     assert {row["outcome"] for row in made} == {"PLANNED"}
     assert run("accounts", "list", "--sandbox").stdout.count("\n") == 1
     assert run("export", "history", "--sandbox").stdout.count("\n") == 1
+
+
+def test_an_unknown_outcome_comes_first(run, samples, tmp_path):
+    """While the outcome of an export job is unknown, a close says so in its first line and ends with a code of its own."""
+    with Server(tmp_path / "server", faults=[Fault("drop", "create_export_job", times=1)]) as server:
+        access = {"BKTOOLS_BASE_URL": server.base_url, "BKTOOLS_TOKEN": server.token}
+        files = ("--chart", samples[0], "--entries", samples[1])
+        close = ("month-end", "--company", server.company_id, "--month", "2026-10", *files)
+        assert run(*close, "--apply", **access).returncode == Exit.INCOMPLETE
+        for more in ((), ("--apply",)):
+            again = run(*close, *more, **access)
+            assert again.returncode == Exit.INCOMPLETE
+            assert re.match(r"outcome unknown: batch \w+ .* bktools export resolve", again.stdout)
+        assert rows(Path("month-end-2026-10/export_jobs.csv")) == []
+        assert run("month-end", "--format", "json", *close[1:], **access).stdout.count('"outcome_unknown": [') == 1
+        assert run("export", "compose", files[-1], "--out", "empty.plan", **access).returncode == Exit.DONE
+        for more in ((), ("--apply",)):
+            sent = run("export", "submit", "empty.plan", *more, **access)
+            assert (sent.returncode, sent.stdout.startswith("outcome unknown: batch ")) == (Exit.INCOMPLETE, True)
+
+
+def test_an_entry_that_was_changed_after_its_export_is_named(run, samples):
+    """The second close names the entry with both amounts; the exported one is kept beside the new one."""
+    assert run("month-end", "--sandbox", "--apply").returncode == Exit.DONE
+    folder = Path("month-end-2026-10")
+    sent = rows(folder / "machine" / "export_plan.csv")[0]
+    lines = samples[1].read_text(encoding="utf-8").splitlines()
+    changed = [line.replace(sent["amount"], "987654.32") if sent["id"] in line else line for line in lines]
+    Path("changed.csv").write_text("\n".join(changed), encoding="utf-8")
+    again = run("month-end", "--sandbox", "--apply", "--entries", "changed.csv")
+    assert again.returncode == Exit.DONE
+    told = next(line for line in again.stdout.splitlines() if "→ 987,654.32" in line)
+    assert (sent["date"] in told, " amount " in told) == (True, True)
+    assert "undo the change in the service, and enter the difference as a new entry" in again.stdout
+    held = rows(folder / "machine" / "entries_not_ready.csv")
+    assert {row["id"] for row in held if row["reason"] == "changed_since_export"} == {sent["id"]}
+    assert "987,654.32" not in again.stdout.replace(told, "")
+    (held,) = (row for row in held if row["id"] == sent["id"])
+    assert (held["amount"], held["exported_amount"]) == ("987654.32", sent["amount"])
 
 
 def test_categories_and_employees_are_loaded_once(tmp_path, monkeypatch):

@@ -42,6 +42,14 @@ def history(state: str) -> dict[str, pd.DataFrame]:
     return {"history": pd.DataFrame({"entry_id": [entry_id(0)], "state": [state]})}
 
 
+def sent(**changes) -> pd.DataFrame:
+    """An entry of another ID that was exported on the day and with the amount of the entries made here."""
+    row = {"entry_id": entry_id(99), "state": "ACCEPTED", "company_id": COMPANY, "batch_id": "b1", "period": "2026-09"}
+    return pd.DataFrame(
+        [row | {"date": pd.Timestamp("2026-10-01"), "amount": Decimal("10.10"), "currency": "EUR"} | changes]
+    )
+
+
 def imported() -> dict[str, pd.DataFrame]:
     """Accounts without the one of the category; another one was imported on the last of October."""
     moment = pd.Timestamp("2026-10-31T12:00Z")
@@ -63,6 +71,16 @@ ERRORS = {
     "exported": (
         {}, history("ACCEPTED"),
         "it was exported already, according to the journal", "nothing to do, a second export would book it twice", "here",
+    ),
+    "changed_since_export": (
+        {}, {"history": history("ACCEPTED")["history"].assign(amount=Decimal("10.20"), currency="EUR")},
+        "it was exported with other data: amount 10.20 → 10.10",
+        "undo the change in the service, and enter the difference as a new entry", "in the service",
+    ),
+    "lines_missing": (
+        {"split_line": [1], "split_lines": [3]}, {},
+        "2 of the lines of this split entry are not among the entries",
+        "give all lines of the entry: the service exports it as a whole", "here",
     ),
     "in_doubt": (
         {}, history("UNKNOWN"),
@@ -155,6 +173,14 @@ LOOKS = {
         "same company, day, amount, currency and supplier as lines 3, 4, 5",
         "ask whether it was bought more than once; otherwise reject the copies in the service", "the employee",
     ),
+    "suspected_second_export": (
+        {"supplier": ["SJ AB"]}, {"history": sent(supplier="sj ab ")}, 1,
+        (
+            "same company, day, amount, currency and supplier as an entry that was sent under another ID: "
+            "2026-10-01, sj ab, in batch b1, month 2026-09"
+        ),
+        "if the service issued that entry again, reject this one in the service", "in the service",
+    ),
     "unusual_amount": (
         {"amount": [Decimal(12500), *(Decimal(100 + number) for number in range(11))]}, {}, 1,
         "its amount is unusual for its category, whose 12 entries in EUR are usually 35.17 to 316.50",
@@ -198,7 +224,13 @@ def test_each_warning_goes_out_with_the_plan(entries, name):
 
 def test_every_check_has_a_case():
     """No check is without a test; errors come first, then warnings, then infos, and each names one of those who act."""
-    assert {check.name for check in CHECKS} == {*ERRORS, *LOOKS, "duplicate", "conflicting"}
+    assert {check.name for check in CHECKS} == {
+        *ERRORS,
+        *LOOKS,
+        "duplicate",
+        "conflicting",
+        "other_line_not_ready",
+    }
     ranks = [("error", "warning", "info").index(check.severity) for check in CHECKS]
     assert ranks == sorted(ranks)
     assert {check.who for check in CHECKS} == set(checks.WHO)

@@ -49,6 +49,24 @@ def test_a_month_with_every_reason(entries):
     are_the_same(compose_export_jobs(**beside, **options), compose_export_jobs(**again, **options))
 
 
+def test_split_entries(entries):
+    """The lines of an entry come together: ready, held back with another line, incomplete, and repeated."""
+    frame = entries(
+        10,
+        id=[entry_id(number) for number in (0, 0, 1, 2, 2, 3, 3, 4, 4, 4)],
+        approved=[number != 4 for number in range(10)],
+        split_line=[1, 2, 0, 1, 2, 1, 3, 1, 2, 2],
+        split_lines=[2, 2, 0, 2, 2, 3, 3, 2, 2, 2],
+        date=[dt.date(2026, 10, 1)] * 10,
+    )
+    expected = compose_export_jobs(frame, max_entries=2)
+    assert expected.batches["entries"].to_list() == [2, 1]
+    assert sorted(expected.not_ready["reason"]) == [
+        "duplicate", "lines_missing", "lines_missing", "not_approved", "other_line_not_ready",
+    ]  # fmt: skip
+    are_the_same(compose_export_jobs(lifted(frame), max_entries=2), expected)
+
+
 def test_many_companies_are_submitted(tmp_path):
     """A month of 100 companies, with entries in two files and in two companies, is composed as in pandas, and accepted."""
     sandbox = bktools.Sandbox(tmp_path / "group", companies=COMPANIES, categories=1, employees=1, job_seconds=0.01)

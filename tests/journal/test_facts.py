@@ -66,7 +66,7 @@ def test_the_columns_are_those_of_the_frame(journal):
     """The table, the frame and the digest name the same facts in the same order."""
     journal.claim([batch("a", ["1.00"])], "plan")
     columns = list(journal.rows("SELECT * FROM facts")[0])
-    assert columns == ["batch_id", "claim", "entry_id", *FACTS, "period"]
+    assert columns == ["batch_id", "claim", "entry_id", "split_line", *FACTS, "period"]
     assert EXPORTED_ENTRIES.names[-len(facts.COLUMNS) :] == list(facts.COLUMNS)
 
 
@@ -108,9 +108,9 @@ FORBIDDEN = (
     "UPDATE facts SET amount = '9.99'",
     "UPDATE {or_replace} facts SET amount = '9.99'",
     "INSERT {or_replace} INTO facts SELECT * FROM facts",
-    "INSERT INTO facts SELECT batch_id, claim, '{other}', date, '9.99', currency, {rest} FROM facts LIMIT 1",
-    "INSERT INTO facts SELECT batch_id, claim - 1, entry_id, date, '9.99', currency, {rest} FROM facts LIMIT 1",
-    "INSERT INTO facts SELECT batch_id, claim + 9, entry_id, date, '9.99', currency, {rest} FROM facts LIMIT 1",
+    "INSERT INTO facts SELECT batch_id, claim, '{other}', 0, date, '9.99', currency, {rest} FROM facts LIMIT 1",
+    "INSERT INTO facts SELECT batch_id, claim - 1, entry_id, 0, date, '9.99', currency, {rest} FROM facts LIMIT 1",
+    "INSERT INTO facts SELECT batch_id, claim + 9, entry_id, 0, date, '9.99', currency, {rest} FROM facts LIMIT 1",
 )
 
 

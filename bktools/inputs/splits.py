@@ -1,0 +1,110 @@
+"""Split entries: lines with one ID that are the parts of one entry, where the file says so."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.frames import schema
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A line of the file, with what says that it is a part of an entry."""
+
+    place: int
+    whole: tuple[Any, ...]
+    content: tuple[Any, ...]
+    amount: Decimal | None
+    number: str | None
+    total: Decimal | None
+
+
+def with_splits(
+    entries: pa.Table, numbers: pa.ChunkedArray | None, totals: pa.ChunkedArray | None, *, are_split: bool
+) -> pa.Table:
+    """Return entries with `split_line` and `split_lines`, unchanged where no entry is split.
+
+    Lines with one ID, company, date and currency are the parts of one entry when a column numbers them from 1 (or 0), or
+    when they add up to the total that stands beside each, or when the caller says so. Equal lines are copies of one.
+
+    Parameters
+    ----------
+    entries : pyarrow.Table
+        As the file has them, with all columns.
+    numbers : pyarrow.ChunkedArray, optional
+        The number of each line in its entry, as text.
+    totals : pyarrow.ChunkedArray, optional
+        The amount of each line's whole entry.
+    are_split : bool
+        Whether the caller says that lines with one ID are the parts of one entry.
+    """
+    ids = pc.ascii_lower(entries.column("id"))
+    counts = ids.value_counts()
+    repeated = counts.field("values").filter(pc.greater(counts.field("counts"), 1)).drop_null()
+    places = np.flatnonzero(pc.is_in(ids, value_set=repeated))
+    found = np.zeros((2, len(entries)), np.int64)
+    for lines in _by_id(entries, ids, places, numbers, totals).values():
+        of_place = _numbered(lines, are_split=are_split)
+        for place, number in of_place.items():
+            found[:, place] = number, max(of_place.values())
+    if not found.any():
+        return entries
+    place = entries.column_names.index("line")
+    for name, values in zip(("split_lines", "split_line"), found[::-1], strict=True):
+        entries = entries.add_column(place, pa.field(name, schema.COUNT), [pa.array(values, schema.COUNT)])
+    return entries
+
+
+def _by_id(
+    entries: pa.Table,
+    ids: pa.ChunkedArray,
+    places: np.ndarray[Any, np.dtype[Any]],
+    numbers: pa.ChunkedArray | None,
+    totals: pa.ChunkedArray | None,
+) -> Mapping[str, Sequence[_Line]]:
+    texts, sums = (
+        [None] * len(places) if column is None else column.take(places).to_pylist() for column in (numbers, totals)
+    )
+    rows = entries.drop_columns(["line"]).take(places).to_pylist()
+    found = defaultdict(list)
+    for place, of_id, row, number, total in zip(
+        places.tolist(), ids.take(places).to_pylist(), rows, texts, sums, strict=True
+    ):
+        whole = (row["company_id"], row.get("date"), row.get("currency"))
+        content = (*row.values(), number, total)
+        found[of_id].append(_Line(place, whole, content, row.get("amount"), number, total))
+    return found
+
+
+def _numbered(lines: Sequence[_Line], *, are_split: bool) -> dict[int, int]:
+    """Return the number of each line in its entry by its place in the file; empty where nothing says that it is split."""
+    if len({line.whole for line in lines}) > 1:
+        return {}
+    different = list({line.content: line for line in lines}.values())
+    said = [line.number for line in different]
+    if len(different) > 1 and all(number is not None and number.isdecimal() for number in said):
+        values = sorted(int(number) for number in said if number)
+        if values in ([*range(1, len(said) + 1)], [*range(len(said))]):
+            return {line.place: int(line.number or 0) - values[0] + 1 for line in lines}
+    if _add_up(lines):
+        return {line.place: number for number, line in enumerate(lines, 1)}
+    if len(different) > 1 and (are_split or _add_up(different)):
+        order = {line.content: number for number, line in enumerate(different, 1)}
+        return {line.place: order[line.content] for line in lines}
+    return {}
+
+
+def _add_up(lines: Sequence[_Line]) -> bool:
+    """Return whether the amounts of lines add up to the total beside each of them; signs may stand apart."""
+    amounts = [line.amount for line in lines if line.amount is not None]
+    total, *others = {line.total for line in lines}
+    is_known = total is not None and not others and len(amounts) == len(lines)
+    return is_known and abs(sum(amounts)) == abs(total or 0)

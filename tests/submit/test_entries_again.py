@@ -1,0 +1,160 @@
+"""Entries that come again after their export: changed, or under another ID."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from entries_by_hand import entries_of
+
+import bktools
+from bktools.sandbox.faults import Fault
+
+TRAVEL = "00000000-0000-4000-8000-0000000000c1"
+MEALS = "00000000-0000-4000-8000-0000000000c2"
+
+
+def amounts(*texts: str) -> pd.Series:
+    return pd.Series([Decimal(text) for text in texts], dtype=pd.ArrowDtype(pa.decimal128(12, 2)))
+
+
+def bought(company: str, first: int = 0) -> pd.DataFrame:
+    """Return two entries with all facts."""
+    return entries_of(company, 2, first).assign(
+        date=pd.to_datetime(["2026-10-05", "2026-10-06"]),
+        amount=amounts("1203.73", "88.00"),
+        currency="EUR",
+        category_id=TRAVEL,
+        supplier=["ACME", "Müller"],
+        tax_code="V19",
+    )
+
+
+def again(sent: pd.DataFrame, entries: pd.DataFrame, service, **options) -> bktools.ExportPlan:
+    """Export some entries, and compose others with the history."""
+    plan = bktools.compose_export_jobs(sent)
+    bktools.submit_export_jobs(plan, apply=True, service=service)
+    history = bktools.load_export_jobs(entries=True, service=service)
+    return bktools.compose_export_jobs(entries, history=history, **options)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"amount": amounts("1213.73", "88.00")}, "amount 1,203.73 → 1,213.73"),
+        ({"currency": ["USD", "EUR"]}, "currency EUR → USD"),
+        ({"date": pd.to_datetime(["2026-10-07", "2026-10-06"])}, "date 2026-10-05 → 2026-10-07"),
+        ({"category_id": [MEALS.upper(), TRAVEL]}, f"category {TRAVEL} → {MEALS}"),
+        ({"tax_code": [None, "V19"]}, "tax code V19 → none"),
+        ({"supplier": ["ACME GmbH", "Müller"]}, "supplier ACME → ACME GmbH"),
+        (
+            {"amount": amounts("1000.00", "88.00"), "tax_code": ["V7", "V19"]},
+            "amount 1,203.73 → 1,000.00, tax code V19 → V7",
+        ),
+    ],
+)
+def test_a_changed_entry_is_an_error_with_before_and_after(sandbox, service, change, said):
+    """What was exported is compared with what comes again; the error names both, and how to book the difference."""
+    sent = bought(sandbox.server.company_id)
+    plan = again(sent, sent.assign(**change), service)
+    assert sorted(plan.not_ready["reason"]) == ["changed_since_export", "exported"]
+    (found,) = plan.findings.query("check == 'changed_since_export'").to_dict("records")
+    assert (found["severity"], found["message"]) == ("error", f"it was exported with other data: {said}")
+    assert "new entry" in found["to_do"]
+    assert found["id"] == sent["id"][0]
+
+
+def test_a_category_is_named_before_and_after(sandbox, service):
+    """Where categories were given, the message has their names."""
+    company = sandbox.server.company_id
+    categories = pd.DataFrame(
+        {
+            "id": [TRAVEL, MEALS],
+            "company_id": company,
+            "archived": False,
+            "account_id": TRAVEL,
+            "name": ["Travel", "Meals"],
+        }
+    )
+    sent = bought(company)
+    plan = bktools.compose_export_jobs(sent, categories=categories)
+    bktools.submit_export_jobs(plan, apply=True, service=service)
+    history = bktools.load_export_jobs(entries=True, service=service)
+    later = bktools.compose_export_jobs(sent.assign(category_id=MEALS), categories=categories, history=history)
+    assert set(later.findings["message"]) == {"it was exported with other data: category Travel → Meals"}
+
+
+@pytest.mark.parametrize(
+    "unchanged",
+    [
+        lambda entries: entries,
+        lambda entries: entries.drop(columns=["supplier", "tax_code", "category_id"]),
+        lambda entries: entries.assign(amount=entries["amount"].astype(pd.ArrowDtype(pa.decimal128(20, 4)))),
+        lambda entries: entries.assign(supplier=[" ACME", "Müller "], description="new", cost_centre="4711"),
+    ],
+)
+def test_the_same_data_is_no_change(sandbox, service, unchanged):
+    """A missing column is not compared; decimals, spaces and other columns are no change."""
+    sent = bought(sandbox.server.company_id)
+    assert set(again(sent, unchanged(sent), service).not_ready["reason"]) == {"exported"}
+
+
+def test_what_the_journal_did_not_keep_is_not_compared(sandbox, service):
+    """Entries that were sent without their facts cannot be told from changed ones, and are no error."""
+    sent = bought(sandbox.server.company_id)
+    assert set(again(sent[["id", "company_id"]], sent, service).not_ready["reason"]) == {"exported"}
+
+
+def test_sums_of_what_was_exported_are_those_of_the_journal(sandbox, service):
+    """The amount of a changed entry is the exported one, whatever the file says now."""
+    sent = bought(sandbox.server.company_id)
+    plan = again(sent, sent.assign(amount=amounts("9999.99", "88.00")), service)
+    assert sum(plan.not_ready["exported_amount"]) == Decimal("1291.73")
+    (bars,) = bktools.plot_money(plan).values()
+    assert "exported" in {label.get_text() for label in bars.get_yticklabels()}
+    assert sum(patch.get_width() for patch in bars.patches) == pytest.approx(1291.73)
+
+
+def test_a_plan_without_a_history_does_not_pass_over_a_change(sandbox, service):
+    """The same entries submitted again are told as accepted only while their data are those that were sent."""
+    sent = bought(sandbox.server.company_id)
+    plans = [bktools.compose_export_jobs(sent.assign(amount=amounts(text, "88.00"))) for text in ("1203.73", "1213.73")]
+    told = [
+        bktools.submit_export_jobs(plan, apply=apply, service=service).iloc[0]
+        for plan, apply in ((plans[0], True), (plans[0], True), (plans[1], False), (plans[1], True))
+    ]
+    assert [row["outcome"] for row in told] == ["ACCEPTED", "ACCEPTED", "BLOCKED", "BLOCKED"]
+    assert (
+        f"1 of its entries have other data now than when they were exported (the first is {sent['id'][0]})"
+        in told[3]["message"]
+    )
+    assert set(sandbox.server.accepted_entries().values()) == {1}
+
+
+@pytest.mark.parametrize("in_doubt", [False, True])
+def test_the_same_facts_under_another_id_are_a_warning(sandbox, service, in_doubt):
+    """An entry that the service issued again is compared with what was sent, also in an earlier month and in doubt."""
+    company = sandbox.server.company_id
+    if in_doubt:
+        sandbox.server.inject(Fault("drop", "create_export_job", times=1))
+    plan = again(
+        bought(company), bought(company, first=10).assign(supplier=["acme ", "Schmidt"]), service, period="2026-11"
+    )
+    (found,) = plan.findings.query("check == 'suspected_second_export'").to_dict("records")
+    batch = bktools.load_export_jobs(service=service)["batch_id"][0]
+    assert found["severity"] == "warning"
+    assert all(text in found["message"] for text in ("2026-10-05", "ACME", "2026-10", batch))
+    assert len(plan.entries) == 2
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"amount": amounts("1.00", "2.00")}, {"date": pd.to_datetime(["2026-10-08"] * 2)}, {"currency": "USD"}],
+)
+def test_other_facts_under_another_id_are_no_warning(sandbox, service, other):
+    """Only the same company, day, amount, currency and supplier are suspected."""
+    company = sandbox.server.company_id
+    plan = again(bought(company), bought(company, first=10).assign(**other), service)
+    assert "suspected_second_export" not in set(plan.findings["check"])

@@ -1,0 +1,199 @@
+"""Split entries: several lines with one ID, which the service exports as one entry."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pandas as pd
+import pytest
+
+import bktools
+from bktools.errors import InputError, PlanError
+
+ONE, TWO, THREE = (f"00000000-0000-4000-8000-00000000000{number}" for number in (1, 2, 3))
+TRAVEL, MEALS = "00000000-0000-4000-8000-0000000000c1", "00000000-0000-4000-8000-0000000000c2"
+HEAD = "entry id,date,amount,currency,category id,tax code,supplier,status"
+LINES = (
+    (ONE, "2026-10-01", "10.00", "EUR", TRAVEL, "V19", "Hotel", "approved"),
+    (ONE, "2026-10-01", "5.50", "EUR", MEALS, "V7", "Hotel", "approved"),
+    (TWO, "2026-10-02", "7.00", "EUR", MEALS, "V7", "Taxi", "approved"),
+)
+
+
+@pytest.fixture
+def read(sandbox, tmp_path):
+    """A function that writes lines with further columns to a file and reads them."""
+
+    def read(lines=LINES, more: dict[str, list[str]] | None = None, **options) -> pd.DataFrame:
+        more = more or {}
+        rows = [",".join((*line, *(values[place] for values in more.values()))) for place, line in enumerate(lines)]
+        path = tmp_path / "entries.csv"
+        path.write_text("\n".join([",".join([HEAD, *more]), *rows]), encoding="utf-8")
+        return bktools.read_entries(path, company=sandbox.server.company_id, **options)
+
+    return read
+
+
+def reasons(entries: pd.DataFrame, **options) -> list[str]:
+    return bktools.compose_export_jobs(entries, **options).not_ready["reason"].to_list()
+
+
+def test_lines_of_one_id_are_a_conflict_that_names_the_ways_out(read):
+    """Without a word of the file they are held back, and the message says how to tell that they are parts."""
+    plan = bktools.compose_export_jobs(read())
+    assert plan.not_ready["reason"].to_list() == ["conflicting"] * 2
+    assert all(way in plan.not_ready["message"][0] for way in ("split_line=", "entry_total=", "--split-lines"))
+
+
+@pytest.mark.parametrize(
+    ("more", "options"),
+    [
+        ({"Split line": ["1", "2", "1"]}, {}),
+        ({"Line number": ["0", "1", "0"]}, {}),
+        ({"Teil": ["2", "1", ""]}, {"columns": {"split_line": "Teil"}}),
+        ({"Receipt total": ["15.50", "15.50", "7.00"]}, {}),
+        ({"Summe": ["15.50", "15.50", "7.00"]}, {"columns": {"entry_total": "Summe"}}),
+        ({}, {"split_lines": True}),
+    ],
+)
+def test_a_file_says_that_lines_are_the_parts_of_one_entry(read, more, options):
+    """By a column of line numbers, by a total that the lines add up to, or by the caller's word."""
+    entries = read(more=more, **options)
+    assert sorted(entries.loc[entries["id"] == ONE, "split_line"]) == [1, 2]
+    assert entries["split_lines"].to_list() == [2, 2, 0]
+    plan = bktools.compose_export_jobs(entries)
+    assert (plan.not_ready.empty, plan.batches["entries"].to_list()) == (True, [2])
+    assert repr(plan).startswith(f"ExportPlan {plan.plan_id}: 2 entries ready in 1 batch, 0 not ready")
+    assert plan.amounts == {"EUR": Decimal("22.50")}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"Line number": ["1", "3", "2"]},
+        {"Line number": ["17", "18", "19"]},
+        {"Receipt total": ["15.00", "15.00", "7.00"]},
+        {"Receipt total": ["10.00", "5.50", "7.00"]},
+    ],
+)
+def test_numbers_and_totals_that_do_not_fit_are_no_evidence(read, more):
+    """A counter of rows, a gap in the numbers and another total leave the lines in conflict."""
+    assert reasons(read(more=more)) == ["conflicting"] * 2
+
+
+@pytest.mark.parametrize(("column", "value"), [(1, "2026-10-03"), (3, "USD")])
+def test_lines_of_another_day_or_currency_are_no_parts(read, column, value):
+    """The parts of an entry have one company, date and currency, whatever the caller says."""
+    other = [*LINES[1]]
+    other[column] = value
+    assert reasons(read((LINES[0], tuple(other), LINES[2]), split_lines=True)) == ["conflicting"] * 2
+
+
+def test_a_repeated_line_is_a_copy_of_its_part(read):
+    """A file that has a line of a split entry twice exports the entry as it is."""
+    plan = bktools.compose_export_jobs(read((*LINES, LINES[1]), split_lines=True))
+    assert plan.not_ready["reason"].to_list() == ["duplicate"]
+    assert plan.amounts == {"EUR": Decimal("22.50")}
+
+
+def test_lines_are_held_back_together(read):
+    """Each line is checked; where one is not ready the others say so, and nothing of the entry is sent."""
+    missing = (*LINES[1][:4], "", *LINES[1][5:])
+    plan = bktools.compose_export_jobs(read((LINES[0], missing, LINES[2]), split_lines=True))
+    assert plan.entries["id"].to_list() == [TWO]
+    assert plan.not_ready["reason"].to_list() == ["other_line_not_ready", "no_category"]
+    assert "1 entry ready in 1 batch, 1 not ready" in repr(plan)
+    errors = plan.findings[plan.findings["severity"] == "error"]
+    assert sorted(errors["check"]) == ["no_category", "other_line_not_ready"]
+
+
+def test_a_selection_takes_whole_entries(read):
+    """A mask that selects one line selects its entry; a frame that lacks a line of an entry is refused for it."""
+    entries = read(split_lines=True)
+    plan = bktools.compose_export_jobs(entries, selection=entries["amount"] < 7)
+    assert plan.entries["id"].to_list() == [ONE, ONE]
+    assert reasons(entries[entries["amount"] != Decimal("5.50")]) == ["lines_missing"]
+    picker = bktools.pick_entries(entries, selection=entries["amount"] < 7)
+    assert picker.selection["id"].to_list() == [ONE, ONE]
+    assert picker.totals["entries"].to_list() == [1]
+    picker.widget.selected = [0, 2]
+    assert picker.selection["id"].to_list() == [TWO], "a line was left out"
+
+
+def test_a_split_entry_is_sent_once(read, sandbox, service, tmp_path):
+    """Its ID is once in the body and counts as one entry; the journal keeps each line, exactly."""
+    lines = (*LINES, (THREE, "2026-10-03", "1.00", "EUR", TRAVEL, "V19", "Bus", "approved"))
+    plan = bktools.compose_export_jobs(read(lines, split_lines=True), max_entries=2)
+    assert [plan.entry_ids(batch) for batch in plan.batches["batch_id"]] == [[ONE, TWO], [THREE]]
+    assert set(bktools.submit_export_jobs(plan, apply=True, wait=30, service=service)["outcome"]) == {"ACCEPTED"}
+    assert sandbox.server.accepted_entries() == dict.fromkeys((ONE, TWO, THREE), 1)
+    history = bktools.load_export_jobs(entries=True, service=service)
+    sent = history[history["entry_id"] == ONE]
+    assert sent[["split_line", "amount", "category_id"]].to_numpy().tolist() == [
+        [1, Decimal("10.00"), TRAVEL], [2, Decimal("5.50"), MEALS],
+    ]  # fmt: skip
+    record = bktools.record_of("2026-10", sandbox.server.company_id, service=service)
+    assert record.lines[0].startswith("exported 3 entries in 2 jobs")
+    assert record.totals[["exported", "exported_amount"]].to_numpy().tolist() == [[3, Decimal("23.50")]]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({1: {2: "6.50"}}, "amount 10.00 + 5.50 → 10.00 + 6.50"),
+        ({0: {4: MEALS}, 1: {4: TRAVEL}}, f"lines 10.00 {TRAVEL} + 5.50 {MEALS} → 10.00 {MEALS} + 5.50 {TRAVEL}"),
+        ({}, None),
+    ],
+)
+def test_the_lines_are_compared_when_they_come_again(read, service, change, said):
+    """A changed line is an error of the entry; lines in another order are no change; sums are those of the journal."""
+    plan = bktools.compose_export_jobs(read(split_lines=True))
+    bktools.submit_export_jobs(plan, apply=True, service=service)
+    lines = [[*line] for line in LINES]
+    for place, changes in change.items():
+        for column, value in changes.items():
+            lines[place][column] = value
+    again = bktools.compose_export_jobs(
+        read([tuple(line) for line in lines[::-1]], split_lines=True),
+        history=bktools.load_export_jobs(entries=True, service=service),
+    )
+    found = again.findings[again.findings["check"] == "changed_since_export"]
+    assert all(said in message for message in found["message"])
+    assert len(found) == (0 if said is None else 2)
+    assert again.not_ready["exported_amount"].sum() == Decimal("22.50")
+
+
+def test_a_plan_of_split_entries_is_saved_and_guarded(read, tmp_path):
+    """A plan file keeps the lines; a plan that lost one is refused."""
+    from bktools.export.plan_file import read_plan, write_plan
+
+    plan = bktools.compose_export_jobs(read(split_lines=True))
+    saved = read_plan(write_plan(plan, tmp_path / "a.plan", made_for="x", made_by="y")).plan
+    assert saved.entries["split_line"].to_list() == [1, 2, 0]
+    object.__setattr__(plan, "rows", plan.rows.slice(1))
+    with pytest.raises(PlanError, match="compose it again"):
+        plan.verify()
+
+
+def test_a_mapping_remembers_that_lines_are_parts(read, run, sandbox):
+    """The option is saved, and used for the next file with the same headings."""
+    read()
+    compose = f"export compose entries.csv --company {sandbox.server.company_id} --out"
+    conflict = "lines with this entry ID have different data"
+    assert conflict in run(f"{compose} a.plan")[1]
+    assert conflict not in run(f"{compose} b.plan --split-lines --save-mapping card")[1]
+    assert conflict not in run(f"{compose} c.plan")[1]
+    assert 'split_lines = "True"' in run("mappings show card")[1]
+
+
+def test_each_line_is_found_in_the_ledger(read, service):
+    """The ledger has a posting for each line on its own account; a line that is missing is a finding, a repeated one refused."""
+    bktools.submit_export_jobs(bktools.compose_export_jobs(read(split_lines=True)), apply=True, service=service)
+    sent = bktools.load_export_jobs(entries=True, service=service)
+    exported = sent.assign(account_code=sent["category_id"].map({TRAVEL: "5800", MEALS: "6070"}))
+    ledger = exported[["account_code", "date", "amount", "currency"]].assign(text="Hotel " + exported["entry_id"])
+    assert bktools.match_ledger(exported, ledger).counts == {"booked": 3}
+    match = bktools.match_ledger(exported, ledger[ledger["amount"] != Decimal("5.50")])
+    assert match.entries.loc[match.entries["status"] == "missing", "split_line"].to_list() == [2]
+    with pytest.raises(InputError, match="1 entry more than once"):
+        bktools.match_ledger(pd.concat([exported, exported[exported["split_line"] == 2]]), ledger)
