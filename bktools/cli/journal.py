@@ -135,7 +135,7 @@ def waive(
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
 ) -> None:
-    """Let a company send without the confirmation of a machine that is gone.
+    """Waive the confirmation of a machine that is gone.
 
     Without --evidence, only entries dated after today are sent.
 

@@ -57,7 +57,7 @@ MAIN_PATHS = {
     "mappings show": ("erp", None),
     "periods": ("", None),
     "periods close": ("2026-08 --by Ada", None),
-    "periods reopen": ("2026-08 --by Ada --reason late", None),
+    "periods reopen": ("2026-07 --by Ada --reason late", None),
     "sandbox serve": ("", None),
     "sandbox sample-data": ("samples", None),
     "sandbox faults": ("", None),
@@ -116,6 +116,7 @@ def served(tmp_path_factory, samples):
         invoke(f"accounts create --chart {words['chart']} --apply")
         invoke(f"export compose {words['entries']} --out first.plan --max-entries 100")
         invoke("export submit first.plan --apply --wait 0", Exit.INCOMPLETE)
+        invoke("periods close 2026-07 --by Ada")
         invoke("journal backup copy.sqlite")
         invoke("ledger ledger.csv --delimiter ';' --save-mapping erp")
         history = json.loads(invoke("export history --format json").stdout)

@@ -85,7 +85,13 @@ def test_what_fails_a_close_is_chosen(command, samples):
     with pytest.raises(ArgumentError, match="--fail-on must be one of held, error, warning"):
         command("month-end --fail-on hold")
     told = " ".join(command("month-end --help")[1].split())
-    for line in ("0 done", "4 wrong input", "9 the journal refused", "10 with --apply", "11 see --fail-on"):
+    for line in (
+        "0 done",
+        "4 a file",
+        "9 the journal refuses",
+        "10 part of the work",
+        "11 findings",
+    ):
         assert line in told
 
 

@@ -152,13 +152,13 @@ def test_three_in_a_row_stop_the_run(talking):
 
 
 def test_companies_that_meet_the_limit_together_count_once(talking):
-    """Ten companies are answered 429 at the same moment, wait together, and are all exported afterwards."""
-    companies = [company_of(number) for number in range(10)]
-    with talking(limited(10, "1"), read=30.0) as (raw, service):
+    """Five companies that are answered 429 during one wait are all exported after it."""
+    companies = [company_of(number) for number in range(5)]
+    with talking(limited(5, "3"), read=30.0) as (raw, service):
         sent = bktools.submit_export_jobs(
             bktools.compose_export_jobs(entries_of_each(companies)), apply=True, service=service
         )
-        assert sent["outcome"].to_list() == ["ACCEPTED"] * 10
+        assert sent["outcome"].to_list() == ["ACCEPTED"] * 5
         assert set(raw.accepted.values()) == {1}
 
 
