@@ -21,7 +21,7 @@ from bktools import disk
 from bktools.errors import JournalError, StorageError
 from bktools.journal.lock import sending_for
 from bktools.journal.records import LOCK_PATIENCE, ROWS_AT_ONCE, Records, Row, create_tables, require_format
-from bktools.journal.schema import TABLES
+from bktools.journal.rendering import SQLITE
 from bktools.settings import SANDBOX
 
 PATIENCE = 30.0  # seconds that a write waits for the write of another process
@@ -202,7 +202,7 @@ class Sqlite:
             # Another process may have created the tables while this one waited for the transaction.
             if _is_empty(self.connection):
                 on_new()
-                create_tables(self.connection, TABLES)
+                create_tables(self.connection, SQLITE)
             self.commit()
         except BaseException:
             self.rollback()
@@ -261,7 +261,7 @@ def connect(path: Path, place: str = "") -> apsw.Connection:
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             is_toy = path.parent.name == SANDBOX
             way_out = "reset the sandbox, with its journal: bktools sandbox reset" if is_toy else ""
-            require_format(connection, TABLES, place or str(path), way_out)
+            require_format(connection, SQLITE, place or str(path), way_out)
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
         _require_wal(connection, path)
         for pragma in SAFE:

@@ -15,8 +15,8 @@ from urllib.parse import quote
 
 from bktools.caller import install_command
 from bktools.errors import ConfigurationError, JournalBusyError, JournalError, StorageError
-from bktools.journal.postgres_schema import RIGHTS, SCHEMA, TABLES, WRITE_LOCK
 from bktools.journal.records import LOCK_PATIENCE, Row, create_tables, require_format, this_process
+from bktools.journal.rendering import POSTGRES, SCHEMA, WRITE_LOCK
 from bktools.settings import Secret
 
 if TYPE_CHECKING:
@@ -53,6 +53,21 @@ _HOLDER = """
     SELECT usename, application_name, pid FROM pg_locks JOIN pg_stat_activity USING (pid)
     WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND pg_locks.database = datid
         AND (classid::bigint << 32 | objid::bigint) = ? LIMIT 1
+"""
+
+# What a member of the team needs, and nothing that changes what happened.
+RIGHTS = """\
+-- The least rights of a member of the team. Run it as the owner of the journal, in its database.
+GRANT CONNECT, TEMPORARY ON DATABASE {database} TO {role};
+GRANT USAGE ON SCHEMA bktools TO {role};
+GRANT SELECT ON ALL TABLES IN SCHEMA bktools TO {role};
+GRANT INSERT ON bktools.events, bktools.chain, bktools.batches, bktools.batch_entries, bktools.facts, bktools.held_back,
+    bktools.accounts, bktools.other_journals TO {role};
+GRANT UPDATE (state, plan_id, job_id, job, message, sender, planned_at, sent_at, settled_at, settled_by, changed_at,
+    changed_by) ON bktools.batches TO {role};
+GRANT UPDATE (live) ON bktools.batch_entries TO {role};
+GRANT UPDATE, DELETE ON bktools.accounts TO {role};
+GRANT UPDATE ON bktools.other_journals TO {role};
 """
 
 
@@ -133,7 +148,7 @@ class Postgres:
             try:
                 if self._is_empty():
                     self._create(on_new)
-                require_format(self.connection, TABLES, self.place)
+                require_format(self.connection, POSTGRES, self.place)
             except BaseException:
                 self.close()
                 raise
@@ -333,7 +348,7 @@ class Postgres:
             if not self.connection.execute(sql, [SCHEMA]):
                 on_new(self.place)
                 self.connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
-                create_tables(self.connection, TABLES)
+                create_tables(self.connection, POSTGRES)
                 self.connection.execute("INSERT INTO about VALUES ('incarnation', ?)", [self.position().database])
             self.commit()
         except BaseException:

@@ -1,6 +1,13 @@
-"""Tables and constraints of the journal's file; `postgres_schema` has those of a database."""
+"""The tables and rules of a journal, once for both kinds of database; `rendering` writes them as SQL of each.
+
+All text here is built from constants: no SQL injection.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bktools.frames.schema import FACTS
 
 # PLANNED   submitted and not sent yet
 # SENDING   its request is being sent, or was when the process was killed
@@ -35,11 +42,12 @@ def _words(states: tuple[str, ...]) -> str:
     return ", ".join(f"'{state}'" for state in states)
 
 
-# Built from constants only: no SQL injection.
+# What an entry was when it was sent or held back, in a person's terms.
+_FACTS = ",\n".join(f"    {name} TEXT" for name in FACTS)
+
 TABLES = f"""
 -- The journal's random identity, its service, and the format of these tables.
-CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-INSERT INTO about VALUES ('id', lower(hex(randomblob(16))));
+CREATE TABLE about (name TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL);
 
 CREATE TABLE accounts (
     company_id TEXT NOT NULL,
@@ -77,19 +85,11 @@ CREATE TABLE batches (
     changed_by TEXT NOT NULL,
     CHECK (job_id IS NOT NULL OR settled_by IS NOT NULL OR state <> 'ACCEPTED')
 );
-
 -- A job answers for one batch.
 CREATE UNIQUE INDEX one_batch_a_job ON batches (job_id) WHERE job_id IS NOT NULL;
-
-CREATE INDEX batches_of_company ON batches (company_id, state);
-
--- After a restored backup several batches of a company may be in doubt. No batch is sent while one is.
+-- After a restored backup several batches of a company may be in doubt. No batch is sent while one is (a rule below).
 CREATE UNIQUE INDEX one_sending ON batches (company_id) WHERE state = 'SENDING';
-CREATE TRIGGER batches_wait_for_their_company BEFORE UPDATE OF state ON batches
-WHEN NEW.state = 'SENDING' AND EXISTS (
-    SELECT 1 FROM batches
-    WHERE company_id = NEW.company_id AND batch_id <> NEW.batch_id AND state IN ('SENDING', 'UNKNOWN'))
-BEGIN SELECT RAISE(ABORT, 'another batch of the company is on its way or in doubt'); END;
+CREATE INDEX batches_of_company ON batches (company_id, state);
 
 -- The same UUID is the same text: in capitals it would be another entry to the index below.
 CREATE TABLE batch_entries (
@@ -98,68 +98,12 @@ CREATE TABLE batch_entries (
     live INTEGER NOT NULL CHECK (live IN (0, 1)),
     PRIMARY KEY (batch_id, entry_id)
 ) WITHOUT ROWID;
-
 CREATE INDEX batches_of_entry ON batch_entries (entry_id);
-
 -- An entry is in one live batch, never two: it cannot be booked twice.
 CREATE UNIQUE INDEX one_live_batch ON batch_entries (entry_id) WHERE live = 1;
 
 CREATE TABLE transitions (before TEXT NOT NULL, after TEXT NOT NULL, PRIMARY KEY (before, after)) WITHOUT ROWID;
 INSERT INTO transitions VALUES {", ".join(f"('{before}', '{after}')" for before, after in TRANSITIONS)};
-
-CREATE TRIGGER batches_begin_planned BEFORE INSERT ON batches WHEN NEW.state <> 'PLANNED'
-BEGIN SELECT RAISE(ABORT, 'a batch begins as PLANNED'); END;
-
--- REPLACE would delete what stands there, without a trigger that sees it.
-CREATE TRIGGER batches_are_not_replaced BEFORE INSERT ON batches
-WHEN EXISTS (SELECT 1 FROM batches WHERE batch_id = NEW.batch_id)
-BEGIN SELECT RAISE(ABORT, 'a batch is not replaced'); END;
-
-CREATE TRIGGER batches_are_sent_whole BEFORE UPDATE OF state ON batches
-WHEN NEW.state = 'SENDING' AND NEW.entries <> (
-    SELECT count(*) FROM batch_entries WHERE batch_id = NEW.batch_id AND live = 1)
-BEGIN SELECT RAISE(ABORT, 'the entries of the batch are not all its own'); END;
-
-CREATE TRIGGER doubt_is_settled_by_a_person BEFORE UPDATE OF state ON batches
-WHEN OLD.state = 'UNKNOWN' AND (trim(coalesce(NEW.settled_by, '')) = '' OR trim(coalesce(NEW.message, '')) = '')
-BEGIN SELECT RAISE(ABORT, 'what is in doubt is settled by a person with evidence'); END;
-
-CREATE TRIGGER batches_follow_transitions BEFORE UPDATE OF state ON batches
-WHEN NOT EXISTS (SELECT 1 FROM transitions WHERE before = OLD.state AND after = NEW.state)
-BEGIN SELECT RAISE(ABORT, 'a batch does not change between these states'); END;
-
-CREATE TRIGGER batches_keep_their_body BEFORE UPDATE OF batch_id, company_id, entries, body, body_sha256 ON batches
-BEGIN SELECT RAISE(ABORT, 'what a batch is cannot be changed'); END;
-
-CREATE TRIGGER accepted_is_final BEFORE UPDATE ON batches WHEN OLD.state = 'ACCEPTED'
-BEGIN SELECT RAISE(ABORT, 'what was accepted stays as it is'); END;
-
-CREATE TRIGGER batches_free_their_entries AFTER UPDATE OF state ON batches
-WHEN NEW.state NOT IN ({_words(LIVE_STATES)})
-BEGIN UPDATE batch_entries SET live = 0 WHERE batch_id = NEW.batch_id; END;
-
-CREATE TRIGGER batches_take_their_entries AFTER UPDATE OF state ON batches
-WHEN NEW.state = 'PLANNED'
-BEGIN UPDATE batch_entries SET live = 1 WHERE batch_id = NEW.batch_id; END;
-
-CREATE TRIGGER batches_stay BEFORE DELETE ON batches
-BEGIN SELECT RAISE(ABORT, 'the journal forgets nothing'); END;
-
-CREATE TRIGGER batch_entries_are_claimed_once BEFORE INSERT ON batch_entries
-WHEN EXISTS (SELECT 1 FROM batch_entries WHERE entry_id = NEW.entry_id AND live = 1)
-    OR EXISTS (SELECT 1 FROM batch_entries WHERE batch_id = NEW.batch_id AND entry_id = NEW.entry_id)
-    OR NOT EXISTS (SELECT 1 FROM batches WHERE batch_id = NEW.batch_id AND state = 'PLANNED')
-BEGIN SELECT RAISE(ABORT, 'the entry is in another batch'); END;
-
-CREATE TRIGGER batch_entries_stay_as_they_are BEFORE UPDATE OF batch_id, entry_id ON batch_entries
-BEGIN SELECT RAISE(ABORT, 'the entries of a batch cannot be changed'); END;
-
-CREATE TRIGGER batch_entries_live_with_their_batch BEFORE UPDATE OF live ON batch_entries
-WHEN NEW.live <> (SELECT state IN ({_words(LIVE_STATES)}) FROM batches WHERE batch_id = NEW.batch_id)
-BEGIN SELECT RAISE(ABORT, 'an entry is live as long as its batch is'); END;
-
-CREATE TRIGGER batch_entries_stay BEFORE DELETE ON batch_entries
-BEGIN SELECT RAISE(ABORT, 'the journal forgets nothing'); END;
 
 CREATE TABLE events (
     event_id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -173,44 +117,10 @@ CREATE TABLE events (
     -- A file has no users; the history that it is moved to has.
     database_user TEXT
 );
-
 CREATE INDEX events_of_subject ON events (subject, subject_id);
-
--- Whoever changes the state of a batch, the event is in the same transaction.
-CREATE TRIGGER batches_tell_their_beginning AFTER INSERT ON batches
-BEGIN
-    INSERT INTO events (at, subject, subject_id, before, after, message, done_by)
-    VALUES (NEW.changed_at, 'batch', NEW.batch_id, NULL, NEW.state, NEW.message, NEW.changed_by);
-END;
-
-CREATE TRIGGER batches_tell_their_changes AFTER UPDATE OF state ON batches
-BEGIN
-    INSERT INTO events (at, subject, subject_id, before, after, message, done_by)
-    VALUES (NEW.changed_at, 'batch', NEW.batch_id, OLD.state, NEW.state, NEW.message, NEW.changed_by);
-END;
-
-CREATE TRIGGER events_are_not_replaced BEFORE INSERT ON events
-WHEN EXISTS (SELECT 1 FROM events WHERE event_id = NEW.event_id)
-BEGIN SELECT RAISE(ABORT, 'events are only ever added'); END;
-
-CREATE TRIGGER events_stay BEFORE DELETE ON events
-BEGIN SELECT RAISE(ABORT, 'events are only ever added'); END;
-
-CREATE TRIGGER events_stay_as_they_are BEFORE UPDATE ON events
-BEGIN SELECT RAISE(ABORT, 'events are only ever added'); END;
 
 -- Digests over the events, each with the one before: they reveal an old or changed copy.
 CREATE TABLE chain (event_id INTEGER PRIMARY KEY NOT NULL REFERENCES events (event_id), digest TEXT NOT NULL);
-
-CREATE TRIGGER chain_is_not_replaced BEFORE INSERT ON chain
-WHEN EXISTS (SELECT 1 FROM chain WHERE event_id >= NEW.event_id)
-BEGIN SELECT RAISE(ABORT, 'the chain only grows'); END;
-
-CREATE TRIGGER chain_stays BEFORE DELETE ON chain
-BEGIN SELECT RAISE(ABORT, 'the chain only grows'); END;
-
-CREATE TRIGGER chain_stays_as_it_is BEFORE UPDATE ON chain
-BEGIN SELECT RAISE(ABORT, 'the chain only grows'); END;
 
 -- Addresses this journal is used with. Each but the first was named by a person.
 CREATE TABLE addresses (address TEXT PRIMARY KEY NOT NULL, since TEXT NOT NULL, named_by TEXT NOT NULL);
@@ -233,43 +143,14 @@ CREATE TABLE facts (
     entry_id TEXT NOT NULL,
     -- The number of a line of a split entry, from 1; 0 for any other entry.
     split_line INTEGER NOT NULL,
-    date TEXT,
-    amount TEXT,
-    currency TEXT,
-    category_id TEXT,
-    category_name TEXT,
-    account_code TEXT,
-    account_name TEXT,
-    employee_id TEXT,
-    employee_name TEXT,
-    supplier TEXT,
-    description TEXT,
-    tax_code TEXT,
-    period TEXT,
+{_FACTS},
+    period TEXT CHECK (period IS NULL OR period GLOB '[0-9][0-9][0-9][0-9]-[01][0-9]'),
     PRIMARY KEY (batch_id, claim, entry_id, split_line),
-    FOREIGN KEY (batch_id, entry_id) REFERENCES batch_entries (batch_id, entry_id),
-    CHECK (period IS NULL OR period GLOB '[0-9][0-9][0-9][0-9]-[01][0-9]')
+    FOREIGN KEY (batch_id, entry_id) REFERENCES batch_entries (batch_id, entry_id)
 ) WITHOUT ROWID;
 
--- The chain holds the event of a claim as soon as its transaction has ended.
-CREATE TRIGGER facts_are_written_with_their_claim BEFORE INSERT ON facts
-WHEN EXISTS (SELECT 1 FROM chain WHERE event_id >= NEW.claim)
-    OR EXISTS (
-        SELECT 1 FROM facts WHERE batch_id = NEW.batch_id AND claim = NEW.claim AND entry_id = NEW.entry_id
-            AND split_line = NEW.split_line)
-    OR NOT EXISTS (
-        SELECT 1 FROM events WHERE event_id = NEW.claim AND subject = 'facts' AND subject_id = NEW.batch_id)
-    OR NOT EXISTS (SELECT 1 FROM batches WHERE batch_id = NEW.batch_id AND state = 'PLANNED')
-BEGIN SELECT RAISE(ABORT, 'facts are written when their batch is claimed'); END;
-
-CREATE TRIGGER facts_stay_as_they_are BEFORE UPDATE ON facts
-BEGIN SELECT RAISE(ABORT, 'facts are only ever added'); END;
-
-CREATE TRIGGER facts_stay BEFORE DELETE ON facts
-BEGIN SELECT RAISE(ABORT, 'facts are only ever added'); END;
-
--- Each close with the entries that it held back, and months that a person closes and opens again.
--- The subject of an event of subject 'close' or 'period' is the company, a space and the month.
+-- The entries that a close held back. The subject of an event of subject 'close' or 'period' is the company, a space and
+-- the month.
 CREATE TABLE held_back (
     close INTEGER NOT NULL REFERENCES events (event_id),
     place INTEGER NOT NULL,
@@ -277,67 +158,203 @@ CREATE TABLE held_back (
     split_line INTEGER NOT NULL,
     reason TEXT NOT NULL,
     message TEXT,
-    date TEXT,
-    amount TEXT,
-    currency TEXT,
-    category_id TEXT,
-    category_name TEXT,
-    account_code TEXT,
-    account_name TEXT,
-    employee_id TEXT,
-    employee_name TEXT,
-    supplier TEXT,
-    description TEXT,
-    tax_code TEXT,
+{_FACTS},
     PRIMARY KEY (close, place)
 ) WITHOUT ROWID;
 
-CREATE TRIGGER held_back_is_written_with_its_close BEFORE INSERT ON held_back
-WHEN EXISTS (SELECT 1 FROM chain WHERE event_id >= NEW.close)
-    OR EXISTS (SELECT 1 FROM held_back WHERE close = NEW.close AND place = NEW.place)
-    OR NOT EXISTS (SELECT 1 FROM events WHERE event_id = NEW.close AND subject = 'close')
-BEGIN SELECT RAISE(ABORT, 'the entries held back are written with their close'); END;
-
-CREATE TRIGGER held_back_stays_as_it_is BEFORE UPDATE ON held_back
-BEGIN SELECT RAISE(ABORT, 'the entries held back are only ever added'); END;
-
-CREATE TRIGGER held_back_stays BEFORE DELETE ON held_back
-BEGIN SELECT RAISE(ABORT, 'the entries held back are only ever added'); END;
-
-CREATE TRIGGER closes_have_a_name BEFORE INSERT ON events
-WHEN NEW.subject = 'close' AND (trim(NEW.done_by) = '' OR NOT coalesce(json_valid(NEW.message), 0))
-BEGIN SELECT RAISE(ABORT, 'a close names the person who prepared it'); END;
-
+-- Months that a person closed or opened again.
 CREATE VIEW periods AS
 SELECT substr(subject_id, 1, 36) AS company_id, substr(subject_id, 38) AS period, after AS state, at, done_by, message,
-    max(event_id) AS event_id
-FROM events WHERE subject = 'period' GROUP BY subject_id;
-
-CREATE TRIGGER periods_change_by_a_person BEFORE INSERT ON events
-WHEN NEW.subject = 'period' AND (
-    NEW.after NOT IN ('CLOSED', 'OPEN')
-    OR trim(NEW.done_by) = ''
-    OR (NEW.after = 'OPEN' AND trim(coalesce(NEW.message, '')) = '')
-    OR NEW.after = coalesce((
-        SELECT after FROM events WHERE subject = 'period' AND subject_id = NEW.subject_id
-        ORDER BY event_id DESC LIMIT 1), 'OPEN'))
-BEGIN SELECT RAISE(ABORT, 'a person closes an open period, or opens a closed one with a reason'); END;
-
-CREATE TRIGGER closed_periods_receive_nothing BEFORE UPDATE OF state ON batches
-WHEN NEW.state = 'SENDING' AND EXISTS (
-    SELECT 1 FROM facts JOIN periods ON periods.period = facts.period AND periods.company_id = NEW.company_id
-    WHERE periods.state = 'CLOSED' AND batch_id = NEW.batch_id AND claim = (
-        SELECT max(event_id) FROM events WHERE subject = 'facts' AND subject_id = NEW.batch_id))
-BEGIN SELECT RAISE(ABORT, 'the period of an entry is closed'); END;
-
--- A file whose history was moved to a database is closed.
-CREATE TRIGGER moved_journals_receive_nothing BEFORE INSERT ON events
-WHEN EXISTS (SELECT 1 FROM about WHERE name = 'moved_to')
-BEGIN SELECT RAISE(ABORT, 'the history was moved to a database'); END;
-
-CREATE TRIGGER moved_journals_stay_so BEFORE UPDATE ON about WHEN OLD.name = 'moved_to'
-BEGIN SELECT RAISE(ABORT, 'the history was moved to a database'); END;
-
-CREATE TRIGGER moved_journals_stay_moved BEFORE DELETE ON about WHEN OLD.name = 'moved_to'
-BEGIN SELECT RAISE(ABORT, 'the history was moved to a database'); END;
+    event_id
+FROM events WHERE event_id IN (SELECT max(event_id) FROM events WHERE subject = 'period' GROUP BY subject_id);
 """
+
+_IS_LIVE = f"CASE WHEN NEW.state IN ({_words(LIVE_STATES)}) THEN 1 ELSE 0 END"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A condition without which a row is not written.
+
+    Parameters
+    ----------
+    name, table, event : str
+        Name of the trigger; table; INSERT, UPDATE or DELETE.
+    requires : str
+        SQL of the condition over NEW and OLD, in words that both databases have; unknown is not fulfilled.
+    message : str
+        Why the row is refused.
+    when : str
+        SQL of the rows that it is about; all by default.
+    """
+
+    name: str
+    table: str
+    event: str
+    requires: str
+    message: str
+    when: str = "1 = 1"
+
+
+_CHANGES = "NEW.state <> OLD.state"
+_BEGINS = "NEW.state = 'SENDING' AND OLD.state <> 'SENDING'"
+
+RULES = (
+    # REPLACE of SQLite would delete the row that is there, without a trigger that sees it.
+    Rule(
+        "batches_are_not_replaced", "batches", "INSERT",
+        "NOT EXISTS (SELECT 1 FROM batches WHERE batch_id = NEW.batch_id)",
+        "a batch is not replaced",
+    ),
+    Rule("batches_begin_planned", "batches", "INSERT", "NEW.state = 'PLANNED'", "a batch begins as PLANNED"),
+    Rule("accepted_is_final", "batches", "UPDATE", "OLD.state <> 'ACCEPTED'", "what was accepted stays as it is"),
+    Rule(
+        "batches_keep_their_body", "batches", "UPDATE",
+        "(NEW.batch_id, NEW.company_id, NEW.entries, NEW.body, NEW.body_sha256) = "
+        "(OLD.batch_id, OLD.company_id, OLD.entries, OLD.body, OLD.body_sha256)",
+        "what a batch is cannot be changed",
+    ),
+    Rule(
+        "batches_follow_transitions", "batches", "UPDATE",
+        "EXISTS (SELECT 1 FROM transitions WHERE before = OLD.state AND after = NEW.state)",
+        "a batch does not change between these states",
+        when=_CHANGES,
+    ),
+    Rule(
+        "doubt_is_settled_by_a_person", "batches", "UPDATE",
+        "trim(NEW.settled_by) <> '' AND trim(NEW.message) <> ''",
+        "what is in doubt is settled by a person with evidence",
+        when=f"OLD.state = 'UNKNOWN' AND {_CHANGES}",
+    ),
+    Rule(
+        "batches_are_sent_whole", "batches", "UPDATE",
+        "NEW.entries = (SELECT count(*) FROM batch_entries WHERE batch_id = NEW.batch_id AND live = 1)",
+        "the entries of the batch are not all its own",
+        when=_BEGINS,
+    ),
+    Rule(
+        "batches_wait_for_their_company", "batches", "UPDATE",
+        """NOT EXISTS (
+            SELECT 1 FROM batches
+            WHERE company_id = NEW.company_id AND batch_id <> NEW.batch_id AND state IN ('SENDING', 'UNKNOWN'))""",
+        "another batch of the company is on its way or in doubt",
+        when=_BEGINS,
+    ),
+    Rule(
+        "closed_periods_receive_nothing", "batches", "UPDATE",
+        """NOT EXISTS (
+            SELECT 1 FROM facts JOIN periods ON periods.period = facts.period AND periods.company_id = NEW.company_id
+            WHERE periods.state = 'CLOSED' AND facts.batch_id = NEW.batch_id AND facts.claim = (
+                SELECT max(event_id) FROM events WHERE subject = 'facts' AND subject_id = NEW.batch_id))""",
+        "the period of an entry is closed",
+        when=_BEGINS,
+    ),
+    Rule(
+        "batch_entries_are_claimed_once", "batch_entries", "INSERT",
+        """EXISTS (SELECT 1 FROM batches WHERE batch_id = NEW.batch_id AND state = 'PLANNED') AND NOT EXISTS (
+            SELECT 1 FROM batch_entries WHERE entry_id = NEW.entry_id AND (live = 1 OR batch_id = NEW.batch_id))""",
+        "the entry is in another batch",
+    ),
+    Rule(
+        "batch_entries_stay_as_they_are", "batch_entries", "UPDATE",
+        "(NEW.batch_id, NEW.entry_id) = (OLD.batch_id, OLD.entry_id)",
+        "the entries of a batch cannot be changed",
+    ),
+    Rule(
+        "batch_entries_live_with_their_batch", "batch_entries", "UPDATE",
+        f"NEW.live = (SELECT {_IS_LIVE.replace('NEW.', '')} FROM batches WHERE batch_id = NEW.batch_id)",
+        "an entry is live as long as its batch is",
+    ),
+    Rule(
+        "events_are_not_replaced", "events", "INSERT",
+        "NOT EXISTS (SELECT 1 FROM events WHERE event_id = NEW.event_id)",
+        "events are only ever added",
+    ),
+    Rule(
+        "chain_grows", "chain", "INSERT",
+        "NEW.event_id > coalesce((SELECT max(event_id) FROM chain), 0)",
+        "the chain only grows",
+    ),
+    # The chain holds the event of a claim as soon as its transaction has ended.
+    Rule(
+        "facts_are_written_with_their_claim", "facts", "INSERT",
+        """NOT EXISTS (SELECT 1 FROM chain WHERE event_id >= NEW.claim)
+        AND NOT EXISTS (
+            SELECT 1 FROM facts WHERE batch_id = NEW.batch_id AND claim = NEW.claim AND entry_id = NEW.entry_id
+                AND split_line = NEW.split_line)
+        AND EXISTS (SELECT 1 FROM events WHERE event_id = NEW.claim AND subject = 'facts' AND subject_id = NEW.batch_id)
+        AND EXISTS (SELECT 1 FROM batches WHERE batch_id = NEW.batch_id AND state = 'PLANNED')""",
+        "facts are written when their batch is claimed",
+    ),
+    Rule(
+        "held_back_is_written_with_its_close", "held_back", "INSERT",
+        """NOT EXISTS (SELECT 1 FROM chain WHERE event_id >= NEW.close)
+        AND NOT EXISTS (SELECT 1 FROM held_back WHERE close = NEW.close AND place = NEW.place)
+        AND EXISTS (SELECT 1 FROM events WHERE event_id = NEW.close AND subject = 'close')""",
+        "the entries held back are written with their close",
+    ),
+    Rule(
+        "closes_have_a_name", "events", "INSERT",
+        "trim(NEW.done_by) <> '' AND json_valid(NEW.message)",
+        "a close names the person who prepared it",
+        when="NEW.subject = 'close'",
+    ),
+    Rule(
+        "restores_have_a_name", "events", "INSERT",
+        "NEW.after IN ('NOTICED', 'CONFIRMED', 'WAIVED') AND trim(NEW.done_by) <> '' AND json_valid(NEW.message)",
+        "a person confirms a restored database, or waives a machine",
+        when="NEW.subject = 'restore'",
+    ),
+    Rule(
+        "periods_change_by_a_person", "events", "INSERT",
+        """NEW.after IN ('CLOSED', 'OPEN') AND trim(NEW.done_by) <> ''
+        AND (NEW.after = 'CLOSED' OR trim(coalesce(NEW.message, '')) <> '')
+        AND NEW.after <> coalesce((
+            SELECT after FROM events WHERE subject = 'period' AND subject_id = NEW.subject_id
+            ORDER BY event_id DESC LIMIT 1), 'OPEN')""",
+        "a person closes an open period, or opens a closed one with a reason",
+        when="NEW.subject = 'period'",
+    ),
+    # A file whose history was moved to a database is closed.
+    *(
+        Rule(name, table, event, requires, "the history was moved to a database")
+        for name, table, event, requires in (
+            (
+                "moved_journals_receive_nothing", "events", "INSERT",
+                "NOT EXISTS (SELECT 1 FROM about WHERE name = 'moved_to')",
+            ),
+            ("moved_journals_stay_so", "about", "UPDATE", "OLD.name <> 'moved_to'"),
+            ("moved_journals_stay_moved", "about", "DELETE", "OLD.name <> 'moved_to'"),
+        )
+    ),
+)  # fmt: skip
+
+# Statements that no row ever passes, by table: why, and which.
+NEVER = {
+    "batches": ("the journal forgets nothing", ("DELETE",)),
+    "batch_entries": ("the journal forgets nothing", ("DELETE",)),
+    "events": ("events are only ever added", ("DELETE", "UPDATE")),
+    "chain": ("the chain only grows", ("DELETE", "UPDATE")),
+    "facts": ("facts are only ever added", ("DELETE", "UPDATE")),
+    "held_back": ("the entries held back are only ever added", ("DELETE", "UPDATE")),
+    "transitions": ("the rules of the journal stay", ("DELETE", "UPDATE", "INSERT")),
+}
+
+# What follows a change of a batch, in the same transaction, whoever makes it: its event, and whether its entries are free.
+# By the name of the trigger: the statement before it, a condition, and SQL.
+EFFECTS = {
+    "batches_tell_their_beginning": (
+        "INSERT", "1 = 1",
+        """INSERT INTO events (at, subject, subject_id, before, after, message, done_by)
+        VALUES (NEW.changed_at, 'batch', NEW.batch_id, NULL, NEW.state, NEW.message, NEW.changed_by);""",
+    ),
+    "batches_tell_their_changes": (
+        "UPDATE", _CHANGES,
+        """INSERT INTO events (at, subject, subject_id, before, after, message, done_by)
+        VALUES (NEW.changed_at, 'batch', NEW.batch_id, OLD.state, NEW.state, NEW.message, NEW.changed_by);""",
+    ),
+    "batches_take_and_free_their_entries": (
+        "UPDATE", _CHANGES,
+        f"UPDATE batch_entries SET live = {_IS_LIVE} WHERE batch_id = NEW.batch_id AND live <> {_IS_LIVE};",
+    ),
+}  # fmt: skip

@@ -1,0 +1,118 @@
+"""Writes the tables and rules of a journal as SQL of SQLite and of PostgreSQL."""
+
+from __future__ import annotations
+
+from bktools.journal.schema import EFFECTS, NEVER, RULES, TABLES, Rule
+
+SCHEMA = "bktools"
+
+# The key of the advisory lock that every write to a database holds.
+WRITE_LOCK = int.from_bytes(b"bktools\0")
+
+# Words of SQLite that PostgreSQL says in another way. Its text is compared byte by byte, as in SQLite.
+_IN_POSTGRES = {
+    "INTEGER PRIMARY KEY AUTOINCREMENT": "BIGINT PRIMARY KEY",
+    "INTEGER PRIMARY KEY": "BIGINT PRIMARY KEY",
+    "INTEGER NOT NULL REFERENCES events": "BIGINT NOT NULL REFERENCES events",
+    " WITHOUT ROWID": "",
+    "BLOB": "BYTEA",
+    "GLOB '[0-9][0-9][0-9][0-9]-[01][0-9]'": "~ '^[0-9]{4}-[01][0-9]$'",
+    " TEXT": ' TEXT COLLATE "C"',
+}
+
+# Functions that SQLite has by the same names.
+_FUNCTIONS = """
+CREATE FUNCTION json_extract(document TEXT, path TEXT) RETURNS TEXT LANGUAGE sql IMMUTABLE STRICT
+AS $$ SELECT document::json ->> substr(path, 3) $$;
+CREATE FUNCTION json_valid(document TEXT) RETURNS boolean LANGUAGE sql IMMUTABLE
+AS $$ SELECT document::json IS NOT NULL $$;
+CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql
+AS $$ BEGIN RAISE check_violation USING MESSAGE = TG_ARGV[0]; END $$;
+"""
+
+# Two statements at the same time could each miss the other's row. After the lock, a query sees what was committed.
+_ONE_AT_A_TIME = f"PERFORM pg_advisory_xact_lock({WRITE_LOCK});"
+_NUMBERED = """NEW.event_id := coalesce((SELECT max(event_id) FROM events), 0) + 1;
+NEW.database_user := session_user;"""
+
+
+def _in_sqlite() -> str:
+    """Return the SQL that creates a journal in a file."""
+    return "\n".join(
+        [
+            TABLES,
+            "INSERT INTO about VALUES ('id', lower(hex(randomblob(16))));",
+            *(
+                f"CREATE TRIGGER {rule.name} BEFORE {rule.event} ON {rule.table} "
+                f"WHEN {rule.when} AND NOT coalesce(({rule.requires}), 0)\n"
+                f"BEGIN SELECT RAISE(ABORT, '{rule.message}'); END;"
+                for rule in RULES
+            ),
+            *(
+                f"CREATE TRIGGER {table}_refuse_{event.lower()} BEFORE {event} ON {table}\n"
+                f"BEGIN SELECT RAISE(ABORT, '{message}'); END;"
+                for table, (message, events) in NEVER.items()
+                for event in events
+            ),
+            *(
+                f"CREATE TRIGGER {name} AFTER {event} ON batches WHEN {when}\nBEGIN {statement} END;"
+                for name, (event, when, statement) in EFFECTS.items()
+            ),
+        ]
+    )
+
+
+def _in_postgres() -> str:
+    """Return the SQL that creates a journal in a database."""
+    tables = TABLES
+    for ours, theirs in _IN_POSTGRES.items():
+        tables = tables.replace(ours, theirs)
+    return "\n".join(
+        [
+            tables,
+            "INSERT INTO about VALUES ('id', replace(gen_random_uuid()::varchar, '-', ''));",
+            _FUNCTIONS,
+            # Triggers of a table run in the order of their names.
+            *(
+                _trigger(f"a_first_alone_{table}", f"BEFORE {events} ON {table} FOR EACH ROW", _ONE_AT_A_TIME, more)
+                for table, events, more in (
+                    ("events", "INSERT", _NUMBERED),
+                    ("chain", "INSERT", ""),
+                    ("batches", "INSERT OR UPDATE", ""),
+                    ("batch_entries", "INSERT", ""),
+                )
+            ),
+            *map(_rule, RULES),
+            *(
+                f"CREATE TRIGGER {table}_refuse_{event.lower()} BEFORE {event} ON {table} FOR EACH "
+                f"{'STATEMENT' if event == 'TRUNCATE' else 'ROW'} EXECUTE FUNCTION refuse('{message}');"
+                for table, (message, events) in NEVER.items()
+                for event in (*events, "TRUNCATE")
+            ),
+            *(
+                _trigger(name, f"AFTER {event} ON batches FOR EACH ROW WHEN ({when})", statement)
+                for name, (event, when, statement) in EFFECTS.items()
+            ),
+        ]
+    )
+
+
+def _rule(rule: Rule) -> str:
+    is_kept = f"IF {rule.when} AND NOT coalesce(({rule.requires}), false) THEN"
+    refusal = f"RAISE check_violation USING MESSAGE = '{rule.message}'; END IF;"
+    row = "OLD" if rule.event == "DELETE" else "NEW"
+    return _trigger(rule.name, f"BEFORE {rule.event} ON {rule.table} FOR EACH ROW", is_kept, refusal, row=row)
+
+
+def _trigger(name: str, when: str, *statements: str, row: str = "NEW") -> str:
+    """Return a trigger and its function, which finds the journal's own tables whatever the session's search path is."""
+    body = "\n".join((*statements, f"RETURN {row};"))
+    return (
+        f"CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql SET search_path = {SCHEMA}, pg_temp AS $$\n"
+        f"BEGIN\n{body}\nEND $$;\n"
+        f"CREATE TRIGGER {name} {when} EXECUTE FUNCTION {name}();"
+    )
+
+
+SQLITE = _in_sqlite()
+POSTGRES = _in_postgres()
