@@ -8,10 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
-from nbconvert import PythonExporter
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -45,6 +42,10 @@ def test_two_lines_switch_to_the_real_service(name: str):
 @pytest.mark.parametrize("name", NAMES)
 def test_it_runs(name: str, tmp_path: Path):
     """It runs from the first cell to the last within half a minute of one processor, and its outputs suit every place."""
+    # Imported here: every process of the tests collects this file, and these take seconds.
+    import nbformat
+    from nbclient import NotebookClient
+
     notebook = nbformat.read(NOTEBOOKS / name, as_version=4)
     client = NotebookClient(notebook, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}})
     # Of the processor, not of the clock: other tests run beside this one.
@@ -65,6 +66,8 @@ def test_it_runs(name: str, tmp_path: Path):
 
 def test_as_a_script_it_runs_in_another_folder(tmp_path: Path):
     """Exported by nbconvert, a notebook is a plain program: its files are in the folder where it runs."""
+    from nbconvert import PythonExporter
+
     script = tmp_path / "export_jobs.py"
     script.write_text(PythonExporter().from_filename(NOTEBOOKS / "03_export_jobs.ipynb")[0], encoding="utf-8")
     (tmp_path / "here").mkdir()

@@ -7,11 +7,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pandas as pd
 import pytest
 from browser import FLAGS, chromium, faint_texts
-from nbconvert import HTMLExporter
 from playwright.sync_api import Page, sync_playwright
 
 import bktools
@@ -88,6 +86,10 @@ def _draw_grid(page: Page, picker: Any) -> None:
 @pytest.mark.skipif(chromium() is None, reason="no Chromium is installed (apt-get install chromium)")
 def test_everything_is_readable_on_every_page(results: dict[str, Any]):
     """In VS Code, marimo, exports and plain pages, light and dark: a contrast of 4.5, and no page wider than its window."""
+    # Imported here: every process of the tests collects this file, and these take seconds.
+    import nbformat
+    from nbconvert import HTMLExporter
+
     parts = {name: _html(result) for name, result in results.items()}
     outputs = [nbformat.v4.new_output("display_data", {"text/html": html}) for html in parts.values()]
     outputs.append(nbformat.v4.new_output("display_data", {"text/html": "<div id='grid'></div>"}))
