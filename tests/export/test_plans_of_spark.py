@@ -36,7 +36,8 @@ def test_a_month_with_every_reason(entries):
     frames = a_month(entries)
     rows = frames["entries"].assign(supplier=["Rail", "Hotel", None] * 44 + ["Rail"])
     rows = pd.concat([rows, rows.tail(3).assign(company_id=OTHER)], ignore_index=True)
-    frames["entries"] = rows.assign(date=rows["date"].dt.date)
+    # Of equal IDs the one with the lower line is first in its file.
+    frames["entries"] = rows.assign(date=rows["date"].dt.date, line=range(len(rows), 0, -1))
     names = {"name": "Travel", "code": "0400", "external_id": None, "tax_code_external_id": "V19"}
     imported = {"state": "IMPORTED", "updated_at": pd.Timestamp("2026-10-02", tz="UTC")}
     frames["accounts"] = frames["accounts"].assign(**names, **imported)
@@ -44,9 +45,6 @@ def test_a_month_with_every_reason(entries):
     expected = compose_export_jobs(**frames, **options)
     assert expected.not_ready["reason"].nunique() > 10
     are_the_same(compose_export_jobs(**{name: lifted(frame) for name, frame in frames.items()}, **options), expected)
-    beside = frames | {"entries": lifted(frames["entries"].assign(line=range(len(rows), 0, -1)))}
-    again = frames | {"entries": frames["entries"].assign(line=range(len(rows), 0, -1))}
-    are_the_same(compose_export_jobs(**beside, **options), compose_export_jobs(**again, **options))
 
 
 def test_split_entries(entries):
