@@ -31,7 +31,10 @@ MESSAGES = {
         "error",
         "2026-10-04, Hotel Berlin, EUR 107.00",
         "EUR 107.00 on 5810 Hotels is not in the ledger within 7 days of 2026-10-04",
-        "look up the job of batch batch0 in the service: where it failed, book the entry by hand or export it again",
+        (
+            "look up the job of batch batch0 in the service; where it failed, book the entry in the ERP by hand: it counts"
+            " as exported, and is not sent again"
+        ),
         "in the service",
     ],
     "booked_twice": [
@@ -142,7 +145,7 @@ def test_equal_entries_of_which_one_is_missing():
     assert match.entries["booked_voucher_id"].isna().all()
     assert match.postings["status"].tolist()[0] == "ambiguous"
     message = (
-        'one of 2 equal entries, with only 1 found in the ledger: voucher A 1, document D1, "Bahn Köln", line 2;'
+        'one of 2 equal entries, of which only 1 are booked: voucher A 1, document D1, "Bahn Köln", line 2;'
         " 1 of them is missing"
     )
     assert match.findings["message"].tolist() == [message] * 2
