@@ -27,6 +27,8 @@ MANY_TIMES = 8
 # An entry ID in a document number or a text.
 ENTRY_ID = "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 LENGTH_OF_AN_ID = 36
+# The currency of postings that have none; that of entries without one is another.
+UNKNOWN_CURRENCY = "??"
 
 # Postings with the document number of an entry in their text, but not as their own. A short number, or a word without a
 # digit, may be anything.
@@ -63,7 +65,9 @@ def comparable(connection: duckdb.DuckDBPyConnection, inputs: Inputs) -> tuple[p
     }
     if has_values(inputs.exported, "split_line"):
         entries["split_line"] = inputs.exported.column("split_line")
-    postings = _alike(inputs, inputs.ledger, "??") | {"voucher": _text(inputs.ledger, "voucher_id", _trimmed)}
+    postings = _alike(inputs, inputs.ledger, UNKNOWN_CURRENCY) | {
+        "voucher": _text(inputs.ledger, "voucher_id", _trimmed)
+    }
     connection.register("entries", pa.table(entries))
     _refuse_repeated(connection, "id, split_line" if "split_line" in entries else "id")
     texts = {"no": postings["no"], "document": postings["document"], "text": _text(inputs.ledger, "text")}
@@ -193,7 +197,8 @@ class Rows:
 
     def numbers(self) -> Numbers:
         """Return the numbers of the rows in their whole table."""
-        return self.table.column("no").to_numpy()
+        numbers: Numbers = self.table.column("no").to_numpy()
+        return numbers
 
     def has(self, name: str) -> Flags:
         """Return for each row whether it has a value in a column."""
@@ -233,24 +238,31 @@ class Rows:
 
     def _digested(self, name: str, column: pa.Array) -> Digests:
         """Return a number a value, the same one for equal values; that of a null has no meaning."""
+        digests: Digests
         if pa.types.is_dictionary(column.type):
             values = np.append(self._digested(name, column.dictionary), np.uint64(0))
-            return values[pc.fill_null(column.indices, len(column.dictionary)).to_numpy()]
-        if pa.types.is_decimal(column.type):
-            # The two halves of each number in two's complement, the lower one first.
-            halves = np.frombuffer(column.buffers()[1] or b"", np.uint64).reshape(-1, 2)
-            low, high = halves[column.offset : column.offset + len(column)].T
-            is_credit = high >> np.uint64(63)
-            if name == "is_credit":
-                return is_credit
-            if name == "size":
-                # A number below zero is negated: all bits change, and one is added.
-                low, high = np.where(is_credit, [-low, ~high + (low == 0)], [low, high])
-            return (low + high * SPREAD) * MIXED
-        if pa.types.is_date(column.type):
+            digests = values[pc.fill_null(column.indices, len(column.dictionary)).to_numpy()]
+        elif pa.types.is_decimal(column.type):
+            digests = _of_amounts(name, column)
+        elif pa.types.is_date(column.type):
             days = pc.fill_null(column.cast(pa.int32()), 0).to_numpy()
-            if name == "month":
-                days = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
-            return days.astype(np.uint64)
-        self._connection.register("hashed", pa.table({"text": column}))
-        return np.asarray(self._connection.execute("SELECT hash(text) AS digest FROM hashed").fetchnumpy()["digest"])
+            is_month = name == "month"
+            digests = (days.astype("datetime64[D]").astype("datetime64[M]") if is_month else days).astype(np.uint64)
+        else:
+            self._connection.register("hashed", pa.table({"text": column}))
+            hashes = self._connection.execute("SELECT hash(text) AS digest FROM hashed").fetchnumpy()
+            digests = np.asarray(hashes["digest"])
+        return digests
+
+
+def _of_amounts(name: str, column: pa.Array) -> Digests:
+    """Return digests of amounts, or of their size; for "is_credit" whether they are below zero."""
+    # The two halves of each number in two's complement, the lower one first.
+    halves = np.frombuffer(column.buffers()[1] or b"", np.uint64).reshape(-1, 2)
+    low, high = halves[column.offset : column.offset + len(column)].T
+    is_credit = high >> np.uint64(63)
+    if name == "size":
+        # A number below zero is negated: all bits change, and one is added.
+        low, high = np.where(is_credit, [-low, ~high + (low == 0)], [low, high])
+    digests: Digests = is_credit if name == "is_credit" else (low + high * SPREAD) * MIXED
+    return digests

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ import pyarrow.compute as pc
 from bktools.frames.currencies import shown
 from bktools.frames.schema import COUNT
 from bktools.ledger.checks import ARRIVED, IN_DOUBT, Check, check_of
-from bktools.ledger.columns import Numbers
+from bktools.ledger.columns import UNKNOWN_CURRENCY, Numbers
 from bktools.ledger.inputs import Inputs
 from bktools.ledger.matches import NOBODY, Matches
 from bktools.ledger.steps import BY, BY_DAY
@@ -42,6 +41,7 @@ class Equals:
 
     @property
     def missing(self) -> int:
+        """How many of the entries are not booked."""
         return len(self.entries) - len(self.postings)
 
 
@@ -73,13 +73,13 @@ class Evidence:
         self.compared = inputs.compared
         self.first = matched.first()
         self.sizes = np.bincount(self.first, minlength=1)
-        self._doubles: dict[int, list[int]] = defaultdict(list)
+        self.doubles: dict[int, list[int]] = defaultdict(list)
         for posting in np.flatnonzero(matched.is_double & (matched.entry != NOBODY)).tolist():
-            self._doubles[int(matched.entry[posting])].append(posting)
+            self.doubles[int(matched.entry[posting])].append(posting)
         dates = pc.min_max(inputs.ledger.column("date")).as_py()
         self.first_day: dt.date | None = dates["min"]
         self.last_day: dt.date | None = dates["max"]
-        self.currencies = set(pc.unique(postings.column("currency")).to_pylist())
+        self.currencies = {*pc.unique(postings.column("currency")).to_pylist()}
         # The same for all entries of a sum: by its first entry.
         self._vouchers: dict[int, str] = {}
 
@@ -96,7 +96,11 @@ class Evidence:
         ]
         wanted = sorted({posting for case in cases for posting in case.postings[:MOST_VOUCHERS]})
         columns = [name for name in VOUCHER if name in self._inputs.ledger.column_names]
-        named = self._inputs.ledger.select(columns).take(pa.array(wanted, COUNT)).to_pylist() if columns else [{}] * len(wanted)
+        named = (
+            self._inputs.ledger.select(columns).take(pa.array(wanted, COUNT)).to_pylist()
+            if columns
+            else [{}] * len(wanted)
+        )
         self._names = {posting: _voucher(row) for posting, row in zip(wanted, named, strict=True)}
         return cases
 
@@ -106,7 +110,7 @@ class Evidence:
             return self.ambiguous[number].postings
         first = int(self.first[number])
         posting = int(self.matched.posting[first])
-        return [] if posting == NOBODY else [posting, *self._doubles.get(first, [])]
+        return [] if posting == NOBODY else [posting, *self.doubles.get(first, [])]
 
     def vouchers(self, number: int, postings: list[int]) -> str:
         """Return where the postings of an entry are in the ledger."""
@@ -115,159 +119,145 @@ class Evidence:
             more = [f"and {len(postings) - MOST_VOUCHERS} more"] if len(postings) > MOST_VOUCHERS else []
             text = "; ".join([*(self._names[posting] for posting in postings[:MOST_VOUCHERS]), *more])
             is_sum = first in self.matched.amount
-            self._vouchers[first] = f"{text} (the sum of the voucher's postings, such as net and tax)" if is_sum else text
+            self._vouchers[first] = (
+                f"{text} (the sum of the voucher's postings, such as net and tax)" if is_sum else text
+            )
         return self._vouchers[first]
 
 
 class Case:
-    """One entry that is not plainly booked: what differs, and the words of the messages by name."""
+    """One entry that is not plainly booked: its status, what differs, and by name the words of the messages.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        What the match says.
+    number : int
+        The entry.
+    row : mapping
+        The entry and its posting as people see them, with the columns of NAMED.
+    ours, theirs : mapping
+        The columns that are compared, of the entry and of its posting.
+    """
 
     def __init__(
-        self, evidence: Evidence, number: int, row: Mapping[str, Any], ours: Mapping[str, Any], theirs: Mapping[str, Any]
+        self,
+        evidence: Evidence,
+        number: int,
+        row: Mapping[str, Any],
+        ours: Mapping[str, Any],
+        theirs: Mapping[str, Any],
     ) -> None:
-        self._evidence, self._number, self._row, self._ours = evidence, number, row, ours
-        first = int(evidence.first[number])
+        self.evidence, self.number, self.row, self.ours = evidence, number, row, ours
+        matched, first = evidence.matched, int(evidence.first[number])
         self.bookings = int(evidence.bookings[number])
         self.postings = evidence.postings_of(number)
-        self._equals = evidence.ambiguous.get(number)
-        self._total = evidence.matched.total.get(first) if self.bookings else None
-        self._size = int(evidence.sizes[first])
-        is_sum = self._total is not None
-        booked = evidence.matched.amount.get(first, theirs["amount"]) if self.bookings else None
-        self._has_amounts = ours["amount"] is not None and ours["currency"] == theirs["currency"]
-        self._amount_differs = self._has_amounts and booked != (self._total if is_sum else ours["amount"])
-        self._account_differs = bool(self.bookings) and (
-            first in evidence.matched.elsewhere if is_sum else ours["account"] != theirs["account"]
-        )
-        has_day = not is_sum or BY[evidence.matched.by[number]] == BY_DAY
-        self._date_differs = has_day and None not in (ours["date"], theirs["date"]) and ours["date"] != theirs["date"]
-        self.status = self._status(is_sum=is_sum)
+        self.equals = evidence.ambiguous.get(number, Equals([], []))
+        self.total = matched.total.get(first) if self.bookings else None
+        self.size = int(evidence.sizes[first])
+        is_sum = self.total is not None
+        booked = matched.amount.get(first, theirs["amount"]) if self.bookings else None
+        self.has_amounts = ours["amount"] is not None and ours["currency"] == theirs["currency"]
+        is_elsewhere = first in matched.elsewhere if is_sum else ours["account"] != theirs["account"]
+        has_days = None not in (ours["date"], theirs["date"]) and (not is_sum or BY[matched.by[number]] == BY_DAY)
+        self.differs = {
+            "amount": self.has_amounts and booked != (self.total if is_sum else ours["amount"]),
+            "account": self.bookings > 0 and is_elsewhere,
+            "date": has_days and ours["date"] != theirs["date"],
+        }
+        # The first that is so.
+        statuses = {
+            "ambiguous": len(self.equals.entries) > 0,
+            "not_comparable": not self.bookings and self["why"] != "",
+            "missing": not self.bookings,
+            "booked_twice": self.bookings > 1,
+            "another_amount": self.differs["amount"],
+            "another_account": self.differs["account"],
+            "another_date": self.differs["date"],
+            "in_a_sum": is_sum,
+        }
+        self.status = next((status for status, is_so in statuses.items() if is_so), "booked")
         self.check: Check | None = None if self.status in ARRIVED else check_of(self)
 
     def __getitem__(self, name: str) -> Any:
-        return getattr(self, name)
+        return WORDS[name](self)
 
-    def _status(self, *, is_sum: bool) -> str:
-        if self._equals:
-            return "ambiguous"
-        if not self.bookings:
-            return "not_comparable" if self.why else "missing"
-        statuses = {
-            "booked_twice": self.bookings > 1,
-            "another_amount": self._amount_differs,
-            "another_account": self._account_differs,
-            "another_date": self._date_differs,
-            "in_a_sum": is_sum,
-        }
-        return next((status for status, is_so in statuses.items() if is_so), "booked")
 
-    @property
-    def why(self) -> str:
-        """Why an entry without a posting cannot be compared, "" where it can."""
-        if self._ours["amount"] is None:
-            return "its amount is unknown here"
-        if self._ours["date"] is None:
-            return "its date is unknown here"
-        is_foreign = self._evidence.currencies and self._ours["currency"] not in self._evidence.currencies
-        return f"the ledger is in {', '.join(sorted(self._evidence.currencies))}" if is_foreign else ""
+def _why(case: Case) -> str:
+    """Return why an entry without a posting cannot be compared, "" where it can."""
+    unknown = next((name for name in ("amount", "date") if case.ours[name] is None), None)
+    if unknown:
+        return f"its {unknown} is unknown here"
+    currencies = case.evidence.currencies
+    is_foreign = currencies and case.ours["currency"] not in currencies
+    return f"the ledger is in {', '.join(sorted(currencies - {UNKNOWN_CURRENCY}))}" if is_foreign else ""
 
-    @property
-    def about(self) -> str:
-        subject = _line(self._row.get("supplier") or self._row.get("description"))
-        return ", ".join(filter(None, [str(self._row.get("date") or ""), subject, self.money]))
 
-    @property
-    def differences(self) -> str:
-        """Each value of the ledger beside that of the entry."""
-        if self.status == "ambiguous":
-            return f"{self.equal} equal entries, {self.booked_equal} booked: {self.vouchers}"
-        if self.status == "in_a_sum":
-            return f"booked in {self.expected}: {self.vouchers}"
-        differences = []
-        if self._amount_differs:
-            differences.append(f"amount {self.booked_money} instead of {self.expected}")
-        if self._account_differs:
-            differences.append(f"account {self.booked_account} instead of {self.account}")
-        if self._date_differs:
-            differences.append(f"date {self.booked_date} instead of {self.date}")
-        if self._row["booked_amount"] is not None and not self._has_amounts:
-            differences.append(f"amount not compared: {self.booked_money} beside {self.money}")
-        if self.bookings > 1:
-            differences.append(f"booked {self.bookings} times: {self.vouchers}")
-        return "; ".join(differences)
+def _differences(case: Case) -> str:
+    """Return each value of the ledger beside that of the entry."""
+    if case.status == "ambiguous":
+        return "{equal} equal entries, {booked_equal} booked: {vouchers}".format_map(case)
+    if case.status == "in_a_sum":
+        return "booked in {expected}: {vouchers}".format_map(case)
+    is_not_compared = case.row["booked_amount"] is not None and not case.has_amounts
+    sentences = {
+        "amount {booked_money} instead of {expected}": case.differs["amount"],
+        "account {booked_account} instead of {account}": case.differs["account"],
+        "date {booked_date} instead of {date}": case.differs["date"],
+        "amount not compared: {booked_money} beside {money}": is_not_compared,
+        "booked {bookings} times: {vouchers}": case.bookings > 1,
+    }
+    return "; ".join(sentence.format_map(case) for sentence, is_so in sentences.items() if is_so)
 
-    @cached_property
-    def money(self) -> str:
-        return _money(self._row.get("amount"), self._row.get("currency"))
 
-    @property
-    def expected(self) -> str:
-        if self._total is None:
-            return self.money
-        return f"{_money(self._total, self._row.get('currency'))} ({self._row['matched_by']}, {self._size} entries)"
+def _about(case: Case) -> str:
+    subject = _line(case.row.get("supplier") or case.row.get("description"))
+    return ", ".join(filter(None, [str(case.row.get("date") or ""), subject, case["money"]]))
 
-    @property
-    def account(self) -> str:
-        return _account(self._row, "") if "account_code" in self._evidence.compared else "any account"
 
-    @property
-    def date(self) -> str:
-        return str(self._row.get("date") or "an unknown day")
+def _expected(case: Case) -> str:
+    if case.total is None:
+        return str(case["money"])
+    return f"{_money(case.total, case.row.get('currency'))} ({case.row['matched_by']}, {case.size} entries)"
 
-    @property
-    def days(self) -> int:
-        return self._evidence.days
 
-    @property
-    def batch(self) -> str:
-        return self._row.get("batch_id") or "unknown"
+def _job(case: Case) -> str:
+    job = case.row.get("job_id")
+    return f"job {job}" if job else f"the job of batch {case['batch']}"
 
-    @property
-    def job(self) -> str:
-        number = self._row.get("job_id")
-        return f"job {number}" if number else f"the job of batch {self.batch}"
 
-    @property
-    def is_in_doubt(self) -> bool:
-        return self._row.get("state") in IN_DOUBT
+def _is_early(case: Case) -> bool:
+    last, day = case.evidence.last_day, case.row.get("date")
+    return last is None or (day is not None and last < day)
 
-    @property
-    def booked_money(self) -> str:
-        return _money(self._row["booked_amount"], self._row.get("booked_currency"))
 
-    @property
-    def booked_account(self) -> str:
-        return _account(self._row, "booked_")
-
-    @property
-    def booked_date(self) -> str:
-        return str(self._row["booked_date"])
-
-    @property
-    def vouchers(self) -> str:
-        return self._evidence.vouchers(self._number, self.postings)
-
-    @property
-    def equal(self) -> int:
-        return len(self._equals.entries) if self._equals else 0
-
-    @property
-    def booked_equal(self) -> int:
-        return len(self.postings)
-
-    @property
-    def missing_equal(self) -> str:
-        missing = self._equals.missing if self._equals else 0
-        return f"{missing} of them {'is' if missing == 1 else 'are'} missing"
-
-    @property
-    def ledger_until(self) -> str:
-        return str(self._evidence.last_day or "no day")
-
-    @property
-    def is_early(self) -> bool:
-        last, day = self._evidence.last_day, self._row.get("date")
-        return last is None or (day is not None and last < day)
+# What the messages name.
+WORDS: Mapping[str, Callable[[Case], Any]] = {
+    "about": _about,
+    "account": lambda case: _account(case.row, "") if "account_code" in case.evidence.compared else "any account",
+    "batch": lambda case: case.row.get("batch_id") or "unknown",
+    "booked_account": lambda case: _account(case.row, "booked_"),
+    "booked_date": lambda case: str(case.row["booked_date"]),
+    "booked_equal": lambda case: len(case.postings),
+    "booked_money": lambda case: _money(case.row["booked_amount"], case.row.get("booked_currency")),
+    "bookings": lambda case: case.bookings,
+    "date": lambda case: str(case.row.get("date") or "an unknown day"),
+    "days": lambda case: case.evidence.days,
+    "differences": _differences,
+    "equal": lambda case: len(case.equals.entries),
+    "expected": _expected,
+    "is_early": _is_early,
+    "is_in_doubt": lambda case: case.row.get("state") in IN_DOUBT,
+    "job": _job,
+    "ledger_until": lambda case: str(case.evidence.last_day or "no day"),
+    "missing_equal": lambda case: (
+        f"{case.equals.missing} of them {'is' if case.equals.missing == 1 else 'are'} missing"
+    ),
+    "money": lambda case: _money(case.row.get("amount"), case.row.get("currency")),
+    "status": lambda case: case.status,
+    "vouchers": lambda case: case.evidence.vouchers(case.number, case.postings),
+    "why": _why,
+}
 
 
 def or_null(numbers: Numbers) -> pa.Array:

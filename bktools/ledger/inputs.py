@@ -98,7 +98,9 @@ def read(exported: Any, ledger: Any) -> Inputs:
             raise InputError(f"column {column} is empty in {gaps:,} row{'s' if gaps > 1 else ''}: fill it", source=name)
     entries, left_out = _sent(entries)
     _refuse_companies(entries)
-    compared = frozenset(name for name in postings.column_names if has_values(entries, name) and has_values(postings, name))
+    compared = frozenset(
+        name for name in postings.column_names if has_values(entries, name) and has_values(postings, name)
+    )
     return Inputs(entries, postings, (*_not_compared(entries, postings), *left_out), compared)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
-from typing import Any
 
 import duckdb
 import numpy as np
@@ -224,7 +223,7 @@ class _Search:
         texts = self._inputs.texts("exported" if "batch" in side.table.column_names else "ledger", columns["no"])
         scale = self._inputs.money.scale
         return {
-            no: (
+            no: Row(
                 words(text),
                 None if amount is None else int(amount.scaleb(scale, EXACT_DIGITS)),
                 date and date.toordinal(),
@@ -237,7 +236,9 @@ class _Search:
     ) -> tuple[Numbers, Numbers, Scores]:
         """Return the pairs of those sums that have everything that was exported under their key, and nothing ambiguous."""
         if len(entries):
-            is_whole = np.isin(entries, self._chosen(WHOLE_SUMS.format(table=step.left, group=", ".join(step.group)), entries))
+            is_whole = np.isin(
+                entries, self._chosen(WHOLE_SUMS.format(table=step.left, group=", ".join(step.group)), entries)
+            )
             if self.matched.tied:
                 sums = self._table(step.left).some(entries, "no", "members")
                 members = dict(zip(sums["no"], sums["members"], strict=True))
@@ -245,9 +246,7 @@ class _Search:
             entries, postings, scores = entries[is_whole], postings[is_whole], scores[is_whole]
         return entries, postings, scores
 
-    def _add(
-        self, step: Step, sides: tuple[Rows, Rows], entries: Numbers, postings: Numbers, scores: Scores
-    ) -> bool:
+    def _add(self, step: Step, sides: tuple[Rows, Rows], entries: Numbers, postings: Numbers, scores: Scores) -> bool:
         """Add the pairs of a step: of a voucher every posting, of a sum every entry. Return whether there are any."""
         matched, by = self.matched, BY.index(step.by)
         matched.posting[entries], matched.entry[postings] = postings, entries

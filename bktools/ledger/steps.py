@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+
 @dataclass(frozen=True)
 class Step:
     """Entries and postings that agree in some columns are matched, if both are still open.

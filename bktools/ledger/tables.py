@@ -85,7 +85,9 @@ ORDER BY account NULLS FIRST, month, currency
 
 # Statuses of which a batch has the amount, too.
 WITH_AMOUNT = ("booked", "in_a_sum", "missing")
-BATCHES = "SELECT {keys}, count(*) AS entries, sum(amount) AS amount, {counts} FROM result GROUP BY {keys} ORDER BY {keys}"
+BATCHES = (
+    "SELECT {keys}, count(*) AS entries, sum(amount) AS amount, {counts} FROM result GROUP BY {keys} ORDER BY {keys}"
+)
 
 
 def result(
@@ -119,7 +121,9 @@ def result(
         ledger_until=evidence.last_day,
         _listed={
             "totals": partial(_totals, inputs, compared, matched, not_exported),
-            "postings": partial(_postings, inputs, matched, entries.column("status"), not_exported, ambiguous.values()),
+            "postings": partial(
+                _postings, inputs, matched, entries.column("status"), not_exported, [*ambiguous.values()]
+            ),
             "batches": partial(_batches, entries),
         },
     )
@@ -174,7 +178,7 @@ def _with_cases(entries: pa.Table, bookings: Numbers, numbers: Numbers, cases: S
     columns = {
         "status": ["booked", *(case.status for case in cases)],
         "bookings": None,
-        "differences": [None, *(case.differences or None for case in cases)],
+        "differences": [None, *(case["differences"] or None for case in cases)],
         "to_do": [None, *(case.check and case.check.to_do.format_map(case) for case in cases)],
         "who": [None, *(case.check and case.check.who for case in cases)],
     }
@@ -194,7 +198,7 @@ def _findings(entries: pa.Table, numbers: Numbers, cases: Sequence[Case]) -> pa.
     columns = {
         "check": [case.status for case, _ in chosen],
         "severity": [check.severity for _, check in chosen],
-        "about": [case.about for case, _ in chosen],
+        "about": [case["about"] for case, _ in chosen],
         "message": [check.message.format_map(case) for case, check in chosen],
     }
     for name, values in columns.items():
@@ -209,7 +213,9 @@ def _totals(
 ) -> pd.DataFrame:
     """Return the sums of both sides by account, month and currency."""
     names = [
-        pa.table({"account": pc.ascii_trim_whitespace(texts.column("account_code")), "name": texts.column("account_name")})
+        pa.table(
+            {"account": pc.ascii_trim_whitespace(texts.column("account_code")), "name": texts.column("account_name")}
+        )
         for texts in (plain_texts(inputs.exported), plain_texts(inputs.ledger))
         if {"account_code", "account_name"} <= {*texts.column_names}
     ]
@@ -220,7 +226,9 @@ def _totals(
         "entries": compared[0],
         "postings": compared[1],
         "not_exported": pa.table({"no": not_exported}),
-        "account_names": pa.concat_tables(names) if names else pa.table({"account": pa.nulls(0, TEXT), "name": pa.nulls(0, TEXT)}),
+        "account_names": pa.concat_tables(names)
+        if names
+        else pa.table({"account": pa.nulls(0, TEXT), "name": pa.nulls(0, TEXT)}),
         "beside": pa.table({"no": beside, "cost": cost}),
     }
     with engine("match_ledger", **tables) as connection:

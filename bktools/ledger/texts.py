@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from rapidfuzz import fuzz, process, utils
@@ -18,8 +18,14 @@ LARGEST_GROUP = 10_000
 LARGEST_NUMBER = 2**61
 
 Scores: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
-# Text, amount without its decimal point, and day by its number.
-Row: TypeAlias = tuple[str, int | None, int | None]
+
+
+class Row(NamedTuple):
+    """What is compared of rows that agree: the text, the amount without its decimal point, and the number of the day."""
+
+    text: str
+    amount: int | None
+    day: int | None
 
 
 def words(text: str) -> str:
@@ -29,7 +35,7 @@ def words(text: str) -> str:
 
 def similar(pairs: tuple[Numbers, Numbers], rows: Sequence[Mapping[int, Row]]) -> tuple[Numbers, Numbers, Scores]:
     """Return those pairs without any other candidate whose texts do not speak against it."""
-    ours, theirs = ([side_rows[no][0] for no in side.tolist()] for side, side_rows in zip(pairs, rows, strict=True))
+    ours, theirs = ([side_rows[no].text for no in side.tolist()] for side, side_rows in zip(pairs, rows, strict=True))
     scores = process.cpdist(ours, theirs, scorer=fuzz.token_set_ratio, dtype=np.float64)
     has_both = np.array([bool(one and other) for one, other in zip(ours, theirs, strict=True)], dtype=bool)
     agrees = ~has_both | (scores >= SIMILAR)
@@ -57,8 +63,10 @@ def best_pairs(
         "orders": np.ones(scores.shape, bool), "agrees": ~(scores < SIMILAR), "decides": scores >= SIMILAR,
     }[text]  # fmt: skip
     one_of, other_of = np.nonzero(is_allowed)
-    apart = [_distances(ours, theirs, column)[is_allowed] for column in (2, 1)]
-    order = np.lexsort((other_of, one_of, *apart, -np.nan_to_num(scores[is_allowed])))
+    days = _distances(*([row.day for row in side] for side in (ours, theirs)))
+    amounts = _distances(*([row.amount for row in side] for side in (ours, theirs)))
+    ranks = (other_of, one_of, days[is_allowed], amounts[is_allowed], -np.nan_to_num(scores[is_allowed]))
+    order = np.lexsort(ranks)
     pairs: dict[int, int] = {}
     taken: set[int] = set()
     for one, other in zip(one_of[order].tolist(), other_of[order].tolist(), strict=True):
@@ -74,21 +82,20 @@ def best_pairs(
     return entries[one], postings[other], scores[one, other]
 
 
-def _distances(ours: Sequence[Row], theirs: Sequence[Row], column: int) -> Numbers:
+def _distances(ours: Sequence[int | None], theirs: Sequence[int | None]) -> Numbers:
     """Return how far days or amounts of all pairs are apart, as numbers of the same order; 0 where one is unknown."""
-    values = [[row[column] for row in side] for side in (ours, theirs)]
     # An amount may have more digits than a number of 64 bits.
-    is_long = any(value is not None and abs(value) > LARGEST_NUMBER for side in values for value in side)
-    one, other = (np.array([value or 0 for value in side], dtype=object if is_long else np.int64) for side in values)
+    is_long = any(abs(value or 0) > LARGEST_NUMBER for value in (*ours, *theirs))
+    one, other = (np.array([value or 0 for value in side], object if is_long else np.int64) for side in (ours, theirs))
     distances = np.abs(np.subtract.outer(one, other))
-    distances[[value is None for value in values[0]], :] = 0
-    distances[:, [value is None for value in values[1]]] = 0
+    distances[[value is None for value in ours], :] = 0
+    distances[:, [value is None for value in theirs]] = 0
     return np.unique(distances, return_inverse=True)[1].reshape(distances.shape) if is_long else distances
 
 
 def _scores(ours: Sequence[Row], theirs: Sequence[Row]) -> Scores:
     """Return how similar the texts of all pairs are, 0 to 100; NaN where one is missing."""
-    one, other = ([row[0] for row in side] for side in (ours, theirs))
+    one, other = ([row.text for row in side] for side in (ours, theirs))
     scores = process.cdist(one, other, scorer=fuzz.token_set_ratio, dtype=np.float64)
     scores[[not text for text in one], :] = np.nan
     scores[:, [not text for text in other]] = np.nan

@@ -218,6 +218,52 @@ def test_batches_and_totals():
     ]  # fmt: skip
 
 
+def test_every_open_account_is_shown():
+    """Five differences open three accounts, which every view shows; tax on another account opens none."""
+    match = october_match()
+    opened = match.open_accounts[["account_code", "on_other_accounts", "not_from_export", "unexplained"]]
+    assert opened.to_numpy().tolist() == [
+        ["4930", Decimal("0.00"), Decimal("0.00"), Decimal("242.00")],
+        ["5800", Decimal("12.00"), Decimal("5.00"), Decimal("10.00")],
+        ["5810", Decimal("0.00"), Decimal("0.00"), Decimal("-235.00")],
+    ]
+    for view in (repr(match), match._repr_html_()):
+        assert all(text in view for text in ("4930 Office", "5800 Travel", "5810 Hotels", "-235.00", "gross", "net"))
+    entries = exported().head(11)
+    with_tax = [
+        line for number, row in enumerate(entries.to_dict("records")) for line in booking(number, row, tax="9.00")
+    ]
+    assert len(match_ledger(entries, ledger(with_tax)).open_accounts) == 0
+
+
+def test_sums_splits_changes_and_doubt_are_in_every_view():
+    """What is in a sum, split, changed since the export or in doubt is said in words and in the notebook."""
+    entries = exported(4).assign(account_code="5800", split_line=[1, 2, 0, 0], date=pd.Timestamp("2026-10-05"))
+    entries.loc[1, "entry_id"] = entries.loc[0, "entry_id"]
+    entries["changed_since_export"] = [None, None, "amount 114.00 → 115.00", None]
+    entries["state"] = ["ACCEPTED", "ACCEPTED", "UNKNOWN", "UNKNOWN"]
+    row = entries.iloc[0].to_dict()
+    match = match_ledger(entries, ledger(booking(1, row, amount=entries["amount"].sum())))
+    for view in (repr(match), match._repr_html_()):
+        for text in (
+            "in a sum: 4 entries by sum of account and day",
+            "split: 1 entries with 2 lines",
+            "changed since export: 2026-10-05, Papier A4: amount 114.00 → 115.00",
+            "outcome unknown: batch batch1 with 2 entries",
+        ):
+            assert text in view, text
+
+
+def test_an_entry_in_doubt_is_not_booked_by_hand():
+    """A missing entry of a batch in doubt is settled first; one that was accepted is booked by hand: it is not sent again."""
+    match = match_ledger(exported(2).assign(state=["UNKNOWN", "ACCEPTED"]), ledger(plainly_booked(exported(2)))[:0])
+    assert set(match.findings["check"]) == {"missing"}
+    later = ledger(booking(9, exported(2).iloc[0].to_dict(), amount=5, date="2026-12-01"))
+    to_do = match_ledger(exported(2).assign(state=["UNKNOWN", "ACCEPTED"]), later).findings["to_do"].tolist()
+    assert sorted("settle the batch" in text for text in to_do) == [False, True]
+    assert "by hand: it counts as exported, and is not sent again" in " ".join(to_do)
+
+
 def test_every_tool():
     """pandas, Arrow, Polars, DuckDB and Parquet give the same result, and no frame is changed."""
     entries = exported()
