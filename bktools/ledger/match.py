@@ -7,9 +7,11 @@ from typing import Any, SupportsIndex
 from bktools.caller import name_of
 from bktools.contract import rules
 from bktools.frames.engine import engine
-from bktools.ledger import inputs, tables
+from bktools.ledger.columns import comparable
+from bktools.ledger.inputs import read
 from bktools.ledger.ledger_match import LedgerMatch
-from bktools.ledger.steps import matches
+from bktools.ledger.matches import matches
+from bktools.ledger.tables import result
 
 # Days between an entry and its posting: a week, in which an ERP books what it received.
 DAYS = 7
@@ -76,7 +78,7 @@ def match_ledger(exported: Any, ledger: Any, *, days: SupportsIndex = DAYS) -> L
     [['e1', 'booked', 'A 1'], ['e2', 'missing', '']]
     """
     days = rules.whole_number(name_of("days"), days, largest=MOST_DAYS)
-    given = inputs.read(exported, ledger)
+    frames = read(exported, ledger)
     with engine("match_ledger") as connection:
-        inputs.show(connection, given)
-        return tables.result(connection, given, matches(connection, given, days), days)
+        compared = comparable(connection, frames)
+        return result(connection, frames, compared, matches(connection, frames, *compared, days), days)

@@ -19,12 +19,11 @@ import pandas as pd
 from bktools.caller import name_of
 from bktools.errors import ArgumentError
 from bktools.frames.currencies import shown
+from bktools.ledger.checks import IN_DOUBT
 from bktools.ledger.ledger_match import WORDS, LedgerMatch
 from bktools.ledger.match import DAYS, match_ledger
 from bktools.ledger.steps import BY_DAY
 
-# States of a batch that may be booked or not.
-IN_DOUBT = ("UNKNOWN", "SENDING")
 # An entry with one of these is booked once.
 ARRIVED = {"booked", "another_date", "in_a_sum"}
 # Columns of the groups in which accounting systems sum entries up.
@@ -107,6 +106,12 @@ def settlements(
         return []
     evidence = _Evidence(exported, ledger, explained, days)
     return [evidence.settlement(batch, sending) for batch, sending in sorted(sendings.items()) if evidence.has(batch)]
+
+
+def as_frame(settled: Sequence[Settlement]) -> pd.DataFrame:
+    """Return settlements as a table, one row per batch."""
+    rows = [(one.batch_id, one.outcome, one.text, "; ".join(one.postings)) for one in settled]
+    return pd.DataFrame(rows, columns=["batch_id", "outcome", "evidence", "postings"])
 
 
 class _NotDecidedError(Exception):
