@@ -43,6 +43,7 @@ ONLY_IN = {
     "apsw": ("journal/",),
     "psycopg": ("journal/",),
     "matplotlib": ("reports/",),
+    "jinja2": ("reports/",),
 }
 
 
