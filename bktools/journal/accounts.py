@@ -95,12 +95,12 @@ def _missing(journal: Journal, listed: Mapping[str, set[str]]) -> Iterator[tuple
 
 def remember_chart(journal: Journal, company_id: str, named: CompanyInFile) -> None:
     """Write which company the file of a chart names, unless it is the one of the last chart."""
-    if _companies_in_charts(journal).get(company_id) != named:
+    if companies_in_charts(journal).get(company_id) != named:
         with journal.transaction() as connection:
             record_event(connection, "chart", company_id, None, "USED", json.dumps(named))
 
 
-def _companies_in_charts(journal: Journal) -> dict[str, CompanyInFile]:
+def companies_in_charts(journal: Journal) -> dict[str, CompanyInFile]:
     """Return which company the file of the last chart named, by the company whose accounts were created from it."""
     sql = "SELECT subject_id, message FROM events WHERE subject = 'chart' ORDER BY event_id"
     return {row["subject_id"]: CompanyInFile(*json.loads(row["message"])) for row in journal.rows(sql)}
@@ -142,19 +142,25 @@ def load_accounts(company: str | None = None, *, service: Service | None = None)
     0
     """
     settings = service_or_default(service).settings
-    sql = "SELECT * FROM accounts WHERE CAST(?1 AS TEXT) IS NULL OR company_id = ?1 ORDER BY company_id, external_id"
     company_id = None if company is None else rules.uuid_text("company", company)
     with Journal(settings) as journal:
-        found = journal.rows(sql, company_id)
-        charts = _companies_in_charts(journal)
+        known = accounts_in(journal, company_id)
+        charts = companies_in_charts(journal)
+    provenance = {"environment": settings.environment, "table": "accounts", "rows": len(known), "complete": True}
+    provenance |= {"companies_in_charts": charts} if charts else {}
+    return to_pandas(known, provenance)
+
+
+def accounts_in(journal: Journal, company_id: str | None) -> pa.Table:
+    """Return the accounts of an open journal, of a company or of all."""
+    sql = "SELECT * FROM accounts WHERE CAST(?1 AS TEXT) IS NULL OR company_id = ?1 ORDER BY company_id, external_id"
+    found = journal.rows(sql, company_id)
     columns: dict[str, list[Any]] = {
         name: [row["account_id" if name == "id" else name] for row in found] for name in ACCOUNTS.names
     }
     columns["archived"] = [None if value is None else bool(value) for value in columns["archived"]]
     columns["updated_at"] = [rules.timestamp(value) for value in columns["updated_at"]]
-    provenance = {"environment": settings.environment, "table": "accounts", "rows": len(found), "complete": True}
-    provenance |= {"companies_in_charts": charts} if charts else {}
-    return to_pandas(pa.table(columns, schema=ACCOUNTS), provenance)
+    return pa.table(columns, schema=ACCOUNTS)
 
 
 def import_accounts(

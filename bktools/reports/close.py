@@ -13,7 +13,7 @@ from bktools.consoles import readable
 from bktools.export import ExportPlan
 from bktools.frames.schema import number_of_entries
 from bktools.reconcile import Reconciliation
-from bktools.reports.record import PeriodRecord
+from bktools.close.record import PeriodRecord
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -26,7 +26,7 @@ from bktools.journal.journal import Journal
 from bktools.journal.periods import approve, named, record_close
 from bktools.journal.records import this_user
 from bktools.reconcile import reconcile_accounts
-from bktools.reports.changes import changes_since_last_close
+from bktools.close.changes import changes_since_last_close
 from bktools.reports.close import Close
 from bktools.reports.month_end import (
     check_target,
@@ -35,7 +35,7 @@ from bktools.reports.month_end import (
     require_closed,
     write_month_end,
 )
-from bktools.reports.record import record_of
+from bktools.close.record import record_of
 from bktools.service import Service
 from bktools.snapshots.tables import load_categories, load_employees
 from bktools.submit import create_accounts, submit_export_jobs
