@@ -174,8 +174,8 @@ class Close:
 
     @property
     def name(self) -> str:
-        """The company by its short name, or by its UUID where it has none."""
-        return self.company_name or self.company
+        """The company by its short name, or by the start of its UUID where it has none."""
+        return self.company_name or f"company {self.company[:8]}"
 
     @property
     def severities(self) -> dict[str, int]:

@@ -9,25 +9,29 @@ from __future__ import annotations
 import base64
 import datetime as dt
 import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
-import pandas as pd
+import pyarrow as pa
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from bktools import disk, views
-from bktools.close import Close
+from bktools.close.close import Close, where
+from bktools.close.entries import BEFORE, EXPORTED, label_of
 from bktools.frames.currencies import shown
 from bktools.reports.pictures import PICTURES
 from bktools.visible import visible
 
 # Rows of a table in the page, and in print, where the style has the same number.
 SHOWN_ROWS = 2000
-PRINTED_ROWS = 25
+PRINTED_ROWS = 20
+
+# Columns whose values have links to their entries.
+LINKED = (("fate",), ("fate", "reason"), ("category_id", "fate"), ("job_id",), ("id",))
 
 # Only the page's own style and script, by their digests, and pictures that are in the page.
 POLICY = (
@@ -53,14 +57,15 @@ def write_report(close: Close, path: Path, pictures: Mapping[str, bytes] | None 
     StorageError
         When the file cannot be written.
     """
-    every_page = _pages().get_template("print.css").render(close=close)
+    every_page = _pages().get_template("print.css").render(title=title_of(close))
     style, script = f"\n{_source('report.css')}{every_page}\n", f"\n{_source('report.js')}"
     page = (
         _pages()
         .get_template("report.html")
         .render(
             close=close,
-            entries=Listing(close.entries),
+            title=title_of(close),
+            entries=Listing(close.tables["entries"]),
             pictures={name: base64.b64encode(content).decode() for name, content in (pictures or {}).items()},
             captions=PICTURES,
             printed=PRINTED_ROWS,
@@ -77,48 +82,54 @@ def notebook(close: Close) -> str:
     return _pages().get_template("notebook.html").render(close=close, entries=None)
 
 
+def title_of(close: Close) -> str:
+    """Return the title of every page: month, company, state, and whether the books are real."""
+    sandbox = f" · {where(close.environment)}" if close.environment == "sandbox" else ""
+    return f"Month-end {close.period} · {close.name} · {close.title_state}{sandbox}"
+
+
 class Listing:
     """The entries that a page shows: those that were not exported first, and some of each fate and reason.
 
     Parameters
     ----------
-    table : DataFrame
+    table : pyarrow.Table
         The entries of a close.
 
     Attributes
     ----------
     rows : list of dict
-        The rows, without missing values.
+        The rows; null is None.
     total : int
-        Number of all entries.
+        Number of all rows.
     columns : set of str
         Columns that hold something.
     """
 
-    def __init__(self, table: pd.DataFrame) -> None:
-        turns = table.groupby(["fate", "reason"], dropna=False, observed=True).cumcount()
-        chosen = table.loc[sorted(turns.sort_values(kind="stable").index[:SHOWN_ROWS])]
-        # The rows that a person acts on come first.
-        chosen = chosen.loc[chosen["fate"].isin(SENT).sort_values(kind="stable").index]
-        filled = chosen.astype("object").where(chosen.notna(), None)
-        self.rows: list[dict[Any, Any]] = filled.to_dict("records")
+    def __init__(self, table: pa.Table) -> None:
+        fates, reasons = (table[name].to_pylist() for name in ("fate", "reason"))
+        counts: Counter[tuple[str, str]] = Counter()
+        turns = []
+        for key in zip(fates, reasons, strict=True):
+            turns.append(counts[key])
+            counts[key] += 1
+        chosen = sorted(range(len(table)), key=turns.__getitem__)[:SHOWN_ROWS]
+        chosen.sort(key=lambda place: (fates[place] in (EXPORTED, BEFORE), place))
+        self.rows: list[dict[str, Any]] = table.take(pa.array(chosen, pa.int64())).to_pylist()
         self.total = len(table)
-        self.columns = {str(name) for name in table.columns if (table[name].notna() & (table[name] != "")).any()}
+        self.columns = {name for name in table.column_names if any(row[name] not in (None, "") for row in self.rows)}
         self._places: dict[tuple[str, ...], list[int]] = defaultdict(list)
         for place, row in enumerate(self.rows):
-            for key in (("fate",), ("fate", "reason"), ("category_id",), ("job_id",), ("id",)):
-                self._places[key[-1], *(str(row.get(name)) for name in key)].append(place)
+            for names in LINKED:
+                self._places[*names, *(str(row[name]) for name in names)].append(place)
 
     def where(self, **values: object) -> str:
-        """Return the places of the rows that have these values, in the order of a fate, a reason."""
-        return _spaced(self._places.get((list(values)[-1], *map(str, values.values())), ()))
+        """Return the places of the rows that have these values: the columns are one of `LINKED`."""
+        return _spaced(self._places.get((*values, *map(str, values.values())), ()))
 
     def of(self, ids: Iterable[str]) -> str:
         """Return the places of the entries with these IDs."""
-        return _spaced(place for one in ids for place in self._places.get(("id", str(one)), ()))
-
-
-SENT = ("exported", "exported before")
+        return _spaced(place for one in ids for place in self._places.get(("id", one), ()))
 
 
 def _spaced(places: Iterable[int]) -> str:
@@ -132,10 +143,10 @@ def _pages() -> Environment:
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     pages.filters |= {
-        "amount": shown, "number": _number, "day": _day, "moment": _moment, "words": _words, "sentence": _sentence,
-        "percent": _percent, "css": _css,
+        "amount": shown, "number": _number, "day": _day, "moment": _moment, "ids": _ids, "sentence": _sentence,
+        "percent": _percent, "css": _css, "reason": label_of, "source": _source_of,
     }  # fmt: skip
-    pages.globals["MARKS"] = views.MARKS
+    pages.globals |= {"MARKS": views.MARKS, "columns_of": _columns}
     return pages
 
 
@@ -144,12 +155,17 @@ def _text(value: object) -> object:
     return value if hasattr(value, "__html__") else "" if value is None else visible(str(value))
 
 
+def _columns(currencies: Iterable[str]) -> list[tuple[str, str]]:
+    """Return headings and kinds of the columns of a table with a column a currency."""
+    return [("", "heading"), ("Entries", "number"), *((currency, "sum") for currency in currencies)]
+
+
 def _number(count: int) -> str:
     return f"{count:,}"
 
 
 def _percent(share: Decimal | None) -> str:
-    return "" if share is None else f"{share:+,.1f}%"
+    return "" if share is None else f"{share:+,}%"
 
 
 def _day(day: Any) -> str:
@@ -164,8 +180,19 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _words(name: str) -> str:
-    return _sentence(name.replace("_", " "))
+def _ids(row: Mapping[str, Any]) -> str:
+    """Return the identifiers of an entry, for whoever looks it up in a file."""
+    return ", ".join(f"{name.removesuffix('_id')} {row[name]}" for name in ("line", "id", "job_id") if row[name])
+
+
+def _source_of(about: Mapping[str, Any]) -> str:
+    """Return where a table comes from: file or tables, rows, times and digest."""
+    source = about.get("source") or ()
+    names = [PurePath(source).name] if isinstance(source, str) else [f"the {name}" for name in source]
+    rows = [f"{about['rows']:,} rows"] if "rows" in about else []
+    times = [f"fetched {_moment(dt.datetime.fromisoformat(time))}" for time in about.get("fetched_at") or ()]
+    digest = [f"SHA-256 {about['sha256'][:12]}…"] if "sha256" in about else []
+    return ", ".join([*names, *rows, *times, *digest]) or "not known"
 
 
 def _css(text: str) -> str:
