@@ -93,8 +93,8 @@ class Close:
     run : Run
         What is about this run.
     tables : mapping of str to pyarrow.Table
-        entries, categories, employees, chart, accounts, changes (where there is an earlier close), and last: the
-        entries of the last month that was closed.
+        entries, categories, employees, chart, accounts, coverage (of the categories), changes (where there is an
+        earlier close), and last: the entries of the last month that was closed.
     """
 
     period: str

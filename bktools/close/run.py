@@ -218,6 +218,7 @@ class _Steps:
             "employees": to_arrow(employees),
             "chart": to_arrow(request.chart),
             "accounts": to_arrow(accounts),
+            "coverage": to_arrow(after.coverage),
             "last": last,
         }
         if len(last) and len(record.tables["events"]):
