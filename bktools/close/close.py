@@ -178,6 +178,12 @@ class Close:
         return self.company_name or f"company {self.company[:8]}"
 
     @property
+    def title(self) -> str:
+        """Month, company and state in a line, and whether the books are real: the head of every page."""
+        sandbox = f" · {where(self.environment)}" if self.environment == "sandbox" else ""
+        return f"Month-end {self.period} · {self.name} · {self.title_state}{sandbox}"
+
+    @property
     def severities(self) -> dict[str, int]:
         """Number of actions by severity."""
         return {name: sum(one.severity == name for one in self.actions) for name in ("error", "warning")}

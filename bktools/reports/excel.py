@@ -12,6 +12,7 @@ from typing import IO, Any, cast, overload
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bktools import disk
 from bktools.errors import ArgumentError, InputError
@@ -102,10 +103,10 @@ def to_excel(
     elif Path(cast("str", path)).suffix.lower() != ".xlsx":
         raise ArgumentError("path", "must end in .xlsx", str(path))
     named = {"table": tables} if isinstance(tables, pd.DataFrame) else dict(tables)
-    _check_sheets(named)
     about = _about(named)
     named |= {ABOUT: about} if len(about) and ABOUT not in named else {}
     arrow = {name: to_arrow(frame, f"the table {name!r}") for name, frame in named.items()}
+    _check_sheets(arrow)
 
     def write(file: IO[bytes]) -> None:
         import xlsxwriter
@@ -123,12 +124,12 @@ def to_excel(
     return written(path, write)
 
 
-def _check_sheets(tables: Mapping[str, pd.DataFrame]) -> None:
+def _check_sheets(tables: Mapping[str, pa.Table]) -> None:
     """Refuse tables that a workbook cannot hold, before anything is written."""
     if not tables:
         raise ArgumentError("tables", "must hold at least one table")
     seen: set[str] = set()
-    for name, frame in tables.items():
+    for name, table in tables.items():
         rule = f"must have names of 1 to {MAX_SHEET_NAME} characters without [ ] : * ? / \\, each once, not 'History'"
         folded = name.casefold()
         if (
@@ -140,22 +141,22 @@ def _check_sheets(tables: Mapping[str, pd.DataFrame]) -> None:
         ):
             raise ArgumentError("tables", rule, name)
         seen.add(folded)
-        why = too_large(frame)
+        why = too_large(table)
         if why:
             raise InputError(f"the table {name!r} {why}: take fewer, or use to_csv")
 
 
-def too_large(frame: pd.DataFrame) -> str | None:
+def too_large(table: pa.Table) -> str | None:
     """Return the reason why a sheet cannot hold a table, None when it can."""
-    if len(frame) >= MAX_ROWS:
-        return f"has {len(frame):,} rows, a sheet holds {MAX_ROWS - 1:,}"
-    if len(frame.columns) > MAX_COLUMNS:
-        return f"has {len(frame.columns):,} columns, a sheet holds {MAX_COLUMNS:,}"
-    for name, column in frame.items():
-        if pd.api.types.infer_dtype(column, skipna=True) == "string":
-            longest = column.str.len().max()
+    if len(table) >= MAX_ROWS:
+        return f"has {len(table):,} rows, a sheet holds {MAX_ROWS - 1:,}"
+    if table.num_columns > MAX_COLUMNS:
+        return f"has {table.num_columns:,} columns, a sheet holds {MAX_COLUMNS:,}"
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            longest = pc.max(pc.utf8_length(column)).as_py() or 0
             if longest > MAX_CHARACTERS:
-                return f"has a text of {int(longest):,} characters in {name!r}, a cell holds {MAX_CHARACTERS:,}"
+                return f"has a text of {longest:,} characters in {name!r}, a cell holds {MAX_CHARACTERS:,}"
     return None
 
 

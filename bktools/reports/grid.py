@@ -164,7 +164,7 @@ class Grid:
         at = self.write(values, TOTAL)
         for place, value in enumerate(values[1:], 1):
             number = value.amount if isinstance(value, Money) else value
-            if rows and number is not None and is_exact(number):
+            if rows and isinstance(number, Decimal | int) and is_exact(number):
                 formula = f"=SUM({xl_range(rows[0], place, rows[-1], place)})"
                 self.sheet.write_formula(at, place, formula, self.book.format(_look_of(value), TOTAL), number)
 
@@ -178,23 +178,34 @@ class Grid:
         self.sheet.insert_image(self.row, 0, "picture.png", place | {"description": description})
         self.skip(math.ceil(height * scale / LINE))
 
-    def listing(self, last: int) -> None:
-        """Make all rows from the first one on a table to scroll and filter, with `last` columns."""
-        self.sheet.freeze_panes(1, 0)
-        self.sheet.autofilter(0, 0, max(self.row - 1, 1), last - 1)
-        self.sheet.repeat_rows(0)
+    def define(self, name: str, rows: range, place: int) -> None:
+        """Give the cells of a column a name."""
+        from xlsxwriter.utility import xl_range_abs
 
-    def print(self, columns: int) -> None:
-        """Print the first columns on pages as wide as they are; the last page is never nearly empty.
+        self.book.book.define_name(name, f"={self.sheet.name}!{xl_range_abs(rows[0], place, rows[-1], place)}")
+
+    def page(self, columns: int) -> None:
+        """Print the sheet on one page, without lines between cells."""
+        self.sheet.hide_gridlines(2)
+        self.sheet.set_portrait()
+        self._print(columns, 1)
+
+    def listing(self, columns: int, *, printed: int) -> None:
+        """Make a table that begins in the first row one to scroll and filter, and print its first columns.
 
         Programs measure the width of a column with different fonts. So the number of pages is set, rounded down where
-        little would be left for the last one, and the program makes the rows fit.
+        little would be left for the last one, and the program makes the rows fit: no page has a stray row.
         """
-        width = sum(self.widths[:columns]) * DIGIT
-        scale = min(MOST_SCALE, PAGE_WIDTH / width)
+        self.sheet.freeze_panes(1, 0)
+        self.sheet.autofilter(0, 0, max(self.row - 1, 1), columns - 1)
+        self.sheet.repeat_rows(0)
+        scale = min(MOST_SCALE, PAGE_WIDTH / (sum(self.widths[:printed]) * DIGIT))
         pages = sum(self._heights) / (PAGE_HEIGHT / scale - self._heights[0])
+        self._print(printed, max(1, math.floor(pages + 1 - LEAST_OF_A_PAGE)))
+
+    def _print(self, columns: int, pages: int) -> None:
         self.sheet.print_area(0, 0, max(self.row - 1, 0), columns - 1)
-        self.sheet.fit_to_pages(1, max(1, math.floor(pages + 1 - LEAST_OF_A_PAGE)))
+        self.sheet.fit_to_pages(1, pages)
 
     def _write(self, place: int, value: Value, look: Look) -> None:
         form = self.book.format(_look_of(value), look)

@@ -20,7 +20,7 @@ import pyarrow as pa
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from bktools import disk, views
-from bktools.close.close import Close, where
+from bktools.close.close import Close
 from bktools.close.entries import BEFORE, EXPORTED, label_of
 from bktools.frames.currencies import shown
 from bktools.reports.pictures import PICTURES
@@ -57,14 +57,13 @@ def write_report(close: Close, path: Path, pictures: Mapping[str, bytes] | None 
     StorageError
         When the file cannot be written.
     """
-    every_page = _pages().get_template("print.css").render(title=title_of(close))
+    every_page = _pages().get_template("print.css").render(close=close)
     style, script = f"\n{_source('report.css')}{every_page}\n", f"\n{_source('report.js')}"
     page = (
         _pages()
         .get_template("report.html")
         .render(
             close=close,
-            title=title_of(close),
             entries=Listing(close.tables["entries"]),
             pictures={name: base64.b64encode(content).decode() for name, content in (pictures or {}).items()},
             captions=PICTURES,
@@ -80,12 +79,6 @@ def write_report(close: Close, path: Path, pictures: Mapping[str, bytes] | None 
 def notebook(close: Close) -> str:
     """Return the head of the report for a notebook: figures, the first things to do, and who has to act."""
     return _pages().get_template("notebook.html").render(close=close, entries=None)
-
-
-def title_of(close: Close) -> str:
-    """Return the title of every page: month, company, state, and whether the books are real."""
-    sandbox = f" · {where(close.environment)}" if close.environment == "sandbox" else ""
-    return f"Month-end {close.period} · {close.name} · {close.title_state}{sandbox}"
 
 
 class Listing:

@@ -6,63 +6,73 @@ The sheet "to do" comes back: its columns to fill in are read by `bktools.read_f
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any
 
-import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from bktools import disk
-from bktools.close import Close
+from bktools.close.actions import IDS
+from bktools.close.close import Close
+from bktools.close.entries import HELD
+from bktools.close.entries import label_of as words_of
+from bktools.close.figures import ALL
 from bktools.frames.currencies import shown
 from bktools.frames.names import IDENTIFIERS
-from bktools.frames.schema import to_arrow
+from bktools.reports import grid
 from bktools.reports.excel import too_large
-from bktools.reports.grid import (
-    GREY,
-    HEADING,
-    NARROWEST,
-    NAVY,
-    NOTE,
-    PALE,
-    QUIET,
-    RED,
-    TITLE,
-    WIDEST,
-    WRAPPED,
-    Book,
-    Money,
-    Share,
-    Value,
-)  # fmt: skip
+from bktools.reports.grid import Book, Money, Share, Value
 from bktools.reports.pictures import MONEY
-from bktools.reports.to_do import IDS
 
-CLOSE, TO_DO, ENTRIES, CHANGES, CATEGORIES, CHART, LINES = (
-    "close", "to do", "entries", "changes", "categories", "chart", "lines",
-)  # fmt: skip
+CLOSE, TO_DO, LINES = "close", "to do", "lines"
+# The other sheets: their tables, and the columns that come first and are printed; of the others all names are.
+CHART = "chart"
+TABLES = {
+    "entries": (
+        "fate", "reason", "date", "supplier", "description", "category_name", "account_code", "employee_name", "amount",
+        "currency",
+    ),
+    "changes": (
+        "table", "change", "about", "before", "after", "currency", "amount_before", "amount_after", "difference", "share",
+        "drivers",
+    ),
+    "coverage": ("name", "external_id", "account_name", "state", "archived"),
+    CHART: (),
+}  # fmt: skip
 # The headings of the columns to fill in, and of the identity of a line.
-NEW_ACCOUNT, NOTE_TO_FILL, LINE_ID = "new account", "note", "line id"
+NEW_ACCOUNT, NOTE, LINE_ID = "new account", "note", "line id"
 # Between code and name of an account to choose.
 BETWEEN = " · "
 FORMAT = "bktools to do 1"
-FILL, CLOSED = ({"bg_color": colour, "border": 1, "border_color": "#DDDDDD", **WRAPPED} for colour in (PALE, GREY))
+FILL, CLOSED = (
+    {"bg_color": colour, "border": 1, "border_color": "#DDDDDD", **grid.WRAPPED} for colour in (grid.PALE, grid.GREY)
+)
 # Currencies with a column on the first sheet's page; others have theirs beside the page.
 PRINTED_CURRENCIES = 6
 LABEL, AMOUNT = 58, 14
-
-# Columns of the entries by heading: those that are printed, then those beside the page.
-PRINTED = (
-    "fate", "reason", "date", "supplier", "description", "category_name", "account_code", "employee_name", "amount",
-    "currency",
-)  # fmt: skip
+HEADINGS = {"fate": "status", "external_id": "code", "sent_in": "month of its close"}
 # Columns with codes that are written as words.
-CODES = ("reason", "state")
+WORDS: dict[str, Callable[[str], str]] = {"reason": words_of, "state": lambda code: code.replace("_", " ")}
 
 
 def write_close(close: Close, path: Path, pictures: Mapping[str, bytes] | None = None) -> Path:
-    """Write the workbook of a close; the same close gives the same bytes."""
+    """Write the workbook of a close; the same close gives the same bytes.
+
+    Parameters
+    ----------
+    close : Close
+        The month.
+    path : Path
+        The file to write; it is written whole or not at all.
+    pictures : mapping of str to bytes, optional
+        PNG pictures of the close, by the name of their file: that of the money is on the first sheet.
+    """
+    tables = {name: close.tables[name] for name in TABLES if len(close.tables.get(name, ()))}
+    omitted = {name: why for name, table in tables.items() if (why := too_large(table))}
+    labels = [] if CHART in omitted else _labels(close)
 
     def write(file: IO[bytes]) -> None:
         import xlsxwriter
@@ -70,23 +80,11 @@ def write_close(close: Close, path: Path, pictures: Mapping[str, bytes] | None =
         with xlsxwriter.Workbook(file, {"in_memory": True, "strings_to_urls": False}) as workbook:
             workbook.set_properties({"title": close.title, "created": close.run.begun_at})
             book = Book(workbook, close.title, f"begun {close.run.begun_at:%Y-%m-%d %H:%M} UTC")
-            tables = {
-                ENTRIES: (close.entries, PRINTED),
-                CHANGES: (close.changes, None),
-                CATEGORIES: (getattr(close, "by_category_frame", None), None),
-                CHART: (close.chart, None),
-            }
-            omitted = {
-                name: f"only in its CSV file: it {why}"
-                for name, (frame, _) in tables.items()
-                if frame is not None and (why := too_large(frame))
-            }
             _first(book, close, omitted, (pictures or {}).get(MONEY))
-            labels = [] if CHART in omitted else _labels(close)
             _to_do(book, close, has_list=bool(labels))
-            for name, (frame, columns) in tables.items():
-                if frame is not None and not frame.empty and name not in omitted:
-                    _listing(book, name, frame, columns or (), labels if name == CHART else [])
+            for name, table in tables.items():
+                if name not in omitted:
+                    _listing(book, name, table, labels if name == CHART else [])
             _lines(book, close)
 
     return disk.write_whole(path, write)
@@ -99,109 +97,113 @@ def label_of(code: str | None, external_id: str, name: str | None) -> str:
 
 def _first(book: Book, close: Close, omitted: Mapping[str, str], picture: bytes | None) -> None:
     """Write one page: what became of the month, against the last one, what to do first, who has to act, the jobs."""
-    currencies = close.currencies
-    grid = book.grid(CLOSE, NAVY, [LABEL, 10, *[AMOUNT] * len(currencies)])
-    grid.sheet.hide_gridlines(2)
-    grid.sheet.set_portrait()
-    grid.write([f"Month-end {close.period}"], TITLE)
-    grid.write([f"{close.company_label}{BETWEEN}{close.state_label}"], HEADING)
+    sheet = book.grid(CLOSE, grid.NAVY, [LABEL, 10, *[AMOUNT] * len(close.currencies)])
+    sheet.write([f"Month-end {close.period}"], grid.TITLE)
+    sheet.write([f"{close.name}{BETWEEN}{close.title_state}"], grid.HEADING)
     if close.environment == "sandbox":
-        grid.write(["sandbox: invented data, no real books"], NOTE)
-
-    def table(title: str, titles: Sequence[str], rows: Iterable[Sequence[Value]]) -> range:
-        grid.skip()
-        grid.write([title], HEADING)
-        return grid.table(titles, rows)
-
-    def cells(label: str, entries: int | None, amounts: Mapping[str, Decimal]) -> list[Value]:
-        return [(label, WRAPPED), entries, *(Money(amounts.get(currency), currency) for currency in currencies)]
-
-    lines = [line for line in close.statement if not line.reason]
-    held = [line for line in close.statement if line.reason and line.fate == "held back"]
-    titles = ["", "entries", *currencies]
-    rows = table("Entries and amounts", titles, [cells(line.label, line.entries, line.amounts) for line in lines[:-1]])
-    grid.total(rows, cells(lines[-1].label, lines[-1].entries, lines[-1].amounts))
-    if close.against:
-        of = {line.currency: line for line in close.against}
-        before, now, change = (
-            {name: getattr(line, part) for name, line in of.items()} for part in ("before", "now", "change")
-        )
-        rows = [
-            cells(close.last_month_period, None, before),
-            cells(close.period, None, now),
-            cells("change", None, change),
-        ]
-        shares = [Share(of[name].share) if name in of else None for name in currencies]
-        table(f"Exported, against {close.last_month_period}", ["", "", *currencies], [*rows, ["%", None, *shares]])
-    first = [(f"{action.to_do}: {action.about} ({action.role})", action) for action in close.actions[:3]]
-    table("What to do first", titles, [cells(text, action.entries, action.amounts) for text, action in first])
-    roles = [cells(f"{line.role}: {line.actions:,} to do", line.entries, line.amounts) for line in close.by_role]
-    table(f"Who has to act (see the sheet {TO_DO!r})", titles, roles)
-    if held:
-        rows = table("Held back, by reason", titles, [cells(line.label, line.entries, line.amounts) for line in held])
-        whole = next(line for line in lines if line.fate == held[0].fate)
-        grid.total(rows, cells(whole.label, whole.entries, whole.amounts))
-    jobs = [(f"{job.sent_at:%Y-%m-%d %H:%M} UTC, {job.sent_by}: {job.outcome.lower()}", job) for job in close.jobs]
-    table(f"Export jobs of {close.period}", titles, [cells(text, job.entries, job.amounts) for text, job in jobs])
-    grid.skip()
-    for name, value in (*close.run_facts, *omitted.items()):
-        grid.write([f"{name}: {value}"], NOTE)
+        sheet.write(["sandbox: invented data, no real books"], grid.NOTE)
+    for title, rows, total in _blocks(close):
+        if rows:
+            sheet.skip()
+            sheet.write([title], grid.HEADING)
+            written = sheet.table(["", "entries", *close.currencies], rows)
+            if total:
+                sheet.total(written, total)
+    sheet.skip()
+    created = (f"{count:,} {outcome.lower()}" for outcome, count in close.run.outcomes("created").items())
+    sheet.write([f"prepared by: {close.run.prepared_by}"], grid.NOTE)
+    sheet.write([f"accounts of this run: {', '.join(created) or 'none'}"], grid.NOTE)
+    sheet.write([f"not checked: {'; '.join(close.run.unchecked) or 'nothing'}"], grid.NOTE)
+    for name, why in omitted.items():
+        sheet.write([f"{name}: only in its CSV file: it {why}"], grid.NOTE)
     if picture is not None:
-        grid.skip()
-        grid.picture(picture, f"Exported and held back in {close.period}")
-    grid.sheet.print_area(0, 0, grid.row, 1 + min(len(currencies), PRINTED_CURRENCIES))
-    grid.sheet.fit_to_pages(1, 1)
+        sheet.skip()
+        sheet.picture(picture, f"Exported and held back in {close.period}")
+    sheet.page(2 + min(len(close.currencies), PRINTED_CURRENCIES))
+
+
+def _blocks(close: Close) -> Iterator[tuple[str, list[list[Value]], list[Value]]]:
+    """Yield the title, the rows and the total of each table of the first sheet; one without rows is not written."""
+
+    def row(label: str, entries: int | None, amounts: Mapping[str, Decimal]) -> list[Value]:
+        return [(label, grid.WRAPPED), entries, *(Money(amounts.get(name), name) for name in close.currencies)]
+
+    def rows(lines: Iterable[tuple[str, Any]]) -> list[list[Value]]:
+        return [row(label, line.entries, line.amounts) for label, line in lines]
+
+    fates = {line["fate"]: line for line in close.statement if not line["reason"]}
+    total, held = fates.pop(ALL), fates.get(HELD)
+    [whole] = rows([(total.label, total)])
+    yield "Entries and amounts", rows((line.label, line) for line in fates.values()), whole
+    sides = {close.last_month: "before", close.period: "now", "change": "change"}
+    amounts = {
+        label: {line.currency: getattr(line, side) for line in close.against}
+        for label, side in (sides.items() if close.against else ())
+    }
+    shares = {line.currency: Share(line.share) for line in close.against}
+    percents: list[list[Value]] = [["%", None, *map(shares.get, close.currencies)]] if shares else []
+    against = [row(label, None, of) for label, of in amounts.items()]
+    yield f"Exported and ready, against {close.last_month}", [*against, *percents], []
+    first = [(f"{action.to_do}: {action.about} ({action.role})", action) for action in close.actions[:3]]
+    yield "What to do first", rows(first), []
+    roles = [(f"{line.role} (errors: {line.errors:,}, warnings: {line.warnings:,})", line) for line in close.by_role]
+    yield f"Who has to act (see the sheet {TO_DO!r})", rows(roles), []
+    reasons = [(line.label, line) for line in close.statement if line["fate"] == HELD and line["reason"]]
+    yield "Held back, by reason", rows(reasons), rows([(HELD, held)])[0] if held else []
+    yield f"Export jobs of {close.period}", rows((_job(job.keys), job) for job in close.figures.jobs), []
+
+
+def _job(keys: Mapping[str, Any]) -> str:
+    sent = f"{keys['sent_at']:%Y-%m-%d %H:%M} UTC, {keys['sent_by']}" if keys["sent_at"] else "not sent"
+    return f"{sent}: {keys['fate']}"
 
 
 def _to_do(book: Book, close: Close, *, has_list: bool) -> None:
     """Write the sheet to fill in: one row an action, and the identity of each row."""
-    titles = ["severity", "who", "to do", "about", "why", "entries", "amount", "currency", NEW_ACCOUNT, NOTE_TO_FILL]
-    identity = ["check", *(name.replace("_", " ") for name in IDS), LINE_ID]
-    grid = book.grid(TO_DO, RED, [9, 18, 28, 44, 36, 8, 15, 9, 32, 24, *[12] * len(identity)])
-    rows = grid.table([*titles, *identity], (
-        [
-            *((text, WRAPPED) for text in (action.severity, action.role, action.to_do, action.about, action.why)),
-            action.entries or None,
-            *_amounts(action.amounts),
-            (None, FILL if action.wants_account else CLOSED),
-            (None, FILL),
-            action.check,
-            *(action.ids.get(name) for name in IDS),
-            action.key(close.company, close.period),
-        ]
-        for action in close.actions
-    ))  # fmt: skip
-    for row, action in zip(rows, close.actions, strict=True):
+    titles = ["severity", "who", "to do", "about", "why", "entries", "amount", "currency", NEW_ACCOUNT, NOTE]
+    identity = ["command", "check", *(name.replace("_", " ") for name in IDS), LINE_ID]
+    sheet = book.grid(TO_DO, grid.RED, [9, 18, 28, 44, 36, 8, 15, 9, 32, 24, *[12] * len(identity)])
+    rows = []
+    for action in close.actions:
+        who = f"{action.role} ({action.person})" if action.person else action.role
+        rows.append(
+            [
+                *((text, grid.WRAPPED) for text in (action.severity, who, action.to_do, action.about, action.why)),
+                action.entries or None,
+                *_amounts(action.amounts),
+                (None, FILL if action.wants_account else CLOSED),
+                (None, FILL),
+                action.command or None,
+                action.cause,
+                *(action.ids.get(name) for name in IDS),
+                action.key(close.company, close.period),
+            ]
+        )
+    written = sheet.table([*titles, *identity], rows)
+    place = titles.index(NEW_ACCOUNT)
+    for row, action in zip(written, close.actions, strict=True):
         if action.wants_account and has_list:
-            place = titles.index(NEW_ACCOUNT)
-            grid.sheet.data_validation(row, place, row, place, CHOICE)
-    grid.listing(len(titles) + len(identity))
-    grid.print(len(titles))
+            sheet.sheet.data_validation(row, place, row, place, CHOICE)
+    sheet.listing(len(titles) + len(identity), printed=len(titles))
 
 
-def _listing(book: Book, name: str, frame: pd.DataFrame, first: Sequence[str], labels: Sequence[str]) -> None:
-    """Write a table of its own sheet: the named columns first, identifiers last and beside the printed page."""
-    table = to_arrow(frame, f"the table {name!r}")
-    filled = [column for column in table.column_names if table.column(column).null_count < len(table)]
-    order = [*(column for column in first if column in filled), *(column for column in filled if column not in first)]
-    order.sort(key=_is_identifier)
+def _listing(book: Book, name: str, table: pa.Table, labels: Sequence[str]) -> None:
+    """Write a table of its own sheet: the columns of `TABLES` first, identifiers last and beside the printed page."""
+    filled = [column for column in table.column_names if _is_filled(table[column])]
+    first = [column for column in TABLES[name] if column in filled]
+    names = [column for column in filled if column not in first and not _is_identifier(column)]
+    order = [*first, *names, *(column for column in filled if column not in (*first, *names))]
     rows = [[_value(row, column) for column in order] for row in table.select(order).to_pylist()]
-    titles = [_title(column) for column in order]
+    titles = [HEADINGS.get(column, column.removesuffix("_name").replace("_", " ")) for column in order]
     widths = [_width(title, (row[place] for row in rows)) for place, title in enumerate(titles)]
     if labels:
-        titles.append("account to choose")
-        widths.append(WIDEST)
+        titles, widths = [*titles, "account to choose"], [*widths, grid.WIDEST]
         rows = [[*row, label] for row, label in itertools.zip_longest(rows, labels)]
-    grid = book.grid(name, QUIET, widths)
-    written = grid.table(titles, rows)
+    sheet = book.grid(name, grid.QUIET, widths)
+    written = sheet.table(titles, rows)
     if labels:
-        from xlsxwriter.utility import xl_range_abs
-
-        place = len(titles) - 1
-        cells = xl_range_abs(written[0], place, written[0] + len(labels) - 1, place)
-        book.book.define_name(CHOICES, f"={name}!{cells}")
-    grid.listing(len(titles))
-    grid.print(len(first) or sum(not _is_identifier(column) for column in order))
+        sheet.define(CHOICES, written[: len(labels)], len(titles) - 1)
+    sheet.listing(len(titles), printed=len(first) or len(names))
 
 
 def _lines(book: Book, close: Close) -> None:
@@ -215,10 +217,10 @@ def _lines(book: Book, close: Close) -> None:
         ("begun_at", close.run.begun_at.isoformat()),
         *(("line", f"{action.key(close.company, close.period)} {action.about}") for action in close.actions),
     ]
-    grid = book.grid(LINES, QUIET, [10, WIDEST])
+    sheet = book.grid(LINES, grid.QUIET, [10, grid.WIDEST])
     for pair in facts:
-        grid.write(pair)
-    grid.sheet.hide()
+        sheet.write(pair)
+    sheet.sheet.hide()
 
 
 def _amounts(amounts: Mapping[str, Decimal]) -> list[Value]:
@@ -227,36 +229,45 @@ def _amounts(amounts: Mapping[str, Decimal]) -> list[Value]:
         [(currency, amount)] = amounts.items()
         return [Money(amount, currency), (currency, {"indent": 1})]
     texts = "\n".join(shown(amount, currency) for currency, amount in amounts.items())
-    return [(texts or None, {"align": "right", **WRAPPED}), ("\n".join(amounts) or None, {"indent": 1, **WRAPPED})]
+    return [
+        (texts or None, {"align": "right", **grid.WRAPPED}),
+        ("\n".join(amounts) or None, {"indent": 1, **grid.WRAPPED}),
+    ]
 
 
 def _labels(close: Close) -> list[str]:
     """Return the active accounts of the chart as a person chooses them."""
-    active = close.chart[~close.chart["archived"].fillna(value=False).astype(bool)]
-    rows = to_arrow(active[["code", "external_id", "name"]].sort_values(["code", "external_id"])).to_pylist()
-    return [label_of(row["code"], row["external_id"], row["name"]) for row in rows if row["external_id"]]
+    chart = close.tables[CHART].select(["code", "external_id", "name", "archived"])
+    rows = chart.sort_by([("code", "ascending"), ("external_id", "ascending")]).to_pylist()
+    return [
+        label_of(row["code"], row["external_id"], row["name"])
+        for row in rows
+        if row["external_id"] and not row["archived"]
+    ]
 
 
 def _value(row: Mapping[str, Any], column: str) -> Value:
     value = row[column]
     if isinstance(value, Decimal):
         return Share(value) if column == "share" else Money(value, row.get("currency"))
-    return value.replace("_", " ") if column in CODES and value is not None else value
-
-
-def _title(column: str) -> str:
-    return column.removesuffix("_name").replace("_", " ")
+    return WORDS[column](value) if column in WORDS and value else value
 
 
 def _width(title: str, values: Iterable[Value]) -> int:
     texts = (shown(*value) if isinstance(value, Money) else str(value) for value in values if value is not None)
     longest = max((len(line) for text in texts for line in text.split("\n")), default=0)
     # The arrow of the filter covers three characters of the heading.
-    return min(max(longest + 1, len(title) + 3, NARROWEST), WIDEST)
+    return min(max(longest + 1, len(title) + 3, grid.NARROWEST), grid.WIDEST)
+
+
+def _is_filled(column: pa.ChunkedArray) -> bool:
+    is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    empty = column.null_count + (pc.sum(pc.equal(column, "")).as_py() or 0 if is_text else 0)
+    return bool(empty < len(column))
 
 
 def _is_identifier(name: str) -> bool:
-    return (name in IDENTIFIERS or name.endswith(("_id", "_url"))) and name != "external_id"
+    return name in IDENTIFIERS or name.endswith(("_id", "_url"))
 
 
 # The name of the cells with the accounts to choose: on the sheet of the chart, after its own columns.
