@@ -32,7 +32,8 @@ from bktools.journal.records import this_user
 from bktools.reconcile import Reconciliation, reconcile_accounts
 from bktools.service import Service
 from bktools.snapshots.tables import load_categories, load_employees
-from bktools.submit import create_accounts, submit_export_jobs
+from bktools.submit.accounts import create_with
+from bktools.submit.export_jobs import submit_with
 
 Result = TypeVar("Result")
 
@@ -152,7 +153,9 @@ class _Steps:
         before = self._step("reconciled", lambda: reconcile_accounts(request.chart, self._accounts(), categories))
         created = self._step(
             "created",
-            lambda: create_accounts(before, apply=request.apply, new_chart=request.new_chart, service=self._service),
+            lambda: create_with(
+                self._journal, before, apply=request.apply, new_chart=request.new_chart, service=self._service
+            ),
         )
         accounts = self._accounts()
         after = self._step(
@@ -176,7 +179,8 @@ class _Steps:
         plan = self._step("plan", lambda: compose(history=self._as_history(history)))
         jobs = self._step(
             "jobs",
-            lambda: submit_export_jobs(
+            lambda: submit_with(
+                self._journal,
                 plan,
                 apply=request.apply,
                 wait=request.wait,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -27,7 +28,7 @@ from bktools.errors import (
 from bktools.frames.engine import in_pandas
 from bktools.frames.schema import KNOWN_STATES, TEXT, to_arrow, to_pandas
 from bktools.inputs.columns import is_total
-from bktools.journal.accounts import record_accounts, remember_chart
+from bktools.journal.accounts import known_accounts, record_accounts, remember_chart
 from bktools.journal.journal import Journal
 from bktools.progress import progress as progress_bar
 from bktools.reconcile.reconciliation import Reconciliation
@@ -115,6 +116,21 @@ def create_accounts(
     >>> made["outcome"].to_list()
     ['CREATED']
     """
+    service = service_or_default(service)
+    with Journal(service.settings) as journal:
+        return create_with(journal, reconciliation, apply=apply, new_chart=new_chart, progress=progress, service=service)
+
+
+def create_with(
+    journal: Journal,
+    reconciliation: Reconciliation,
+    *,
+    apply: bool,
+    new_chart: bool,
+    progress: bool | None = None,
+    service: Service,
+) -> pd.DataFrame:
+    """Create accounts as `create_accounts` does, with an open journal."""
     if not hasattr(reconciliation, "actions"):
         kind = type(reconciliation).__name__
         raise ArgumentError("reconciliation", f"must be a result of reconcile_accounts, is a {kind}")
@@ -129,7 +145,6 @@ def create_accounts(
     wanted = [_checked(action) for action in creates if not why_no_account(action)]
     # Actions that a caller made by hand know of no chart.
     doubt = "" if rules.flag("new_chart", new_chart) else getattr(reconciliation, "another_chart", "")
-    service = service_or_default(service)
     if not rules.flag("apply", apply):
         message = f"would be created with {setting('new_chart', value=True)} only" if doubt else "would be created"
         return _frame([*rows, *(_row(account, "PLANNED", None, message) for account in wanted)], service, applied=False)
@@ -138,10 +153,7 @@ def create_accounts(
             f"{doubt}. Nothing was written: if it is the wrong file, give the right one; if the company has a new "
             f"chart, say so with {setting('new_chart', value=True)}"
         )
-    with (
-        Journal(service.settings) as journal,
-        progress_bar("accounts", total=len(wanted), unit="account", shown=progress) as bar,
-    ):
+    with progress_bar("accounts", total=len(wanted), unit="account", shown=progress) as bar:
         for company_id, named in getattr(reconciliation, "companies_now", {}).items():
             remember_chart(journal, company_id, named)
         for row in _created(journal, wanted, service):
@@ -175,16 +187,28 @@ def _created(journal: Journal, wanted: Sequence[Mapping[str, Any]], service: Ser
     budget = Budget()
     for begin in range(0, len(wanted), GROUP):
         group = wanted[begin : begin + GROUP]
-        known = [_known(journal, account) for account in group]
-        new = [account for account, found in zip(group, known, strict=True) if found is None]
+        listed = defaultdict(list)
+        for account in group:
+            listed[account["company_id"]].append(account["external_id"])
+        known = {key: row for key, row in known_accounts(journal, listed).items() if row["state"] in KNOWN_STATES}
+        new = [account for account in group if _key(account) not in known]
+        for account in group:
+            if _key(account) in known:
+                row = known[_key(account)]
+                yield _row(account, row["state"], row["account_id"], "exists already; nothing was sent")
         record_accounts(journal, [_memory(account, "SENDING") for account in new])
-        for account, found in zip(group, known, strict=True):
-            if found is not None:
-                yield _row(account, found["state"], found["account_id"], "exists already; nothing was sent")
-                continue
-            memory = _sent(account, service, budget)
-            record_accounts(journal, [memory])
-            yield _row(account, memory["state"], memory.get("account_id"), memory["message"])
+        answers: list[dict[str, Any]] = []
+        try:
+            for account in new:
+                answers.append(_sent(account, service, budget))
+                yield _row(account, answers[-1]["state"], answers[-1].get("account_id"), answers[-1]["message"])
+        finally:
+            # What ends before this is written leaves accounts that may exist, which are safe to create again.
+            record_accounts(journal, answers)
+
+
+def _key(account: Mapping[str, Any]) -> tuple[str, str]:
+    return account["company_id"], account["external_id"]
 
 
 def _sent(account: Mapping[str, Any], service: Service, budget: Budget) -> dict[str, Any]:
@@ -234,15 +258,6 @@ def _memory(account: Mapping[str, Any], state: str, answer: Account | None = Non
         raw = bytes(answer.metadata)
         known["metadata"] = None if raw == b"null" else raw.decode()
     return known
-
-
-def _known(journal: Journal, account: Mapping[str, Any]) -> Any:
-    found = journal.rows(
-        "SELECT state, account_id FROM accounts WHERE company_id = ? AND external_id = ?",
-        account["company_id"],
-        account["external_id"],
-    )
-    return found[0] if found and found[0]["state"] in KNOWN_STATES else None
 
 
 def _row(account: Mapping[str, Any], outcome: str, account_id: str | None, message: str) -> dict[str, Any]:
