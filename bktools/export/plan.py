@@ -27,10 +27,17 @@ from bktools.frames.arrow import tables_to_arrow
 from bktools.frames.currencies import shown
 from bktools.frames.delimited import tables_to_csv
 from bktools.frames.names import FIRST, in_reading_order
-from bktools.frames.schema import COUNT, DATE, FACTS, TEXT, number_of_entries, split_lines, texts_of, to_pandas
-
-# Most digits of a decimal.
-DIGITS = 38
+from bktools.frames.schema import (
+    COUNT,
+    DATE,
+    DIGITS,
+    FACTS,
+    TEXT,
+    number_of_entries,
+    split_lines,
+    texts_of,
+    to_pandas,
+)
 
 BATCHES = pa.schema(
     {"batch_id": TEXT, "company_id": TEXT, "entries": COUNT, "first_date": DATE, "last_date": DATE},

@@ -37,13 +37,13 @@ def with_names(entries: pa.Table, *, categories: Any = None, accounts: Any = Non
     -------
     pyarrow.Table
         The same rows and columns, then `category_name`; `account_code` and `account_name` of the category's account;
-        `employee_name` (the e-mail where the service has no name). Null where there is none. A column of such a name in
-        the entries is replaced.
+        `employee_name` (the e-mail where the service has no name). Null where there is none. Such columns of the entries are
+        replaced; a category's or an employee's own name stays where the frames have no other.
     """
     if categories is not None and "category_id" in entries.column_names:
         known = _named(categories, "categories", ("name", "account_id"))
         found = _places(entries.column("category_id"), known)
-        entries = _with(entries, "category_name", known.column("name").take(found))
+        entries = _with(entries, "category_name", _or_own(known.column("name").take(found), entries, "category_name"))
         if accounts is not None:
             others = _named(accounts, "accounts", ("code", "external_id", "name"))
             account = others.take(_places(known.column("account_id"), others).take(found))
@@ -53,7 +53,8 @@ def with_names(entries: pa.Table, *, categories: Any = None, accounts: Any = Non
     if employees is not None and "employee_id" in entries.column_names:
         known = _named(employees, "employees", ("first_name", "last_name", "email"))
         names = _full_name(known)
-        entries = _with(entries, "employee_name", names.take(_places(entries.column("employee_id"), known)))
+        names = names.take(_places(entries.column("employee_id"), known))
+        entries = _with(entries, "employee_name", _or_own(names, entries, "employee_name"))
     return entries
 
 
@@ -98,6 +99,12 @@ def _full_name(employees: pa.Table) -> pa.ChunkedArray:
     parts = [pc.fill_null(pc.utf8_trim_whitespace(employees.column(name)), "") for name in ("first_name", "last_name")]
     name = pc.utf8_trim_whitespace(pc.binary_join_element_wise(*parts, pa.scalar(" ", TEXT)))
     return pc.if_else(pc.equal(name, ""), employees.column("email"), name)
+
+
+def _or_own(names: pa.ChunkedArray, entries: pa.Table, column: str) -> pa.ChunkedArray:
+    """Return names, and those of the entries themselves where there is none."""
+    own = entries.column(column) if column in entries.column_names else None
+    return names if own is None else pc.coalesce(names, pc.cast(own, TEXT))
 
 
 def _with(table: pa.Table, name: str, column: pa.ChunkedArray) -> pa.Table:
