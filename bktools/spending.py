@@ -14,7 +14,7 @@ from bktools.contract.rules import flag
 from bktools.errors import ArgumentError, InputError
 from bktools.export.tables import days_of
 from bktools.frames.engine import engine, scannable, source_of
-from bktools.frames.names import with_names
+from bktools.frames.names import month_and_company, with_names
 from bktools.frames.schema import DIGITS, TEXT, are_days, plain, split_lines, to_pandas, wall_times
 
 # A key of `by`: the columns that show it, and the identifier that tells two of the same name apart.
@@ -138,14 +138,13 @@ def spend(
     for name, text in (missing | {"currency": NO_CURRENCY}).items():
         sums = sums.set_column(sums.column_names.index(name), name, pc.fill_null(sums.column(name), text))
     first = [*missing, *RESULTS[: len(RESULTS) - (not flag("shares", shares))]]
-    return to_pandas(
-        sums.select([*first, *(name for name in shown if name not in missing)]), source_of(entries) or None
-    )
+    ids = [name for name in shown if name not in missing]
+    return to_pandas(sums.select([*first, *ids]), source_of(entries) | {"title": month_and_company(rows)})
 
 
 def _rows(entries: Any, keys: Sequence[str]) -> pa.Table:
     """Return the columns of the entries that the keys need."""
-    wanted = {*MONEY, *keys, "date", "category_id", "id", "split_line"}
+    wanted = {*MONEY, *keys, "date", "category_id", "company_id", "id", "split_line"}
     for key in keys:
         names, identifier = KEYS.get(key, ((), None))
         wanted |= {*names, *([identifier] if identifier else [])}
@@ -185,7 +184,9 @@ def _keys_of(entries: Any) -> str:
     keys += ["month"] if "date" in columns else []
     of_keys = {name for names, identifier in KEYS.values() for name in (*names, identifier)}
     own = [name for name in columns if name not in {*of_keys, *MONEY, "id", "date"}]
-    return f"add them up by {', '.join(dict.fromkeys([*keys, *own])) or 'nothing (by=[]), for the total of each currency'}"
+    return (
+        f"add them up by {', '.join(dict.fromkeys([*keys, *own])) or 'nothing (by=[]), for the total of each currency'}"
+    )
 
 
 def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:

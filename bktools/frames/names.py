@@ -17,6 +17,9 @@ FIRST = (
     "currency", "cost_centre", "tax_code",
 )  # fmt: skip
 TO_DO = ("severity", "check", "reason", "message", "to_do", "who")
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
 IDENTIFIERS = (
     "line", "id", "entry_id", "batch_id", "job_id", "company_id", "category_id", "account_id", "external_id", "employee_id",
 )  # fmt: skip
@@ -61,6 +64,19 @@ def with_names(entries: pa.Table, *, categories: Any = None, accounts: Any = Non
 def last_import(last: object) -> str:
     """Return when a list of accounts was last imported, in brackets, for messages; `last` is None where none was."""
     return " (no list was imported)" if last is None else f" (last list imported {str(last)[:10]})"
+
+
+def month_and_company(entries: pa.Table) -> str:
+    """Return the months and the company of entries for a heading, such as "October 2026, company 9b48711b"."""
+    parts = []
+    if "date" in entries.column_names and pa.types.is_temporal(entries.column("date").type):
+        dates = pc.min_max(entries.column("date")).as_py()
+        months = [f"{MONTHS[date.month - 1]} {date.year}" for date in dates.values() if date is not None]
+        parts.append(" to ".join(dict.fromkeys(months)))
+    if "company_id" in entries.column_names:
+        companies = [str(company) for company in pc.unique(entries.column("company_id")).to_pylist() if company]
+        parts.append(f"company {companies[0][:8]}" if len(companies) == 1 else f"{len(companies):,} companies")
+    return ", ".join(filter(None, parts))
 
 
 def in_reading_order(columns: Iterable[str]) -> list[str]:
