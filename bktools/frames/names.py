@@ -13,8 +13,8 @@ from bktools.frames.schema import TEXT, plain
 
 # What a person reads first, in this order; then come all other columns, what is to be done, and the identifiers.
 FIRST = (
-    "date", "supplier", "description", "category_name", "account_code", "account_name", "employee_name", "amount",
-    "currency", "cost_centre", "tax_code",
+    "date", "supplier", "amount", "currency", "description", "category_name", "account_code", "account_name",
+    "employee_name", "cost_centre", "tax_code",
 )  # fmt: skip
 TO_DO = ("severity", "check", "reason", "message", "to_do", "who")
 MONTHS = (
@@ -80,7 +80,7 @@ def month_and_company(entries: pa.Table) -> str:
 
 
 def in_reading_order(columns: Iterable[str]) -> list[str]:
-    """Return column names as a person reads them: names and money, then what is to be done, identifiers last.
+    """Return column names as a person reads them: money and names, then what is to be done, identifiers last.
 
     Examples
     --------

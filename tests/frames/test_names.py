@@ -54,5 +54,5 @@ def test_names_come_first_and_identifiers_last():
     """A person reads date, names and money first, then the other columns, what is to be done, and identifiers last."""
     columns = ["company_id", "id", "reason", "Project", "currency", "amount", "category_name", "line", "date"]
     assert in_reading_order(columns) == [
-        "date", "category_name", "amount", "currency", "Project", "reason", "line", "id", "company_id",
+        "date", "amount", "currency", "category_name", "Project", "reason", "line", "id", "company_id",
     ]  # fmt: skip
