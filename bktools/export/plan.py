@@ -308,10 +308,19 @@ class ExportPlan:
 
     def _repr_html_(self) -> str:
         told = self.told
-        marked = [f"{views.MARKS[row.severity]} {row.check.replace('_', ' ')}" for row in told.itertuples()]
-        reasons = pd.DataFrame({"reason": marked} | {name: told[name] for name in ("value", "entries", "to_do", "who")})
+        reasons = pd.DataFrame(
+            {
+                "reason": [f"{views.MARKS[row.severity]} {row.check.replace('_', ' ')}" for row in told.itertuples()],
+                # A currency stays beside its amount.
+                "value": told["value"].str.replace(" ", "\u00a0").str.replace(",\u00a0", ", "),
+                **{name: told[name] for name in ("entries", "to_do", "who")},
+            }
+        )
         held = self.not_ready.head(views.SHOWN_ROWS)
         held = held[[name for name in dict.fromkeys((*HELD_FIRST, *FIRST)) if name in held.columns]]
+        if "amount" in held.columns:
+            currencies = held.get("currency", pd.Series(None, held.index))
+            held = held.assign(amount=[*map(shown, held["amount"], currencies)])
         batches = self.batches[in_reading_order(self.batches.columns)]
         ready = [(currency, shown(amount, currency)) for currency, amount in self.amounts.items()]
         return "".join(
@@ -349,7 +358,7 @@ class ExportPlan:
             for key, rows in frame.groupby(["severity", "check"], sort=False)
         ]
         groups.sort(key=lambda group: (list(views.MARKS).index(group[0]), -abs(group[3].get(main, 0)), -group[2]))
-        values = [", ".join(f"{code}\u00a0{shown(sums[code], code)}" for code in sums) for *_, sums in groups]
+        values = [", ".join(f"{code} {shown(sums[code], code)}" for code in sums) for *_, sums in groups]
         summary = pd.DataFrame([group[:3] for group in groups], columns=["severity", "check", "entries"])
         texts = self.findings.groupby(["severity", "check"], sort=False)[["message", "to_do", "who"]].first()
         return summary.assign(value=values).join(texts, on=["severity", "check"])[list(SUMMARY)]
@@ -379,7 +388,7 @@ def _html(frame: pd.DataFrame, where: str, count: int | None = None) -> str:
     rows = frame.head(views.SHOWN_ROWS).astype("object").itertuples(index=False)
     cells = [["" if pd.isna(value) else value for value in row] for row in rows]
     cells = [[value.date() if isinstance(value, pd.Timestamp) else value for value in row] for row in cells]
-    looks = [views.ON_ONE_LINE if name == "severity" else "" for name in frame.columns]
+    looks = [{"amount": views.TO_THE_RIGHT, "reason": views.ON_ONE_LINE}.get(name, "") for name in frame.columns]
     total = len(frame) if count is None else count
     return views.table(list(frame.columns), cells, total=total, where=where, looks=looks)
 

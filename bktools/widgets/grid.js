@@ -83,11 +83,12 @@ function render({ model, el }) {
   const back = element("button", { type: "button", onclick: () => turn(-1) }, "Previous");
   const next = element("button", { type: "button", onclick: () => turn(1) }, "Next");
   const totals = element("div", { class: "bktools-totals", role: "status", "aria-live": "polite" });
+  if (!isPicker) root.append(totals);
   root.append(
     element("div", { class: "bktools-bar" }, search, ...(isPicker ? [all, none, reset, element("label", {}, only, " selected only")] : [])),
     frame,
     element("div", { class: "bktools-bar" }, back, pages, next),
-    totals,
+    ...(isPicker ? [totals] : []),
   );
   el.append(root);
 
