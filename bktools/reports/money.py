@@ -20,6 +20,8 @@ from bktools.export.tables import days_of
 from bktools.frames.currencies import shown
 from bktools.frames.names import month_and_company
 from bktools.frames.schema import TEXT, Moment, to_arrow
+from bktools.ledger import LedgerMatch
+from bktools.ledger.checks import ARRIVED
 from bktools.reports import bars
 from bktools.reports.bars import DONE, INK, NEUTRAL, STRIPES, WAITING, Chart, Look
 from bktools.spending import spend
@@ -34,11 +36,17 @@ STATES: dict[str, Look] = {
     "ready": (DONE, STRIPES),
     "in doubt": (WAITING, STRIPES),
     "held back": (WAITING, ""),
+    "arrived": (DONE, ""),
+    "not compared": (WAITING, STRIPES),
+    "missing or different": (WAITING, ""),
 }
-# The same, by the fate of an entry in a close, by its reason in a plan, and by the outcome of its batch.
+# States whose entries have a bar for each reason.
+WITH_REASONS = {"held back", "missing or different"}
+# The state by the fate of an entry in a close, by its reason in a plan, by the outcome of its batch, by its status in a match.
 OF_FATES = {name: name for name in STATES} | {"exported before": "exported"}
 OF_REASONS = {"exported": "exported", "in_doubt": "in doubt"}
 OF_OUTCOMES = {"ACCEPTED": "exported", "SENDING": "in doubt", "UNKNOWN": "in doubt", "REJECTED": "held back"}
+OF_STATUSES = dict.fromkeys(ARRIVED, "arrived") | {"not_comparable": "not compared"}
 REFUSED = "refused by the service"
 
 # Largest number of days since the date of an entry, and the name of its age.
@@ -117,7 +125,7 @@ def plot_spend(
 
 
 def plot_money(
-    entries: ExportPlan | pd.DataFrame,
+    entries: ExportPlan | LedgerMatch | pd.DataFrame,
     by: str = "reason",
     *,
     jobs: pd.DataFrame | None = None,
@@ -130,13 +138,13 @@ def plot_money(
 
     Parameters
     ----------
-    entries : ExportPlan or DataFrame
-        As `compose_export_jobs` returns it, from entries with amounts and currencies; or entries with the columns `fate`,
-        `reason`, `amount` and `currency`, such as those of a close.
+    entries : ExportPlan, LedgerMatch or DataFrame
+        As `compose_export_jobs` returns it, from entries with amounts and currencies; as `match_ledger` returns it, to
+        draw what arrived; or entries with the columns `fate`, `reason`, `amount` and `currency`, such as those of a close.
     by : str
-        "reason": a bar for what is exported or ready, and one for each reason to hold entries back, most money first.
-        "age": what is held back, by the age of the entries. "month": a bar a month of the entries' dates, in parts by
-        what is exported, ready and held back.
+        "reason": a bar for what is exported, ready or arrived, and one for each reason why the rest is not, most money
+        first. "age": what is held back, by the age of the entries. "month": a bar a month of the entries' dates, in parts
+        by what is exported, ready and held back.
     jobs : DataFrame, optional
         As `submit_export_jobs` returns it: the entries of a plan in its accepted batches are exported, not just ready.
     as_of : date, datetime or Period, optional
@@ -181,9 +189,10 @@ def plot_money(
     charts: dict[str, Chart] = {}
     if by == "age":
         day = _day_of(as_of)
-        rows = rows.filter(pc.equal(rows.column("state"), "held back"))
+        rows = rows.filter(pc.is_in(rows.column("state"), pa.array(WITH_REASONS, TEXT)))
         rows = rows.append_column("age", _ages(rows.column("date"), day))
-        about, looks = f"held back, by age on {day}", {"held back": STATES["held back"]}
+        waiting = next((state for state in states if state in WITH_REASONS), "held back")
+        about, looks = f"{waiting}, by age on {day}", {waiting: STATES[waiting]}
         order = [name for _, name in AGES] + [OLDEST, UNDATED]
         for code, sums in _by_currency(spend(rows, ["age", "state"]), currency):
             table = _table(sums, [age for age in order if age in set(sums["age"])], "age", looks, "state")
@@ -207,10 +216,15 @@ def plot_money(
 
 def _with_states(entries: ExportPlan | pd.DataFrame, jobs: pd.DataFrame | None) -> pa.Table:
     """Return the entries with `state`, and with a `reason` in words, which is the state of those not held back."""
+    states: list[str | None]
     if isinstance(entries, pd.DataFrame) and {"fate", "reason"} <= set(entries.columns):
         table = to_arrow(entries, "the entries")
         states = [OF_FATES.get(fate) for fate in table.column("fate").to_pylist()]
         reasons = table.column("reason").to_pylist()
+    elif isinstance(entries, LedgerMatch):
+        table = to_arrow(entries.entries, "the entries")
+        reasons = table.column("status").to_pylist()
+        states = [OF_STATUSES.get(status, "missing or different") for status in reasons]
     else:
         plan: ExportPlan = bars.checked(entries, "entries", ExportPlan, "compose_export_jobs")
         held = as_exported(to_arrow(plan.not_ready, "the entries"))
@@ -222,8 +236,8 @@ def _with_states(entries: ExportPlan | pd.DataFrame, jobs: pd.DataFrame | None) 
         table = pa.concat_tables([plan.rows, held], promote_options="permissive")
     if not {"amount", "currency"} <= set(table.column_names):
         raise ArgumentError("entries", "must have amounts and currencies")
-    words = [
-        reason.replace("_", " ") if state == "held back" else state
+    words: list[str | None] = [
+        reason.replace("_", " ") if state in WITH_REASONS else state
         for state, reason in zip(states, reasons, strict=True)
     ]
     columns = {name: table.column(name) for name in ("id", "company_id", "split_line") if name in table.column_names}

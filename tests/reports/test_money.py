@@ -174,6 +174,24 @@ def test_entries_of_a_close_are_drawn_by_their_fate():
     assert "EUR 15.00 exported, 2.00 in doubt, 3.00 held back" in _written(axes)
 
 
+def test_money_that_arrived():
+    """A match with the ledger is drawn by what is booked, what is missing or different, and what could not be compared."""
+    ids = [f"e{number}" for number in range(4)]
+    exported = pd.DataFrame({
+        "entry_id": ids, "batch_id": "b", "account_code": "5800", "amount": [Decimal(n) for n in (42, 17, 8, 5)],
+        "currency": ["EUR", "EUR", "EUR", "JPY"], "date": pd.Timestamp("2026-10-03"),
+    })  # fmt: skip
+    postings = pd.DataFrame({"account_code": ["5800", "1930", "5800", "1930"], "amount": [42, -42, 9, -9]})
+    postings = postings.assign(currency="EUR", voucher_id=["A 7", "A 7", "A 8", "A 8"], date=pd.Timestamp("2026-10-03"))
+    match = bktools.match_ledger(exported, postings)
+    axes = bktools.plot_money(match, title="October 2026, Muster GmbH")["EUR"]
+    drawn = _ends(axes)
+    assert drawn.pop("arrived") == 42
+    assert sum(drawn.values()) == 25
+    assert _written(axes)[0].startswith("October 2026, Muster GmbH: arrived")
+    assert to_hex(axes.patches[0].get_facecolor()).upper() == DONE
+
+
 def test_ages_are_counted_to_the_day(close: Close):
     """Each entry that is held back is in the group of its age, once, with its value; the day is in the title."""
     for day in (dt.date(2026, 10, 31), dt.date(2026, 11, 12), dt.datetime(2026, 10, 31, 8, tzinfo=dt.UTC)):
