@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from bktools.journal.periods import close_period, load_periods, reopen_period
     from bktools.ledger import LedgerMatch, match_ledger
     from bktools.reconcile import Reconciliation, reconcile_accounts
-    from bktools.reports.changes import compare
-    from bktools.reports.closing import close_month
+    from bktools.close.changes import compare
+    from bktools.reports.month_end import close_month
     from bktools.reports.coverage import plot_coverage
     from bktools.reports.excel import to_excel
     from bktools.reports.fixes import check_fixes, read_fixes
     from bktools.reports.money import plot_money, plot_spend
     from bktools.reports.outcomes import Outcomes
-    from bktools.reports.record import PeriodRecord, record_of
+    from bktools.close.record import PeriodRecord, record_of
     from bktools.service import Service
     from bktools.snapshots.tables import get_balance, get_employee, load_categories, load_employees
     from bktools.spending import spend
@@ -46,14 +46,14 @@ _HOMES = {
     "ExportPlan": "bktools.export",
     "LedgerMatch": "bktools.ledger",
     "Outcomes": "bktools.reports.outcomes",
-    "PeriodRecord": "bktools.reports.record",
+    "PeriodRecord": "bktools.close.record",
     "Reconciliation": "bktools.reconcile",
     "Sandbox": "bktools.connection",
     "Service": "bktools.service",
     "check": "bktools.checkup",
     "check_fixes": "bktools.reports.fixes",
-    "close_month": "bktools.reports.closing",
-    "compare": "bktools.reports.changes",
+    "close_month": "bktools.reports.month_end",
+    "compare": "bktools.close.changes",
     "close_period": "bktools.journal.periods",
     "compose_export_jobs": "bktools.export",
     "connect": "bktools.connection",
@@ -76,7 +76,7 @@ _HOMES = {
     "read_fixes": "bktools.reports.fixes",
     "read_general_ledger": "bktools.inputs.general_ledger",
     "reconcile_accounts": "bktools.reconcile",
-    "record_of": "bktools.reports.record",
+    "record_of": "bktools.close.record",
     "reopen_period": "bktools.journal.periods",
     "resolve_export_job": "bktools.journal.export_jobs",
     "show": "bktools.widgets.show",

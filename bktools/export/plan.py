@@ -159,11 +159,16 @@ class ExportPlan:
     @cached_property
     def findings(self) -> pd.DataFrame:
         """What the checks found in the entries; computed on first use."""
-        return to_pandas(self._find(), self.provenance)
+        return to_pandas(self.findings_table, self.provenance)
+
+    @cached_property
+    def findings_table(self) -> pa.Table:
+        """`findings` as an Arrow table."""
+        return self._find()
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the plan for pickle and copy with its findings, computed now, without the frames they come from."""
-        return self.__dict__ | {"findings": self.findings, "_find": None}
+        return self.__dict__ | {"findings_table": self.findings_table, "_find": None}
 
     def body(self, batch_id: str) -> bytes:
         """Return the request body of a batch.

@@ -627,7 +627,8 @@ class Journal(Records):
         is_own = self._own_folder == self.folder
         is_unowned = is_own and self.about("environment") is None
         # An address that a person named is missing in a backup from before that.
-        if self._address not in self.addresses() and (is_unowned or not is_own):
+        addresses = self.addresses()
+        if self._address not in addresses and (is_unowned or not is_own):
             with self.transaction() as connection:
                 if is_own:
                     connection.execute(
@@ -635,9 +636,10 @@ class Journal(Records):
                     )
                 row = (self._address, now().isoformat(), this_process())
                 connection.execute("INSERT INTO addresses VALUES (?, ?, ?) ON CONFLICT DO NOTHING", row)
-        if self._address not in self.addresses():
+            addresses = self.addresses()
+        if self._address not in addresses:
             raise JournalError(
-                f"the journal {self.place} belongs to {', '.join(self.addresses())}, not to {self._address}: if it was "
+                f"the journal {self.place} belongs to {', '.join(addresses)}, not to {self._address}: if it was "
                 "copied here, remove the copy"
             )
 
