@@ -71,12 +71,24 @@ def month_and_company(entries: pa.Table) -> str:
     parts = []
     if "date" in entries.column_names and pa.types.is_temporal(entries.column("date").type):
         dates = pc.min_max(entries.column("date")).as_py()
-        months = [f"{MONTHS[date.month - 1]} {date.year}" for date in dates.values() if date is not None]
+        months = [month_name(f"{date:%Y-%m}") for date in dates.values() if date is not None]
         parts.append(" to ".join(dict.fromkeys(months)))
     if "company_id" in entries.column_names:
         companies = [str(company) for company in pc.unique(entries.column("company_id")).to_pylist() if company]
         parts.append(f"company {companies[0][:8]}" if len(companies) == 1 else f"{len(companies):,} companies")
     return ", ".join(filter(None, parts))
+
+
+def month_name(month: str) -> str:
+    """Return a month in words.
+
+    Examples
+    --------
+    >>> month_name("2026-10")
+    'October 2026'
+    """
+    year, number = month.split("-")
+    return f"{MONTHS[int(number) - 1]} {year}"
 
 
 def in_reading_order(columns: Iterable[str]) -> list[str]:

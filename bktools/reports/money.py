@@ -125,7 +125,7 @@ def plot_spend(
 
 
 def plot_money(
-    entries: ExportPlan | LedgerMatch | pd.DataFrame,
+    entries: ExportPlan | LedgerMatch | pd.DataFrame | pa.Table,
     by: str = "reason",
     *,
     jobs: pd.DataFrame | None = None,
@@ -138,7 +138,7 @@ def plot_money(
 
     Parameters
     ----------
-    entries : ExportPlan, LedgerMatch or DataFrame
+    entries : ExportPlan, LedgerMatch, DataFrame or pyarrow.Table
         As `compose_export_jobs` returns it, from entries with amounts and currencies; as `match_ledger` returns it, to
         draw what arrived; or entries with the columns `fate`, `reason`, `amount` and `currency`, such as those of a close.
     by : str
@@ -214,10 +214,10 @@ def plot_money(
     return _drawn(charts, bars.titled(title, about), looks, figure)
 
 
-def _with_states(entries: ExportPlan | pd.DataFrame, jobs: pd.DataFrame | None) -> pa.Table:
+def _with_states(entries: ExportPlan | LedgerMatch | pd.DataFrame | pa.Table, jobs: pd.DataFrame | None) -> pa.Table:
     """Return the entries with `state`, and with a `reason` in words, which is the state of those not held back."""
     states: list[str | None]
-    if isinstance(entries, pd.DataFrame) and {"fate", "reason"} <= set(entries.columns):
+    if isinstance(entries, pd.DataFrame | pa.Table) and {"fate", "reason"} <= {*getattr(entries, "column_names", entries.columns)}:
         table = to_arrow(entries, "the entries")
         states = [OF_FATES.get(fate) for fate in table.column("fate").to_pylist()]
         reasons = table.column("reason").to_pylist()

@@ -15,7 +15,6 @@ import bktools
 from bktools.errors import ArgumentError, InputError
 from bktools.reports.bars import DONE, STRIPES, WAITING
 from bktools.reports.close import Close
-from bktools.reports.pictures import drawn as pictures_of
 
 
 def _labels(axes) -> list[str]:
@@ -224,17 +223,6 @@ def test_months_have_what_was_exported_and_held_back(close: Close):
         assert _labels(axes) == ["2026-09", "2026-10"]
         assert _ends(axes) == {month: pytest.approx(float(amount)) for month, amount in amounts[currency].items()}
     assert _written(axes)[0] == f"September 2026 to October 2026, company {close.company[:8]}: ready and held back by month"
-
-
-def test_pictures_of_a_folder(close: Close):
-    """The folder has a PNG of money and of coverage; without amounts there is none of money."""
-    for entries, names in (
-        (close.plan, ["money.png", "coverage.png"]),
-        (replace(close.plan, rows=close.plan.rows.drop_columns(["amount"])), ["coverage.png"]),
-    ):
-        pictures = pictures_of(entries, close.after, title="October 2026, Muster GmbH", jobs=close.jobs)
-        assert list(pictures) == names
-        assert all(content.startswith(b"\x89PNG") for content in pictures.values())
 
 
 def test_wrong_things_are_refused(close: Close):
