@@ -44,6 +44,7 @@ ONLY_IN = {
     "apsw": ("journal/",),
     "psycopg": ("journal/",),
     "matplotlib": ("reports/",),
+    "jinja2": ("reports/",),
 }
 
 

@@ -174,8 +174,14 @@ class Close:
 
     @property
     def name(self) -> str:
-        """The company by its short name, or by its UUID where it has none."""
-        return self.company_name or self.company
+        """The company by its short name, or by the start of its UUID where it has none."""
+        return self.company_name or f"company {self.company[:8]}"
+
+    @property
+    def title(self) -> str:
+        """Month, company and state in a line, and whether the books are real: the head of every page."""
+        sandbox = f" · {where(self.environment)}" if self.environment == "sandbox" else ""
+        return f"Month-end {self.period} · {self.name} · {self.title_state}{sandbox}"
 
     @property
     def severities(self) -> dict[str, int]:
