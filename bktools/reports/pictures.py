@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
+from bktools.close.close import Close, where
 from bktools.reports import bars
-from bktools.reports.close import Close, where
 from bktools.reports.coverage import plot_coverage
 from bktools.reports.money import plot_money
 
@@ -27,9 +29,9 @@ CHART_MARGIN = 0.95
 
 def pictures_of(close: Close) -> dict[str, bytes]:
     """Return PNG pictures by the name of their file; there is none of money where the entries have no amounts."""
-    heading = f"Month-end {close.period} · {where(close)}"
+    heading = f"Month-end {close.period} · {where(close.environment)}"
     drawn = {COVERAGE: _of_coverage(close, heading)}
-    if {"amount", "currency"} <= set(close.plan.rows.column_names):
+    if {"amount", "currency"} <= set(close.run.plan.rows.column_names):
         drawn = {MONEY: _of_money(close, heading), **drawn}
     return drawn
 
@@ -45,7 +47,7 @@ def _of_money(close: Close, heading: str) -> bytes:
     figure = bars.figure_of_its_own((bars.WIDTH, bars.WIDTH))
     # To search for the least margins would take as long as to draw; those here have room for the names of reasons.
     figure.set_layout_engine(None)
-    plot_money(close.plan, jobs=close.jobs, title=f"{heading}: exported and held back", figure=figure)
+    plot_money(close.run.plan, jobs=pd.DataFrame(close.run.jobs, columns=["batch_id", "outcome"]), title=f"{heading}: exported and held back", figure=figure)
     height, charts = figure.get_figheight(), len(figure.axes)
     between = CHART_MARGIN / (height / charts - CHART_MARGIN)
     figure.subplots_adjust(0.2, 0.6 / height, 0.95, 1 - 0.35 / height, hspace=between)
