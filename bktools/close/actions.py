@@ -328,6 +328,9 @@ class Actions:
 def _of_finding(row: Mapping[str, Any], cause: str, severity: str, why: str) -> Action:
     noun = "category" if row["category_id"] else "account" if row["external_id"] else ""
     about = f"{noun} {row['about']}".strip()
+    # The fact stands beside the name.
+    subject = next((name for name in (about, row["about"]) if why.startswith(f"{name} ")), None)
+    why = why if subject is None else f"it{why.removeprefix(subject)}"
     ids = {name: row[name] or None for name in ("category_id", "account_id", "external_id")}
     categories = (row["category_id"],) if row["category_id"] else ()
     return Action(cause, severity, row["who"], row["to_do"], about, why, category_ids=categories, ids=ids)
