@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bktools.export import ExportPlan, compose_export_jobs
     from bktools.frames.arrow import to_arrow
     from bktools.frames.delimited import to_csv
-    from bktools.frames.display import show
+    from bktools.widgets.show import show
     from bktools.inputs.chart_of_accounts import read_chart_of_accounts
     from bktools.inputs.entries import read_entries
     from bktools.inputs.general_ledger import read_general_ledger
@@ -79,7 +79,7 @@ _HOMES = {
     "record_of": "bktools.close.record",
     "reopen_period": "bktools.journal.periods",
     "resolve_export_job": "bktools.journal.export_jobs",
-    "show": "bktools.frames.display",
+    "show": "bktools.widgets.show",
     "spend": "bktools.spending",
     "submit_export_jobs": "bktools.submit",
     "to_arrow": "bktools.frames.arrow",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from bktools.connection import service_or_default
 from bktools.contract import rules
 from bktools.errors import ArgumentError, SnapshotNotFoundError
 from bktools.frames.currencies import shown
+from bktools.frames.engine import described, source_of
 from bktools.frames.schema import COUNT, MONEY, TEXT, to_pandas
 from bktools.journal.accounts import accounts_in
 from bktools.journal.journal import Journal
@@ -45,8 +45,6 @@ SUMS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 HELD_BACK = "held back"
 SHOWN_DRIVERS = 3
-# The metadata of a table of changes.
-ABOUT = "bktools"
 
 
 @dataclass(frozen=True)
@@ -166,7 +164,7 @@ def compare(
         old, new = (record_in(journal, rules.month("month", month), company, environment) for month in (before, after))
         accounts = accounts_in(journal, company)
     changes = months_between(old, new, accounts, service, limit)
-    return _handed(changes, {"environment": environment, **about_of(changes)})
+    return _handed(changes, {"environment": environment, **source_of(changes)})
 
 
 def _is_frame(value: Any) -> bool:
@@ -182,7 +180,7 @@ def months_between(
 ) -> pa.Table:
     """Return what changed between two months: exported and held-back entries, categories and employees.
 
-    The table's metadata have the headline, what was not compared, and how many rows the threshold leaves out.
+    `engine.source_of` it has the headline, what was not compared, and how many rows the threshold leaves out.
     """
     sent = [record.tables["exported"] for record in (before, after)]
     old, new = (_named_entries(rows.filter(pc.equal(rows["state"], "ACCEPTED"))) for rows in sent)
@@ -205,13 +203,7 @@ def months_between(
     table = pa.concat_tables(parts, promote_options="permissive")
     about = {"before": before.period, "after": after.period, "not_compared": not_compared}
     about |= {"headline": headline_of(table, before.period), "below_threshold": len(rows) - len(large)}
-    return table.replace_schema_metadata({ABOUT: json.dumps(about)})
-
-
-def about_of(table: pa.Table) -> dict[str, Any]:
-    """Return what the metadata of a table of changes say about it."""
-    about: dict[str, Any] = json.loads((table.schema.metadata or {}).get(ABOUT.encode(), b"{}"))
-    return about
+    return described(table, about)
 
 
 def headline_of(table: pa.Table, before: str) -> list[str]:

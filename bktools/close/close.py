@@ -12,10 +12,10 @@ import pandas as pd
 import pyarrow as pa
 
 from bktools.close.actions import Action, Waiting
-from bktools.close.changes import about_of
 from bktools.close.figures import Difference, Figures, Sum
 from bktools.close.record import PeriodRecord
 from bktools.export import ExportPlan
+from bktools.frames.engine import source_of
 from bktools.frames.schema import to_pandas
 from bktools.reconcile import Reconciliation
 
@@ -123,7 +123,7 @@ class Close:
     @property
     def changed(self) -> dict[str, Any]:
         """Of the changes: before, after, headline (lines), below_threshold and not_compared; empty without any."""
-        return about_of(self.tables["changes"]) if "changes" in self.tables else {}
+        return source_of(self.tables["changes"]) if "changes" in self.tables else {}
 
     @cached_property
     def figures(self) -> Figures:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, SupportsIndex, TypeVar
@@ -21,9 +21,11 @@ from bktools.close.figures import currencies_of, sums_of
 from bktools.close.month import month_of, require_dates, require_month, why_this_month
 from bktools.close.record import record_in
 from bktools.contract import rules
+from bktools.contract.accounts import CompanyInFile
 from bktools.errors import ArgumentError
 from bktools.export import ExportPlan, compose_export_jobs
-from bktools.frames.schema import ACCOUNTS, Month, to_arrow, to_pandas
+from bktools.frames.engine import described, source_of
+from bktools.frames.schema import ACCOUNTS, Month, to_arrow
 from bktools.journal.accounts import accounts_in, companies_in_charts
 from bktools.journal.export_jobs import history_of
 from bktools.journal.journal import Journal
@@ -150,26 +152,32 @@ class _Steps:
             self._seen("month", request.why_this_month)
         categories = self._loaded("categories", request.categories, load_categories)
         employees = self._loaded("employees", request.employees, load_employees)
-        before = self._step("reconciled", lambda: reconcile_accounts(request.chart, self._accounts(), categories))
+        chart, entries = _as_table(request.chart), _as_table(request.entries)
+        charts = companies_in_charts(self._journal)
+        before = self._step("reconciled", lambda: reconcile_accounts(chart, self._accounts(charts), categories))
         created = self._step(
             "created",
             lambda: create_with(
-                self._journal, before, apply=request.apply, new_chart=request.new_chart, service=self._service
+                self._journal,
+                before,
+                before.table("actions"),
+                apply=request.apply,
+                new_chart=request.new_chart,
+                service=self._service,
             ),
         )
-        accounts = self._accounts()
+        accounts = self._accounts(charts)
         after = self._step(
-            "remaining",
-            lambda: reconcile_accounts(request.chart, accounts, categories) if request.apply else before,
+            "remaining", lambda: reconcile_accounts(chart, accounts, categories) if request.apply else before
         )
         assumed = self._assumed(before, created)
         # Of all companies: an entry sent for another company is not sent again.
         history = history_of(self._journal, "sent")
         compose = partial(
             compose_export_jobs,
-            request.entries,
+            entries,
             categories=categories,
-            accounts=_with_planned(accounts, assumed),
+            accounts=_with_planned(accounts, assumed.values()),
             employees=employees,
             company=company,
             period=month,
@@ -189,46 +197,32 @@ class _Steps:
                 service=self._service,
             ),
         )
-        sent = sent_entries(self._journal, company, None if request.apply else history)
-        findings = _findings_of_month(plan, sent, month, lambda rest: compose(history=self._as_history(rest)), history)
-        outcomes = _records(jobs)
-        categories_assumed = frozenset(category for category, _ in assumed)
-        entries = entries_of(plan, month, sent, outcomes, _records(plan.findings), categories_assumed)
-        stays_open = self._record_close(plan, entries, outcomes) if request.apply else ""
-        if request.apply:
-            # The close names who sent the entries.
-            sent = sent_entries(self._journal, company, None)
-            entries = entries_of(plan, month, sent, outcomes, _records(plan.findings), categories_assumed)
+        persons = {plan.plan_id: request.prepared_by} if request.apply else {}
+        sent = sent_entries(self._journal, company, None if request.apply else history, persons)
+        findings = plan.findings_table.to_pylist()
+        rows = entries_of(plan, month, sent, jobs, findings, frozenset(assumed))
+        stays_open = self._record_close(plan, rows, jobs) if request.apply else ""
         record = record_in(self._journal, month, company, self._environment, sent)
-        last = _last_month(sent, month)
-        own = self._service.settings.currency or next(
-            iter(currencies_of((one.money for one in sums_of(entries)), None)), None
-        )
+        own = self._service.settings.currency or next(iter(currencies_of((one.money for one in sums_of(rows)), None)), None)
         actions = Actions(
-            entries,
-            findings=findings,
-            coverage=_records(after.coverage),
-            accounts=_records(after.findings),
-            jobs=outcomes if request.apply else [],
-            created=_records(created),
-            doubts=self._doubts(),
+            rows,
+            findings=_of_month(findings, history, month, lambda rest: compose(history=self._as_history(rest))),
+            coverage=after.table("coverage").to_pylist(),
+            accounts=after.table("findings").to_pylist(),
+            jobs=jobs if request.apply else [],
+            created=created,
+            doubts=self._doubts(sent),
             own=own,
             import_accounts=self._journal.command("accounts import FILE"),
         )
         listed = actions.all()
-        tables = {
-            "entries": entries,
-            "categories": to_arrow(categories),
-            "employees": to_arrow(employees),
-            "chart": to_arrow(request.chart),
-            "accounts": to_arrow(accounts),
-            "coverage": to_arrow(after.coverage),
-            "last": last,
-        }
+        tables = {"categories": categories, "employees": employees, "chart": chart, "accounts": accounts}
+        sources = {name: source_of(table) for name, table in {**tables, "entries": entries}.items()}
+        last = _last_month(sent, month)
+        tables |= {"entries": rows, "coverage": after.table("coverage"), "last": last}
         if len(last) and len(record.tables["events"]):
             earlier = record_in(self._journal, last["sent_in"][0].as_py(), company, self._environment, sent)
-            tables["changes"] = months_between(earlier, record, tables["accounts"], self._service, request.threshold)
-        frames = {"categories": categories, "employees": employees, "chart": request.chart, "entries": request.entries}
+            tables["changes"] = months_between(earlier, record, accounts, self._service, request.threshold)
         run = Run(
             applied=request.apply,
             begun_at=request.begun_at,
@@ -237,10 +231,10 @@ class _Steps:
             approved_by=request.approved_by,
             stays_open=stays_open,
             plan=plan,
-            jobs=outcomes,
-            created=_records(created),
+            jobs=jobs,
+            created=created,
             unchecked=(*after.unchecked, *plan.unchecked),
-            sources={name: frame.attrs.get("bktools", {}) for name, frame in frames.items()},
+            sources=sources,
         )
         name = self._service.settings.name_of(company)
         close = Close(
@@ -267,28 +261,29 @@ class _Steps:
         self._seen(name, result)
         return result
 
-    def _loaded(self, name: str, frame: pd.DataFrame | None, load: Callable[..., pd.DataFrame]) -> pd.DataFrame:
-        return self._step(
-            name,
-            lambda: load(self._request.company, refresh=True, service=self._service) if frame is None else frame,
-        )
+    def _loaded(self, name: str, frame: pd.DataFrame | None, load: Callable[..., pd.DataFrame]) -> pa.Table:
+        company, service = self._request.company, self._service
+        loaded = self._step(name, lambda: load(company, refresh=True, service=service) if frame is None else frame)
+        return _as_table(loaded)
 
-    def _accounts(self) -> pd.DataFrame:
-        about = {"environment": self._environment, "companies_in_charts": companies_in_charts(self._journal)}
-        return to_pandas(accounts_in(self._journal, self._request.company), about)
+    def _accounts(self, charts: Mapping[str, CompanyInFile]) -> pa.Table:
+        return described(accounts_in(self._journal, self._request.company), {"companies_in_charts": charts})
 
-    def _as_history(self, sent: pa.Table) -> pd.DataFrame:
-        return to_pandas(sent, {"journal": self._journal.id})
+    def _as_history(self, sent: pa.Table) -> pa.Table:
+        return described(sent, {"journal": self._journal.id})
 
-    def _assumed(self, before: Reconciliation, created: pd.DataFrame) -> list[tuple[str, str]]:
-        """Return category and account of each category that is on an account that becomes known with the planned ones.
+    def _assumed(self, before: Reconciliation, created: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+        """Return the account of each category whose account becomes known when the planned ones are created.
 
         Which of them have the account of a category is not known before they are created, so a dry run assumes it of all.
         """
-        if self._request.apply or created.empty or (before.another_chart and not self._request.new_chart):
-            return []
-        unknown = before.coverage[before.coverage["state"] == "unknown_account"]
-        return list(zip(unknown["category_id"], unknown["account_id"], strict=True))
+        if self._request.apply or not created or (before.another_chart and not self._request.new_chart):
+            return {}
+        return {
+            row["category_id"]: row["account_id"]
+            for row in before.table("coverage").to_pylist()
+            if row["state"] == "unknown_account"
+        }
 
     def _record_close(self, plan: ExportPlan, entries: pa.Table, outcomes: Sequence[dict[str, Any]]) -> str:
         """Write the close to the journal, and close the period where it is approved; return why it stays open."""
@@ -308,41 +303,34 @@ class _Steps:
             return ""
         return approve(journal, request.company, request.month, plan_id=plan.plan_id, by=request.approved_by)
 
-    def _doubts(self) -> dict[str, str]:
+    def _doubts(self, sent: pa.Table) -> dict[str, str]:
         """Return the command that resolves it, by batch of the company whose outcome is unknown."""
         command = 'export resolve {} --outcome accepted|released --evidence "..." --by NAME'
-        rows = [row for piece in self._journal.history("doubts", self._request.company) for row in piece]
-        return {row["batch_id"]: self._journal.command(command.format(row["batch_id"])) for row in rows}
+        batches = sent.filter(pc.equal(sent["state"], "UNKNOWN"))["batch_id"].unique().to_pylist()
+        return {batch: self._journal.command(command.format(batch)) for batch in batches}
 
 
-def _findings_of_month(
-    plan: ExportPlan, sent: pa.Table, month: str, compose: Callable[[pa.Table], ExportPlan], history: pa.Table
+def _of_month(
+    findings: list[dict[str, Any]], history: pa.Table, month: str, compose: Callable[[pa.Table], ExportPlan]
 ) -> list[dict[str, Any]]:
-    """Return the findings of all entries of the month, also of those that it exported: what a first run finds.
+    """Return the findings of all entries of the month, also of those that it exported: those of a first run.
 
-    An entry that was exported has no other findings in a plan, so those of this month are checked as if they were not.
+    In a plan, an entry that was exported has no other findings, so those of this month are checked as if they were not.
     """
-    findings = _records(plan.findings)
-    of_month = pc.and_(pc.equal(history["period"], month), pc.equal(history["state"], "ACCEPTED"))
-    of_month = pc.fill_null(of_month, False)
-    if not pc.any(of_month).as_py():
+    is_accepted = pc.and_(pc.equal(history["period"], month), pc.equal(history["state"], "ACCEPTED"))
+    is_accepted = pc.fill_null(is_accepted, False)
+    if not pc.any(is_accepted).as_py():
         return findings
-    exported = {*history.filter(of_month)["entry_id"].to_pylist()}
-    again = _records(compose(history.filter(pc.invert(of_month))).findings)
-    return [
-        *(row for row in findings if row["id"] not in exported or row["check"] not in ("exported",)),
-        *(row for row in again if row["id"] in exported and row["severity"] != "error"),
-    ]
+    exported = {*history.filter(is_accepted)["entry_id"].to_pylist()}
+    again = compose(history.filter(pc.invert(is_accepted))).findings_table.to_pylist()
+    return [*findings, *(row for row in again if row["id"] in exported and row["severity"] != "error")]
 
 
-def _with_planned(accounts: pd.DataFrame, assumed: Sequence[tuple[str, str]]) -> pd.DataFrame:
-    """Return accounts with those of categories that become known with the planned ones."""
-    if not assumed:
-        return accounts
-    ids = sorted({account for _, account in assumed})
-    schema = pa.schema([field.with_nullable(True) for field in ACCOUNTS])
-    planned = pa.Table.from_pylist([{"id": account, "archived": False, "state": "PLANNED"} for account in ids], schema)
-    return to_pandas(pa.concat_tables([to_arrow(accounts).cast(schema), planned]))
+def _with_planned(accounts: pa.Table, assumed: Iterable[str]) -> pa.Table:
+    """Return accounts with those that become known with the planned ones."""
+    rows = [{"id": account, "archived": False, "state": "PLANNED"} for account in sorted({*assumed})]
+    planned = pa.Table.from_pylist(rows, pa.schema([field.with_nullable(True) for field in ACCOUNTS]))
+    return pa.concat_tables([accounts.cast(planned.schema), planned]) if rows else accounts
 
 
 def _last_month(sent: pa.Table, month: str) -> pa.Table:
@@ -354,6 +342,6 @@ def _last_month(sent: pa.Table, month: str) -> pa.Table:
     return last.rename_columns([names.get(name, name) for name in last.column_names])
 
 
-def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = to_arrow(frame).to_pylist()
-    return rows
+def _as_table(frame: pd.DataFrame) -> pa.Table:
+    """Return a frame as an Arrow table that says where its rows came from."""
+    return described(to_arrow(frame), source_of(frame))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -416,16 +417,19 @@ def totals_of(sent: pa.Table, held: pa.Table) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=_scaled(schema, rows))
 
 
-def sent_entries(journal: Journal, company_id: str, history: pa.Table | None = None) -> pa.Table:
+def sent_entries(
+    journal: Journal, company_id: str, history: pa.Table | None = None, prepared: Mapping[str, str] | None = None
+) -> pa.Table:
     """Return the entries of a company that were sent or may have been.
 
     `sent_by` is the person who prepared the close, or the process that sent outside of a close. `history` is what
-    `export_jobs.history_of` returned for "sent", where it was read.
+    `export_jobs.history_of` returned for "sent", where it was read; `prepared` has the person of a plan whose close is not
+    recorded yet.
     """
     history = history_of(journal, "sent", company_id) if history is None else history
     is_live = pc.is_in(history["state"], pa.array(["ACCEPTED", *IN_DOUBT], TEXT))
     sent = history.filter(pc.and_(is_live, pc.equal(history["company_id"], company_id)))
-    persons = {row["plan_id"]: row["prepared_by"] for row in closes_of(journal, company_id)}
+    persons = {row["plan_id"]: row["prepared_by"] for row in closes_of(journal, company_id)} | dict(prepared or {})
     pairs = zip(sent["plan_id"].to_pylist(), sent["sender"].to_pylist(), strict=True)
     names = pa.array([persons.get(plan, sender) for plan, sender in pairs], TEXT)
     return sent.drop_columns(["sender", "plan_id"]).append_column("sent_by", names)

@@ -224,11 +224,12 @@ class Records:
             ]
 
     def _extend_chain(self) -> None:
-        digest, links = self.last_event()["digest"], []
-        for event in self.rows(_UNCHAINED):
-            digest = _link(digest, event)
-            links.append((event["event_id"], digest))
-        if links:
+        events = self.rows(_UNCHAINED)
+        if events:
+            digest, links = events[0]["digest"] or "", []
+            for event in events:
+                digest = _link(digest, event)
+                links.append((event["event_id"], digest))
             self._database.connection.executemany("INSERT INTO chain VALUES (?, ?)", links)
 
     def _digest(self, sql: str, *parameters: Any) -> str:
@@ -287,8 +288,9 @@ _CONTRADICTIONS_OF_WANTED = _contradictions(
 )
 
 _EVENT = "event_id, at, subject, subject_id, before, after, message, done_by, database_user"
+# With the digest of the last event that is in the chain.
 _UNCHAINED = f"""
-    SELECT {_EVENT} FROM events
+    SELECT {_EVENT}, (SELECT digest FROM chain ORDER BY event_id DESC LIMIT 1) AS digest FROM events
     WHERE event_id > (SELECT coalesce(max(event_id), 0) FROM chain) ORDER BY event_id
 """
 _BETWEEN = f"SELECT {_EVENT} FROM events WHERE event_id > ? AND event_id < ? ORDER BY event_id"

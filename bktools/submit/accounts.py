@@ -116,21 +116,6 @@ def create_accounts(
     >>> made["outcome"].to_list()
     ['CREATED']
     """
-    service = service_or_default(service)
-    with Journal(service.settings) as journal:
-        return create_with(journal, reconciliation, apply=apply, new_chart=new_chart, progress=progress, service=service)
-
-
-def create_with(
-    journal: Journal,
-    reconciliation: Reconciliation,
-    *,
-    apply: bool,
-    new_chart: bool,
-    progress: bool | None = None,
-    service: Service,
-) -> pd.DataFrame:
-    """Create accounts as `create_accounts` does, with an open journal."""
     if not hasattr(reconciliation, "actions"):
         kind = type(reconciliation).__name__
         raise ArgumentError("reconciliation", f"must be a result of reconcile_accounts, is a {kind}")
@@ -138,16 +123,37 @@ def create_with(
     missing = [column for column in NEEDED if column not in listed.columns]
     if missing:
         raise InputError(f"the actions of the reconciliation have no column {missing[0]}")
-    actions = to_arrow(listed, "the actions").select(list(NEEDED)).to_pylist()
+    actions = to_arrow(listed, "the actions")
+    service, apply = service_or_default(service), rules.flag("apply", apply)
+    with Journal(service.settings) as journal:
+        rows = create_with(
+            journal, reconciliation, actions, apply=apply, new_chart=new_chart, progress=progress, service=service
+        )
+    table = pa.Table.from_pylist(rows, schema=OUTCOMES)
+    return to_pandas(table, {"environment": service.settings.environment, "applied": apply, "rows": len(rows)})
+
+
+def create_with(
+    journal: Journal,
+    reconciliation: Reconciliation,
+    listed: pa.Table,
+    *,
+    apply: bool,
+    new_chart: bool,
+    progress: bool | None = None,
+    service: Service,
+) -> list[dict[str, Any]]:
+    """Create accounts as `create_accounts` does, with an open journal and the listed actions; return a row an account."""
+    actions = listed.select(list(NEEDED)).to_pylist()
     # Check every account before sending the first.
     creates = [action for action in actions if action["action"] == "create"]
     rows = [_row(action, "REJECTED", None, why) for action in creates if (why := why_no_account(action))]
     wanted = [_checked(action) for action in creates if not why_no_account(action)]
     # Actions that a caller made by hand know of no chart.
     doubt = "" if rules.flag("new_chart", new_chart) else getattr(reconciliation, "another_chart", "")
-    if not rules.flag("apply", apply):
+    if not apply:
         message = f"would be created with {setting('new_chart', value=True)} only" if doubt else "would be created"
-        return _frame([*rows, *(_row(account, "PLANNED", None, message) for account in wanted)], service, applied=False)
+        return [*rows, *(_row(account, "PLANNED", None, message) for account in wanted)]
     if doubt:
         raise InputError(
             f"{doubt}. Nothing was written: if it is the wrong file, give the right one; if the company has a new "
@@ -159,7 +165,7 @@ def create_with(
         for row in _created(journal, wanted, service):
             rows.append(row)
             bar.update(1)
-    return _frame(rows, service, applied=True)
+    return rows
 
 
 def why_no_account(action: Mapping[str, Any]) -> str:
@@ -270,8 +276,3 @@ def _row(account: Mapping[str, Any], outcome: str, account_id: str | None, messa
         "id": account_id,
         "message": message,
     }
-
-
-def _frame(rows: list[dict[str, Any]], service: Service, *, applied: bool) -> pd.DataFrame:
-    table = pa.Table.from_pylist(rows, schema=OUTCOMES)
-    return to_pandas(table, {"environment": service.settings.environment, "applied": applied, "rows": len(rows)})

@@ -141,18 +141,26 @@ def submit_export_jobs(
     >>> sent["outcome"].to_list(), sent["job_id"].equals(again["job_id"])
     (['ACCEPTED'], True)
     """
+    if not isinstance(plan, ExportPlan):
+        raise ArgumentError("plan", f"must be a result of compose_export_jobs, is a {type(plan).__name__}")
+    seconds = _seconds(wait)
+    apply, others_export = rules.flag("apply", apply), rules.flag("others_export", others_export)
+    period = None if period is None else rules.month("period", period)
     service = service_or_default(service)
     with Journal(service.settings) as journal:
-        return submit_with(
+        rows = submit_with(
             journal,
             plan,
             apply=apply,
-            wait=wait,
+            wait=seconds,
             others_export=others_export,
             period=period,
             progress=progress,
             service=service,
         )
+    table = pa.Table.from_pylist(rows, schema=OUTCOMES)
+    about = {"environment": service.settings.environment, "plan": plan.plan_id, "applied": apply}
+    return to_pandas(table, about | {"unchecked": list(plan.unchecked)})
 
 
 def submit_with(
@@ -162,16 +170,12 @@ def submit_with(
     apply: bool,
     wait: float | dt.timedelta,
     others_export: bool,
-    period: Month | None,
+    period: str | None,
     progress: bool | None = None,
     service: Service,
-) -> pd.DataFrame:
-    """Submit a plan as `submit_export_jobs` does, with an open journal."""
-    if not isinstance(plan, ExportPlan):
-        raise ArgumentError("plan", f"must be a result of compose_export_jobs, is a {type(plan).__name__}")
-    seconds = _seconds(wait)
-    apply, others_export = rules.flag("apply", apply), rules.flag("others_export", others_export)
-    period = None if period is None else rules.month("period", period)
+) -> list[dict[str, Any]]:
+    """Submit a plan as `submit_export_jobs` does, with an open journal; return a row a batch."""
+    seconds, others_export = _seconds(wait), rules.flag("others_export", others_export)
     _require_its_journal(plan, journal)
     journal.recover()
     journal.require_current()
@@ -185,17 +189,11 @@ def submit_with(
     if apply:
         with progress_bar("export jobs", total=len(plan.batches), unit="batch", shown=progress) as bar:
             limit = RateLimit(shown=progress)
-            rows = _Run(journal, plan, service, bar, limit, seconds, others_export, period).all(of_company)
-    else:
-        doubts = Doubts(journal)
-        # Requests are made one at a time, to save memory.
-        batches = (plan.request(batch_id) for own in of_company.values() for batch_id in own)
-        rows = [
-            _row_unsent(journal, batch, doubts, "SENDING") or _row(batch, "PLANNED", WOULD_BE_SENT) for batch in batches
-        ]
-    table = pa.Table.from_pylist(rows, schema=OUTCOMES)
-    about = {"environment": service.settings.environment, "plan": plan.plan_id, "applied": apply}
-    return to_pandas(table, about | {"unchecked": list(plan.unchecked)})
+            return _Run(journal, plan, service, bar, limit, seconds, others_export, period).all(of_company)
+    doubts = Doubts(journal)
+    # Requests are made one at a time, to save memory.
+    batches = (plan.request(batch_id) for own in of_company.values() for batch_id in own)
+    return [_row_unsent(journal, batch, doubts, "SENDING") or _row(batch, "PLANNED", WOULD_BE_SENT) for batch in batches]
 
 
 def _require_its_journal(plan: ExportPlan, journal: Journal) -> None:
