@@ -94,6 +94,7 @@ def ledger(file: File) -> Ledger:
             source=file.source,
             line=table.heading_line,
         )
+    table, doubts = _postings(table)
     _refuse_wrong_rows(table)
     account, notes = _codes(table, _ACCOUNT, header)
     contra, _ = _codes(table, _CONTRA, header)
@@ -101,8 +102,9 @@ def ledger(file: File) -> Ledger:
     rows = len(table.lines)
     side = _debit_first(table)
     twice = pa.array(np.repeat(np.arange(rows), 2))
+    dates = _dates(table, header)
     doubled = {
-        "date": pc.cast(_dates(table, header), schema.TEXT),
+        "date": pc.cast(dates, schema.TEXT),
         "currency": currency,
         "text": table.columns[_TEXT],
         "document_number": table.columns[_DOCUMENT],
@@ -126,7 +128,8 @@ def ledger(file: File) -> Ledger:
         notes=(*table.notes, *notes, *_remarks(table)),
         sha256=table.sha256,
     )
-    return Ledger(wide, {name: place for place, name in enumerate(both)}, decimal=",", doubts=_reversals(table))
+    doubts += [*_outside_of_period(table, header, dates), *_reversals(table)]
+    return Ledger(wide, {name: place for place, name in enumerate(both)}, decimal=",", doubts=doubts)
 
 
 def _header(file: File) -> _Header:
@@ -167,6 +170,7 @@ def _read(file: File, header: _Header) -> Table:
     whole, _ = is_utf8(file)
     table = table_of(file, _HEADINGS[header.category], None if whole else "cp1252")
     fields = {str(place): place for place in range(len(table.headings))}
+    table = cells.without_blank_rows(table, range(len(table.headings)))
     return chosen(table, fields, f"read as DATEV {header.name}")[0]
 
 
@@ -178,6 +182,15 @@ def _codes(table: Table, place: int, header: _Header) -> tuple[pa.ChunkedArray, 
     padded = pc.utf8_lpad(codes, header.length, "0")
     remark = f"accounts filled with zeros to {header.length} digits, as the header says"
     return padded, cells.counted(table, {remark: short})
+
+
+def _postings(table: Table) -> tuple[Table, list[str]]:
+    """Return the rows that have an amount and two accounts, and a doubt of those that have not."""
+    incomplete = np.logical_or.reduce([cells.blank(table.columns[place]) for place in (_AMOUNT, _ACCOUNT, _CONTRA)])
+    if incomplete.all():
+        return table, []
+    remark = "rows without an amount or one of their two accounts, such as sums, which are no postings and are left out"
+    return table.rows(~incomplete), cells.counted(table, {remark: incomplete})
 
 
 def _refuse_wrong_rows(table: Table) -> None:
@@ -218,11 +231,16 @@ def _dates(table: Table, header: _Header) -> pa.ChunkedArray:
     begins = header.year_begins.isoformat()
     rule = f"must be a day and month (DDMM) of the fiscal year that begins on {begins}"
     cells.refuse(table, _DAY, cells.mask(pc.is_null(dates)), rule)
-    if header.first and header.last:
-        outside = pc.or_(pc.less(dates, pa.scalar(header.first)), pc.greater(dates, pa.scalar(header.last)))
-        rule = f"must be from {header.first.isoformat()} to {header.last.isoformat()}, as the header says (correct one of them)"
-        cells.refuse(table, _DAY, cells.mask(outside), rule)
     return dates
+
+
+def _outside_of_period(table: Table, header: _Header, dates: pa.ChunkedArray) -> list[str]:
+    """Return the rows of other days than those the header is about."""
+    if not (header.first and header.last):
+        return []
+    outside = pc.or_(pc.less(dates, pa.scalar(header.first)), pc.greater(dates, pa.scalar(header.last)))
+    period = f"{header.first.isoformat()} to {header.last.isoformat()}, the period in the header"
+    return cells.counted(table, {f"rows dated outside of {period}, such as opening balances": cells.mask(outside)})
 
 
 def _date(text: str, header: _Header) -> dt.date | None:
