@@ -31,25 +31,16 @@ _MARKS = (
 # How likely an encoding is before anything is read, as a logarithm; of two that read alike the first one is named.
 _CHANCES = {
     encoding: chance
-    for chance, encodings in (
-        (0.0, "cp1252 cp1251 cp874"),
-        (
-            -2.0,
-            "cp932 gb18030 big5hkscs cp949"
-            " cp1250 cp1253 cp1254 cp1255 cp1256 cp1257 iso8859-1 iso8859-15 iso8859-2",
-        ),
-        (
-            -4.0,
-            "cp850 cp852 cp866 cp437 mac_roman iso8859-5 iso8859-7 iso8859-8 iso8859-9 koi8-r cp858 euc_jp iso8859-13"
-            " iso8859-4 cp775 cp857 cp865",
-        ),
-        (
-            -7.0,
-            "cp1258 iso8859-3 iso8859-6 iso8859-10 iso8859-14 cp737 cp855 cp860 cp861 cp862 cp863 koi8-u mac_latin2"
-            " mac_cyrillic mac_greek mac_iceland cp864 cp869",
-        ),
-        (-13.0, "iso8859-16 mac_turkish"),
-    )
+    for chance, encodings in {
+        0.0: "cp1252 cp1251 cp874",
+        -2.0: """cp932 gb18030 big5hkscs cp949 cp1250 cp1253 cp1254 cp1255 cp1256 cp1257 iso8859-1 iso8859-15 iso8859-2""",
+        -4.0: """cp850 cp852 cp866 cp437 mac_roman iso8859-5 iso8859-7 iso8859-8 iso8859-9 koi8-r cp858 euc_jp iso8859-13
+            iso8859-4 cp775 cp857 cp865""",
+        -7.0: """cp1258 iso8859-3 iso8859-6 iso8859-10 iso8859-14 cp737 cp855 cp860 cp861 cp862 cp863 koi8-u mac_latin2
+            mac_cyrillic mac_greek mac_iceland cp864 cp869""",
+        # Romanian with commas is cp1250 with cedillas byte for byte; ß of German is ş in mac_turkish.
+        -13.0: "iso8859-16 mac_turkish",
+    }.items()
     for encoding in encodings.split()
 }
 # How many times as likely the best reading is, as a logarithm: to be taken with a warning, and to be taken at all.

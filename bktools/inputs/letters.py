@@ -23,7 +23,7 @@ Costs = npt.NDArray[np.float64]
 # A pair that a language does not have, as minus a logarithm.
 _UNKNOWN = 10.0
 # Letters of ASCII say which language a text is in, but names from another language stand among them.
-_WEIGHT_OF_ASCII, _MOST_OF_ASCII, _MORE_A_LETTER = 0.3, 6.0, 0.5
+_WEIGHT_OF_ASCII, _MOST_OF_ASCII, _MORE_A_LETTER = 0.3, 6.0, 1.0
 _FIRST_IDEOGRAPHIC = 0x2E80
 
 # What a character that is no letter costs where it may stand, and where it hardly does.
@@ -74,7 +74,8 @@ def costs_of_ascii(data: bytes) -> Costs:
         padded = f" {word.decode()} "
         pairs.update(map(str.__add__, padded, padded[1:]))
     costs = _WEIGHT_OF_ASCII * _costs(pairs)
-    return costs - costs.min()
+    above_least: Costs = costs - costs.min()
+    return above_least
 
 
 def likelihood(text: str, encoding: str, costs_of_ascii: Costs) -> Likelihood:
@@ -89,7 +90,7 @@ def likelihood(text: str, encoding: str, costs_of_ascii: Costs) -> Likelihood:
     costs_of_ascii : numpy.ndarray
         What `costs_of_ascii` says of the bytes.
     """
-    cost = 0.0
+    cost, ideographs = 0.0, 0
     pairs: Counter[str] = Counter()
     padded = f" {text} "
     usual_marks = {match.end() - 1 for match in _USUAL_MARK.finditer(padded)}
@@ -98,6 +99,7 @@ def likelihood(text: str, encoding: str, costs_of_ascii: Costs) -> Likelihood:
             continue
         before, after = padded[at - 1], padded[at + 1]
         if encoding in _DAILY and ord(character) >= _FIRST_IDEOGRAPHIC:
+            ideographs += 1
             cost += _ideographic(character, encoding) + _beside_ideographic(before) + _beside_ideographic(after)
         elif _is_letter(character):
             cost += _case(character, before, after, padded[at - 2 : at - 1]) + 2 * (encoding in _DAILY)
@@ -106,14 +108,15 @@ def likelihood(text: str, encoding: str, costs_of_ascii: Costs) -> Likelihood:
                 pairs[_lower(character) + _lower(after)] += 1
         else:
             cost += _WHERE_USUAL if at in usual_marks else _mark(character, before, after)
+    # The more letters there are, the less likely all of them are from another language than the words of ASCII.
+    letters = ideographs + sum(count for pair, count in pairs.items() if not pair[1].isascii())
+    of_ascii = np.minimum(costs_of_ascii, _MOST_OF_ASCII + _MORE_A_LETTER * letters)
     of_pairs = _costs(pairs)
-    letters = sum(count for pair, count in pairs.items() if not pair[1].isascii())
-    # The more letters there are, the less likely all of them are from another language.
-    most = _MOST_OF_ASCII + _MORE_A_LETTER * letters
-    of_ascii = np.minimum(costs_of_ascii, most)
     language = int(np.argmin(of_pairs + of_ascii))
+    # No language with ideographs is among those of the pairs.
+    least = np.median(of_ascii) if ideographs else of_ascii[language]
     beyond_ascii = -cost - float(of_pairs[language])
-    return Likelihood(beyond_ascii - float(of_ascii[language]), beyond_ascii)
+    return Likelihood(beyond_ascii - float(least), beyond_ascii)
 
 
 def _costs(pairs: Mapping[str, int]) -> Costs:
@@ -122,7 +125,8 @@ def _costs(pairs: Mapping[str, int]) -> Costs:
     counts = np.bincount(
         [rows.get(pair, len(rows)) for pair in pairs], weights=list(pairs.values()), minlength=len(costs)
     )
-    return counts @ costs
+    of_languages: Costs = counts @ costs
+    return of_languages
 
 
 def _lines() -> dict[str, list[str]]:

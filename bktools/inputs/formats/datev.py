@@ -19,7 +19,16 @@ from bktools.frames import schema
 from bktools.inputs import cells
 from bktools.inputs.columns import normal
 from bktools.inputs.formats.delimited_text import first_cells, is_utf8, place_of, required, table_of
-from bktools.inputs.formats.format import File, Ledger, chosen, company_in_file, first_of_each
+from bktools.inputs.formats.format import (
+    Chart,
+    File,
+    Format,
+    Ledger,
+    chosen,
+    company_in_file,
+    first_of_each,
+    headed_by_fields,
+)
 from bktools.inputs.table import Table
 
 _MARKS = ("EXTF", "DTVF")
@@ -61,7 +70,7 @@ def recognises(file: File) -> bool:
     return first_cells(file)[:1] in ([mark] for mark in _MARKS)
 
 
-def chart(file: File) -> Table:
+def chart(file: File) -> Chart:
     """Return the accounts of Kontenbeschriftungen, with as many digits as the header says."""
     header = _header(file)
     if header.category != _LABELS:
@@ -77,7 +86,7 @@ def chart(file: File) -> Table:
     kept, several = first_of_each(selected, places["code"], places["name"])
     # A client's number is one of its adviser's.
     company = company_in_file("/".join(filter(None, (header.adviser, header.client))) if header.client else "", "")
-    return replace(chosen(selected, places, *several)[0].rows(kept), company=company)
+    return Chart(replace(chosen(selected, places, *several)[0].rows(kept), company=company), places)
 
 
 def ledger(file: File) -> Ledger:
@@ -129,7 +138,7 @@ def ledger(file: File) -> Ledger:
         sha256=table.sha256,
     )
     doubts += [*_outside_of_period(table, header, dates), *_reversals(table)]
-    return Ledger(wide, {name: place for place, name in enumerate(both)}, decimal=",", doubts=doubts)
+    return Ledger(wide, headed_by_fields(wide), decimal=",", doubts=doubts)
 
 
 def _header(file: File) -> _Header:
@@ -277,3 +286,6 @@ def _reversals(table: Table) -> list[str]:
         "rows marked as general reversals (Generalumkehr), whose Soll/Haben is read as written though it may be meant"
     )
     return cells.counted(table, {f"{remark} the other way round": is_reversal})
+
+
+FORMATS = (Format("DATEV", recognises, chart, ledger),)

@@ -191,12 +191,27 @@ class Ledger:
     is_whole: bool = True
 
 
-Reader = Callable[[File], Table]
+class Chart(NamedTuple):
+    """Accounts as cells, and the column of each field: `external_id`, `code`, `name`, `type`, `archived`."""
+
+    table: Table
+    places: Mapping[str, int]
+
+
+def headed_by_fields(table: Table) -> dict[str, int]:
+    """Return the column of each field of a table whose headings are fields."""
+    return {field: place for place, field in enumerate(table.headings)}
+
+
+Reader = Callable[[File], Chart]
 LedgerReader = Callable[[File], Ledger]
 
 
 class Format(NamedTuple):
-    """A format: its name, how its first bytes look, and its readers, or the sentence that says why there is none."""
+    """A format: its name, how its first bytes look, and its readers, or the sentence that says why there is none.
+
+    Each file of this folder names its formats in `FORMATS`; nothing else is needed for them to be read.
+    """
 
     name: str
     recognises: Callable[[File], bool]

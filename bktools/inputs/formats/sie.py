@@ -14,9 +14,8 @@ from typing import NamedTuple
 from bktools.caller import setting
 from bktools.errors import InputError
 from bktools.inputs.encoding import to_utf8
-from bktools.inputs.formats.format import POSTING, File, Ledger, Rows, company_in_file
+from bktools.inputs.formats.format import POSTING, Chart, File, Format, Ledger, Rows, company_in_file, headed_by_fields
 from bktools.inputs.formats.numbers import number
-from bktools.inputs.table import Table
 
 _FIRST = re.compile(r"\s*#(?:FLAGGA|PROGRAM|FORMAT|GEN|SIETYP)\s", re.IGNORECASE)
 _FIELD = re.compile(r'\s*(?:"((?:\\"|[^"])*)"|\{([^{}]*)\}|([^\s"{}]+))')
@@ -50,7 +49,7 @@ def recognises(file: File) -> bool:
     return _FIRST.match(file.text) is not None
 
 
-def chart(file: File) -> Table:
+def chart(file: File) -> Chart:
     """Return the accounts (`#KONTO`) with their type (`#KTYP`)."""
     names: dict[str, tuple[int, str]] = {}
     types: dict[str, str] = {}
@@ -70,9 +69,9 @@ def chart(file: File) -> Table:
     for code, (line, account_name) in names.items():
         rows.add(line, code, account_name, types.get(code, ""))
     company = company_in_file(number, name)
-    return rows.table(
-        file, "is a SIE file without accounts (#KONTO)", "read as SIE", encoding=encoding, company=company
-    )
+    nothing = "is a SIE file without accounts (#KONTO)"
+    table = rows.table(file, nothing, "read as SIE", encoding=encoding, company=company)
+    return Chart(table, headed_by_fields(table))
 
 
 def ledger(file: File) -> Ledger:
@@ -91,9 +90,12 @@ def ledger(file: File) -> Ledger:
     unverified = ", ".join(f"#{label}" for label in _UNVERIFIED if label in found)
     notes = [f"not verified: {unverified} of the file"] * bool(unverified)
     table = reader.rows.table(file, nothing, f"read as SIE type {reader.type or '4'}", *notes, encoding=encoding)
-    places = {name: place for place, name in enumerate(reader.rows.headings)}
     return Ledger(
-        table, places, date_format="%Y%m%d", currency=reader.currency, movements=reader.movements(), is_whole=True
+        table,
+        headed_by_fields(table),
+        date_format="%Y%m%d",
+        currency=reader.currency,
+        movements=reader.movements(),
     )
 
 
@@ -244,3 +246,6 @@ def _is_utf8(line: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+FORMATS = (Format("SIE", recognises, chart, ledger),)
