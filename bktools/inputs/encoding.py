@@ -251,7 +251,7 @@ def _first_line(data: bytes) -> bytes:
 def _readings(sample: bytes) -> Iterator[_Reading]:
     """Yield the different texts that the bytes are, each with the first encoding that makes it."""
     texts: set[str] = set()
-    of_ascii = costs_of_ascii(sample)
+    ascii_costs = costs_of_ascii(sample)
     for encoding, chance in _CHANCES.items():
         try:
             text = sample.decode(encoding)
@@ -259,7 +259,7 @@ def _readings(sample: bytes) -> Iterator[_Reading]:
             continue
         if text not in texts:
             texts.add(text)
-            likely = likelihood(text, encoding, of_ascii)
+            likely = likelihood(text, encoding, ascii_costs)
             yield _Reading(encoding, text, chance + likely.whole, likely.beyond_ascii)
 
 
@@ -278,8 +278,8 @@ def _is_mixed(lines: Sequence[bytes], best: _Reading) -> bool:
         read = whole.decode(best.encoding)
     except UnicodeDecodeError:
         return True
-    of_ascii = costs_of_ascii(whole)
-    as_utf8, as_best = likelihood(whole.decode(), "utf-8", of_ascii), likelihood(read, best.encoding, of_ascii)
+    costs = costs_of_ascii(whole)
+    as_utf8, as_best = likelihood(whole.decode(), "utf-8", costs), likelihood(read, best.encoding, costs)
     return as_utf8.whole - as_best.whole > _CLEAR
 
 

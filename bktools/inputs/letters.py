@@ -78,7 +78,7 @@ def costs_of_ascii(data: bytes) -> Costs:
     return above_least
 
 
-def likelihood(text: str, encoding: str, costs_of_ascii: Costs) -> Likelihood:
+def likelihood(text: str, encoding: str, ascii_costs: Costs) -> Likelihood:
     """Return how likely a text is; readings of the same bytes compare.
 
     Parameters
@@ -87,7 +87,7 @@ def likelihood(text: str, encoding: str, costs_of_ascii: Costs) -> Likelihood:
         Lines with characters beyond ASCII.
     encoding : str
         The encoding it was read with: those of two bytes a character have characters that are common there.
-    costs_of_ascii : numpy.ndarray
+    ascii_costs : numpy.ndarray
         What `costs_of_ascii` says of the bytes.
     """
     cost, ideographs = 0.0, 0
@@ -110,7 +110,7 @@ def likelihood(text: str, encoding: str, costs_of_ascii: Costs) -> Likelihood:
             cost += _WHERE_USUAL if at in usual_marks else _mark(character, before, after)
     # The more letters there are, the less likely all of them are from another language than the words of ASCII.
     letters = ideographs + sum(count for pair, count in pairs.items() if not pair[1].isascii())
-    of_ascii = np.minimum(costs_of_ascii, _MOST_OF_ASCII + _MORE_A_LETTER * letters)
+    of_ascii = np.minimum(ascii_costs, _MOST_OF_ASCII + _MORE_A_LETTER * letters)
     of_pairs = _costs(pairs)
     language = int(np.argmin(of_pairs + of_ascii))
     # No language with ideographs is among those of the pairs.

@@ -35,6 +35,8 @@ KEYS = (
 PROFILES = Path(langdetect.__file__).parent / "profiles"
 FLOOR = 9
 RAREST = 0.0002
+# Romanian with commas counts as with cedillas.
+SAME_LETTER = str.maketrans("șț", "şţ")
 
 
 def texts(value):
@@ -83,7 +85,7 @@ def pairs(code):
         read[f"{letter} "] += count
     for one in (seen, read):
         for pair, count in one.items():
-            counts[pair] += count / one.total()
+            counts[pair.translate(SAME_LETTER)] += count / one.total()
     firsts = Counter()
     for pair, share in counts.items():
         firsts[pair[0]] += share

@@ -11,14 +11,14 @@ from pkgutil import iter_modules
 
 from bktools.caller import is_command, name_of
 from bktools.errors import ArgumentError, InputError
+from bktools.inputs import formats
 from bktools.inputs.formats.format import Chart, File, Format
 
 
 @cache
 def known_formats() -> tuple[Format, ...]:
     """Return the formats that the files of this folder name in `FORMATS`, in the order of the files' names."""
-    folder = Path(__file__).parent
-    modules = (import_module(f"{__package__}.{module.name}") for module in iter_modules([str(folder)]))
+    modules = (import_module(f"{formats.__name__}.{module.name}") for module in iter_modules(formats.__path__))
     return tuple(one for module in modules for one in getattr(module, "FORMATS", ()))
 
 
