@@ -101,7 +101,7 @@ def to_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str]
     body = data[len(mark) :]
     found = found or _unmarked_utf16(body) or "utf-8"
     if found == "utf-8":
-        error = _utf8_error(body)
+        error = utf8_error(body)
         if error is not None and (encoding is not None or mark):
             raise _undecodable(body, error, found, source)
         if error is not None:
@@ -145,7 +145,7 @@ def _unmarked_utf16(body: bytes) -> str | None:
     return None
 
 
-def _utf8_error(body: bytes) -> int | None:
+def utf8_error(body: bytes) -> int | None:
     """Return the place of the first byte that is not valid UTF-8."""
     if body.isascii():
         return None
@@ -273,7 +273,7 @@ def _fits(body: bytes, encoding: str) -> bool:
 
 def _is_mixed(lines: Sequence[bytes], best: _Reading) -> bool:
     """Whether lines that are UTF-8 are far more likely so than in the encoding that the others are in."""
-    whole = b"\n".join(line for line in lines if _utf8_error(line) is None and not line.isascii())
+    whole = b"\n".join(line for line in lines if utf8_error(line) is None and not line.isascii())
     try:
         read = whole.decode(best.encoding)
     except UnicodeDecodeError:

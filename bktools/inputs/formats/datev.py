@@ -179,7 +179,6 @@ def _read(file: File, header: _Header) -> Table:
     whole, _ = is_utf8(file)
     table = table_of(file, _HEADINGS[header.category], None if whole else "cp1252")
     fields = {str(place): place for place in range(len(table.headings))}
-    table = cells.without_blank_rows(table, range(len(table.headings)))
     return chosen(table, fields, f"read as DATEV {header.name}")[0]
 
 

@@ -85,7 +85,7 @@ def _split(file: File, encoding: str | None, delimiter: str) -> Table:
     rows = Rows(*(headings[place].strip() for place in kept))
     for line, data in lines:
         cells = data.decode().rstrip("\r\n").split(delimiter)
-        if len(cells) == 1 and not cells[0].strip():
+        if not "".join(cells).strip():
             continue
         if len(cells) < len(headings) or any(cells[len(headings) :]):
             raise InputError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import hashlib
+import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ LONGEST_LINE = 1 << 20
 _HEAD = 1 << 16
 _ROWS = 1 << 16
 _GZIP = b"\x1f\x8b"
+_NUMBER = re.compile(r"[+-]?[0-9]{1,28}(?:\.[0-9]{1,10})?", re.ASCII)
 _DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
@@ -283,6 +285,13 @@ class Rows:
 def company_in_file(number: str, name: str) -> CompanyInFile | None:
     """Return the company that a file names, None where it names none."""
     return CompanyInFile(number.strip(), name.strip()) if number.strip() or name.strip() else None
+
+
+def number(text: str, name: str, file: File, line: int) -> Decimal:
+    """Return a number of the form 1234.50; anything else is an `InputError` that names it."""
+    if not _NUMBER.fullmatch(text):
+        raise InputError(f"{name} is {text[:40]!r}, must be a number such as 1234.50", source=file.source, line=line)
+    return Decimal(text)
 
 
 POSTING = ("account_code", "account_name", "date", "currency", "text", "document_number", "voucher_id", "tax_code")

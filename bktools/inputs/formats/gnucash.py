@@ -26,7 +26,6 @@ from bktools.inputs.formats.format import (
     from_row_above,
     headed_by_fields,
 )
-from bktools.inputs.formats.numbers import stated
 from bktools.inputs.formats.xml_records import Record, records, root_of
 
 _WANTED = {
@@ -93,7 +92,7 @@ def ledger(file: File) -> Ledger:
     totals = []
     if "transaction" in counts:
         totals.append(
-            Total("gnc:count-data transaction", stated(counts["transaction"], "", file), Decimal(transactions))
+            Total("gnc:count-data transaction", counts["transaction"].number("", file), Decimal(transactions))
         )
     table = rows.table(file, "is a GnuCash file without transactions", "read as GnuCash")
     return Ledger(table, headed_by_fields(table), totals=totals)

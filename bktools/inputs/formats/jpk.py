@@ -6,7 +6,6 @@ from decimal import Decimal
 
 from bktools.errors import InputError
 from bktools.inputs.formats.format import POSTING, Chart, File, Format, Ledger, Rows, Total, headed_by_fields
-from bktools.inputs.formats.numbers import stated
 from bktools.inputs.formats.xml_records import Record, records, root_of
 
 _SIDES = ("Winien", "Ma")
@@ -54,7 +53,7 @@ def ledger(file: File) -> Ledger:
                 names[record.text("KodKonta")] = record.text("OpisKonta")
             case "Dziennik":
                 journal_rows += 1
-                journal_sum += stated(record, "DziennikKwotaOperacji", file)
+                journal_sum += record.number("DziennikKwotaOperacji", file)
                 vouchers[record.text("NrZapisuDziennika")] = (
                     record.text("DataOperacji"),
                     record.text("NrDowoduKsiegowego"),
@@ -65,14 +64,14 @@ def ledger(file: File) -> Ledger:
                 _add(rows, record, vouchers, names, file)
             case "DziennikCtrl":
                 found = {"LiczbaWierszyDziennika": Decimal(journal_rows), "SumaKwotOperacji": journal_sum}
-                totals += [Total(name, stated(record, name, file), value) for name, value in found.items()]
+                totals += [Total(name, record.number(name, file), value) for name, value in found.items()]
             case "KontoZapisCtrl":
                 of_rows: dict[str, str | Decimal] = {
                     "LiczbaWierszyKontoZapisj": Decimal(lines),
                     "SumaWinien": "debit",
                     "SumaMa": "credit",
                 }
-                totals += [Total(name, stated(record, name, file), value) for name, value in of_rows.items()]
+                totals += [Total(name, record.number(name, file), value) for name, value in of_rows.items()]
     table = rows.table(file, "is a JPK_KR file without postings (KontoZapis): export it whole", "read as JPK_KR")
     return Ledger(table, headed_by_fields(table), currency=currency, totals=totals)
 
@@ -91,7 +90,7 @@ def _add(
     for side in _SIDES:
         amount, account = record.text(f"Kwota{side}"), record.text(f"KodKonta{side}")
         # A posting has two sides, and a filler stands where it has one alone.
-        if not amount or (account not in names and not stated(record, f"Kwota{side}", file)):
+        if not amount or (account not in names and not record.number(f"Kwota{side}", file)):
             continue
         own = record.text(f"OpisZapisu{side}") or text
         amounts = (amount, "") if side == "Winien" else ("", amount)

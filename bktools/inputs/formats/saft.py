@@ -22,7 +22,6 @@ from bktools.inputs.formats.format import (
     company_in_file,
     headed_by_fields,
 )
-from bktools.inputs.formats.numbers import stated
 from bktools.inputs.formats.xml_records import Record, records, root_of
 
 _ACCOUNTS = ("Account", "GeneralLedger")
@@ -123,8 +122,8 @@ def ledger(file: File) -> Ledger:
 
 
 def _movement(account: Record, file: File) -> Decimal:
-    stated_ones = (sign * stated(account, name, file) for name, sign in _BALANCES.items() if account.text(name))
-    return sum(stated_ones, Decimal())
+    movements = (sign * account.number(name, file) for name, sign in _BALANCES.items() if account.text(name))
+    return sum(movements, Decimal())
 
 
 def _note(header: Record) -> str:
@@ -166,12 +165,12 @@ def _of_voucher(line: Record, *paths: str) -> str:
 
 def _totals(record: Record, transactions: int, lines: int, file: File) -> list[Total]:
     totals = [
-        Total(name, stated(record, name, file), side)
+        Total(name, record.number(name, file), side)
         for name, side in (("TotalDebit", "debit"), ("TotalCredit", "credit"))
         if record.text(name)
     ]
     if record.text("NumberOfEntries"):
-        number = stated(record, "NumberOfEntries", file)
+        number = record.number("NumberOfEntries", file)
         # Some systems count the lines of the transactions.
         counted = lines if number == lines else transactions
         totals.append(Total("NumberOfEntries", number, Decimal(counted)))

@@ -13,9 +13,18 @@ from typing import NamedTuple
 
 from bktools.caller import setting
 from bktools.errors import InputError
-from bktools.inputs.encoding import to_utf8
-from bktools.inputs.formats.format import POSTING, Chart, File, Format, Ledger, Rows, company_in_file, headed_by_fields
-from bktools.inputs.formats.numbers import number
+from bktools.inputs.encoding import to_utf8, utf8_error
+from bktools.inputs.formats.format import (
+    POSTING,
+    Chart,
+    File,
+    Format,
+    Ledger,
+    Rows,
+    company_in_file,
+    headed_by_fields,
+    number,
+)
 
 _FIRST = re.compile(r"\s*#(?:FLAGGA|PROGRAM|FORMAT|GEN|SIETYP)\s", re.IGNORECASE)
 _FIELD = re.compile(r'\s*(?:"((?:\\"|[^"])*)"|\{([^{}]*)\}|([^\s"{}]+))')
@@ -227,7 +236,7 @@ def _encoding(file: File) -> str:
     for line, _, data in _lines(file):
         if not data.isascii():
             seen |= set(data)
-            is_utf8 = is_utf8 and _is_utf8(data)
+            is_utf8 = is_utf8 and utf8_error(data) is None
         if not is_utf8 and seen & _IN_WINDOWS and seen & _IN_PC8:
             raise InputError(
                 f"holds letters of two encodings: choose one with {setting('encoding', 'cp437')} or"
@@ -238,14 +247,6 @@ def _encoding(file: File) -> str:
     if is_utf8:
         return "utf-8-sig"
     return "cp1252" if seen & _IN_WINDOWS else "cp437"
-
-
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 FORMATS = (Format("SIE", recognises, chart, ledger),)
