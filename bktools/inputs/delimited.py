@@ -230,8 +230,8 @@ def _refuse_surplus(cells: Sequence[str], head: Head, source: str, line: int) ->
 def _as_shown(table: Table, text: bytes) -> Table:
     """Return the table with ="0400" as 0400, and without the apostrophes by which `to_csv` leads formulas.
 
-    An apostrophe is taken away only where the whole file is as `to_csv` writes it for spreadsheets, with no formula that
-    none leads. Anywhere else it may belong to the text.
+    An apostrophe is taken away only where the whole file is as `to_csv` writes it for spreadsheets, and where one leads
+    every formula. Anywhere else it may belong to the text.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def _as_shown(table: Table, text: bytes) -> Table:
 
 
 def _is_for_spreadsheets(table: Table, text: bytes) -> bool:
-    """Whether a file may be one that `to_csv` wrote: its mark and line ends, quotes and apostrophes only where needed."""
+    """Whether a file may be one that `to_csv` wrote, by its mark, line ends, quotes and apostrophes."""
     form = table.encoding == "utf-8-sig" and table.delimiter in {",", ";"} and not text.startswith(b'"')
     return form and b"\r\n" in text and not any(map(_has_formula, table.columns))
 

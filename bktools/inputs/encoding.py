@@ -33,9 +33,10 @@ _CHANCES = {
     encoding: chance
     for chance, encodings in {
         0.0: "cp1252 cp1251 cp874",
-        -2.0: """cp932 gb18030 big5hkscs cp949 cp1250 cp1253 cp1254 cp1255 cp1256 cp1257 iso8859-1 iso8859-15 iso8859-2""",
-        -4.0: """cp850 cp852 cp866 cp437 mac_roman iso8859-5 iso8859-7 iso8859-8 iso8859-9 koi8-r cp858 euc_jp iso8859-13
-            iso8859-4 cp775 cp857 cp865""",
+        -2.0: """cp932 gb18030 big5hkscs cp949 cp1250 cp1253 cp1254 cp1255 cp1256 cp1257 iso8859-1 iso8859-15
+            iso8859-2""",
+        -4.0: """cp850 cp852 cp866 cp437 mac_roman iso8859-5 iso8859-7 iso8859-8 iso8859-9 koi8-r cp858 euc_jp
+            iso8859-13 iso8859-4 cp775 cp857 cp865""",
         -7.0: """cp1258 iso8859-3 iso8859-6 iso8859-10 iso8859-14 cp737 cp855 cp860 cp861 cp862 cp863 koi8-u mac_latin2
             mac_cyrillic mac_greek mac_iceland cp864 cp869""",
         # Romanian with commas is cp1250 with cedillas byte for byte; ß of German is ş in mac_turkish.
@@ -240,12 +241,8 @@ def _sample(body: bytes) -> list[bytes]:
         at = body.index(byte)
         if byte > 127:  # noqa: PLR2004 - where ASCII ends
             begin = max(body.rfind(b"\n", 0, at) + 1, at - _LONGEST_SAMPLE)
-            lines[_first_line(body[begin : at + _LONGEST_SAMPLE])] = None
+            lines[body[begin : at + _LONGEST_SAMPLE].split(b"\n", 1)[0]] = None
     return list(lines)
-
-
-def _first_line(data: bytes) -> bytes:
-    return data.split(b"\n", 1)[0]
 
 
 def _readings(sample: bytes) -> Iterator[_Reading]:
@@ -274,13 +271,9 @@ def _fits(body: bytes, encoding: str) -> bool:
 def _is_mixed(lines: Sequence[bytes], best: _Reading) -> bool:
     """Whether lines that are UTF-8 are far more likely so than in the encoding that the others are in."""
     whole = b"\n".join(line for line in lines if utf8_error(line) is None and not line.isascii())
-    try:
-        read = whole.decode(best.encoding)
-    except UnicodeDecodeError:
-        return True
     costs = costs_of_ascii(whole)
-    as_utf8, as_best = likelihood(whole.decode(), "utf-8", costs), likelihood(read, best.encoding, costs)
-    return as_utf8.whole - as_best.whole > _CLEAR
+    as_utf8, as_best = (likelihood(whole.decode(name), name, costs).whole for name in ("utf-8", best.encoding))
+    return as_utf8 - as_best > _CLEAR
 
 
 def _shown(readings: Sequence[_Reading]) -> str:

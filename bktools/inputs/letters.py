@@ -164,8 +164,7 @@ def _is_letter(character: str) -> bool:
 
 @cache
 def _script(letter: str) -> str:
-    # Marks that combine stand with every alphabet.
-    return "LATIN" if letter.isascii() else unicodedata.name(letter, "").replace("COMBINING", "LATIN").split(" ")[0]
+    return "LATIN" if letter.isascii() else unicodedata.name(letter, "").split(" ")[0]
 
 
 @cache

@@ -99,7 +99,7 @@ def test_plain_text_is_no_question(text, names):
 
 
 def test_a_reading_that_may_be_another_one_is_a_warning():
-    """Romanian with commas has the bytes of Romanian with cedillas, which most files have: never read without a warning."""
+    """Romanian with commas has the bytes of the usual Romanian with cedillas: it is never read without a warning."""
     rows = ["Cont;Denumire", *(f"{code};Furnizori și alte creanțe {code}" for code in range(401, 460))]
     with pytest.warns(GuessedEncodingWarning, match="read as cp1250"):
         to_utf8("\r\n".join(rows).encode("iso8859-16"), None, "f.csv")
@@ -116,8 +116,11 @@ def test_a_refusal_shows_the_readings():
     """Where several encodings are about as likely, one line is shown as each reads it, with the option that chooses it."""
     with pytest.raises(InputError) as caught:
         to_utf8("Compte;Libellé\r\n530;Caisse 100 €".encode("iso8859-15"), None, "f.csv")
+    assert str(caught.value).startswith("f.csv, line 1: byte 0xE9 is not valid UTF-8")
     assert "'530;Caisse 100 €' with encoding='iso8859-15'" in str(caught.value)
     assert "'530;Caisse 100 ¤' with encoding='cp1252'" in str(caught.value)
+    with pytest.raises(InputError, match="100 €' with encoding='iso8859-15'.*100 ¤' with encoding='cp1252'"):
+        to_utf8(f"Compte;Libellé\r\n530;{'Caisse ' * 20}100 €".encode("iso8859-15"), None, "f.csv")
     with command({"encoding": "--encoding"}), pytest.raises(InputError, match="with --encoding iso8859-15; '530;Cai"):
         to_utf8("Compte;Libellé\r\n530;Caisse 100 €".encode("iso8859-15"), None, "f.csv")
 

@@ -126,16 +126,12 @@ def ledger(file: File) -> Ledger:
     turn = pa.array(np.arange(2 * rows).reshape(2, rows).T.ravel())
     both["account_code"] = pa.chunked_array([*account.chunks, *contra.chunks]).take(turn)
     both["side"] = pa.chunked_array([*side.chunks, *_opposite(side).chunks]).take(turn)
-    wide = Table(
-        source=table.source,
+    wide = replace(
+        table,
         headings=tuple(both),
         columns=list(both.values()),
         lines=np.repeat(table.lines, 2),
-        heading_line=table.heading_line,
-        delimiter=table.delimiter,
-        encoding=table.encoding,
         notes=(*table.notes, *notes, *_remarks(table)),
-        sha256=table.sha256,
     )
     doubts += [*_outside_of_period(table, header, dates), *_reversals(table)]
     return Ledger(wide, headed_by_fields(wide), decimal=",", doubts=doubts)

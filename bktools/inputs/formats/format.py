@@ -8,7 +8,7 @@ import hashlib
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
@@ -311,17 +311,7 @@ def chosen(table: Table, fields: Mapping[str, pa.ChunkedArray | int], *notes: st
     """
     headings = [table.headings[place] if isinstance(place, int) else name for name, place in fields.items()]
     columns = [table.columns[place] if isinstance(place, int) else place for place in fields.values()]
-    selected = Table(
-        source=table.source,
-        headings=tuple(headings),
-        columns=columns,
-        lines=table.lines,
-        heading_line=table.heading_line,
-        delimiter=table.delimiter,
-        encoding=table.encoding,
-        notes=(*table.notes, *notes),
-        sha256=table.sha256,
-    )
+    selected = replace(table, headings=tuple(headings), columns=columns, notes=(*table.notes, *notes))
     return selected, {name: place for place, name in enumerate(fields)}
 
 

@@ -165,6 +165,13 @@ def test_headers(write, options, why):
         ledger(write, batch(*ROWS, **options))
 
 
+def test_a_short_header(write):
+    """Cells that the header leaves out at its end are empty ones, and amounts are in euros."""
+    header, rest = batch(ROWS[1].replace("EUR", "")).split("\r\n", 1)
+    postings = ledger(write, ";".join(header.split(";")[:14]) + "\r\n" + rest)
+    assert postings[["account_code", "currency"]].values.tolist() == [["4930", "EUR"], ["1200", "EUR"]]
+
+
 def labels(*rows, length="4"):
     header = f'"EXTF";700;20;"Kontenbeschriftungen";3;20261031120000000;;"RE";"";"";1001;1;20260101;{length};;;"";"";;;;;;;;;;;;;'
     return "\r\n".join((header, "Konto;Kontobeschriftung;SprachId", *rows, ""))

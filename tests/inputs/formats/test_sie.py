@@ -148,7 +148,7 @@ def test_damaged_files(write, text, why):
 
 
 def test_letters_of_two_encodings(write):
-    """Letters of PC8 beside letters of Windows' encoding are not guessed; in records that are not read, they do not count."""
+    """Letters of PC8 beside letters of Windows' encoding are not guessed; records that are not read do not count."""
     data = (HEAD + VOUCHERS).encode("cp437")
     path = write(data.replace(b"#FNAMN", '#FNAMN "Å"\n#FTYP'.encode("cp1252")), "bok.se")
     with pytest.raises(InputError, match=r"line 15: holds letters of two encodings.*choose one with encoding='cp437'"):
