@@ -83,6 +83,12 @@ def test_every_record_that_carries_a_number(write, encoding):
     assert sums.to_dict() == {"1930": Decimal("-1099.50"), "2641": Decimal("48.00"), "5800": Decimal("1051.50")}
 
 
+def test_a_posting_that_was_added_later(write):
+    """A posting that was added later counts, whether or not it is repeated for programs that do not know it."""
+    text = '#FLAGGA 0\n#SIETYP 4\n#VER A 1 20261003 "Tåg"\n{\n#RTRANS 5800 {} 10.00\n#TRANS 1930 {} -10.00\n}\n'
+    assert ledger(write, text)["account_code"].tolist() == ["5800", "1930"]
+
+
 @pytest.mark.parametrize("encoding", ["cp437", "utf-8", "cp1252"])
 def test_the_chart(write, encoding):
     """Accounts with names and types, in the file's order."""
