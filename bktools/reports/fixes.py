@@ -19,9 +19,9 @@ from bktools.errors import ArgumentError, InputError, StorageError
 from bktools.frames.engine import in_pandas
 from bktools.frames.schema import COUNT, KNOWN_STATES, TEXT, Month, to_arrow, to_pandas
 from bktools.inputs.cells import refuse_broken
-from bktools.inputs.columns import normal
 from bktools.inputs.file import read_table
 from bktools.inputs.table import Table
+from bktools.inputs.words import normal
 from bktools.reports.to_do import IDS, MAPPINGS, key_of
 from bktools.reports.workbook import BETWEEN, FORMAT, LINE_ID, LINES, NEW_ACCOUNT, NOTE, TO_DO, label_of
 from bktools.settings import Settings
