@@ -16,6 +16,7 @@ from bktools.contract.rules import UUID_REGEX
 from bktools.errors import ArgumentError, InputError
 from bktools.inputs import amounts, cells, dates, sides, words
 from bktools.inputs.cells import as_options, collected, leave_out, option, raise_all
+from bktools.inputs.heading_row import NAMED
 from bktools.inputs.table import Table
 from bktools.inputs.words import normal, without_extras
 
@@ -28,7 +29,7 @@ IDENTITIES = ("id", "external_id")
 # Of several columns that could be one of these, none is taken, and a note says so; others are asked for.
 TEXTS = frozenset({"description", "supplier", "cost_centre", "type", "text", "document_number", "split_line"})
 
-_LEAST_ROWS, _MOST, _FEW = 3, 0.9, 0.1
+_MOST, _HALF, _FEW = 0.9, 0.5, 0.1
 _FIRST_ROWS = 1000
 _SHORTEST_WORD = 3
 _SHOWN_HEADINGS = 20
@@ -74,7 +75,7 @@ class Vocabulary:
         """Return how many cells of a row are headings known here; those the caller named count most."""
         texts = {normal(cell) for cell in row}
         cut = {without_extras(cell) for cell in row}
-        return len((texts | cut) & self._words) + 100 * len(texts & self._chosen)
+        return len((texts | cut) & self._words) + NAMED * len(texts & self._chosen)
 
     def assign(
         self,
@@ -152,6 +153,7 @@ class Vocabulary:
                 if place is None and field in required:
                     # A column that the caller gave to another field may serve twice: the code is an external ID, too.
                     place = self._recognised(field, table, empty)
+                    place = self._recognised(field, table, ()) if place is None else place
                 if place is not None:
                     places[field] = place
             except InputError as error:
@@ -190,6 +192,11 @@ class Vocabulary:
         inside = [place for place in free if _has_inside(table.headings[place], known) and fits(field, table, place)]
         both = [place for place in inside if place in by_cells]
         return [*dict.fromkeys([*both, *by_cells, *inside])]
+
+    def may_lack(self, field: str, table: Table, places: Mapping[str, int]) -> bool:
+        """Whether entries may be without a date or an amount: the caller says it, or no other column could hold it."""
+        free = [place for place in range(len(table.headings)) if place not in places.values()]
+        return field in self.chosen or not any(cells.matches(_filled(table, place), r"^\W*\d").any() for place in free)
 
     def missing(self, field: str, table: Table, places: Mapping[str, int], looks: Looks | None = None) -> InputError:
         """Return the problem that a field has no column, with the columns that look like it.
@@ -236,26 +243,28 @@ class Vocabulary:
 
 
 def fits(field: str, table: Table, place: int) -> bool:
-    """Whether the cells of a column can be those of a field; of a field that may hold anything, they can."""
+    """Whether the cells of a column can be those of a field; of a field that may hold anything, and without cells, they can."""
     check = _FITS.get(field)
-    return check is None or check(table, place)
+    return check is None or not len(_filled(table, place)) or check(table, place)
 
 
 def are_codes(table: Table, place: int) -> bool:
-    """Whether nearly all cells have a digit and no words behind it, and are neither UUIDs nor dates."""
+    """Whether most cells have a digit and hardly any has words behind it; they are neither UUIDs nor dates.
+
+    Titles of sections may stand among codes.
+    """
     column = _filled(table, place)
-    if not len(column) or dates.are_dates(column) or cells.matches(column, UUID_REGEX).any():
+    if dates.are_dates(column) or cells.matches(column, UUID_REGEX).any():
         return False
     return bool(
-        cells.matches(column, r"\d").mean() >= _MOST and cells.matches(column, r"\d\S*\s.*\pL{2}").mean() <= _FEW
+        cells.matches(column, r"\d").mean() >= _HALF and cells.matches(column, r"\d\S*\s.*\pL{2}").mean() <= _FEW
     )
 
 
 def _are_names(table: Table, place: int) -> bool:
     column = _filled(table, place)
-    return bool(len(column)) and bool(
-        cells.matches(column, r"\pL").mean() >= _MOST and cells.matches(column, r"^\s*\d{2}").mean() <= _FEW
-    )
+    has_words = cells.matches(column, r"\pL").mean() >= _MOST and cells.matches(column, r"^\s*\d{2}").mean() <= _FEW
+    return bool(has_words) and not are_codes(table, place)
 
 
 def _are_dates(table: Table, place: int) -> bool:
@@ -264,12 +273,12 @@ def _are_dates(table: Table, place: int) -> bool:
 
 def _are_currencies(table: Table, place: int) -> bool:
     column = _filled(table, place)
-    return bool(len(column)) and bool(cells.matches(column, _CURRENCY).mean() >= _MOST)
+    return bool(cells.matches(column, _CURRENCY).mean() >= _MOST)
 
 
 def _are_amounts(table: Table, place: int) -> bool:
     column = _filled(table, place)
-    if not len(column) or dates.are_dates(column, short=True) or cells.matches(column, _DAY).all():
+    if dates.are_dates(column, short=True) or cells.matches(column, _DAY).all():
         return False
     unread: list[InputError] = []
     with collected(unread):

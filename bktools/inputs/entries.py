@@ -149,20 +149,17 @@ def _read(
     frames = {"category_id": categories, "employee_id": employees}
     problems: list[InputError] = []
     notes: list[str] = []
-    needed = () if "date" in vocabulary.chosen else ("date",)
     looks = {
         field: partial(_columns_of, table, field, frame, company)
         for field, frame in frames.items()
         if frame is not None
     }
-    places = vocabulary.assign(table, (*required, *needed), looks=looks, problems=problems, notes=notes)
+    places = vocabulary.assign(table, required, looks=looks, problems=problems, notes=notes)
     unnamed = {field for field, frame in frames.items() if frame is None} - {*required}
     if "amount" in places and not {"debit", "credit"} <= places.keys():
         problems += lone_half(table, places, vocabulary)
     places = _usable(table, vocabulary, places, unnamed, notes)
-    if not {"amount", "debit"} & places.keys() and "amount" not in vocabulary.chosen:
-        if "amount" not in {error.field for error in problems}:
-            problems.append(vocabulary.missing("amount", table, places))
+    problems += _missing(table, vocabulary, places, problems)
     # Columns that say which entries are split stay among the others, too: they may say something else.
     saying_split = {field: places.pop(field) for field in _SPLITS if field in places}
     named = {field for field, frame in frames.items() if frame is not None and field in places}
@@ -283,6 +280,18 @@ def _usable(
     if not {"debit", "credit"} <= set(places):
         left |= {"debit", "credit"}
     return {field: place for field, place in places.items() if field not in left or field in vocabulary.chosen}
+
+
+def _missing(
+    table: Table, vocabulary: Vocabulary, places: Mapping[str, int], problems: Sequence[InputError]
+) -> list[InputError]:
+    """Return the problems that a date or an amount has no column though a column could hold it."""
+    named = places.keys() | {error.field for error in problems} | ({"amount"} if "debit" in places else set())
+    return [
+        vocabulary.missing(field, table, places)
+        for field in ("date", "amount")
+        if field not in named and not vocabulary.may_lack(field, table, places)
+    ]
 
 
 def _without_texts(table: Table, places: Mapping[str, int], notes: list[str]) -> Table:

@@ -18,16 +18,8 @@ from bktools.inputs.cells import as_options, quoted
 _MOST_TRIES = 4
 _FIRST, _LAST, _ODD = 3, 2, 3
 _SHOWN = (
-    "account_code",
-    "code",
-    "name",
-    "account_name",
-    "date",
-    "amount",
-    "currency",
-    "supplier",
-    "description",
-    "text",
+    *("account_code", "code", "name", "account_name", "date", "amount", "currency", "supplier", "description", "text"),
+    *("category_id", "employee_id"),
 )
 _SHOWN_CHARACTERS = 40
 
@@ -94,7 +86,7 @@ def _shown(frame: pd.DataFrame, settings: Settings, rows: str) -> list[str]:
     places = [*range(min(_FIRST, len(frame)))]
     places += [place for place in _odd(frame) if place not in places]
     places += [place for place in range(max(0, len(frame) - _LAST), len(frame)) if place not in places]
-    lines = [f"With {as_options(settings)}, {len(frame):,} {rows}{sheet} would be read ({columns}):"]
+    lines = [f"With {as_options(settings)}, {rows}{sheet} would be read from {len(frame):,} rows ({columns}):"]
     lines += [f"  line {frame['line'].iat[place]}: {_row(frame, place)}" for place in sorted(places)]
     return [*lines, *_sums(frame)]
 
