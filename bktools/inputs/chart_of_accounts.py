@@ -170,7 +170,9 @@ def _ask_of_odd_rows(table: Table, places: Mapping[str, int]) -> None:
     no_code = cells.blank(code)
     unlike = ~no_code & (~cells.matches(code, r"\d") | cells.matches(code, r"^\s*\pL{3,}\S*\s"))
     unlike &= unlike.sum() <= max(1, _FEW * (~no_code).sum()) and (~no_code).sum() > _LEAST_CODES
-    odd = unlike | no_code & _begins_with(name, words.values("footer"))
+    report_words = words.TOTALS | words.values("footer")
+    unlike |= ~no_code & ~cells.matches(code, r"^\s*\d") & _begins_with(code, report_words)
+    odd = unlike | no_code & _begins_with(name, report_words)
     if odd.any():
         row = int(odd.argmax())
         shown = ", ".join(cells.quoted(column[row].as_py()) for column in (code, name))

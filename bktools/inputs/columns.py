@@ -31,7 +31,7 @@ TEXTS = frozenset({"description", "supplier", "cost_centre", "type", "text", "do
 
 _MOST, _HALF, _FEW = 0.9, 0.5, 0.1
 _FIRST_ROWS = 1000
-_SHORTEST_WORD = 3
+_SHORTEST_WORD = 2
 _SHOWN_HEADINGS = 20
 _CODE = r"^\s*\d[0-9A-Za-z]*(?:[.\-/ ]\d[0-9A-Za-z]*)*\s*$"
 _CURRENCY = r"^\s*(?:[A-Za-z]{3}|[$€£¥₹₽₺₴₩₪฿])\s*$"
@@ -186,12 +186,18 @@ class Vocabulary:
         if field == "amount":
             balances = words.headings("balance")
             free = [place for place in free if without_extras(table.headings[place]) not in balances]
+        if field in ("code", "account_code", "name"):
+            money = frozenset().union(*map(words.headings, ("balance", "amount", "debit", "credit", "total_amount")))
+            free = [place for place in free if not _has_inside(table.headings[place], money)]
         alike = looks[field]() if looks and field in looks else columns_like(field, table, free)
         by_cells = [place for place in alike if place in free]
         known = frozenset().union(*(tier.words for tier in self.fields[field]))
         inside = [place for place in free if _has_inside(table.headings[place], known) and fits(field, table, place)]
         both = [place for place in inside if place in by_cells]
-        return [*dict.fromkeys([*both, *by_cells, *inside])]
+        # A ledger may know its accounts by their names alone.
+        named = self.fields[field][0].by_cells if field == "account_code" else frozenset()
+        headed = [place for place, heading in enumerate(table.headings) if normal(heading) in named]
+        return [*dict.fromkeys([*headed, *both, *by_cells, *inside])]
 
     def may_lack(self, field: str, table: Table, places: Mapping[str, int]) -> bool:
         """Whether entries may be without a date or an amount: the caller says it, or no other column could hold it."""
@@ -218,13 +224,18 @@ class Vocabulary:
             f" ({', '.join(repr(table.headings[place]) for place in candidates)} {verb} like it)" if candidates else ""
         )
         columns = {field: table.headings[candidates[0]] if candidates else "HEADING"}
-        if field == "amount" and not candidates and (pair := _complementary(table, places)):
+        if field == "amount" and len(candidates) != 1 and (pair := _complementary(table, places)):
             columns = {side: table.headings[place] for side, place in zip(("debit", "credit"), pair, strict=True)}
             alike = f" ({' and '.join(map(repr, columns.values()))} could be debit and credit)"
         settings = (("columns", columns),)
         instead = ", nor for both 'debit' and 'credit'" if field == "amount" else ""
         is_needed = self.kind != "entries" or field not in ("date", "amount")
         way_out = "" if is_needed else f", or read the file without with {leave_out(field)}"
+        joined = [
+            repr(table.headings[place]) for place in range(len(table.headings)) if _hold_codes_and_names(table, place)
+        ]
+        if joined and field in ("code", "account_code"):
+            alike += f" ({joined[0]} holds a code and a name in one cell: split it into two columns)"
         error = InputError(
             f"no column found for {field!r}{instead}; found: {listed(table.headings)}{alike}; choose one with"
             f" {as_options(settings)}{way_out}",
@@ -335,7 +346,7 @@ def _looks(field: str, table: Table, place: int) -> bool:
 def _complementary(table: Table, places: Mapping[str, int]) -> tuple[int, int] | None:
     """Return the only two columns of numbers of which each row has one, as columns for debit and credit do."""
     filled = {
-        place: ~cells.blank(column) & ~cells.mask(pc.match_substring_regex(column, r"^\s*0*[.,]?0*\s*$"))
+        place: cells.matches(column, "[1-9]")
         for place, column in enumerate(table.columns)
         if place not in places.values() and _are_amounts(table, place)
     }
@@ -344,11 +355,19 @@ def _complementary(table: Table, places: Mapping[str, int]) -> tuple[int, int] |
         for one, other in combinations(filled, 2)
         if (filled[one] ^ filled[other]).mean() >= _MOST and filled[one].any() and filled[other].any()
     ]
-    return pairs[0] if len(pairs) == 1 else None
+    if len(pairs) != 1:
+        return None
+    (one, other), of_credit = pairs[0], words.headings("money_in")
+    return (other, one) if _has_inside(table.headings[one], of_credit) else (one, other)
 
 
 def _all_are(column: pa.ChunkedArray, pattern: str) -> bool:
     return bool(cells.matches(column, pattern).mean() >= _MOST)
+
+
+def _hold_codes_and_names(table: Table, place: int) -> bool:
+    column = _filled(table, place)
+    return len(column) > 0 and bool(cells.matches(column, r"^\s*\d[\d.-]*[\s:\x{B7}-]+\pL{2}").mean() >= _HALF)
 
 
 def _filled(table: Table, place: int) -> pa.ChunkedArray:

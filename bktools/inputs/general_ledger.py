@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from bktools.caller import can_set, name_of, setting
 from bktools.errors import ArgumentError, InputError, UnverifiedTableWarning
 from bktools.frames import schema
-from bktools.inputs import amounts, cells, dates, sides
+from bktools.inputs import amounts, cells, dates, sides, words
 from bktools.inputs.cells import collected, raise_all
 from bktools.inputs.columns import Columns, Vocabulary
 from bktools.inputs.evidence import contradictions, lone_half, without_report_rows
@@ -27,6 +27,7 @@ from bktools.inputs.formats.format import Ledger
 from bktools.inputs.formats.registry import recognised, refuse_arguments
 from bktools.inputs.proposals import read_or_propose
 from bktools.inputs.table import Table
+from bktools.inputs.words import without_extras
 
 # Of one amount, so that the sum of any number of postings stays exact within 38.
 _DIGITS, _DECIMALS = 28, 10
@@ -305,11 +306,12 @@ def _held(ledger: Ledger, problems: Iterator[str], verify: str) -> list[str]:
         return []
     more = f" ({len(found)} such findings)" if len(found) > 1 else ""
     if verify == "strict":
-        all_the_same = f", or read it anyway with {setting('verify', 'warn')}" if can_set("verify") else ""
-        raise InputError(
-            f"{found[0]}{more}: correct it in the accounting system and export again{all_the_same}",
-            source=ledger.table.source,
+        way_out = f", or read it anyway with {setting('verify', 'warn')}" if can_set("verify") else ""
+        error = InputError(
+            f"{found[0]}{more}: correct it in the accounting system and export again{way_out}", source=ledger.table.source
         )
+        error.settings = (("verify", "warn"),) if can_set("verify") and not ledger.is_whole else ()
+        raise error
     warnings.warn(f"{ledger.table.source}: {found[0]}{more}", UnverifiedTableWarning, stacklevel=5)
     return found
 
@@ -317,7 +319,7 @@ def _held(ledger: Ledger, problems: Iterator[str], verify: str) -> list[str]:
 def _problems(ledger: Ledger, table: pa.Table, sums: Mapping[str, Decimal]) -> Iterator[str]:
     yield from ledger.doubts
     if not ledger.is_whole:
-        yield from _doubts_of_table(table)
+        yield from _doubts_of_table(ledger.table, table)
     if ledger.is_whole and "voucher_id" in table.column_names:
         for voucher, line, debit, credit in _unbalanced(table):
             yield (
@@ -341,9 +343,12 @@ def _problems(ledger: Ledger, table: pa.Table, sums: Mapping[str, Decimal]) -> I
                 )
 
 
-def _doubts_of_table(table: pa.Table) -> Iterator[str]:
-    """Yield what a whole ledger does not have: amounts of one side alone, and vouchers of which most do not balance."""
-    if sides.is_one_sided(table["amount"]):
+def _doubts_of_table(source: Table, table: pa.Table) -> Iterator[str]:
+    """Yield what a whole ledger does not have: half of each voucher, one side alone, vouchers of which most do not balance."""
+    contra = [text for text in source.headings if without_extras(text) in words.headings("contra_account")]
+    if contra and _sum(table["amount"]):
+        yield f"the postings of {contra[0]!r}, the account on the other side of each row, are not in its amounts"
+    elif sides.is_one_sided(table["amount"]):
         yield f"all {table.num_rows:,} amounts are on one side, which no whole ledger is"
     elif "voucher_id" in table.column_names:
         wrong, vouchers = len(_unbalanced(table)), pc.count_distinct(table["voucher_id"]).as_py()
