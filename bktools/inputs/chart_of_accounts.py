@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from os import PathLike
 
@@ -16,7 +16,7 @@ from bktools.errors import InputError
 from bktools.frames import schema
 from bktools.inputs import accounts, cells, words
 from bktools.inputs.cells import collected, question, raise_all
-from bktools.inputs.columns import Columns, Vocabulary
+from bktools.inputs.columns import Columns, Vocabulary, fits
 from bktools.inputs.file import read_table
 from bktools.inputs.formats.registry import chart_table
 from bktools.inputs.proposals import read_or_propose
@@ -24,6 +24,7 @@ from bktools.inputs.table import Table
 
 # Codes unlike the others are asked about where they are few among many.
 _FEW, _LEAST_CODES = 0.02, 4
+_MOST, _HALF, _LEAST_PARTS = 0.9, 0.5, 2
 
 
 def read_chart_of_accounts(
@@ -116,6 +117,7 @@ def _read(
         if not vocabulary.is_settled("code", "name"):
             with collected(problems):
                 _ask_of_odd_rows(table, places)
+            problems += _ask_of_columns_in_parts(table, places)
     places = accounts.without_rates(table, places, notes, said="tax_code_external_id" in vocabulary.chosen)
     if "code" in places:
         places.setdefault("external_id", places["code"])
@@ -183,6 +185,25 @@ def _ask_of_odd_rows(table: Table, places: Mapping[str, int]) -> None:
             {field: table.headings[places[field]] for field in ("code", "name")},
             int(table.lines[row]),
         )
+
+
+def _ask_of_columns_in_parts(table: Table, places: Mapping[str, int]) -> Iterator[InputError]:
+    """Yield a problem where rows without a code, or without a name, have one in another column, as in a chart by levels."""
+    for field in ("code", "name"):
+        empty = cells.blank(table.columns[places[field]])
+        for other, column in enumerate(table.columns):
+            if other in places.values() or empty.sum() < _LEAST_PARTS or not fits(field, table, other):
+                continue
+            in_part = ~cells.blank(column)
+            if in_part[empty].mean() >= _HALF and in_part[~empty].mean() <= 1 - _MOST:
+                yield question(
+                    f"{table.headings[other]!r} has a {field} in rows where {table.headings[places[field]]!r} has none"
+                    f" ({cells.lines_of(table, empty)}), as in a chart by levels: put all of them into one column, or leave"
+                    " the others out with",
+                    table.source,
+                    {each: table.headings[places[each]] for each in ("code", "name")},
+                )
+                break
 
 
 def places_of(places: Mapping[str, int]) -> set[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
 from itertools import combinations
@@ -15,7 +15,7 @@ from bktools.caller import name_of
 from bktools.contract.rules import UUID_REGEX
 from bktools.errors import ArgumentError, InputError
 from bktools.inputs import amounts, cells, dates, sides, words
-from bktools.inputs.cells import as_options, collected, leave_out, option, raise_all
+from bktools.inputs.cells import as_options, collected, leave_out, option, question, raise_all
 from bktools.inputs.heading_row import NAMED
 from bktools.inputs.table import Table
 from bktools.inputs.words import normal, without_extras
@@ -30,7 +30,7 @@ IDENTITIES = ("id", "external_id")
 TEXTS = frozenset({"description", "supplier", "cost_centre", "type", "text", "document_number", "split_line"})
 
 _MOST, _HALF, _FEW = 0.9, 0.5, 0.1
-_FIRST_ROWS = 1000
+_FIRST_ROWS, _FEW_ROWS = 1000, 3
 _SHORTEST_WORD = 2
 _SHOWN_HEADINGS = 20
 _CODE = r"^\s*\d[0-9A-Za-z]*(?:[.\-/ ]\d[0-9A-Za-z]*)*\s*$"
@@ -161,7 +161,29 @@ class Vocabulary:
                     notes.append(str(error).removeprefix(f"{table.source}: "))
                 else:
                     refusals.append(error)
+        refusals += self._doubts(table, places, required)
         return places
+
+    def _doubts(self, table: Table, places: dict[str, int], required: Sequence[str]) -> Iterator[InputError]:
+        """Yield a problem where a heading that tells little was taken and other cells look like the field, too."""
+        for field in {*required, "date", "amount"} & places.keys() - self.chosen.keys():
+            place, tiers = places[field], self.fields[field]
+            read_as = {normal(table.headings[place]), without_extras(table.headings[place])}
+            tier = next(at for at, headings in enumerate(tiers) if read_as & headings.words)
+            if tier > 0 and _count_rows(table, place):
+                yield question(
+                    f"{table.headings[place]!r} only counts the rows, so that it may not be {field!r}: name the column with",
+                    table.source,
+                    {field: table.headings[place]},
+                )
+            elif 0 < tier == len(tiers) - 1:
+                free = [other for other in range(len(table.headings)) if other not in places.values()]
+                alike = [other for other in columns_like(field, table, free) if not self._is_balance(table, other)]
+                if alike:
+                    yield _ambiguous(table.headings, [place, *alike], field, table.source)
+
+    def _is_balance(self, table: Table, place: int) -> bool:
+        return without_extras(table.headings[place]) in words.headings("balance")
 
     def _recognised(self, field: str, table: Table, taken: Collection[int]) -> int | None:
         free = [place for place in range(len(table.headings)) if place not in taken]
@@ -184,8 +206,7 @@ class Vocabulary:
         empty = cells.empty_columns(table)
         free = [place for place in range(len(table.headings)) if place not in {*places.values(), *empty}]
         if field == "amount":
-            balances = words.headings("balance")
-            free = [place for place in free if without_extras(table.headings[place]) not in balances]
+            free = [place for place in free if not self._is_balance(table, place)]
         if field in ("code", "account_code", "name"):
             money = frozenset().union(*map(words.headings, ("balance", "amount", "debit", "credit", "total_amount")))
             free = [place for place in free if not _has_inside(table.headings[place], money)]
@@ -363,6 +384,12 @@ def _complementary(table: Table, places: Mapping[str, int]) -> tuple[int, int] |
 
 def _all_are(column: pa.ChunkedArray, pattern: str) -> bool:
     return bool(cells.matches(column, pattern).mean() >= _MOST)
+
+
+def _count_rows(table: Table, place: int) -> bool:
+    """Whether a column numbers the rows from 1, or from 0."""
+    texts = _filled(table, place).to_pylist()
+    return len(texts) > _FEW_ROWS and any(texts == [str(row + first) for row in range(len(texts))] for first in (0, 1))
 
 
 def _hold_codes_and_names(table: Table, place: int) -> bool:

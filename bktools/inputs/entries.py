@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from os import PathLike
 
@@ -15,7 +15,7 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
 from bktools.inputs import amounts, cells, dates, names, sides, words
-from bktools.inputs.cells import collected, option, question, raise_all
+from bktools.inputs.cells import collected, leave_out, option, question, raise_all
 from bktools.inputs.columns import Columns, Vocabulary, columns_like
 from bktools.inputs.evidence import contradictions, lone_half, running_balance, without_report_rows
 from bktools.inputs.file import read_table
@@ -195,10 +195,7 @@ def _read(
             result["amount"] = amount
             taken = {field: place for field, place in places.items() if field not in _settled_pair(places)}
             problems += contradictions(table, taken, amount, vocabulary, side="sign")
-            if (balance := running_balance(table, places)) is not None:
-                notes.append(
-                    f"is a bank statement: {balance!r} is the running balance of the amounts, which keep the bank's signs"
-                )
+            problems += _bank_statement(table, places, amount, vocabulary, notes)
     if "currency" in places:
         with collected(problems):
             result["currency"] = _currencies(table, places["currency"])
@@ -347,6 +344,25 @@ def _amounts(
     return whole
 
 
+def _bank_statement(
+    table: Table, places: Mapping[str, int], amount: pa.ChunkedArray, vocabulary: Vocabulary, notes: list[str]
+) -> Iterator[InputError]:
+    """Name a bank statement by its running balance: its signed amounts keep their signs, its debits are asked about."""
+    balance = running_balance(table, places, amount)
+    if balance is None:
+        return
+    pair = {field: table.headings[places[field]] for field in ("debit", "credit") if field in places}
+    if pair and not vocabulary.is_settled(*pair):
+        yield question(
+            f"is a bank statement, as its running balance {balance!r} shows: there a debit is money that leaves the account."
+            " To read debits as positive, name the columns",
+            table.source,
+            pair,
+        )
+    elif not pair:
+        notes.append(f"is a bank statement, as its running balance {balance!r} shows: amounts keep the bank's signs")
+
+
 def _settled_pair(places: Mapping[str, int]) -> set[str]:
     """Return the fields of the amount that are not in use beside a pair of debit and credit."""
     return {"amount"} if {"debit", "credit"} <= places.keys() else set()
@@ -367,7 +383,7 @@ def _passed_through(table: Table, others: Mapping[int, str]) -> dict[str, pa.Chu
 
 def _currencies(table: Table, place: int) -> pa.ChunkedArray:
     column = pc.ascii_upper(cells.or_null(cells.trimmed(table.columns[place])))
-    rule = "must hold currency codes of three letters such as EUR"
+    rule = f"must hold currency codes of three letters such as EUR (or leave it out: {leave_out('currency')})"
     cells.refuse(table, place, ~cells.matches(column, "^[A-Z]{3}$"), rule)
     return column
 

@@ -78,18 +78,22 @@ def lone_half(table: Table, places: Mapping[str, int], vocabulary: Vocabulary) -
             )
 
 
-def running_balance(table: Table, places: Mapping[str, int]) -> str | None:
-    """Return the heading of the column that adds the amounts up, None without one."""
+def running_balance(table: Table, places: Mapping[str, int], amount: pa.ChunkedArray) -> str | None:
+    """Return the heading of the column that adds the amounts up, in whatever sign, None without one."""
+    steps = amount.slice(0, _FIRST_ROWS).to_pylist()
     others = [place for place in range(len(table.headings)) if place not in places.values()]
-    sums = [place for place in others if "amount" in places and _is_running_sum(table, place, of=places["amount"])]
-    return table.headings[sums[0]] if sums else None
+    return next((table.headings[place] for place in others if _adds_up(table, place, steps)), None)
 
 
 def _is_running_sum(table: Table, place: int, *, of: int) -> bool:
-    """Whether a column rises from row to row by the amounts of another one, downwards or upwards."""
-    head = table.head(_FIRST_ROWS)
-    balances, steps = _numbers(head, place), _numbers(head, of)
-    if balances is None or steps is None or None in balances or len(balances) <= _LEAST_STEPS:
+    steps = _numbers(table.head(_FIRST_ROWS), of)
+    return steps is not None and _adds_up(table, place, steps)
+
+
+def _adds_up(table: Table, place: int, steps: Sequence[Decimal | None]) -> bool:
+    """Whether a column rises from row to row by these amounts, downwards or upwards."""
+    balances = _numbers(table.head(_FIRST_ROWS), place)
+    if balances is None or None in balances or len(balances) <= _LEAST_STEPS:
         return False
     rises = [later - earlier for earlier, later in pairwise(balances)]
     moves = [step or Decimal() for step in steps]

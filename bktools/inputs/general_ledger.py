@@ -308,7 +308,8 @@ def _held(ledger: Ledger, problems: Iterator[str], verify: str) -> list[str]:
     if verify == "strict":
         way_out = f", or read it anyway with {setting('verify', 'warn')}" if can_set("verify") else ""
         error = InputError(
-            f"{found[0]}{more}: correct it in the accounting system and export again{way_out}", source=ledger.table.source
+            f"{found[0]}{more}: correct it in the accounting system and export again{way_out}",
+            source=ledger.table.source,
         )
         error.settings = (("verify", "warn"),) if can_set("verify") and not ledger.is_whole else ()
         raise error
