@@ -345,23 +345,21 @@ def columns_like(field: str, table: Table, free: Sequence[int]) -> list[int]:
 def _looks(field: str, table: Table, place: int) -> bool:
     column = _filled(table, place)
     is_full = len(column) >= max(1, _MOST * len(table.lines))
-    is_once_each = is_full and pc.count_distinct(column).as_py() >= _MOST * len(column)
-    match field:
-        case "code":
-            return len(column) >= 2 and is_once_each and _all_are(column, _CODE) and not dates.are_dates(column)  # noqa: PLR2004 - one row shows nothing
-        case "account_code":
-            return is_full and _all_are(column, _CODE) and not dates.are_dates(column)
-        case "name":
-            return is_once_each and _all_are(column, r"\pL{2}") and not _all_are(column, UUID_REGEX)
-        case "date":
-            return is_full and dates.are_dates(column)
-        case "amount":
-            if not is_full or not cells.matches(column, _CENTS).any() or cells.matches(column, _ZEROS).any():
-                return False
-            return _are_amounts(table, place)
-        case "employee_id":
-            return is_full and bool(cells.matches(column, _EMAIL).all())
-    return False
+    # Codes and names of a chart are there once each, but for a few; one row shows nothing.
+    is_varied = len(column) > 1 and pc.count_distinct(column).as_py() >= _MOST * len(column)
+    looks: Mapping[str, Callable[[], bool]] = {
+        "code": lambda: is_varied and _all_are(column, _CODE) and not dates.are_dates(column),
+        "account_code": lambda: _all_are(column, _CODE) and not dates.are_dates(column),
+        "name": lambda: is_varied and _all_are(column, r"\pL{2}") and not _all_are(column, UUID_REGEX),
+        "date": lambda: dates.are_dates(column),
+        "amount": lambda: _has_cents(column) and _are_amounts(table, place),
+        "employee_id": lambda: bool(cells.matches(column, _EMAIL).all()),
+    }
+    return is_full and field in looks and looks[field]()
+
+
+def _has_cents(column: pa.ChunkedArray) -> bool:
+    return bool(cells.matches(column, _CENTS).any() and not cells.matches(column, _ZEROS).any())
 
 
 def _complementary(table: Table, places: Mapping[str, int]) -> tuple[int, int] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from os import PathLike
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -149,40 +150,13 @@ def _read(
     frames = {"category_id": categories, "employee_id": employees}
     problems: list[InputError] = []
     notes: list[str] = []
-    looks = {
-        field: partial(_columns_of, table, field, frame, company)
-        for field, frame in frames.items()
-        if frame is not None
-    }
-    places = vocabulary.assign(table, required, looks=looks, problems=problems, notes=notes)
-    unnamed = {field for field, frame in frames.items() if frame is None} - {*required}
-    if "amount" in places and not {"debit", "credit"} <= places.keys():
-        problems += lone_half(table, places, vocabulary)
-    places = _usable(table, vocabulary, places, unnamed, notes)
-    problems += _missing(table, vocabulary, places, problems)
-    # Columns that say which entries are split stay among the others, too: they may say something else.
-    saying_split = {field: places.pop(field) for field in _SPLITS if field in places}
-    named = {field for field, frame in frames.items() if frame is not None and field in places}
-    fields = {place for field, place in places.items() if field not in named}
-    # Names of categories and employees stay beside the IDs that they stand for.
-    others = {
-        place: heading
-        for place, heading in enumerate(table.headings)
-        if heading and place not in fields and not (place in places.values() and _are_ids(table, place))
-    }
+    found = _columns(table, vocabulary, frames, company, required, problems, notes)
+    places = found.places
     table = cells.without_broken(table, places.values(), problems)
-    table = cells.without_blank_rows(table, places.values(), others=others)
+    table = cells.without_blank_rows(table, places.values(), others=found.others)
     table = without_report_rows(table, places, ("id", "date"), notes, what="entries", lacks_all=True)
     table = _without_texts(table, places, notes)
-    result: dict[str, pa.ChunkedArray] = {}
-    with collected(problems):
-        result["id"] = (
-            cells.uuids(table, places["id"], required=True)
-            if "id" in places
-            else cells.constant(None, schema.TEXT, len(table.lines))
-        )
-    with collected(problems):
-        result["company_id"] = _company_ids(table, places, company)
+    result = _identities(table, places, company, problems)
     if "date" in places:
         with collected(problems):
             if "id" not in places:
@@ -193,40 +167,99 @@ def _read(
         amount = _amounts(table, places, decimal, vocabulary, notes, problems)
         if amount is not None:
             result["amount"] = amount
-            taken = {field: place for field, place in places.items() if field not in _settled_pair(places)}
-            problems += contradictions(table, taken, amount, vocabulary, side="sign")
-            problems += _bank_statement(table, places, amount, vocabulary, notes)
+            problems += _against(table, places, amount, vocabulary, notes)
     if "currency" in places:
         with collected(problems):
             result["currency"] = _currencies(table, places["currency"])
-    for field, frame in frames.items():
-        if field in places:
-            with collected(problems):
-                result[field] = (
-                    cells.uuids(table, places[field], required=False)
-                    if frame is None
-                    else names.identifiers(table, places[field], field, frame, company, notes)
-                )
+    for field in frames.keys() & places.keys():
+        with collected(problems):
+            frame = frames[field]
+            result[field] = (
+                cells.uuids(table, places[field], required=False)
+                if frame is None
+                else names.identifiers(table, places[field], field, frame, company, notes)
+            )
     raise_all(problems, table.source, table.other_sheets)
-    saying = places.get("approved", places.get("status"))
-    if saying is not None:
-        result["status"] = cells.or_null(table.columns[places.get("status", saying)])
-        approving = words.values("approved") | (words.values("yes") if "approved" in places else frozenset())
-        result["approved"] = words.are(table.columns[saying], approving)
-        notes += _approvals(table.columns[saying], result["approved"])
-    result |= {field: cells.or_null(table.columns[places[field]]) for field in _TEXTS if field in places}
-    result["line"] = pa.chunked_array([pa.array(table.lines, type=schema.COUNT)])
+    result |= _texts(table, found, notes)
     if "id" not in places:
         notes.append(
             "the file has no entry IDs of the service: its entries can be analysed and checked, not exported; export them"
             f" from the service with their IDs, or name the column that holds them with {option('id')}"
         )
     ordered = {field.name: result[field.name] for field in schema.ENTRIES if field.name in result}
-    read = pa.table(ordered | _passed_through(table, others))
-    if rules.flag("split_lines", split_lines) or saying_split:
-        read = _with_splits(read, table, saying_split, decimal, are_split=split_lines)
-    about = table.provenance(len(table.lines), places, notes, others="columns kept as text")
+    read = pa.table(ordered | _passed_through(table, found.others))
+    if rules.flag("split_lines", split_lines) or found.splits:
+        read = _with_splits(read, table, found.splits, decimal, are_split=split_lines)
+    about = table.provenance(len(table.lines), found.own_names | places, notes, others="columns kept as text")
     return schema.to_pandas(read, about)
+
+
+class _Columns(NamedTuple):
+    """Field to column; `own_names` are those of the file's category and employee names, `others` are no field."""
+
+    places: dict[str, int]
+    own_names: dict[str, int]
+    splits: dict[str, int]
+    others: dict[int, str]
+
+
+def _columns(
+    table: Table,
+    vocabulary: Vocabulary,
+    frames: Mapping[str, pd.DataFrame | None],
+    company: str | None,
+    required: Sequence[str],
+    problems: list[InputError],
+    notes: list[str],
+) -> _Columns:
+    looks = {
+        field: partial(_columns_of, table, field, frame, company)
+        for field, frame in frames.items()
+        if frame is not None
+    }
+    places = vocabulary.assign(table, required, looks=looks, problems=problems, notes=notes)
+    if "amount" in places and not {"debit", "credit"} <= places.keys():
+        problems += lone_half(table, places, vocabulary)
+    own_names = {
+        field.replace("_id", "_name"): place
+        for field, place in places.items()
+        if field in frames and not _are_ids(table, place)
+    }
+    unnamed = {field for field, frame in frames.items() if frame is None} - {*required}
+    places = _usable(table, vocabulary, places, unnamed, notes)
+    problems += _missing(table, vocabulary, places, problems)
+    # Columns that say which entries are split stay among the others, too: they may say something else.
+    splits = {field: places.pop(field) for field in _SPLITS if field in places}
+    taken = {*places.values(), *own_names.values()}
+    others = {place: heading for place, heading in enumerate(table.headings) if heading and place not in taken}
+    return _Columns(places, own_names, splits, others)
+
+
+def _identities(
+    table: Table, places: Mapping[str, int], company: str | None, problems: list[InputError]
+) -> dict[str, pa.ChunkedArray]:
+    result = {"id": cells.constant(None, schema.TEXT, len(table.lines))}
+    if "id" in places:
+        with collected(problems):
+            result["id"] = cells.uuids(table, places["id"], required=True)
+    with collected(problems):
+        result["company_id"] = _company_ids(table, places, company)
+    return result
+
+
+def _texts(table: Table, found: _Columns, notes: list[str]) -> dict[str, pa.ChunkedArray]:
+    """Return the columns that no rule can refuse."""
+    places = found.places
+    result = {field: cells.or_null(table.columns[places[field]]) for field in _TEXTS if field in places}
+    # The file's own names stay beside the IDs that they stand for.
+    result |= {field: _without_ids(table.columns[place]) for field, place in found.own_names.items()}
+    saying = places.get("approved", places.get("status"))
+    if saying is not None:
+        result["status"] = cells.or_null(table.columns[places.get("status", saying)])
+        approving = words.values("approved") | (words.values("yes") if "approved" in places else frozenset())
+        result["approved"] = words.are(table.columns[saying], approving)
+        notes += _approvals(table.columns[saying], result["approved"])
+    return result | {"line": pa.chunked_array([pa.array(table.lines, type=schema.COUNT)])}
 
 
 def _with_splits(
@@ -241,6 +274,11 @@ def _with_splits(
 def _columns_of(table: Table, field: str, frame: pd.DataFrame, company: str | None) -> Sequence[int]:
     """Return the columns whose values name rows of a frame; where one e-mail is unknown, those of e-mails."""
     return names.columns_of(table, field, frame, company) or columns_like(field, table, range(len(table.headings)))
+
+
+def _without_ids(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    is_id = cells.matches(column, rules.UUID_REGEX)
+    return cells.or_null(pc.if_else(pa.array(is_id), pa.scalar("", column.type), column))
 
 
 def _are_ids(table: Table, place: int) -> bool:
@@ -344,28 +382,26 @@ def _amounts(
     return whole
 
 
-def _bank_statement(
+def _against(
     table: Table, places: Mapping[str, int], amount: pa.ChunkedArray, vocabulary: Vocabulary, notes: list[str]
 ) -> Iterator[InputError]:
-    """Name a bank statement by its running balance: its signed amounts keep their signs, its debits are asked about."""
-    balance = running_balance(table, places, amount)
-    if balance is None:
-        return
+    """Yield what the file says against its amounts; a bank statement is named by its running balance.
+
+    Signed amounts of a bank statement keep their signs, its debits are asked about.
+    """
     pair = {field: table.headings[places[field]] for field in ("debit", "credit") if field in places}
-    if pair and not vocabulary.is_settled(*pair):
+    taken = {field: place for field, place in places.items() if not pair or field != "amount"}
+    yield from contradictions(table, taken, amount, vocabulary, side="sign")
+    balance = running_balance(table, places, amount)
+    if balance is not None and pair and not vocabulary.is_settled(*pair):
         yield question(
             f"is a bank statement, as its running balance {balance!r} shows: there a debit is money that leaves the account."
             " To read debits as positive, name the columns",
             table.source,
             pair,
         )
-    elif not pair:
+    elif balance is not None and not pair:
         notes.append(f"is a bank statement, as its running balance {balance!r} shows: amounts keep the bank's signs")
-
-
-def _settled_pair(places: Mapping[str, int]) -> set[str]:
-    """Return the fields of the amount that are not in use beside a pair of debit and credit."""
-    return {"amount"} if {"debit", "credit"} <= places.keys() else set()
 
 
 def _passed_through(table: Table, others: Mapping[int, str]) -> dict[str, pa.ChunkedArray]:

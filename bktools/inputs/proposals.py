@@ -87,7 +87,7 @@ def _shown(frame: pd.DataFrame, settings: Settings, rows: str) -> list[str]:
     places += [place for place in _odd(frame) if place not in places]
     places += [place for place in range(max(0, len(frame) - _LAST), len(frame)) if place not in places]
     lines = [f"With {as_options(settings)}, {rows}{sheet} would be read from {len(frame):,} rows ({columns}):"]
-    lines += [f"  line {frame['line'].iat[place]}: {_row(frame, place)}" for place in sorted(places)]
+    lines += [f"  line {frame['line'].iloc[place]}: {_row(frame, place)}" for place in sorted(places)]
     return [*lines, *_sums(frame)]
 
 

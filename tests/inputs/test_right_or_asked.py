@@ -237,7 +237,7 @@ def test_an_unknown_name_holds_its_entry_back_and_no_other(write):
     categories = pd.DataFrame({"id": IDS[:1], "company_id": COMPANY, "name": ["Travel"], "account_id": IDS[3], "archived": False})
     text = table("id;Date;Amount;Category", f"{IDS[0]};2026-10-01;5;Travel", f"{IDS[1]};2026-10-02;6;Travl")
     read = entries(write(text), company=COMPANY, categories=categories)
-    assert read["Category"].tolist() == ["Travel", "Travl"]
+    assert read["category_name"].tolist() == ["Travel", "Travl"]
     assert read["category_id"].tolist()[0] == IDS[0]
     assert "'Travl' (did you mean 'Travel'?)" in "".join(read.attrs["bktools"]["notes"])
     plan = compose_export_jobs(read, categories=categories)
