@@ -31,6 +31,7 @@ TEXTS = frozenset({"description", "supplier", "cost_centre", "type", "text", "do
 
 _MOST, _HALF, _FEW = 0.9, 0.5, 0.1
 _FIRST_ROWS, _FEW_ROWS = 1000, 3
+_LONG_NAMES = 60
 _SHORTEST_WORD = 2
 _SHOWN_HEADINGS = 20
 _CODE = r"^\s*\d[0-9A-Za-z]*(?:[.\-/ ]\d[0-9A-Za-z]*)*\s*$"
@@ -218,7 +219,8 @@ class Vocabulary:
         # A ledger may know its accounts by their names alone.
         named = self.fields[field][0].by_cells if field == "account_code" else frozenset()
         headed = [place for place, heading in enumerate(table.headings) if normal(heading) in named]
-        return [*dict.fromkeys([*headed, *both, *by_cells, *inside])]
+        first, second = (inside, by_cells) if field in _FITS else (by_cells, inside)
+        return [*dict.fromkeys([*headed, *both, *first, *second])]
 
     def may_lack(self, field: str, table: Table, places: Mapping[str, int]) -> bool:
         """Whether entries may be without a date or an amount: the caller says it, or no other column could hold it."""
@@ -288,9 +290,15 @@ def are_codes(table: Table, place: int) -> bool:
     column = _filled(table, place)
     if dates.are_dates(column) or cells.matches(column, UUID_REGEX).any():
         return False
-    return bool(
-        cells.matches(column, r"\d").mean() >= _HALF and cells.matches(column, r"\d\S*\s.*\pL{2}").mean() <= _FEW
-    )
+    has_digits = cells.matches(column, r"\d").mean() >= _HALF
+    return bool(has_digits and cells.matches(column, r"\d\S*\s.*\pL{2}").mean() <= _FEW) or _are_identifiers(column)
+
+
+def _are_identifiers(column: pa.ChunkedArray) -> bool:
+    """Whether cells are words such as loans_receivable, once each."""
+    is_one_word = cells.matches(column, r"^[a-z0-9]+(?:_[a-z0-9]+)*$")
+    is_varied = pc.count_distinct(column).as_py() == len(column)
+    return bool(is_one_word.all() and cells.matches(column, "_").any() and is_varied)
 
 
 def _are_names(table: Table, place: int) -> bool:
@@ -337,14 +345,19 @@ TOLD_BY_CELLS = frozenset(_FITS) | {"external_id", "id"}
 def columns_like(field: str, table: Table, free: Sequence[int]) -> list[int]:
     """Return the columns whose cells look like a field, though their headings do not say it."""
     head = table.head(_FIRST_ROWS)
-    found = [place for place in free if _looks(field, head, place)]
+    alike = [place for place in free if _looks(field, head, place)]
+    if field == "amount":
+        # Amounts without cents are looked for where no column has any.
+        alike = alike or [place for place in free if _are_figures(head, place)]
+    if field == "name":
+        alike.sort(key=lambda place: pc.mean(pc.utf8_length(head.columns[place])).as_py() > _LONG_NAMES)
     # Codes stand before names.
-    return found[:1] if field in ("code", "account_code") else found
+    return alike[:1] if field in ("code", "account_code") else alike
 
 
 def _looks(field: str, table: Table, place: int) -> bool:
     column = _filled(table, place)
-    is_full = len(column) >= max(1, _MOST * len(table.lines))
+    is_full = len(column) >= max(1, (_HALF if field in ("code", "name") else _MOST) * len(table.lines))
     # Codes and names of a chart are there once each, but for a few; one row shows nothing.
     is_varied = len(column) > 1 and pc.count_distinct(column).as_py() >= _MOST * len(column)
     looks: Mapping[str, Callable[[], bool]] = {
@@ -356,6 +369,13 @@ def _looks(field: str, table: Table, place: int) -> bool:
         "employee_id": lambda: bool(cells.matches(column, _EMAIL).all()),
     }
     return is_full and field in looks and looks[field]()
+
+
+def _are_figures(table: Table, place: int) -> bool:
+    column = _filled(table, place)
+    is_full = len(column) >= max(1, _MOST * len(table.lines))
+    is_id = _has_inside(table.headings[place], frozenset({"id", "no", "nr", "year", "month"}))
+    return is_full and not is_id and _all_are(column, r"^[-+]?[1-9][\d ,.]*$") and not _count_rows(table, place)
 
 
 def _has_cents(column: pa.ChunkedArray) -> bool:

@@ -223,7 +223,9 @@ def _columns(
     own_names = {
         field.replace("_id", "_name"): place
         for field, place in places.items()
-        if field in frames and not _are_ids(table, place)
+        if field in frames
+        and not _are_ids(table, place)
+        and (frames[field] is not None or not _is_headed_id(table, vocabulary, field, place))
     }
     unnamed = {field for field, frame in frames.items() if frame is None} - {*required}
     places = _usable(table, vocabulary, places, unnamed, notes)
@@ -299,22 +301,32 @@ def _usable(
 
     IDs of another system are none of the service, and names of categories and employees say nothing without the frames that know them.
     """
-    left = {
-        field
-        for field in unnamed & set(places)
-        if normal(table.headings[places[field]]) not in vocabulary.fields[field][0].words
-        and not _are_ids(table, places[field])
-    }
+    left: set[str] = set()
+    for field in unnamed & places.keys():
+        is_id = _is_headed_id(table, vocabulary, field, places[field])
+        column = table.columns[places[field]]
+        if not _are_ids(table, places[field]) and not (is_id and cells.matches(column, _LIKE_A_UUID).any()):
+            left.add(field)
+            if is_id and field not in vocabulary.chosen:
+                notes.append(_other_ids(table, places[field]))
     if "sign" in places and cells.blank(table.columns[places["sign"]]).all():
         left.add("sign")
     if "id" in places and not cells.matches(table.columns[places["id"]], _LIKE_A_UUID).any():
         left.add("id")
         if "id" not in vocabulary.chosen:
-            example = cells.quoted(table.columns[places["id"]][0].as_py())
-            notes.append(f"{table.headings[places['id']]!r} holds IDs such as {example}, which are none of the service")
+            notes.append(_other_ids(table, places["id"]))
     if not {"debit", "credit"} <= set(places):
         left |= {"debit", "credit"}
     return {field: place for field, place in places.items() if field not in left or field in vocabulary.chosen}
+
+
+def _other_ids(table: Table, place: int) -> str:
+    example = cells.quoted(table.columns[place][0].as_py())
+    return f"{table.headings[place]!r} holds IDs such as {example}, which are none of the service"
+
+
+def _is_headed_id(table: Table, vocabulary: Vocabulary, field: str, place: int) -> bool:
+    return normal(table.headings[place]) in vocabulary.fields[field][0].words
 
 
 def _missing(

@@ -80,7 +80,7 @@ def identifiers(
                 source=table.source,
                 line=int(table.lines[first][0]),
             )
-            error.field = field
+            error.field, error.settings = field, (("columns", {field: ""}),)
             raise error
         notes.append(f"{unknown}; their entries are not ready ({cells.lines_of(table, first)})")
     # What is not among them stays: the plan says why it cannot be exported.

@@ -157,15 +157,18 @@ def signed(
         if (is_zero | (is_negative == ~is_debit)).all():
             notes.append(f"amounts have the sign that {heading!r} says already")
             return amount
-        if side not in chosen or (is_zero | (is_negative == is_debit)).all():
-            wrong = ~is_zero & (is_negative == is_debit)
+        wrong = ~is_zero & (is_negative == is_debit)
+        line = int(table.lines[wrong][0])
+        disagree = f"{heading!r} says debit or credit, and amounts have signs of their own, which do not agree"
+        if (is_zero | wrong).all():
+            raise question(f"{disagree} in any row: keep the signs as they are with", table.source, {side: ""}, line)
+        if side not in chosen:
             raise question(
-                f"{heading!r} says debit or credit, and amounts have signs of their own, which do not agree"
-                f" ({cells.lines_of(table, wrong)}): read negative amounts as reversals with {option(side, heading)}, or"
-                " keep the signs as they are with",
+                f"{disagree} ({cells.lines_of(table, wrong)}): keep the signs as they are with {leave_out(side)}, or read"
+                " negative amounts as reversals with",
                 table.source,
-                {side: ""},
-                int(table.lines[wrong][0]),
+                {side: heading},
+                line,
             )
         notes.append(f"negative amounts read as reversals of the side that {heading!r} says")
     notes.append(f"{heading!r} gives amounts their sign: debit is positive, credit negative")

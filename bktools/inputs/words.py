@@ -90,7 +90,7 @@ def normal(text: str) -> str:
 
 def without_extras(heading: str) -> str:
     """Return a heading for comparison without text in brackets and without currencies."""
-    return normal(_CURRENCY.sub(" ", _BRACKETS.sub(" ", heading)))
+    return normal(_CURRENCY.sub(" ", _BRACKETS.sub(" ", heading.replace("_", " "))))
 
 
 @cache
