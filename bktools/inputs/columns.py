@@ -177,11 +177,17 @@ class Vocabulary:
                     table.source,
                     {field: table.headings[place]},
                 )
-            elif 0 < tier == len(tiers) - 1:
-                free = [other for other in range(len(table.headings)) if other not in places.values()]
+                continue
+            free = [other for other in range(len(table.headings)) if other not in places.values()]
+            alike: list[int] = []
+            if 0 < tier == len(tiers) - 1:
                 alike = [other for other in columns_like(field, table, free) if not self._is_balance(table, other)]
-                if alike:
-                    yield _ambiguous(table.headings, [place, *alike], field, table.source)
+            elif normal(table.headings[place]) not in tiers[tier].words:
+                # `Amount USD` may stand beside the amount in another currency.
+                alike = [other for other in free if _has_inside(table.headings[other], tiers[tier].words)]
+                alike = [other for other in alike if fits(field, table, other)]
+            if alike:
+                yield _ambiguous(table.headings, [place, *alike], field, table.source)
 
     def _is_balance(self, table: Table, place: int) -> bool:
         return without_extras(table.headings[place]) in words.headings("balance")
@@ -359,7 +365,8 @@ def _looks(field: str, table: Table, place: int) -> bool:
     column = _filled(table, place)
     is_full = len(column) >= max(1, (_HALF if field in ("code", "name") else _MOST) * len(table.lines))
     # Codes and names of a chart are there once each, but for a few; one row shows nothing.
-    is_varied = len(column) > 1 and pc.count_distinct(column).as_py() >= _MOST * len(column)
+    least = (_HALF if field == "name" else _MOST) * len(column)
+    is_varied = len(column) > 1 and pc.count_distinct(column).as_py() >= least
     looks: Mapping[str, Callable[[], bool]] = {
         "code": lambda: is_varied and _all_are(column, _CODE) and not dates.are_dates(column),
         "account_code": lambda: _all_are(column, _CODE) and not dates.are_dates(column),

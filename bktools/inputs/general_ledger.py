@@ -351,10 +351,14 @@ def _doubts_of_table(source: Table, table: pa.Table) -> Iterator[str]:
         yield f"the postings of {contra[0]!r}, the account on the other side of each row, are not in its amounts"
     elif sides.is_one_sided(table["amount"]):
         yield f"all {table.num_rows:,} amounts are on one side, which no whole ledger is"
-    elif "voucher_id" in table.column_names:
-        wrong, vouchers = len(_unbalanced(table)), pc.count_distinct(table["voucher_id"]).as_py()
-        if wrong > max(1, vouchers / 2):
-            yield f"{wrong:,} of {vouchers:,} vouchers do not balance, as in a part of a ledger or with amounts read wrongly"
+    elif _sum(table["amount"]):
+        # Without vouchers those of a day are one; a few days show nothing.
+        vouchers, what, few = (
+            ("voucher_id", "vouchers", 1) if "voucher_id" in table.column_names else ("date", "days", 2)
+        )
+        wrong, count = len(_unbalanced(table, vouchers)), pc.count_distinct(table[vouchers]).as_py()
+        if wrong > max(few, count / 2):
+            yield f"{wrong:,} of {count:,} {what} do not balance, as in a part of a ledger or where amounts are read wrongly"
 
 
 def _verified(ledger: Ledger) -> list[str]:
@@ -365,20 +369,20 @@ def _verified(ledger: Ledger) -> list[str]:
     return [f"the file's own figures agree with its postings: {', '.join(figures)}"] * bool(figures)
 
 
-def _unbalanced(table: pa.Table) -> list[tuple[str, int, Decimal, Decimal]]:
-    """Return the vouchers whose postings do not add up to zero: id, first line, sums of debit and credit."""
-    sums = table.group_by("voucher_id").aggregate([("amount", "sum")])
-    wrong = sums.filter(pc.not_equal(sums["amount_sum"], Decimal()))["voucher_id"]
+def _unbalanced(table: pa.Table, vouchers: str = "voucher_id") -> list[tuple[str, int, Decimal, Decimal]]:
+    """Return the vouchers, or days, whose postings do not add up to zero: id, first line, sums of debit and credit."""
+    sums = table.group_by(vouchers).aggregate([("amount", "sum")])
+    wrong = sums.filter(pc.not_equal(sums["amount_sum"], Decimal()))[vouchers]
     if not len(wrong):
         return []
-    rows = table.filter(pc.is_in(table["voucher_id"], wrong))
+    rows = table.filter(pc.is_in(table[vouchers], wrong))
     rows = rows.append_column("credit", pc.min_element_wise(rows["amount"], pa.scalar(Decimal(), rows["amount"].type)))
-    found = rows.group_by("voucher_id", use_threads=False).aggregate(
+    found = rows.group_by(vouchers, use_threads=False).aggregate(
         [("line", "min"), ("amount", "sum"), ("credit", "sum")]
     )
     return [
         (
-            voucher["voucher_id"],
+            voucher[vouchers],
             voucher["line_min"],
             voucher["amount_sum"] - voucher["credit_sum"],
             -voucher["credit_sum"],
