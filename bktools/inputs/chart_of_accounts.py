@@ -18,7 +18,7 @@ from bktools.inputs import accounts, cells, words
 from bktools.inputs.cells import collected, question, raise_all
 from bktools.inputs.columns import Columns, Vocabulary, fits
 from bktools.inputs.file import read_table
-from bktools.inputs.formats.registry import chart_table
+from bktools.inputs.formats.registry import chart_of_format
 from bktools.inputs.proposals import read_or_propose
 from bktools.inputs.table import Table
 
@@ -104,17 +104,24 @@ def _read(
 ) -> pd.DataFrame:
     company = None if company is None else rules.uuid_text("company", company)
     vocabulary = Vocabulary("chart", columns)
-    table = chart_table(path, encoding, delimiter=delimiter, sheet=sheet)
-    if table is None:
-        table = read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
+    chart = chart_of_format(path, encoding, delimiter=delimiter, sheet=sheet)
     problems: list[InputError] = []
     notes: list[str] = []
-    places = vocabulary.assign(table, required=("code", "name"), problems=problems, notes=notes)
+    if chart and not columns:
+        # A format says which column is which.
+        table, places = chart.table, dict(chart.places)
+    else:
+        table = (
+            chart.table
+            if chart
+            else read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
+        )
+        places = vocabulary.assign(table, required=("code", "name"), problems=problems, notes=notes)
     table = cells.without_broken(table, places.values(), problems)
     if {"code", "name"} <= places.keys():
         with collected(problems):
             table = _accounts_only(table, places, notes)
-        if not vocabulary.is_settled("code", "name"):
+        if chart is None and not vocabulary.is_settled("code", "name"):
             with collected(problems):
                 _ask_of_odd_rows(table, places)
             problems += _ask_of_columns_in_parts(table, places)

@@ -28,7 +28,17 @@ pytestmark = pytest.mark.filterwarnings("ignore::bktools.errors.GuessedEncodingW
 WORDS = tomllib.loads(files("bktools.inputs").joinpath("words.toml").read_text(encoding="utf-8"))
 READERS = {"chart": read_chart_of_accounts, "entries": read_entries, "ledger": read_general_ledger}
 ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "cp1252", "cp1250", "cp1251", "iso8859-15")
-NAMES = ("Kasse", "Büro und Reisen", "Ventes 20 %", "Środki trwałe", "Rent, rates", "Оплата", 'A "b"', "Σύνολο δαπανών", "x")
+NAMES = (
+    "Kasse",
+    "Büro und Reisen",
+    "Ventes 20 %",
+    "Środki trwałe",
+    "Rent, rates",
+    "Оплата",
+    'A "b"',
+    "Σύνολο δαπανών",
+    "x",
+)
 TEXTS = ("lunch", "Uber", "Flug nach Köln", "a; b", "Total Energies", "")
 JUNK = ("Foo", "Bemerkungen zur Zeile", "Balance", "Category group", "Menge")
 
@@ -62,7 +72,10 @@ def tables(draw):
     if kind == "chart":
         width = draw(st.integers(3, 6))
         codes = draw(st.lists(st.integers(1, 10**width - 1), min_size=len(rows), max_size=len(rows), unique=True))
-        right = {"code": [str(code).zfill(width) for code in codes], "name": [draw(st.sampled_from(NAMES)) for _ in rows]}
+        right = {
+            "code": [str(code).zfill(width) for code in codes],
+            "name": [draw(st.sampled_from(NAMES)) for _ in rows],
+        }
         of = dict(right)
         if field := draw(st.sampled_from(["archived", "active", ""])):
             archived = [draw(st.booleans()) for _ in rows]
@@ -98,10 +111,14 @@ def sides(draw, kind, amounts):
     form = draw(st.sampled_from(["signed", "word", "signed word", "pair"]))
     if form == "pair":
         of = {"debit": amounts, "credit": [-amount for amount in amounts]}
-        return {side: [text if amount > 0 else "" for text, amount in zip(absolute, of[side], strict=True)] for side in of}
+        return {
+            side: [text if amount > 0 else "" for text, amount in zip(absolute, of[side], strict=True)] for side in of
+        }
     if form == "signed":
         return {"amount": plain}
-    debit, credit = draw(st.sampled_from([(listed("values", "debit"), listed("values", "credit")), (["S"], ["H"]), (["D"], ["C"])]))
+    debit, credit = draw(
+        st.sampled_from([(listed("values", "debit"), listed("values", "credit")), (["S"], ["H"]), (["D"], ["C"])])
+    )
     word = {True: draw(st.sampled_from(debit)), False: draw(st.sampled_from(credit))}
     said = [word[amount > 0] for amount in amounts]
     return {"amount": absolute if form == "word" else plain, "sign" if kind == "entries" else "side": said}

@@ -64,7 +64,13 @@ def test_words_that_mean_two_things_are_told_apart_by_cells(kind):
 
 def test_values_that_mean_two_things():
     """No word says yes and no, active and archived, or both sides; a word for a total is none for a line of a report."""
-    for one, other in (("yes", "no"), ("active", "archived"), ("debit", "credit"), ("money_out", "money_in"), ("total", "footer")):
+    for one, other in (
+        ("yes", "no"),
+        ("active", "archived"),
+        ("debit", "credit"),
+        ("money_out", "money_in"),
+        ("total", "footer"),
+    ):
         assert words.values(one) & words.values(other) == set()
 
 

@@ -1,7 +1,5 @@
 """Small files of the kinds that were once read wrongly: each is read right, or refused with a proposal that is right."""
 
-# ruff: noqa: RUF001 - letters of other languages are meant
-
 from __future__ import annotations
 
 import pandas as pd
@@ -164,7 +162,9 @@ def settled(read, path):
     except InputError as error:
         assert error.proposal, str(error)  # noqa: PT017 - a refusal without a proposal is no right outcome
         options = dict(pair for pair in error.settings if pair[0] != "columns")
-        columns = {field: heading for name, value in error.settings if name == "columns" for field, heading in value.items()}
+        columns = {
+            field: heading for name, value in error.settings if name == "columns" for field, heading in value.items()
+        }
         return read(path, columns=columns or None, **options)
 
 
@@ -221,7 +221,9 @@ def test_errors_of_a_ledger_that_may_be_a_part_of_one(write):
 
 def test_a_proposal_shows_rows_sums_and_dates(write):
     """The refusal shows rows as they would be read, the sums of both sides, the first and the last date, and the columns."""
-    text = table("Wann;Wieviel;Was", "2026-10-01;5,50;a", "2026-10-02;-7,25;b", "2026-10-03;1,00;c", "2026-10-09;2,00;d")
+    text = table(
+        "Wann;Wieviel;Was", "2026-10-01;5,50;a", "2026-10-02;-7,25;b", "2026-10-03;1,00;c", "2026-10-09;2,00;d"
+    )
     with pytest.raises(InputError) as caught:
         entries(write(text))
     shown = str(caught.value)
@@ -234,7 +236,9 @@ def test_a_proposal_shows_rows_sums_and_dates(write):
 
 def test_an_unknown_name_holds_its_entry_back_and_no_other(write):
     """One category that nobody knows does not stop the file: its entry is not ready, and a note suggests a name."""
-    categories = pd.DataFrame({"id": IDS[:1], "company_id": COMPANY, "name": ["Travel"], "account_id": IDS[3], "archived": False})
+    categories = pd.DataFrame(
+        {"id": IDS[:1], "company_id": COMPANY, "name": ["Travel"], "account_id": IDS[3], "archived": False}
+    )
     text = table("id;Date;Amount;Category", f"{IDS[0]};2026-10-01;5;Travel", f"{IDS[1]};2026-10-02;6;Travl")
     read = entries(write(text), company=COMPANY, categories=categories)
     assert read["category_name"].tolist() == ["Travel", "Travl"]
