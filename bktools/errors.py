@@ -33,7 +33,8 @@
                 ├── ExportAlreadyInProgressError
                 └── AccountingIntegrationNotFoundError
 
-A message is one line: what happened, what was kept, what to do next. Programs read the fields of an error instead.
+A message is one line: what happened, what was kept, what to do next; that of a file which cannot be read as it is may have
+lines behind it, with the rows as they would be read. Programs read the fields of an error instead.
 
 There are five warnings: `StaleSnapshotWarning`, `UnverifiedTableWarning`, `IncompleteTableWarning`,
 `ReplacedTextWarning` and `GuessedEncodingWarning`.
@@ -129,10 +130,16 @@ class InputError(BktoolsError, ValueError):
         The field that has no column, several, or values that cannot be read; "" where it is none.
     settings : tuple of (str, value)
         Arguments of the reader that settle it.
+    proposal : tuple of str
+        Lines behind the message: the file as it would be read with these arguments.
     """
 
     field: str = ""
     settings: tuple[tuple[str, Any], ...] = ()
+    proposal: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return "\n".join([super().__str__(), *map(visible_line, self.proposal)])
 
     def __init__(self, message: str, *, source: str = "", line: int | None = None) -> None:
         where = f"{source}, line {line}: " if source and line else f"{source}: " if source else ""

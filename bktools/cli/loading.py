@@ -126,9 +126,9 @@ def companies_in(file: str, names: Mapping[str, str]) -> list[str]:
 
 def _lines(file: str) -> Iterable[tuple[int, str]]:
     """Yield the number and the text of each line that names a company."""
-    from bktools.inputs.columns import normal
     from bktools.inputs.file import kind_of, read_table
-    from bktools.inputs.headings import COMPANY_ID
+    from bktools.inputs.words import headings as words_of
+    from bktools.inputs.words import normal
 
     if file == "-":
         text = sys.stdin.read()
@@ -140,7 +140,7 @@ def _lines(file: str) -> Iterable[tuple[int, str]]:
         text = to_utf8(Path(file).read_bytes(), None, file)[0].decode()
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1)]
     lines = [(number, line) for number, line in lines if line and not line.startswith("#")]
-    headings = {normal(word) for tier in COMPANY_ID for word in (*tier.split("|"), "company")}
+    headings = words_of("company_id") | {"company"}
     if lines and normal(lines[0][1]) in headings:
         return lines[1:]
     if file == "-" or (text and not lines) or (lines and not any(delimiter in lines[0][1] for delimiter in ",;\t|")):

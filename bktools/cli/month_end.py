@@ -18,7 +18,6 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError
 
 if TYPE_CHECKING:
-    import pandas as pd
 
     from bktools.close.figures import Valued
     from bktools.export import ExportPlan

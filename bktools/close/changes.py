@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.caller import name_of
-from bktools.close.entries import label_of
 from bktools.close.differences import between_frames, between_moments
+from bktools.close.entries import label_of
 from bktools.close.figures import NO_CURRENCY, Money, change_of, currencies_of, sums_of
 from bktools.close.record import PeriodRecord, record_in, required_company
 from bktools.connection import service_or_default

@@ -17,7 +17,7 @@ from bktools.errors import InputError
 from bktools.export.tables import numbered, typed
 from bktools.frames.engine import has_order, scannable
 from bktools.frames.schema import TEXT, split_lines
-from bktools.inputs import cells, headings
+from bktools.inputs import cells
 from bktools.inputs.columns import Vocabulary
 from bktools.inputs.file import read_table
 
@@ -159,9 +159,9 @@ def _ids_of_file(path: Path) -> pa.ChunkedArray:
         raise InputError(f"the selection {path} cannot be read: {error.strerror}") from error
     if listed is not None:
         return listed
-    vocabulary = Vocabulary(headings.ENTRIES, None)
+    vocabulary = Vocabulary("entries")
     table = read_table(path, vocabulary.score)
-    places = vocabulary.assign(table.headings, table.source, required=("id",))
+    places = vocabulary.assign(table, required=("id",))
     cells.refuse_broken(table, [places["id"]])
     table = cells.without_blank_rows(table, [places["id"]])
     return cells.uuids(table, places["id"], required=True)

@@ -1,18 +1,20 @@
-"""Columns of cells: which are empty, which are null, and the error that names a cell which breaks its rule."""
+"""Columns of cells: which are empty and which are null; problems with cells, and the options that settle them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.caller import setting
 from bktools.contract import rules
 from bktools.errors import InputError
 from bktools.frames import schema
-from bktools.inputs.problems import kept
 from bktools.inputs.table import Table
 
 Mask = npt.NDArray[np.bool_]
@@ -132,7 +134,7 @@ def refuse_broken(table: Table, places: Collection[int]) -> None:
 
 def without_broken(table: Table, places: Collection[int], problems: list[InputError]) -> Table:
     """Return the rows without a broken cell, so that their values are no second problem; add the first to the problems."""
-    with kept(problems):
+    with collected(problems):
         refuse_broken(table, places)
     whole = ~np.isin(table.lines, [cell.line for cell in table.broken if cell.place in places])
     return table.rows(whole) if whole.any() else table
@@ -144,3 +146,88 @@ def without_blank_rows(table: Table, places: Collection[int], *, others: Collect
     if empty.all():
         raise InputError("no row below the headings holds anything", source=table.source, line=table.heading_line)
     return table.rows(~empty)
+
+
+@contextmanager
+def collected(problems: list[InputError]) -> Iterator[None]:
+    """Add the error that is raised meanwhile to the problems and go on."""
+    try:
+        yield
+    except InputError as error:
+        problems.append(error)
+
+
+def raise_all(problems: Sequence[InputError], source: str, other_sheets: str = "") -> None:
+    """Raise the one problem as it is, or several as one error; do nothing when there is none.
+
+    Parameters
+    ----------
+    problems : sequence of InputError
+        What is wrong.
+    source : str
+        The file.
+    other_sheets : str
+        Of a workbook, see `Table`: told where a column was not found, which may be on another sheet.
+    """
+    if not problems:
+        return
+    sheets = (
+        f"; {other_sheets}" if other_sheets and any("columns" in dict(error.settings) for error in problems) else ""
+    )
+    if len(problems) == 1:
+        # The error stays what it is, with its fields.
+        problems[0].args = (f"{problems[0]}{sheets}",)
+        raise problems[0]
+    listed = "; ".join(
+        f"({number}) {str(error).removeprefix(f'{source}: ').removeprefix(f'{source}, ')}"
+        for number, error in enumerate(problems, 1)
+    )
+    settings = [one for error in problems for one in error.settings]
+    settled = [f"({number})" for number, error in enumerate(problems, 1) if error.settings]
+    which = "all" if len(settled) == len(problems) else " and ".join(settled)
+    way = f"; settle {which} with: {as_options(settings)}" if settings else ""
+    error = InputError(f"{len(problems)} problems: {listed}{way}{sheets}", source=source)
+    error.settings = tuple(settings)
+    raise error
+
+
+def as_options(settings: Sequence[tuple[str, Any]]) -> str:
+    """Return the arguments or options that set all of the values, ready to be copied."""
+    columns = {
+        field: heading for name, value in settings if name == "columns" for field, heading in dict(value).items()
+    }
+    ways = [setting("columns", {field: heading}) for field, heading in columns.items()]
+    if columns and not ways[0].startswith("-"):
+        ways = [setting("columns", columns)]
+    ways += dict.fromkeys(setting(name, value) for name, value in settings if name != "columns")
+    return " ".join(ways) if ways[0].startswith("-") else ", ".join(ways)
+
+
+def option(field: str, heading: str = "HEADING") -> str:
+    """Return the argument or option that maps a field to a heading."""
+    return setting("columns", {field: heading})
+
+
+def leave_out(field: str) -> str:
+    """Return the argument or option that leaves a field out."""
+    return option(field, "")
+
+
+def question(message: str, source: str, columns: Mapping[str, str], line: int | None = None) -> InputError:
+    """Return a problem that naming columns settles.
+
+    Parameters
+    ----------
+    message : str
+        The problem; the options that settle it follow.
+    source : str
+        The file.
+    columns : mapping
+        Field to heading; an empty one leaves the field out.
+    line : int, optional
+        Line of the file.
+    """
+    settings = (("columns", columns),)
+    error = InputError(f"{message}: {as_options(settings)}", source=source, line=line)
+    error.settings = settings
+    return error

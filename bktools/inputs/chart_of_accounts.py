@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from os import PathLike
 
@@ -14,12 +14,17 @@ import pyarrow.compute as pc
 from bktools.contract import rules
 from bktools.errors import InputError
 from bktools.frames import schema
-from bktools.inputs import account_fields, cells, flags, headings, looks
-from bktools.inputs.columns import Columns, Vocabulary, normal
+from bktools.inputs import accounts, cells, words
+from bktools.inputs.cells import collected, question, raise_all
+from bktools.inputs.columns import Columns, Vocabulary, fits
 from bktools.inputs.file import read_table
 from bktools.inputs.formats.registry import chart_of_format
-from bktools.inputs.problems import kept, raise_all
+from bktools.inputs.proposals import read_or_propose
 from bktools.inputs.table import Table
+
+# Codes unlike the others are asked about where they are few among many.
+_FEW, _LEAST_CODES = 0.02, 4
+_MOST, _HALF, _LEAST_PARTS = 0.9, 0.5, 2
 
 
 def read_chart_of_accounts(
@@ -83,40 +88,49 @@ def read_chart_of_accounts(
     >>> chart[["external_id", "code", "name", "archived"]].values.tolist()
     [['0400', '0400', 'Maschinen', False]]
     """
+    arguments = {
+        "columns": columns, "company": company, "delimiter": delimiter, "encoding": encoding, "sheet": sheet,
+    }  # fmt: skip
+    return read_or_propose(partial(_read, path), arguments, "accounts")
+
+
+def _read(
+    path: str | PathLike[str],
+    columns: Columns | None,
+    company: str | None,
+    delimiter: str | None,
+    encoding: str | None,
+    sheet: str | int | None,
+) -> pd.DataFrame:
     company = None if company is None else rules.uuid_text("company", company)
-    vocabulary = Vocabulary(headings.CHART, columns)
+    vocabulary = Vocabulary("chart", columns)
     chart = chart_of_format(path, encoding, delimiter=delimiter, sheet=sheet)
-    table = (
-        chart.table
-        if chart
-        else read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
-    )
     problems: list[InputError] = []
     notes: list[str] = []
-    # A format says which column is which.
-    places = (
-        dict(chart.places)
-        if chart and not columns
-        else vocabulary.assign(
-            table.headings,
-            table.source,
-            required=("code", "name"),
-            empty=cells.empty_columns(table),
-            looks=partial(looks.columns_of_chart, table),
-            problems=problems,
-            notes=notes,
+    if chart and not columns:
+        # A format says which column is which.
+        table, places = chart.table, dict(chart.places)
+    else:
+        table = (
+            chart.table
+            if chart
+            else read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
         )
-    )
+        places = vocabulary.assign(table, required=("code", "name"), problems=problems, notes=notes)
     table = cells.without_broken(table, places.values(), problems)
     if {"code", "name"} <= places.keys():
-        with kept(problems):
+        with collected(problems):
             table = _accounts_only(table, places, notes)
-    places = account_fields.without_rates(table, places, notes, said="tax_code_external_id" in vocabulary.chosen)
+        if chart is None and not vocabulary.is_settled("code", "name"):
+            with collected(problems):
+                _ask_of_odd_rows(table, places)
+            problems += _ask_of_columns_in_parts(table, places)
+    places = accounts.without_rates(table, places, notes, said="tax_code_external_id" in vocabulary.chosen)
     if "code" in places:
         places.setdefault("external_id", places["code"])
-    columns = _checked(table, places, company, problems)
+    checked = _checked(table, places, company, problems)
     raise_all(problems, table.source, table.other_sheets)
-    result = pa.table(columns, schema=schema.CHART)
+    result = pa.table(checked, schema=schema.CHART)
     notes += _doubts(table, places)
     return schema.to_pandas(result, table.provenance(result.num_rows, places, notes))
 
@@ -137,32 +151,71 @@ def _accounts_only(table: Table, places: Mapping[str, int], notes: list[str]) ->
     others = [cells.blank(column) for place, column in enumerate(table.columns) if place not in places_of(places)]
     is_alone = np.logical_and.reduce([np.ones(len(no_code), dtype=bool), *others])
     titles = (no_identity & ~no_name & is_alone) | _titles_in_code_column(table, places, no_code)
-    totals = _totals(name) & no_identity | _totals(code) & no_name
+    totals = _begins_with(name, words.TOTALS) & no_identity | cells.mask(words.are(code, words.TOTALS)) & no_name
     titles &= ~totals
+    lines_of_report = _begins_with(code, words.values("footer")) & no_name & ~titles & ~totals
     notes += cells.counted(
         table,
         {
             "rows skipped as headings that are repeated": headings_again,
             "rows skipped as titles of sections, not accounts": titles,
             "rows skipped as totals, not accounts": totals,
+            "rows skipped as lines of a report, not accounts": lines_of_report,
         },
     )
-    kept = ~(headings_again | titles | totals | (no_identity & no_name))
-    if (no_identity | ~kept).all():
+    is_account = ~(headings_again | titles | totals | lines_of_report | (no_identity & no_name))
+    if (no_identity | ~is_account).all():
         raise InputError("no row below the headings has a code", source=table.source, line=table.heading_line)
-    return table.rows(kept)
+    return table.rows(is_account)
+
+
+def _begins_with(column: pa.ChunkedArray, beginnings: frozenset[str]) -> cells.Mask:
+    return cells.mask(words.begin(column, beginnings))
+
+
+def _ask_of_odd_rows(table: Table, places: Mapping[str, int]) -> None:
+    """Raise an error for rows that may be lines of a report: nearly all codes have digits and no words, theirs have not."""
+    code, name = (table.columns[places[field]] for field in ("code", "name"))
+    no_code = cells.blank(code)
+    unlike = ~no_code & (~cells.matches(code, r"\d") | cells.matches(code, r"^\s*\pL{3,}\S*\s"))
+    unlike &= unlike.sum() <= max(1, _FEW * (~no_code).sum()) and (~no_code).sum() > _LEAST_CODES
+    report_words = words.TOTALS | words.values("footer")
+    unlike |= ~no_code & ~cells.matches(code, r"^\s*\d") & _begins_with(code, report_words)
+    odd = unlike | no_code & _begins_with(name, report_words)
+    if odd.any():
+        row = int(odd.argmax())
+        shown = ", ".join(cells.quoted(column[row].as_py()) for column in (code, name))
+        raise question(
+            f"{shown} is unlike the other accounts ({cells.lines_of(table, odd)}): delete such lines if they are no accounts;"
+            " if they are, name the columns with",
+            table.source,
+            {field: table.headings[places[field]] for field in ("code", "name")},
+            int(table.lines[row]),
+        )
+
+
+def _ask_of_columns_in_parts(table: Table, places: Mapping[str, int]) -> Iterator[InputError]:
+    """Yield a problem where rows without a code, or without a name, have one in another column, as in a chart by levels."""
+    for field in ("code", "name"):
+        empty = cells.blank(table.columns[places[field]])
+        for other, column in enumerate(table.columns):
+            if other in places.values() or empty.sum() < _LEAST_PARTS or not fits(field, table, other):
+                continue
+            in_part = ~cells.blank(column)
+            if in_part[empty].mean() >= _HALF and in_part[~empty].mean() <= 1 - _MOST:
+                yield question(
+                    f"{table.headings[other]!r} has a {field} in rows where {table.headings[places[field]]!r} has none"
+                    f" ({cells.lines_of(table, empty)}), as in a chart by levels: put all of them into one column, or leave"
+                    " the others out with",
+                    table.source,
+                    {each: table.headings[places[each]] for each in ("code", "name")},
+                )
+                break
 
 
 def places_of(places: Mapping[str, int]) -> set[int]:
     """Return the columns that are code, name or external ID."""
     return {places[field] for field in ("external_id", "code", "name") if field in places}
-
-
-def _totals(column: pa.ChunkedArray) -> cells.Mask:
-    """Return where a cell says that its row is a sum."""
-    words = pc.dictionary_encode(cells.trimmed(column)).combine_chunks()
-    known = pa.array([normal(word) in headings.TOTALS for word in words.dictionary.to_pylist()], schema.FLAG)
-    return cells.mask(pa.chunked_array([pc.take(known, words.indices)]))
 
 
 def _titles_in_code_column(table: Table, places: Mapping[str, int], no_code: cells.Mask) -> cells.Mask:
@@ -180,30 +233,30 @@ def _checked(
 ) -> dict[str, pa.ChunkedArray]:
     """Return the columns of the chart; add problems of their values to the list."""
     columns: dict[str, pa.ChunkedArray] = {}
-    with kept(problems):
-        columns["company_id"] = account_fields.company_ids(table, places, company)
-    with kept(problems):
-        columns["archived"] = flags.archived(table, places)
+    with collected(problems):
+        columns["company_id"] = accounts.company_ids(table, places, company)
+    with collected(problems):
+        columns["archived"] = accounts.archived(table, places)
     if {"code", "name"} <= places.keys():
         own = places["external_id"]
         if own != places["code"]:
-            with kept(problems):
+            with collected(problems):
                 empty = cells.blank(table.columns[own])
                 cells.refuse(table, own, empty, "is the external ID and must not be empty (fill it in)")
-        with kept(problems):
-            account_fields.refuse_long_text(table, places)
+        with collected(problems):
+            accounts.refuse_long_text(table, places)
         columns["external_id"] = cells.or_null(table.columns[own])
         if "company_id" in columns:
-            with kept(problems):
+            with collected(problems):
                 keys = [columns["external_id"], columns["company_id"]]
-                account_fields.refuse_duplicates(table, own, "external ID", keys)
+                accounts.refuse_duplicates(table, own, "external ID", keys)
         without_code = cells.blank(table.columns[places["code"]])
         columns["code"] = pc.if_else(
             pa.array(without_code), pa.scalar(None, schema.TEXT), table.columns[places["code"]]
         )
         columns["name"] = table.columns[places["name"]]
-    columns["tax_code_external_id"] = account_fields.optional(table, places, "tax_code_external_id")
-    columns["type"] = account_fields.optional(table, places, "type")
+    columns["tax_code_external_id"] = accounts.tax_codes(table, places)
+    columns["type"] = accounts.optional(table, places, "type")
     columns["line"] = pa.chunked_array([pa.array(table.lines, type=schema.COUNT)])
     return columns
 

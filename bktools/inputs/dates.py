@@ -32,11 +32,32 @@ _YEAR, _MONTH, _DAY = r"(?P<year>\d{4})", r"(?P<month>\d{1,2})", r"(?P<day>\d{1,
 _ORDERS = (
     rf"{_YEAR}-{_MONTH}-{_DAY}",
     r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})",
-    rf"{_YEAR}[/.]{_MONTH}[/.]{_DAY}",
-    rf"{_DAY}\.{_MONTH}\.{_YEAR}",
+    rf"{_YEAR}/{_MONTH}/{_DAY}",
+    rf"{_YEAR}\. ?{_MONTH}\. ?{_DAY}\.?",
+    rf"{_YEAR}年{_MONTH}月{_DAY}日",
+    rf"{_DAY}\. ?{_MONTH}\. ?{_YEAR}\.?",
     rf"{_DAY}[/-]{_MONTH}[/-]{_YEAR}",
     rf"{_MONTH}[/-]{_DAY}[/-]{_YEAR}",
 )
+
+# Forms that are proposed where they fit all cells of a column, and are never taken by themselves.
+_PROPOSED = (
+    *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%m-%d-%y", "%y-%m-%d", "%y/%m/%d", "%d.%m.%y.", "%m.%d.%Y"),
+    *("%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%d-%b-%y", "%d %b %y", "%d/%b/%Y", "%d. %B %Y", "%d. %b %Y", "%d%b%Y"),
+    *("%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%B %d %Y", "%Y-%b-%d", "%d%m%Y", "%m%d%Y"),
+    *("%a %d %b %Y", "%A, %B %d, %Y", "%a, %d %b %Y"),
+)
+_LOOK = (
+    r"\d{4}[-/.年] ?\d{1,2}[-/.月] ?\d{1,2}[.日]?|\d{1,2}[-/.] ?\d{1,2}[-/.] ?\d{4}\.?"
+    r"|\d{1,2}[ .-]+\pL{3,9}[., -]+\d{2,4}|\pL{3,9}\.? \d{1,2},? \d{4}"
+)
+_SHORT_LOOK = r"\d{1,2}[-/.]\d{1,2}[-/.]\d{2}\.?|(?:19|20)\d{6}"
+
+
+def are_dates(column: pa.ChunkedArray, *, short: bool = False) -> bool:
+    """Whether all cells of a column look like dates; with `short` also by two digits of the year, or without any marks."""
+    look = f"{_LOOK}|{_SHORT_LOOK}" if short else _LOOK
+    return len(column) > 0 and bool(cells.matches(column, rf"^\s*(?:{look})(?:[T ].*)?$").all())
 
 
 def dates(table: Table, place: int, date_format: str | None, notes: list[str] | None = None) -> pa.ChunkedArray:
@@ -130,5 +151,20 @@ def _by_evidence(table: Table, place: int, texts: list[str], notes: list[str] | 
             )
             error.settings = (("date_format", "%d/%m/%Y"),)
             raise error
+    if not whole:
+        _propose(table, place, texts)
     # Where no order reads all, the one that reads most shows which values are wrong.
     return whole[0] if whole else max(readings, key=lambda reading: sum(one is not None for one in reading))
+
+
+def _propose(table: Table, place: int, texts: list[str]) -> None:
+    """Raise an error that names the forms that fit all cells of a column, if there are any."""
+    forms = [form for form in _PROPOSED if all(_parsed(text, form) for text in texts)]
+    if forms:
+        error = InputError(
+            f"{table.headings[place]!r} holds dates such as {texts[0]!r}: set"
+            f" {' or '.join(setting('date_format', form) for form in forms)}",
+            source=table.source,
+        )
+        error.settings = (("date_format", forms[0]),)
+        raise error

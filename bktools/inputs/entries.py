@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from os import PathLike
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,14 +15,20 @@ import pyarrow.compute as pc
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
-from bktools.inputs import amounts, cells, dates, flags, headings, looks, names, sides, signs
-from bktools.inputs.columns import Columns, Looks, Vocabulary, normal, option
+from bktools.inputs import amounts, cells, dates, names, sides, words
+from bktools.inputs.cells import collected, leave_out, option, question, raise_all
+from bktools.inputs.columns import Columns, Vocabulary, columns_like
+from bktools.inputs.evidence import contradictions, lone_half, running_balance, without_report_rows
 from bktools.inputs.file import read_table
 from bktools.inputs.formats.registry import refuse_ledgers
-from bktools.inputs.problems import kept, raise_all
+from bktools.inputs.proposals import read_or_propose
 from bktools.inputs.splits import with_splits
 from bktools.inputs.table import Table
+from bktools.inputs.words import normal
 
+_SPLITS = ("split_line", "entry_total")
+# The beginning of a UUID; such a column is one of UUIDs, and each cell is held to it.
+_LIKE_A_UUID = r"^\s*[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}"
 _TEXTS = ("supplier", "description", "cost_centre", "tax_code")
 _SHOWN_WORDS = 8
 
@@ -110,81 +118,150 @@ def read_entries(
     >>> entries["amount"].tolist()
     [Decimal('12.50')]
     """
+    arguments = {
+        "columns": columns, "company": company, "categories": categories, "employees": employees, "delimiter": delimiter,
+        "encoding": encoding, "sheet": sheet, "decimal": decimal, "date_format": date_format, "split_lines": split_lines,
+        "required": required,
+    }  # fmt: skip
+    if money not in {"exact", "float"}:
+        raise ArgumentError("money", "must be 'exact' or 'float'", money)
+    entries = read_or_propose(partial(_read, path), arguments, "entries")
+    return entries.astype({"amount": "float64"}) if money == "float" and "amount" in entries else entries
+
+
+def _read(
+    path: str | PathLike[str],
+    columns: Columns | None,
+    company: str | None,
+    categories: pd.DataFrame | None,
+    employees: pd.DataFrame | None,
+    delimiter: str | None,
+    encoding: str | None,
+    sheet: str | int | None,
+    decimal: str | None,
+    date_format: str | None,
+    split_lines: bool,  # noqa: FBT001 - by its name alone
+    required: Sequence[str],
+) -> pd.DataFrame:
     company = None if company is None else rules.uuid_text("company", company)
-    money = _known_money(money)
-    vocabulary = Vocabulary(headings.ENTRIES, columns)
+    vocabulary = Vocabulary("entries", columns)
     refuse_ledgers(path, encoding)
     table = read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
     frames = {"category_id": categories, "employee_id": employees}
     problems: list[InputError] = []
     notes: list[str] = []
-    places = vocabulary.assign(
-        table.headings,
-        table.source,
-        required=required,
-        empty=cells.empty_columns(table),
-        looks=_looks(table, frames, company),
-        problems=problems,
-        notes=notes,
-    )
-    places = _usable(
-        table, vocabulary, places, {field for field, frame in frames.items() if frame is None} - {*required}
-    )
-    # Columns that say which entries are split stay among the others, too: they may say something else.
-    saying_split = {field: places.pop(field) for field in headings.SPLITS if field in places}
-    others = {
-        place: heading for place, heading in enumerate(table.headings) if place not in places.values() and heading
-    }
+    found = _columns(table, vocabulary, frames, company, required, problems, notes)
+    places = found.places
     table = cells.without_broken(table, places.values(), problems)
-    table = cells.without_blank_rows(table, places.values(), others=others)
-    if "amount" in places or "debit" in places:
-        table = _without_totals(table, places, notes)
-    result: dict[str, pa.ChunkedArray] = {}
-    with kept(problems):
-        result["id"] = (
-            cells.uuids(table, places["id"], required=True)
-            if "id" in places
-            else cells.constant(None, schema.TEXT, len(table.lines))
-        )
-    with kept(problems):
-        result["company_id"] = _company_ids(table, places, company)
+    table = cells.without_blank_rows(table, places.values(), others=found.others)
+    table = without_report_rows(table, places, ("id", "date"), notes, what="entries", lacks_all=True)
+    table = _without_texts(table, places, notes)
+    result = _identities(table, places, company, problems)
     if "date" in places:
-        with kept(problems):
+        with collected(problems):
+            if "id" not in places:
+                rule = "is the date and must not be empty (fill it in, or delete rows that are no entries)"
+                cells.refuse(table, places["date"], cells.blank(table.columns[places["date"]]), rule)
             result["date"] = dates.dates(table, places["date"], date_format, notes)
-    with kept(problems):
-        found = signs.signed_amounts(table, places, decimal, notes, problems)
-        if found is not None:
-            result["amount"] = found
+    with collected(problems):
+        amount = _amounts(table, places, decimal, vocabulary, notes, problems)
+        if amount is not None:
+            result["amount"] = amount
+            problems += _against(table, places, amount, vocabulary, notes)
     if "currency" in places:
-        with kept(problems):
+        with collected(problems):
             result["currency"] = _currencies(table, places["currency"])
-    for field, frame in frames.items():
-        if field in places:
-            with kept(problems):
-                result[field] = (
-                    cells.uuids(table, places[field], required=False)
-                    if frame is None
-                    else names.identifiers(table, places[field], field, frame, company)
-                )
+    for field in frames.keys() & places.keys():
+        with collected(problems):
+            frame = frames[field]
+            result[field] = (
+                cells.uuids(table, places[field], required=False)
+                if frame is None
+                else names.identifiers(table, places[field], field, frame, company, notes)
+            )
     raise_all(problems, table.source, table.other_sheets)
-    saying = places.get("approved", places.get("status"))
-    if saying is not None:
-        result["status"] = cells.or_null(table.columns[places.get("status", saying)])
-        result["approved"] = flags.approved(table, saying, headed_approved="approved" in places)
-        notes += _approvals(table.columns[saying], result["approved"])
-    result |= {field: cells.or_null(table.columns[places[field]]) for field in _TEXTS if field in places}
-    result["line"] = pa.chunked_array([pa.array(table.lines, type=schema.COUNT)])
+    result |= _texts(table, found, notes)
     if "id" not in places:
         notes.append(
             "the file has no entry IDs of the service: its entries can be analysed and checked, not exported; export them"
             f" from the service with their IDs, or name the column that holds them with {option('id')}"
         )
     ordered = {field.name: result[field.name] for field in schema.ENTRIES if field.name in result}
-    read = pa.table(ordered | _passed_through(table, others))
-    if rules.flag("split_lines", split_lines) or saying_split:
-        read = _with_splits(read, table, saying_split, decimal, are_split=split_lines)
-    about = table.provenance(len(table.lines), places, notes, others="columns kept as text")
-    return _with_money(schema.to_pandas(read, about), money)
+    read = pa.table(ordered | _passed_through(table, found.others))
+    if rules.flag("split_lines", split_lines) or found.splits:
+        read = _with_splits(read, table, found.splits, decimal, are_split=split_lines)
+    about = table.provenance(len(table.lines), found.own_names | places, notes, others="columns kept as text")
+    return schema.to_pandas(read, about)
+
+
+class _Columns(NamedTuple):
+    """Field to column; `own_names` are those of the file's category and employee names, `others` are no field."""
+
+    places: dict[str, int]
+    own_names: dict[str, int]
+    splits: dict[str, int]
+    others: dict[int, str]
+
+
+def _columns(
+    table: Table,
+    vocabulary: Vocabulary,
+    frames: Mapping[str, pd.DataFrame | None],
+    company: str | None,
+    required: Sequence[str],
+    problems: list[InputError],
+    notes: list[str],
+) -> _Columns:
+    looks = {
+        field: partial(_columns_of, table, field, frame, company)
+        for field, frame in frames.items()
+        if frame is not None
+    }
+    places = vocabulary.assign(table, required, looks=looks, problems=problems, notes=notes)
+    if "amount" in places and not {"debit", "credit"} <= places.keys():
+        problems += lone_half(table, places, vocabulary)
+    own_names = {
+        field.replace("_id", "_name"): place
+        for field, place in places.items()
+        if field in frames
+        and not _are_ids(table, place)
+        and (frames[field] is not None or not _is_headed_id(table, vocabulary, field, place))
+    }
+    unnamed = {field for field, frame in frames.items() if frame is None} - {*required}
+    places = _usable(table, vocabulary, places, unnamed, notes)
+    problems += _missing(table, vocabulary, places, problems)
+    # Columns that say which entries are split stay among the others, too: they may say something else.
+    splits = {field: places.pop(field) for field in _SPLITS if field in places}
+    taken = {*places.values(), *own_names.values()}
+    others = {place: heading for place, heading in enumerate(table.headings) if heading and place not in taken}
+    return _Columns(places, own_names, splits, others)
+
+
+def _identities(
+    table: Table, places: Mapping[str, int], company: str | None, problems: list[InputError]
+) -> dict[str, pa.ChunkedArray]:
+    result = {"id": cells.constant(None, schema.TEXT, len(table.lines))}
+    if "id" in places:
+        with collected(problems):
+            result["id"] = cells.uuids(table, places["id"], required=True)
+    with collected(problems):
+        result["company_id"] = _company_ids(table, places, company)
+    return result
+
+
+def _texts(table: Table, found: _Columns, notes: list[str]) -> dict[str, pa.ChunkedArray]:
+    """Return the columns that no rule can refuse."""
+    places = found.places
+    result = {field: cells.or_null(table.columns[places[field]]) for field in _TEXTS if field in places}
+    # The file's own names stay beside the IDs that they stand for.
+    result |= {field: _without_ids(table.columns[place]) for field, place in found.own_names.items()}
+    saying = places.get("approved", places.get("status"))
+    if saying is not None:
+        result["status"] = cells.or_null(table.columns[places.get("status", saying)])
+        approving = words.values("approved") | (words.values("yes") if "approved" in places else frozenset())
+        result["approved"] = words.are(table.columns[saying], approving)
+        notes += _approvals(table.columns[saying], result["approved"])
+    return result | {"line": pa.chunked_array([pa.array(table.lines, type=schema.COUNT)])}
 
 
 def _with_splits(
@@ -196,29 +273,18 @@ def _with_splits(
     return with_splits(read, numbers, totals, are_split=are_split)
 
 
-def _known_money(money: str) -> str:
-    if money not in {"exact", "float"}:
-        raise ArgumentError("money", "must be 'exact' or 'float'", money)
-    return money
+def _columns_of(table: Table, field: str, frame: pd.DataFrame, company: str | None) -> Sequence[int]:
+    """Return the columns whose values name rows of a frame; where one e-mail is unknown, those of e-mails."""
+    return names.columns_of(table, field, frame, company) or columns_like(field, table, range(len(table.headings)))
 
 
-def _with_money(entries: pd.DataFrame, money: str) -> pd.DataFrame:
-    return entries.astype({"amount": "float64"}) if money == "float" and "amount" in entries else entries
+def _without_ids(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    is_id = cells.matches(column, rules.UUID_REGEX)
+    return cells.or_null(pc.if_else(pa.array(is_id), pa.scalar("", column.type), column))
 
 
-def _looks(table: Table, frames: Mapping[str, pd.DataFrame | None], company: str | None) -> Looks:
-    """Return the function that finds columns by their values: those of a frame by the names in it."""
-
-    def look(field: str, places: Mapping[str, int]) -> Sequence[int]:
-        frame = frames.get(field)
-        named = [] if frame is None else names.columns_of(table, field, frame, company)
-        is_elsewhere = field == "amount" and {"debit", "credit"} & places.keys()
-        if named or is_elsewhere or (field in frames and frame is None):
-            return named
-        # Where one e-mail is unknown, the column is found all the same, and the message says which.
-        return looks.columns_like(table, field)
-
-    return look
+def _are_ids(table: Table, place: int) -> bool:
+    return bool(cells.matches(cells.or_null(table.columns[place]), rules.UUID_REGEX).all())
 
 
 def _company_ids(table: Table, places: Mapping[str, int], company: str | None) -> pa.ChunkedArray:
@@ -228,47 +294,126 @@ def _company_ids(table: Table, places: Mapping[str, int], company: str | None) -
     return cells.constant(company, schema.TEXT, len(table.lines))
 
 
-def _usable(table: Table, vocabulary: Vocabulary, places: Mapping[str, int], unnamed: set[str]) -> dict[str, int]:
-    """Return the columns without those that pass through: their values are of another kind than their heading may say.
+def _usable(
+    table: Table, vocabulary: Vocabulary, places: Mapping[str, int], unnamed: set[str], notes: list[str]
+) -> dict[str, int]:
+    """Return the columns without those that pass through, because their values are of another kind.
 
-    A column of types is no sign, and names of categories and employees say nothing without the frames that know them.
+    IDs of another system are none of the service, and names of categories and employees say nothing without the frames that know them.
     """
-    left = {
-        *({"sign"} if "sign" in places and not _is_sign(table, vocabulary, places["sign"]) else set()),
-        *({"debit", "credit"} if not {"debit", "credit"} <= set(places) or "amount" in places else set()),
-        *(
-            field
-            for field in unnamed & set(places)
-            if normal(table.headings[places[field]]) not in vocabulary.fields[field][0]
-            and not cells.matches(cells.or_null(table.columns[places[field]]), rules.UUID_REGEX).all()
-        ),
-    }
+    left: set[str] = set()
+    for field in unnamed & places.keys():
+        is_id = _is_headed_id(table, vocabulary, field, places[field])
+        column = table.columns[places[field]]
+        if not _are_ids(table, places[field]) and not (is_id and cells.matches(column, _LIKE_A_UUID).any()):
+            left.add(field)
+            if is_id and field not in vocabulary.chosen:
+                notes.append(_other_ids(table, places[field]))
+    if "sign" in places and cells.blank(table.columns[places["sign"]]).all():
+        left.add("sign")
+    if "id" in places and not cells.matches(table.columns[places["id"]], _LIKE_A_UUID).any():
+        left.add("id")
+        if "id" not in vocabulary.chosen:
+            notes.append(_other_ids(table, places["id"]))
+    if not {"debit", "credit"} <= set(places):
+        left |= {"debit", "credit"}
     return {field: place for field, place in places.items() if field not in left or field in vocabulary.chosen}
 
 
-def _is_sign(table: Table, vocabulary: Vocabulary, place: int) -> bool:
-    if normal(table.headings[place]) in vocabulary.fields["sign"][0]:
-        return not cells.blank(table.columns[place]).all()
-    return sides.say_sides(table, place, sides.ENTRIES)
+def _other_ids(table: Table, place: int) -> str:
+    example = cells.quoted(table.columns[place][0].as_py())
+    return f"{table.headings[place]!r} holds IDs such as {example}, which are none of the service"
 
 
-def _without_totals(table: Table, places: Mapping[str, int], notes: list[str]) -> Table:
-    """Return the rows that are entries: a sum has a word that says so and neither a date nor an ID."""
-    words = np.logical_or.reduce([_says_total(column) for column in table.columns])
-    needed = [places[field] for field in ("id", "date") if field in places]
-    if not needed or not words.any():
+def _is_headed_id(table: Table, vocabulary: Vocabulary, field: str, place: int) -> bool:
+    return normal(table.headings[place]) in vocabulary.fields[field][0].words
+
+
+def _missing(
+    table: Table, vocabulary: Vocabulary, places: Mapping[str, int], problems: Sequence[InputError]
+) -> list[InputError]:
+    """Return the problems that a date or an amount has no column though a column could hold it."""
+    named = places.keys() | {error.field for error in problems} | ({"amount"} if "debit" in places else set())
+    return [
+        vocabulary.missing(field, table, places)
+        for field in ("date", "amount")
+        if field not in named and not vocabulary.may_lack(field, table, places)
+    ]
+
+
+def _without_texts(table: Table, places: Mapping[str, int], notes: list[str]) -> Table:
+    """Return the rows without those that have neither an ID nor a date nor an amount."""
+    needed = [places[field] for field in ("id", "date", "amount", "debit", "credit") if field in places]
+    if not {"date", "amount"} <= places.keys():
         return table
-    totals = words & np.logical_and.reduce(
-        [cells.blank(table.columns[place]) | _says_total(table.columns[place]) for place in needed]
+    texts = np.logical_and.reduce([cells.blank(table.columns[place]) for place in needed])
+    notes += cells.counted(table, {"rows skipped that have neither a date nor an amount": texts})
+    return table.rows(~texts)
+
+
+def _amounts(
+    table: Table,
+    places: Mapping[str, int],
+    decimal: str | None,
+    vocabulary: Vocabulary,
+    notes: list[str],
+    problems: list[InputError],
+) -> pa.ChunkedArray | None:
+    """Return the amounts with their sign, None where the file has none or the problems say why not."""
+    read: dict[str, pa.ChunkedArray] = {}
+    wanted = [field for field in ("amount", "debit", "credit") if field in places]
+    for field in wanted:
+        with collected(problems):
+            read[field] = amounts.amounts(table, places[field], decimal)
+    if len(read) < len(wanted) or not wanted:
+        return None
+    alone = read.get("amount")
+    if alone is not None and "sign" in places:
+        return sides.signed(table, places, alone, notes, side="sign", chosen=vocabulary.chosen)
+    if len({"debit", "credit"} & read.keys()) < len(("debit", "credit")):
+        return alone
+    if alone is not None and "amount" in vocabulary.chosen:
+        return alone
+    debit, credit = read["debit"], read["credit"]
+    both = cells.mask(
+        pc.and_(*(pc.not_equal(pc.fill_null(side, 0), pa.scalar(0, side.type)) for side in (debit, credit)))
     )
-    notes += cells.counted(table, {"rows skipped as totals, not entries": totals})
-    return table.rows(~totals)
+    cells.refuse(table, places["debit"], both, f"and {table.headings[places['credit']]!r} must not both hold an amount")
+    whole = sides.of_pair(table, places, debit, credit)
+    if alone is not None and not sides.agree(whole, alone):
+        raise question(
+            f"{table.headings[places['amount']]!r} differs from {table.headings[places['debit']]!r} less"
+            f" {table.headings[places['credit']]!r} beside it: take it with"
+            f" {option('amount', table.headings[places['amount']])}, or take the two with",
+            table.source,
+            {"amount": ""},
+        )
+    notes.append(
+        f"one amount of {table.headings[places['debit']]!r} (positive) and {table.headings[places['credit']]!r} (negative)"
+    )
+    return whole
 
 
-def _says_total(column: pa.ChunkedArray) -> cells.Mask:
-    words = pc.dictionary_encode(cells.trimmed(column)).combine_chunks()
-    known = pa.array([normal(word) in headings.TOTALS for word in words.dictionary.to_pylist()], schema.FLAG)
-    return cells.mask(pa.chunked_array([pc.take(known, words.indices)]))
+def _against(
+    table: Table, places: Mapping[str, int], amount: pa.ChunkedArray, vocabulary: Vocabulary, notes: list[str]
+) -> Iterator[InputError]:
+    """Yield what the file says against its amounts; a bank statement is named by its running balance.
+
+    Signed amounts of a bank statement keep their signs, its debits are asked about.
+    """
+    pair = {field: table.headings[places[field]] for field in ("debit", "credit") if field in places}
+    taken = {field: place for field, place in places.items() if not pair or field != "amount"}
+    yield from contradictions(table, taken, amount, vocabulary, side="sign")
+    balance = running_balance(table, places, amount)
+    if balance is not None and pair and not vocabulary.is_settled(*pair):
+        yield question(
+            f"is a bank statement, as its running balance {balance!r} shows: there a debit is money that leaves the account."
+            " To read debits as positive, name the columns",
+            table.source,
+            pair,
+        )
+    elif balance is not None and not pair:
+        notes.append(f"is a bank statement, as its running balance {balance!r} shows: amounts keep the bank's signs")
 
 
 def _passed_through(table: Table, others: Mapping[int, str]) -> dict[str, pa.ChunkedArray]:
@@ -286,7 +431,7 @@ def _passed_through(table: Table, others: Mapping[int, str]) -> dict[str, pa.Chu
 
 def _currencies(table: Table, place: int) -> pa.ChunkedArray:
     column = pc.ascii_upper(cells.or_null(cells.trimmed(table.columns[place])))
-    rule = "must hold currency codes of three letters such as EUR"
+    rule = f"must hold currency codes of three letters such as EUR (or leave it out: {leave_out('currency')})"
     cells.refuse(table, place, ~cells.matches(column, "^[A-Z]{3}$"), rule)
     return column
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from os import PathLike
 
 import numpy as np
@@ -17,14 +18,16 @@ import pyarrow.compute as pc
 from bktools.caller import can_set, name_of, setting
 from bktools.errors import ArgumentError, InputError, UnverifiedTableWarning
 from bktools.frames import schema
-from bktools.inputs import amounts, cells, dates, looks, sides
-from bktools.inputs.columns import Columns, Vocabulary, option
+from bktools.inputs import amounts, cells, dates, sides, words
+from bktools.inputs.cells import collected, raise_all
+from bktools.inputs.columns import Columns, Vocabulary
+from bktools.inputs.evidence import contradictions, lone_half, without_report_rows
 from bktools.inputs.file import read_table
 from bktools.inputs.formats.format import Ledger
 from bktools.inputs.formats.registry import recognised, refuse_arguments
-from bktools.inputs.ledger_headings import LEDGER
-from bktools.inputs.problems import kept, raise_all
+from bktools.inputs.proposals import read_or_propose
 from bktools.inputs.table import Table
+from bktools.inputs.words import without_extras
 
 # Of one amount, so that the sum of any number of postings stays exact within 38.
 _DIGITS, _DECIMALS = 28, 10
@@ -108,13 +111,32 @@ def read_general_ledger(
     """
     if verify not in ("strict", "warn"):
         raise ArgumentError(name_of("verify"), 'must be "strict" or "warn"', verify)
+    arguments = {
+        "columns": columns, "delimiter": delimiter, "encoding": encoding, "sheet": sheet, "decimal": decimal,
+        "date_format": date_format, "verify": verify,
+    }  # fmt: skip
+    return read_or_propose(partial(_read, path), arguments, "postings")
+
+
+def _read(
+    path: str | PathLike[str],
+    columns: Columns | None,
+    delimiter: str | None,
+    encoding: str | None,
+    sheet: str | int | None,
+    decimal: str | None,
+    date_format: str | None,
+    verify: str,
+) -> pd.DataFrame:
     problems: list[InputError] = []
     notes: list[str] = []
-    found = recognised(path, encoding)
-    if found is None:
-        ledger = _of_table(path, columns, delimiter, encoding, sheet, decimal, date_format, problems, notes)
+    form_of_file = recognised(path, encoding)
+    vocabulary = Vocabulary("ledger", columns)
+    if form_of_file is None:
+        table = read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
+        ledger = _of_table(table, vocabulary, decimal, date_format, problems, notes)
     else:
-        file, form = found
+        file, form = form_of_file
         if isinstance(form.ledger, str):
             raise InputError(form.ledger, source=file.source)
         ledger = form.ledger(file)
@@ -124,79 +146,61 @@ def read_general_ledger(
             if value is not None and getattr(ledger, argument) is not None:
                 refuse_arguments(form, {argument: value})
         ledger = replace(ledger, decimal=ledger.decimal or decimal, date_format=ledger.date_format or date_format)
-    table, sums = _postings(ledger, problems, notes)
-    doubts = _held(ledger, _problems(ledger, table, sums), verify)
+    postings, sums = _postings(ledger, vocabulary, problems, notes)
+    doubts = _held(ledger, _problems(ledger, postings, sums), verify)
     notes += doubts or _verified(ledger)
-    provenance = ledger.table.provenance(table.num_rows, ledger.places, [*notes, *_part(ledger, table)])
+    provenance = ledger.table.provenance(postings.num_rows, ledger.places, [*notes, *_part(ledger, postings)])
     # As text: pandas keeps what JSON can hold when a frame is copied or written.
-    provenance |= {"format": found[1].name if found else None, **{side: str(total) for side, total in sums.items()}}
-    return schema.to_pandas(table, provenance)
+    provenance |= {"format": form.name if form_of_file else None, **{side: str(total) for side, total in sums.items()}}
+    return schema.to_pandas(postings, provenance)
 
 
 def _of_table(
-    path: str | PathLike[str],
-    columns: Columns | None,
-    delimiter: str | None,
-    encoding: str | None,
-    sheet: str | int | None,
+    table: Table,
+    vocabulary: Vocabulary,
     decimal: str | None,
     date_format: str | None,
     problems: list[InputError],
     notes: list[str],
 ) -> Ledger:
-    vocabulary = Vocabulary(LEDGER, columns)
-    table = read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
-
-    def look(field: str, _: Mapping[str, int]) -> Sequence[int]:
-        return looks.columns_like(table, field) if field == "date" else ()
-
-    required = ("account_code", "date")
-    places = vocabulary.assign(
-        table.headings, table.source, required=required, looks=look, problems=problems, notes=notes
-    )
+    places = vocabulary.assign(table, ("account_code", "date"), problems=problems, notes=notes)
     if {"debit", "credit"} <= set(places):
-        # The amount beside them says the same once more, in whatever sign.
+        # The amount beside them says the same once more, in whatever sign and currency.
         places = {name: place for name, place in places.items() if name not in ("amount", "side")}
     elif "amount" in places:
+        problems += lone_half(table, places, vocabulary)
         places = {name: place for name, place in places.items() if name not in ("debit", "credit")}
     elif not {"amount", "debit", "credit"} & {error.field for error in problems}:
-        problems.append(_no_amount(table))
+        problems.append(vocabulary.missing("amount", table, places))
     table = cells.without_broken(table, places.values(), problems)
     if places:
         table = cells.without_blank_rows(table, places.values())
+    if {"account_code", "date"} <= places.keys():
+        table = without_report_rows(table, places, ("account_code", "date"), notes, what="postings", lacks_all=False)
     return Ledger(table, places, decimal=decimal, date_format=date_format, is_whole=False)
 
 
-def _no_amount(table: Table) -> InputError:
-    alike = looks.columns_like(table, "amount")
-    by_look = f" ({', '.join(repr(table.headings[place]) for place in alike)} look like it)" if alike else ""
-    guess = table.headings[alike[0]] if alike else "HEADING"
-    error = InputError(
-        f"no column found for 'amount', nor for both 'debit' and 'credit'; found:"
-        f" {', '.join(map(repr, filter(str.strip, table.headings)))}{by_look}; choose with {option('amount', guess)}",
-        source=table.source,
-    )
-    error.field, error.settings = "amount", (("columns", {"amount": guess}),)
-    return error
-
-
-def _postings(ledger: Ledger, problems: list[InputError], notes: list[str]) -> tuple[pa.Table, dict[str, Decimal]]:
+def _postings(
+    ledger: Ledger, vocabulary: Vocabulary, problems: list[InputError], notes: list[str]
+) -> tuple[pa.Table, dict[str, Decimal]]:
     """Return the postings with their types, and the sums of the two sides as the file has them; raise all problems."""
     table, places = ledger.table, ledger.places
     for field in ("account_code", "date"):
         if field in places:
             rule = f"is the {field.replace('_', ' ')} and must not be empty (delete rows that are no postings)"
-            with kept(problems):
+            with collected(problems):
                 cells.refuse(table, places[field], cells.blank(table.columns[places[field]]), rule)
     columns = {field: cells.or_null(table.columns[places[field]]) for field in _TEXTS if field in places}
     if "date" in places:
-        with kept(problems):
+        with collected(problems):
             columns["date"] = _dates(ledger, notes)
-    found = _signed(ledger, problems)
+    signed = _signed(ledger, vocabulary, problems, notes)
+    if signed is not None and not ledger.is_whole:
+        problems += contradictions(table, places, signed[0], vocabulary, side="side")
     raise_all(problems, table.source, table.other_sheets)
     # Without a problem there are amounts.
-    assert found is not None
-    columns["amount"], sums = found
+    assert signed is not None
+    columns["amount"], sums = signed
     if "currency" in places:
         columns["currency"] = cells.or_null(cells.trimmed(table.columns[places["currency"]]))
     if ledger.currency:
@@ -225,44 +229,52 @@ def _dates(ledger: Ledger, notes: list[str]) -> pa.ChunkedArray:
     return found
 
 
-def _signed(ledger: Ledger, problems: list[InputError]) -> tuple[pa.ChunkedArray, dict[str, Decimal]] | None:
+def _signed(
+    ledger: Ledger, vocabulary: Vocabulary, problems: list[InputError], notes: list[str]
+) -> tuple[pa.ChunkedArray, dict[str, Decimal]] | None:
     """Return the signed amounts and the sums of the two sides, None where the problems say why not."""
     exact: dict[str, pa.ChunkedArray] = {}
     wanted = [name for name in ("amount", "debit", "credit") if name in ledger.places]
     for name in wanted:
-        with kept(problems):
+        with collected(problems):
             exact[name] = _exact(ledger, ledger.places[name])
     if wanted in (["amount"], ["debit", "credit"]) and len(exact) == len(wanted):
-        with kept(problems):
-            return _by_side(ledger, exact)
+        with collected(problems):
+            return _by_side(ledger, vocabulary, exact, notes)
     return None
 
 
-def _by_side(ledger: Ledger, exact: Mapping[str, pa.ChunkedArray]) -> tuple[pa.ChunkedArray, dict[str, Decimal]]:
-    places = ledger.places
+def _by_side(
+    ledger: Ledger, vocabulary: Vocabulary, exact: Mapping[str, pa.ChunkedArray], notes: list[str]
+) -> tuple[pa.ChunkedArray, dict[str, Decimal]]:
+    table, places = ledger.table, ledger.places
     if "amount" not in places:
         debit, credit = exact["debit"], exact["credit"]
-        neither = cells.mask(pc.and_(pc.is_null(debit), pc.is_null(credit)))
-        cells.refuse(ledger.table, places["debit"], neither, "and the credit beside it must not both be empty")
+        amount = _of_pair(table, places, debit, credit, is_whole=ledger.is_whole)
+        sums = {"debit": _sum(debit), "credit": _sum(credit)}
     else:
         amount = exact["amount"]
-        cells.refuse(
-            ledger.table, places["amount"], cells.mask(pc.is_null(amount)), "is the amount and must not be empty"
-        )
+        cells.refuse(table, places["amount"], cells.mask(pc.is_null(amount)), "is the amount and must not be empty")
         if "side" in places:
-            is_debit = sides.debits(ledger.table, places["side"], sides.LEDGER)
             rule = "says whether the amount is debit or credit and must not be empty"
-            cells.refuse(ledger.table, places["side"], cells.mask(pc.is_null(is_debit)), rule)
-            is_credit = pc.invert(is_debit)
-        else:
-            is_credit = pc.less(amount, Decimal())
-            amount = pc.abs(amount)
-        nothing = pa.scalar(None, amount.type)
-        debit, credit = pc.if_else(is_credit, nothing, amount), pc.if_else(is_credit, amount, nothing)
-    scale = max(debit.type.scale, credit.type.scale)
-    debit, credit = (pc.fill_null(side, pa.scalar(Decimal(), side.type)) for side in (debit, credit))
-    sums = {"debit": _sum(debit), "credit": _sum(credit)}
-    return pc.subtract(debit, credit).cast(pa.decimal128(_DIGITS + 10, scale)), sums
+            cells.refuse(table, places["side"], cells.blank(table.columns[places["side"]]), rule)
+            chosen = {"side"} if ledger.is_whole else {*vocabulary.chosen}
+            amount = sides.signed(table, places, amount, notes, side="side", chosen=chosen)
+        zero = pa.scalar(Decimal(), amount.type)
+        debit, credit = pc.max_element_wise(amount, zero), pc.min_element_wise(amount, zero)
+        sums = {"debit": _sum(debit), "credit": -_sum(credit)}
+    return amount.cast(pa.decimal128(_DIGITS + 10, amount.type.scale)), sums
+
+
+def _of_pair(
+    table: Table, places: Mapping[str, int], debit: pa.ChunkedArray, credit: pa.ChunkedArray, *, is_whole: bool
+) -> pa.ChunkedArray:
+    neither = cells.mask(pc.and_(pc.is_null(debit), pc.is_null(credit)))
+    cells.refuse(table, places["debit"], neither, "and the credit beside it must not both be empty")
+    if not is_whole and _sum(debit) and _sum(debit) == -_sum(credit):
+        # Credits are negative and add up to the debits: their column has its sign.
+        return sides.of_pair(table, places, debit, pc.negate(credit))
+    return sides.of_pair(table, places, debit, credit)
 
 
 def _exact(ledger: Ledger, place: int) -> pa.ChunkedArray:
@@ -294,17 +306,21 @@ def _held(ledger: Ledger, problems: Iterator[str], verify: str) -> list[str]:
         return []
     more = f" ({len(found)} such findings)" if len(found) > 1 else ""
     if verify == "strict":
-        all_the_same = f", or read it anyway with {setting('verify', 'warn')}" if can_set("verify") else ""
-        raise InputError(
-            f"{found[0]}{more}: correct it in the accounting system and export again{all_the_same}",
+        way_out = f", or read it anyway with {setting('verify', 'warn')}" if can_set("verify") else ""
+        error = InputError(
+            f"{found[0]}{more}: correct it in the accounting system and export again{way_out}",
             source=ledger.table.source,
         )
-    warnings.warn(f"{ledger.table.source}: {found[0]}{more}", UnverifiedTableWarning, stacklevel=3)
+        error.settings = (("verify", "warn"),) if can_set("verify") and not ledger.is_whole else ()
+        raise error
+    warnings.warn(f"{ledger.table.source}: {found[0]}{more}", UnverifiedTableWarning, stacklevel=5)
     return found
 
 
 def _problems(ledger: Ledger, table: pa.Table, sums: Mapping[str, Decimal]) -> Iterator[str]:
     yield from ledger.doubts
+    if not ledger.is_whole:
+        yield from _doubts_of_table(ledger.table, table)
     if ledger.is_whole and "voucher_id" in table.column_names:
         for voucher, line, debit, credit in _unbalanced(table):
             yield (
@@ -328,6 +344,23 @@ def _problems(ledger: Ledger, table: pa.Table, sums: Mapping[str, Decimal]) -> I
                 )
 
 
+def _doubts_of_table(source: Table, table: pa.Table) -> Iterator[str]:
+    """Yield what a whole ledger does not have: half of each voucher, one side alone, vouchers of which most do not balance."""
+    contra = [text for text in source.headings if without_extras(text) in words.headings("contra_account")]
+    if contra and _sum(table["amount"]):
+        yield f"the postings of {contra[0]!r}, the account on the other side of each row, are not in its amounts"
+    elif sides.is_one_sided(table["amount"]):
+        yield f"all {table.num_rows:,} amounts are on one side, which no whole ledger is"
+    elif _sum(table["amount"]):
+        # Without vouchers those of a day are one; a few days show nothing.
+        vouchers, what, few = (
+            ("voucher_id", "vouchers", 1) if "voucher_id" in table.column_names else ("date", "days", 2)
+        )
+        wrong, count = len(_unbalanced(table, vouchers)), pc.count_distinct(table[vouchers]).as_py()
+        if wrong > max(few, count / 2):
+            yield f"{wrong:,} of {count:,} {what} do not balance, as in a part of a ledger or where amounts are read wrongly"
+
+
 def _verified(ledger: Ledger) -> list[str]:
     """Return a note of the file's own figures that are those of its postings."""
     figures = [total.name for total in ledger.totals]
@@ -336,20 +369,20 @@ def _verified(ledger: Ledger) -> list[str]:
     return [f"the file's own figures agree with its postings: {', '.join(figures)}"] * bool(figures)
 
 
-def _unbalanced(table: pa.Table) -> list[tuple[str, int, Decimal, Decimal]]:
-    """Return the vouchers whose postings do not add up to zero: id, first line, sums of debit and credit."""
-    sums = table.group_by("voucher_id").aggregate([("amount", "sum")])
-    wrong = sums.filter(pc.not_equal(sums["amount_sum"], Decimal()))["voucher_id"]
+def _unbalanced(table: pa.Table, vouchers: str = "voucher_id") -> list[tuple[str, int, Decimal, Decimal]]:
+    """Return the vouchers, or days, whose postings do not add up to zero: id, first line, sums of debit and credit."""
+    sums = table.group_by(vouchers).aggregate([("amount", "sum")])
+    wrong = sums.filter(pc.not_equal(sums["amount_sum"], Decimal()))[vouchers]
     if not len(wrong):
         return []
-    rows = table.filter(pc.is_in(table["voucher_id"], wrong))
+    rows = table.filter(pc.is_in(table[vouchers], wrong))
     rows = rows.append_column("credit", pc.min_element_wise(rows["amount"], pa.scalar(Decimal(), rows["amount"].type)))
-    found = rows.group_by("voucher_id", use_threads=False).aggregate(
+    found = rows.group_by(vouchers, use_threads=False).aggregate(
         [("line", "min"), ("amount", "sum"), ("credit", "sum")]
     )
     return [
         (
-            voucher["voucher_id"],
+            voucher[vouchers],
             voucher["line_min"],
             voucher["amount_sum"] - voucher["credit_sum"],
             -voucher["credit_sum"],

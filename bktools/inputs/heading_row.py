@@ -19,7 +19,9 @@ MOST_COLUMNS = 16_384
 _SAMPLE_BYTES = 1 << 16
 _SAMPLE_ROWS = 50
 _SHOWN_CELLS = 4
-_LEAST_ROWS, _MOST = 3, 0.9
+# What a heading counts that the caller named.
+NAMED = 100
+_LEAST_ROWS, _MOST = 2, 0.9
 # A code, an amount, a date or a UUID: no word.
 _FIGURE = re.compile(r"[-+(]?\d[\d.,:/' -]*\)?\Z|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
 
@@ -113,19 +115,41 @@ def _quality(rows: list[_Row], score: Score) -> tuple[int, int, int]:
 
 
 def _head(rows: list[_Row], score: Score, delimiter: str) -> Head:
-    widest = max(len(row.cells) for row in rows)
-    first = next((row for row in rows if len(row.cells) > 1), rows[0]) if widest > 1 else rows[0]
-    # One known word beside a figure is an account such as "1930;Konto", not a row of headings.
-    scores = {row: points for row in rows if (points := score(row.cells)) > (1 if has_figure(row.cells) else 0)}
-    if not scores and is_data([one.cells for one in rows[rows.index(first) :]]):
-        return Head(delimiter, made_headings(len(first.cells)), first.line, first.line, tuple(first.cells))
-    row = max(scores, key=scores.__getitem__, default=first)
-    return Head(delimiter, tuple(row.cells), row.line, row.next_line)
+    cells = [row.cells for row in rows]
+    at, points = heading_at(cells, score)
+    row = rows[at]
+    if not points and is_data(cells[at:]):
+        return Head(delimiter, made_headings(len(row.cells)), row.line, row.line, row.cells)
+    return Head(delimiter, row.cells, row.line, row.next_line)
+
+
+def heading_at(rows: Sequence[Sequence[str]], score: Score) -> tuple[int, int]:
+    """Return which row is likeliest the headings, and how many known headings it has.
+
+    It is the row with most known headings, unless it has as many figures, or most rows below it fill more than twice its
+    cells, as a table does below the name of its company. Without known headings it is the first row that is as wide.
+    """
+    widths = [sum(bool(cell.strip()) for cell in row) for row in rows]
+    scores = []
+    for at, row in enumerate(rows):
+        below = sorted(widths[at + 1 :]) or [0]
+        is_wide = 2 * widths[at] >= below[len(below) // 2]
+        points, figures = score(row), sum(map(_is_figure, row))
+        scores.append(points if points > (figures > 0) and 2 * points > figures and (is_wide or points >= NAMED) else 0)
+    if any(scores):
+        best = max(range(len(rows)), key=scores.__getitem__)
+        return best, scores[best]
+    usual = sorted(width for width in widths if width > 1) or [1]
+    return next(at for at, width in enumerate(widths) if 2 * width > usual[len(usual) // 2]), 0
 
 
 def has_figure(cells: Sequence[str]) -> bool:
     """Whether one of the cells is a code, an amount, a date or a UUID."""
-    return any(_FIGURE.match(cell.strip()) for cell in cells)
+    return any(map(_is_figure, cells))
+
+
+def _is_figure(cell: str) -> bool:
+    return _FIGURE.match(cell.strip()) is not None
 
 
 def made_headings(count: int) -> tuple[str, ...]:
@@ -144,7 +168,6 @@ def is_data(rows: Sequence[Sequence[str]]) -> bool:
     if len(rows) < _LEAST_ROWS or len({len(row) for row in rows}) > 1:
         return False
     return any(
-        _FIGURE.match(rows[0][place].strip()) is not None
-        and sum(_FIGURE.match(row[place].strip()) is not None for row in rows) >= _MOST * len(rows)
+        _is_figure(rows[0][place]) and sum(_is_figure(row[place]) for row in rows) >= _MOST * len(rows)
         for place in range(len(rows[0]))
     )

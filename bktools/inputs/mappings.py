@@ -15,15 +15,14 @@ from typing import Any
 
 from bktools.disk import PRIVATE_FOLDER, file_name, storage_errors, write_whole
 from bktools.errors import ArgumentError, GuessedEncodingWarning, InputError
-from bktools.inputs import headings
+from bktools.inputs import words
 from bktools.inputs.columns import Vocabulary
 from bktools.inputs.file import OPTIONS_OF, is_unicode, kind_of, read_headings
 from bktools.inputs.heading_row import made_headings
-from bktools.inputs.ledger_headings import LEDGER
 from bktools.settings import config_path
 
 # Fields by the kind of file that has them.
-KINDS = {"chart": headings.CHART, "entries": headings.ENTRIES, "accounts": headings.ACCOUNTS, "ledger": LEDGER}
+KINDS = {kind: tuple(words.fields(kind)) for kind in ("chart", "entries", "accounts", "ledger")}
 OPTIONS = ("delimiter", "encoding", "sheet", "decimal", "date_format", "split_lines")
 
 _NAME = re.compile(r"\w[\w -]{0,62}", re.ASCII)
@@ -165,7 +164,7 @@ def arguments(path: str | PathLike[str], mapping: FileMapping, given: Mapping[st
 def made_from(path: str | PathLike[str], name: str, kind: str, given: Mapping[str, Any]) -> FileMapping | None:
     """Return the mapping of a file that was read with these arguments; None for a file without headings."""
     columns = given.get("columns") or {}
-    found = _headings(path, Vocabulary(KINDS[kind], columns), given)
+    found = _headings(path, Vocabulary(kind, columns), given)
     if found == made_headings(len(found)):
         return None
     options = {option: str(given[option]) for option in OPTIONS if given.get(option) not in (None, False)}

@@ -14,7 +14,7 @@ from bktools.contract.rules import UUID_PATTERN
 from bktools.errors import InputError
 from bktools.frames import schema
 from bktools.inputs import cells
-from bktools.inputs.columns import leave_out
+from bktools.inputs.cells import leave_out
 from bktools.inputs.table import Table
 
 _SHOWN = 10
@@ -33,8 +33,12 @@ def key(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).casefold().split())
 
 
-def identifiers(table: Table, place: int, field: str, frame: pd.DataFrame, company: str | None) -> pa.ChunkedArray:
-    """Return the identifier of the row that each cell names; empty cells are null.
+def identifiers(
+    table: Table, place: int, field: str, frame: pd.DataFrame, company: str | None, notes: list[str]
+) -> pa.ChunkedArray:
+    """Return the identifier of the row that each cell names; empty cells are null, unknown names stay as they are.
+
+    An entry with an unknown name is held back by the plan, as one with an unknown ID is.
 
     Parameters
     ----------
@@ -48,11 +52,13 @@ def identifiers(table: Table, place: int, field: str, frame: pd.DataFrame, compa
         The categories or employees, as `load_categories` or `load_employees` returns them.
     company : str, optional
         Only what belongs to this company is looked up.
+    notes : list of str
+        Gets a line that lists the names that are unknown or name several, with suggestions.
 
     Raises
     ------
     InputError
-        When names are unknown, or name several; all of them are listed, with suggestions.
+        When no cell names a row: then the column, the company or the frame is another one.
     """
     known, named = _known(frame, field, company)
     column = cells.or_null(cells.trimmed(table.columns[place]))
@@ -67,16 +73,21 @@ def identifiers(table: Table, place: int, field: str, frame: pd.DataFrame, compa
         listed = "; ".join(_remark(text, ids, named) for text, ids in list(wrong.items())[:_SHOWN])
         more = f"; and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
         first = cells.mask(pc.is_in(column, value_set=pa.array(list(wrong), schema.TEXT)))
-        error = InputError(
-            f"{table.headings[place]!r} holds unknown or ambiguous names: {listed}{more}; correct the file, or leave the column"
-            f" out: {leave_out(field)}",
-            source=table.source,
-            line=int(table.lines[first][0]),
-        )
-        error.field = field
-        raise error
-    # A UUID that is not among them stays: the plan says why it cannot be exported.
-    values = [next(iter(ids), text.lower()) for text, ids in zip(encoded.dictionary.to_pylist(), found, strict=True)]
+        unknown = f"{table.headings[place]!r} holds unknown or ambiguous names: {listed}{more}"
+        if len(wrong) == len(found):
+            error = InputError(
+                f"{unknown}; correct the file, or leave the column out: {leave_out(field)}",
+                source=table.source,
+                line=int(table.lines[first][0]),
+            )
+            error.field, error.settings = field, (("columns", {field: ""}),)
+            raise error
+        notes.append(f"{unknown}; their entries are not ready ({cells.lines_of(table, first)})")
+    # What is not among them stays: the plan says why it cannot be exported.
+    values = [
+        next(iter(ids)) if len(ids) == 1 else text.lower() if UUID_PATTERN.match(text) else text
+        for text, ids in zip(encoded.dictionary.to_pylist(), found, strict=True)
+    ]
     return pa.chunked_array([pc.take(pa.array(values, schema.TEXT), encoded.indices)])
 
 

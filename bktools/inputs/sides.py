@@ -1,23 +1,27 @@
-"""Debit or credit by the word beside an amount: one table of words for general ledgers and entries."""
+"""Debit or credit: by a word beside an amount, or by a column for each; amounts with their sign, debit positive."""
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from itertools import permutations
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.errors import InputError
 from bktools.frames import schema
-from bktools.inputs import cells
-from bktools.inputs.columns import normal
+from bktools.inputs import amounts, cells, words
+from bktools.inputs.cells import leave_out, option, question
 from bktools.inputs.table import Table
+from bktools.inputs.words import normal
+
+_HALF = 0.5
 
 
 class Sides(NamedTuple):
-    """Words for debit and for credit, compared without case and full stops."""
+    """Words for debit and for credit, as `normal` makes them."""
 
     debit: frozenset[str]
     credit: frozenset[str]
@@ -28,30 +32,18 @@ class Sides(NamedTuple):
         return self.debit | self.credit
 
 
-def _sides(debit: str, credit: str) -> Sides:
-    return Sides(frozenset(debit.split()), frozenset(credit.split()))
+@cache
+def _conventions(of_money: bool) -> Sequence[tuple[frozenset[str], Sides]]:  # noqa: FBT001 - a key of the cache
+    """Return the ways to read short words, each with the headings that name it, such as D/C."""
+    debit = words.values("debit") | (words.values("money_out") if of_money else frozenset())
+    credit = words.values("credit") | (words.values("money_in") if of_money else frozenset())
+    return [
+        (frozenset(map("".join, permutations(pair))), Sides(debit | {pair[0]}, (credit - {pair[0]}) | {pair[1]}))
+        for pair in words.pairs()
+    ]
 
 
-def _joined(one: Sides, other: Sides) -> Sides:
-    return Sides(one.debit | other.debit, one.credit | other.credit)
-
-
-# Words of which each says one side alone, in any language.
-_WORDS = _sides(
-    "dr db debit debits débit debet debito débito debe dare dt soll wn winien tartozik borç дт дебет cargo",
-    "cr credit credits crédit credito crédito kredit haben haber avere ma ct követel alacak dal кт кредит abono",
-)
-# What short words say depends on the one beside them: D is the credit of MD (má dáti), and the debit of all others.
-_SHORT = tuple(
-    _sides(debit, credit) for debit, credit in ("dc", "sh", "dk", "dh", "da", "tk", "ba", "дк", "χπ", ("md", "d"))
-)
-LEDGER = tuple(_joined(short, _WORDS) for short in _SHORT)
-# Money that goes out or comes in: in a ledger it would be the other side that moves.
-_MONEY = _sides("af out expense charge", "bij in refund")
-ENTRIES = tuple(_joined(convention, _MONEY) for convention in LEDGER)
-
-
-def debits(table: Table, place: int, conventions: Sequence[Sides], way_out: str = "") -> pa.ChunkedArray:
+def debits(table: Table, place: int, *, of_money: bool, way_out: str = "") -> pa.ChunkedArray:
     """Return true for debit and false for credit, null where a cell is empty.
 
     Parameters
@@ -59,10 +51,10 @@ def debits(table: Table, place: int, conventions: Sequence[Sides], way_out: str 
     table : Table
         The file.
     place : int
-        The column.
-    conventions : sequence of Sides
-        `LEDGER` or `ENTRIES`. The column is read by the one that its heading names, such as MD/D, else by the first
-        one that has the most of its words.
+        The column. It is read by the pair that its heading names, such as MD/D, else by the first one that has the most
+        of its words.
+    of_money : bool
+        Whether words for money that goes out and comes in are sides, too.
     way_out : str
         For errors: what else the user can do.
 
@@ -71,36 +63,156 @@ def debits(table: Table, place: int, conventions: Sequence[Sides], way_out: str 
     InputError
         When a cell says neither.
     """
-    encoded = pc.dictionary_encode(cells.or_null(cells.trimmed(table.columns[place]))).combine_chunks()
-    words = [_plain(word) for word in encoded.dictionary.to_pylist()]
-    best = _convention(table.headings[place], words, conventions)
-    known = [word in best.debit if word in best.words else None for word in words]
-    result = pa.chunked_array([pc.take(pa.array(known, schema.FLAG), encoded.indices)])
-    neither = cells.mask(pc.and_(pc.is_null(result), pc.is_valid(encoded.indices)))
+    column = cells.or_null(cells.trimmed(table.columns[place]))
+    best = _convention(table, place, of_money)
+    meant = dict.fromkeys(best.credit, False) | dict.fromkeys(best.debit, True)
+    result = words.in_column(column, meant, schema.FLAG)
+    neither = cells.mask(pc.and_(pc.is_null(result), pc.is_valid(column)))
     cells.refuse(table, place, neither, f"must say debit or credit, such as D and C, S and H{way_out}")
     return result
 
 
-def say_sides(table: Table, place: int, conventions: Sequence[Sides]) -> bool:
+def say_sides(table: Table, place: int, *, of_money: bool = True) -> bool:
     """Whether a column whose heading may say anything, such as Type, says debit or credit in each of its cells.
 
     One letter alone could be short for anything, such as C for card: letters count where both sides are there.
     """
-    words = {_plain(word) for word in pc.unique(cells.trimmed(table.columns[place])).to_pylist()} - {""}
-    best = _convention(table.headings[place], sorted(words), conventions)
-    is_clear = bool(words & best.debit and words & best.credit) or all(len(word) > 1 for word in words)
-    return bool(words) and words <= best.words and is_clear
+    texts, best = _texts(table, place), _convention(table, place, of_money)
+    is_clear = bool(texts & best.debit and texts & best.credit) or all(len(text) > 1 for text in texts)
+    return bool(texts) and texts <= best.words and is_clear
 
 
-def _convention(heading: str, words: Sequence[str], conventions: Sequence[Sides]) -> Sides:
-    by_heading = [
-        convention
-        for short, convention in zip(_SHORT, conventions, strict=True)
-        if normal(heading)
-        in {a + b for debit in short.debit for credit in short.credit for a, b in permutations((debit, credit))}
-    ]
-    return max([*by_heading, *conventions], key=lambda one: sum(word in one.words for word in words))
+def mention_both(table: Table, place: int, *, of_money: bool) -> bool:
+    """Whether a column has words for debit and words for credit, in at least half of its cells."""
+    best = _convention(table, place, of_money)
+    texts = _texts(table, place)
+    long = {text for text in texts if len(text) > 1}
+    telling = texts if texts <= best.words else long
+    if not (telling & best.debit and telling & best.credit):
+        return False
+    filled = ~cells.blank(table.columns[place])
+    return bool(cells.mask(words.are(table.columns[place], best.words))[filled].mean() >= _HALF)
 
 
-def _plain(word: str) -> str:
-    return unicodedata.normalize("NFC", word).casefold().replace(".", "").strip()
+def _texts(table: Table, place: int) -> set[str]:
+    return {normal(text) for text in pc.unique(table.columns[place]).to_pylist()} - {""}
+
+
+def _convention(table: Table, place: int, of_money: bool) -> Sides:  # noqa: FBT001 - as above
+    texts, heading = _texts(table, place), normal(table.headings[place])
+    by_heading = [pair for headings, pair in _conventions(of_money) if heading in headings]
+    conventions = [*by_heading, *(pair for _, pair in _conventions(of_money))]
+    return max(conventions, key=lambda pair: len(texts & pair.words))
+
+
+def signed(
+    table: Table,
+    places: Mapping[str, int],
+    amount: pa.ChunkedArray,
+    notes: list[str],
+    *,
+    side: str,
+    chosen: Collection[str],
+) -> pa.ChunkedArray:
+    """Return amounts with the sign that a word beside them says, debit positive.
+
+    Parameters
+    ----------
+    table : Table
+        The file.
+    places : mapping
+        Field to column.
+    amount : pyarrow.ChunkedArray
+        The amounts as they are written.
+    notes : list of str
+        Gets a line that says which way the sign goes.
+    side : str
+        The field of the word: `sign` of entries, `side` of a ledger.
+    chosen : collection of str
+        Fields that the caller named.
+
+    Raises
+    ------
+    InputError
+        When a cell says neither side, or words and signs contradict each other.
+    """
+    place = places[side]
+    heading = table.headings[place]
+    is_entry = side == "sign"
+    if is_entry and side not in chosen and normal(heading) in words.headings("of_a_bank"):
+        raise question(
+            f"{heading!r} is a column of bank statements, where a debit is money that leaves the account; entries are those"
+            " of the service, of cards and expenses. To read debits as positive, name the column",
+            table.source,
+            {side: heading},
+        )
+    way_out = f" (or leave it out: {leave_out(side)})" if is_entry else ""
+    is_debit_or_null = debits(table, place, of_money=is_entry, way_out=way_out)
+    unsaid = cells.mask(pc.and_(pc.is_null(is_debit_or_null), pc.is_valid(amount)))
+    cells.refuse(table, place, unsaid, f"must say debit or credit beside an amount{way_out}")
+    is_debit = cells.mask(pc.fill_null(is_debit_or_null, fill_value=False))
+    zero = pa.scalar(0, amount.type)
+    is_negative, is_zero = cells.mask(pc.less(amount, zero)), cells.mask(pc.equal(amount, zero), null=True)
+    if is_negative.any():
+        if (is_zero | (is_negative == ~is_debit)).all():
+            notes.append(f"amounts have the sign that {heading!r} says already")
+            return amount
+        wrong = ~is_zero & (is_negative == is_debit)
+        line = int(table.lines[wrong][0])
+        disagree = f"{heading!r} says debit or credit, and amounts have signs of their own, which do not agree"
+        if (is_zero | wrong).all():
+            raise question(f"{disagree} in any row: keep the signs as they are with", table.source, {side: ""}, line)
+        if side not in chosen:
+            raise question(
+                f"{disagree} ({cells.lines_of(table, wrong)}): keep the signs as they are with {leave_out(side)}, or read"
+                " negative amounts as reversals with",
+                table.source,
+                {side: heading},
+                line,
+            )
+        notes.append(f"negative amounts read as reversals of the side that {heading!r} says")
+    notes.append(f"{heading!r} gives amounts their sign: debit is positive, credit negative")
+    return pc.if_else(pa.array(is_debit), amount, pc.negate(amount))
+
+
+def of_pair(
+    table: Table, places: Mapping[str, int], debit: pa.ChunkedArray, credit: pa.ChunkedArray
+) -> pa.ChunkedArray:
+    """Return debits less credits; null where both are empty.
+
+    Raises
+    ------
+    InputError
+        When both columns have amounts and all of them come out with one sign.
+    """
+    scale = max(debit.type.scale, credit.type.scale)
+    zero = pa.scalar(0, debit.type)
+    # Wide enough for a difference of the largest amounts.
+    wide = [pc.fill_null(side, 0).cast(pa.decimal256(amounts.LONGEST + 2, scale)) for side in (debit, credit)]
+    neither = pc.and_(pc.is_null(debit), pc.is_null(credit))
+    kind = pa.decimal128(amounts.LONGEST, scale)
+    result = pc.if_else(neither, pa.scalar(None, kind), pc.subtract(*wide).cast(kind))
+    has_both = all(pc.any(pc.not_equal(side, zero)).as_py() for side in (debit, credit))
+    if has_both and is_one_sided(result):
+        both = " and ".join(repr(table.headings[places[field]]) for field in ("debit", "credit"))
+        raise InputError(
+            f"{both} have signs of their own, with which all amounts are on one side: write both columns without signs, or"
+            f" name one column of signed amounts with {option('amount')}",
+            source=table.source,
+        )
+    return result
+
+
+def is_one_sided(amount: pa.ChunkedArray) -> bool:
+    """Whether at least two amounts are there and all of them have one sign."""
+    values = pc.drop_null(amount)
+    zero = pa.scalar(0, amount.type)
+    positive, negative = (int(pc.sum(side).as_py() or 0) for side in (pc.greater(values, zero), pc.less(values, zero)))
+    return min(positive, negative) == 0 and max(positive, negative) > 1
+
+
+def agree(signed_amount: pa.ChunkedArray, amount: pa.ChunkedArray) -> bool:
+    """Whether two columns say the same amounts, whatever signs the second one has."""
+    kind = pa.decimal256(2 * amounts.LONGEST, max(signed_amount.type.scale, amount.type.scale))
+    left, right = (pc.abs(pc.fill_null(side, 0).cast(kind)) for side in (signed_amount, amount))
+    return bool(pc.all(pc.equal(left, right)).as_py())

@@ -81,6 +81,12 @@ class Table:
         chosen = pa.array(kept)
         return replace(self, columns=[column.filter(chosen) for column in self.columns], lines=self.lines[kept])
 
+    def head(self, rows: int) -> Table:
+        """Return the table with its first rows alone."""
+        if len(self.lines) <= rows:
+            return self
+        return replace(self, columns=[column.slice(0, rows) for column in self.columns], lines=self.lines[:rows])
+
     def provenance(
         self, rows: int, places: Mapping[str, int], notes: Sequence[str], *, others: str = "columns not read"
     ) -> dict[str, Any]:

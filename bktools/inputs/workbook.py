@@ -20,7 +20,7 @@ from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
 from bktools.frames.unpacking import MIB, archive_size
 from bktools.inputs import workbook_process
-from bktools.inputs.heading_row import has_figure, is_data, made_headings, without_headings
+from bktools.inputs.heading_row import heading_at, is_data, made_headings, without_headings
 from bktools.inputs.table import Broken, Score, Table
 
 # What the other process may take: this much, and more by what the workbook unpacks to.
@@ -168,12 +168,8 @@ def _head(rows: list[list[str]], score: Score) -> tuple[int, int]:
     filled = [at for at, row in enumerate(rows) if any(cell.strip() for cell in row)]
     if not filled:
         return -1, 0
-    # One known word beside a figure is an account, not a row of headings.
-    scores = {at: points if (points := score(rows[at])) > int(has_figure(rows[at])) else 0 for at in filled}
-    best = max(filled, key=scores.__getitem__)
-    points = scores[best]
-    several = [at for at in filled if sum(bool(cell.strip()) for cell in rows[at]) > 1]
-    return points, best if points else (several or filled)[0]
+    at, points = heading_at([rows[at] for at in filled], score)
+    return points, filled[at]
 
 
 def _text(cell: object) -> str:

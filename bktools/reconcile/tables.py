@@ -15,7 +15,7 @@ from bktools.contract.accounts import LONGEST_TEXT
 from bktools.frames.engine import Scannable, engine, repeated_digests
 from bktools.frames.schema import KNOWN_STATES
 from bktools.frames.templates import quoted
-from bktools.inputs.headings import TOTALS
+from bktools.inputs.words import TOTALS
 from bktools.reconcile import inputs
 from bktools.reconcile.checks import COMPANY_AS_TEXT, FOUND, SEVERITIES, findings
 from bktools.reconcile.verbs import ACTION, RULE, THE_SAME, WHY

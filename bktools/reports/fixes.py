@@ -14,15 +14,15 @@ import pandas as pd
 import pyarrow as pa
 
 from bktools import disk
+from bktools.close.actions import IDS, MAPPINGS, key_of
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError, StorageError
 from bktools.frames.engine import in_pandas
 from bktools.frames.schema import COUNT, KNOWN_STATES, TEXT, Month, to_arrow, to_pandas
 from bktools.inputs.cells import refuse_broken
-from bktools.inputs.columns import normal
 from bktools.inputs.file import read_table
 from bktools.inputs.table import Table
-from bktools.close.actions import IDS, MAPPINGS, key_of
+from bktools.inputs.words import normal
 from bktools.reports.workbook import BETWEEN, FORMAT, LINE_ID, LINES, NEW_ACCOUNT, NOTE, TO_DO, label_of
 from bktools.settings import Settings
 

@@ -27,7 +27,7 @@ from bktools.errors import (
 )
 from bktools.frames.engine import in_pandas
 from bktools.frames.schema import KNOWN_STATES, TEXT, to_arrow, to_pandas
-from bktools.inputs.columns import is_total
+from bktools.inputs.words import is_total
 from bktools.journal.accounts import known_accounts, record_accounts, remember_chart
 from bktools.journal.journal import Journal
 from bktools.progress import progress as progress_bar

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import uuid
+from decimal import Decimal
 
 import pytest
 from typer.testing import CliRunner
@@ -62,11 +63,17 @@ def export(run, sandbox, *, lost=False):
     return run("export submit october.plan --apply")
 
 
+def balanced(lines):
+    """Return the lines of a ledger, and the other side of each on an account of its own."""
+    cells = (line.split(";", 3) for line in lines)
+    return [*lines, *(f"2990;{date};{-Decimal(amount)};{rest}" for _, date, amount, rest in cells)]
+
+
 def write_ledger(path, rows, *, last="2026-10-30", around=()):
     """Write the rows on 5800 by the numbers of their vouchers, and a posting of the bank on the last day and others."""
     lines = [f"5800;{date};{amount};EUR;{text};A {number}" for number, (date, amount, text) in rows.items()]
     lines += [f"1200;{date};1.00;EUR;Bank;B {number}" for number, date in enumerate((last, *around), 1)]
-    path.write_text(HEADING + "\n".join(lines), encoding="utf-8")
+    path.write_text(HEADING + "\n".join(balanced(lines)), encoding="utf-8")
 
 
 def result(said):
@@ -246,7 +253,7 @@ def write_postings(path, postings):
         f"{account};{date};{cents / 100:.2f};EUR;Import;{voucher}"
         for account, date, cents, voucher in [*around, *postings]
     ]
-    path.write_text(HEADING + "\n".join(lines), encoding="utf-8")
+    path.write_text(HEADING + "\n".join(balanced(lines)), encoding="utf-8")
 
 
 def test_one_posting_an_account_is_accepted_and_not_sent_again(run, sandbox, tmp_path):
@@ -374,7 +381,7 @@ def test_hostile_texts_are_shown_as_text(run, sandbox, entries, tmp_path):
         f"5800;{date};{amount};EUR;=cmd();$(touch owned) 'x' \x1b[31m{number}"
         for number, (date, amount, _) in enumerate(entries[:2])
     ]
-    path.write_text(HEADING + "\n".join(lines), encoding="utf-8")
+    path.write_text(HEADING + "\n".join(balanced(lines)), encoding="utf-8")
     code, said = run("verify --ledger ledger.csv --out proof")
     assert code == Exit.DONE, said
     words = shlex.split(printed(said))

@@ -48,8 +48,8 @@ def charts(draw):
     if draw(st.booleans()):
         rows.insert(draw(st.integers(0, len(rows))), ("", ""))
     if draw(st.booleans()):
-        rows += [("", "Total")] * draw(st.integers(0, 1))
-        rows = [*[("Nordlicht", "")] * draw(st.integers(0, 1)), headings, *rows]
+        rows += [("", "Total")]
+    rows = [*[("Nordlicht", "")] * draw(st.integers(0, 1)), headings, *rows]
     return accounts, rows
 
 

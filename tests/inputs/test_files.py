@@ -214,8 +214,11 @@ def test_cells_that_break_a_rule_are_counted_with_their_lines(write):
 
 
 def test_workbook_without_headings(workbook):
-    """Its first row is an account like the others, and a note shows it."""
-    chart = read_chart_of_accounts(workbook({"Plan": [["0400", "Maschinen"], ["1200", "Bank"], ["4930", "Konto"]]}))
+    """Its columns are asked for; its first row is an account like the others, and a note shows it."""
+    path = workbook({"Plan": [["0400", "Maschinen"], ["1200", "Bank"], ["4930", "Konto"]]})
+    with pytest.raises(InputError, match="of the sheet 'Plan' would be read from 3 rows"):
+        read_chart_of_accounts(path)
+    chart = read_chart_of_accounts(path, columns={"code": "column 1", "name": "column 2"})
     assert chart["code"].tolist() == ["0400", "1200", "4930"]
     assert chart["line"].tolist() == [1, 2, 3]
     assert "its first row ('0400', 'Maschinen') is data" in "".join(chart.attrs["bktools"]["notes"])

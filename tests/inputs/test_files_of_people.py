@@ -35,7 +35,7 @@ def read(reader, name, **options):
             return reader(FOLDER / name, **options)
         except InputError as error:
             assert EXPECTED[name].get("or_refused"), str(error)  # noqa: PT017 - the refusal is one of two right outcomes
-            assert "encoding=" in str(error)  # noqa: PT017 - as above
+            assert "encoding=" in str(error) or error.proposal  # noqa: PT017 - as above
             return None
 
 
@@ -55,6 +55,8 @@ def test_entries(name):
     right = EXPECTED[name]
     frames = {"categories": CATEGORIES, "employees": EMPLOYEES} if "needs" in right else {}
     entries = read(read_entries, name, company=COMPANY, **frames)
+    if entries is None:
+        return
     assert entries["amount"].tolist() == [Decimal(amount) for amount in right["amounts"]]
     if "dates" in right:
         assert entries["date"].dt.strftime("%Y-%m-%d").tolist() == right["dates"]

@@ -1,21 +1,77 @@
-"""The vocabularies contradict neither themselves nor each other."""
+"""The words of files: no word is there twice or means two things, and headings of common systems are recognised."""
 
 from __future__ import annotations
 
-from itertools import combinations
+import tomllib
+from importlib.resources import files
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
-from bktools.inputs.columns import Vocabulary, normal
-from bktools.inputs.headings import ACCOUNTS, CHART, ENTRIES
+from bktools.inputs import words
+from bktools.inputs.columns import TOLD_BY_CELLS, Vocabulary
+from bktools.inputs.table import Table
+from bktools.inputs.words import normal, without_extras
+
+FILE = tomllib.loads(files("bktools.inputs").joinpath("words.toml").read_text(encoding="utf-8"))
+KINDS = sorted(FILE["fields"])
 
 
-@pytest.mark.parametrize("fields", [CHART, ENTRIES, ACCOUNTS], ids=["chart", "entries", "accounts"])
-def test_no_word_heads_two_fields(fields):
-    """A heading means one field of a kind of file."""
-    words = {field: frozenset().union(*tiers) for field, tiers in Vocabulary(fields).fields.items()}
-    shared = {(a, b): words[a] & words[b] for a, b in combinations(words, 2) if words[a] & words[b]}
-    assert shared == {}
+def table_of(headings, *rows):
+    columns = [pa.chunked_array([list(cells)], pa.large_string()) for cells in zip(*rows, strict=True)]
+    return Table("f.csv", tuple(headings), columns, np.arange(2, 2 + len(rows)), 1)
+
+
+def test_no_word_is_there_twice():
+    """A table has a word once in a language, and each language once."""
+    twice = [
+        (section, table, language, word)
+        for section in ("headings", "values")
+        for table, languages in FILE[section].items()
+        for language, text in languages.items()
+        for spellings in [[normal(word) for word in text.split("|")]]
+        for word in spellings
+        if spellings.count(word) > 1 or not word
+    ]
+    assert twice == []
+
+
+def test_every_table_of_words_is_used():
+    """A field takes its headings from tables that are there, and no table is without a use."""
+    named = {table for kind in FILE["fields"].values() for tiers in kind.values() for tier in tiers for table in tier}
+    others = {"of_a_bank", "balance", "contra_account", "money_in"}
+    assert named | others == set(FILE["headings"])
+    assert set(FILE["two_meanings"]["tables"]) <= named
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_words_that_mean_two_things_are_told_apart_by_cells(kind):
+    """A heading means one field of a kind of file, or its table says that the cells decide between fields that cells tell."""
+    certain: dict[str, set[str]] = {}
+    by_cells: dict[str, set[str]] = {}
+    for field, tiers in words.fields(kind).items():
+        for tier in tiers:
+            for word in tier.certain:
+                assert (field, word) not in {(one, word) for one in certain.get(word, ())}, word
+                certain.setdefault(word, set()).add(field)
+            for word in tier.by_cells:
+                by_cells.setdefault(word, set()).add(field)
+    assert {word: fields for word, fields in certain.items() if len(fields) > 1} == {}
+    assert certain.keys() & by_cells.keys() == set()
+    assert set().union(*by_cells.values()) <= TOLD_BY_CELLS
+
+
+def test_values_that_mean_two_things():
+    """No word says yes and no, active and archived, or both sides; a word for a total is none for a line of a report."""
+    for one, other in (
+        ("yes", "no"),
+        ("active", "archived"),
+        ("debit", "credit"),
+        ("money_out", "money_in"),
+        ("total", "footer"),
+    ):
+        assert words.values(one) & words.values(other) == set()
 
 
 @pytest.mark.parametrize(
@@ -37,15 +93,24 @@ def test_headings_are_compared_without_decoration(heading, same):
     assert normal(heading) == same
 
 
-def test_no_word_is_in_two_tiers():
-    """A word tells as much as its tier says."""
-    for fields in (CHART, ENTRIES, ACCOUNTS):
-        for tiers in Vocabulary(fields).fields.values():
-            assert sum(map(len, tiers)) == len(frozenset().union(*tiers))
+@pytest.mark.parametrize(
+    ("heading", "same"),
+    [
+        ("Betrag (EUR)", "betrag"), ("amount_usd", "amount"), ("Amount in CHF", "amount"), ("Importe €", "importe"),
+        ("Umsatz (ohne Soll/Haben-Kz)", "umsatz"), ("Amount [net]", "amount"), ("Eurocard", "eurocard"),
+    ],
+)  # fmt: skip
+def test_brackets_and_currencies_are_cut_from_headings(heading, same):
+    """What stands in brackets, and a currency, is no part of the word."""
+    assert without_extras(heading) == same
+
+
+CODES = ("1000", "2000")
+NAMES = ("Cash", "Sales")
 
 
 @pytest.mark.parametrize(
-    ("headings", "found"),
+    ("headings", "expected"),
     [
         ("*Code,*Name,*Type,*Tax Code,Description,Dashboard", {"code": "*Code", "name": "*Name", "type": "*Type"}),
         ("Account #,Full name,Type,Detail type,Description,Total balance", {"code": "Account #", "name": "Full name"}),
@@ -57,6 +122,7 @@ def test_no_word_is_in_two_tiers():
             "Account ID,Account Name,Account Code,Description,Account Status",
             {"external_id": "Account ID", "code": "Account Code", "name": "Account Name", "active": "Account Status"},
         ),
+        ("Account ID,Account Name", {"code": "Account ID", "name": "Account Name"}),
         ("Konto,Kontenbeschriftung,SprachId", {"code": "Konto", "name": "Kontenbeschriftung"}),
         ("Konto,Benämning,Momskod,Aktiv", {"tax_code_external_id": "Momskod", "active": "Aktiv"}),
         ("Kontonr,Kontonavn,MVA-kode", {"tax_code_external_id": "MVA-kode"}),
@@ -68,16 +134,18 @@ def test_no_word_is_in_two_tiers():
         ("Code,Name,VAT %", {"tax_rate": "VAT %"}),
     ],
 )
-def test_headings_of_common_systems(headings, found):
+def test_headings_of_common_systems(headings, expected):
     """Headings as common ERPs write them are recognised."""
     cells = headings.split(",")
-    places = Vocabulary(CHART).assign(cells, "f.csv", ("code", "name"))
-    assert {field: cells[places[field]] for field in found} == found
+    is_name = ["name" in cell.lower() or cell in expected.get("name", "") for cell in cells]
+    rows = [[NAMES[row] if name else CODES[row] for name in is_name] for row in range(2)]
+    places = Vocabulary("chart").assign(table_of(cells, *rows), ("code", "name"))
+    assert {field: cells[places[field]] for field in expected} == expected
 
 
 def test_a_chosen_column_may_serve_twice():
     """The caller who names the code's column as the external ID needs not name it again."""
-    cells = ["Konto", "Name"]
-    assert Vocabulary(CHART, {"external_id": "Konto"}).assign(cells, "f", ("code", "name"))["code"] == 0
-    cells = ["Konto", "Code", "Name"]
-    assert Vocabulary(CHART, {"external_id": "Konto"}).assign(cells, "f", ("code", "name"))["code"] == 1
+    table = table_of(["Konto", "Name"], ["1", "a"])
+    assert Vocabulary("chart", {"external_id": "Konto"}).assign(table, ("code", "name"))["code"] == 0
+    table = table_of(["Konto", "Code", "Name"], ["1", "2", "a"])
+    assert Vocabulary("chart", {"external_id": "Konto"}).assign(table, ("code", "name"))["code"] == 1

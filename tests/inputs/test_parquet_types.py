@@ -83,7 +83,8 @@ def test_columns_of_every_type_may_stand_beside(tmp_path, kind):
     """A column that is not read is no obstacle, in a file, a frame of entries, and a chart."""
     table = pa.table({**BASE, "beside": BESIDE[kind]})
     write(table, tmp_path / "entries.parquet")
-    assert bktools.read_entries(tmp_path / "entries.parquet")["id"].tolist() == IDS
+    left_out = {"date": "", "amount": ""}
+    assert bktools.read_entries(tmp_path / "entries.parquet", columns=left_out)["id"].tolist() == IDS
     if kind != "wide":
         assert bktools.compose_export_jobs(table).entries["id"].tolist() == IDS
 

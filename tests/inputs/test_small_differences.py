@@ -50,14 +50,14 @@ TABLES = {
     "five wrong cells": (entries, wrong_companies(5), ["got '7' (5 such cells: lines 3, 4, 5 and 2 more)"], {}),
     "one total": (
         entries, "Date,Amount\n2026-10-31,1\nTotal,1\n",
-        {"amount": ["1"], "notes": ["rows skipped as totals, not entries: 1 (line 3)"]}, {},
+        {"amount": ["1"], "notes": ["rows skipped as totals or lines of a report, not entries: 1 (line 3)"]}, {},
     ),
     "two totals": (
         entries, "Date,Amount\n2026-10-31,1\nTotal,1\n2026-10-31,1\nTotal,2\n",
-        {"amount": ["1", "1"], "notes": ["rows skipped as totals, not entries: 2 (lines 3, 5)"]}, {},
+        {"amount": ["1", "1"], "notes": ["rows skipped as totals or lines of a report, not entries: 2 (lines 3, 5)"]}, {},
     ),
-    "three rows without headings": (chart, THREE, ACCOUNTS, {}),
-    "two rows without headings": (chart, "1000;Kasse\n1200;Bank\n", ["found: '1000', 'Kasse'"], {}),
+    "three rows without headings": (chart, THREE, ACCOUNTS, {"columns": {"code": "column 1", "name": "column 2"}}),
+    "two rows without headings": (chart, "1000;Kasse\n1200;Bank\n", ["line 1: code '1000', name 'Kasse'"], {}),
     "identifiers without headings": (
         entries, UUIDS, {"description": ["Taxi"] * 3}, {"columns": {"id": "column 1", "description": "column 2"}},
     ),
@@ -112,9 +112,10 @@ def test_tables(write, name):
 
 @pytest.mark.parametrize("days", ["2026-10-{}", "2026/10/{}", "{}.10.2026", "{}/10/2026", "{}-10-2026"])
 def test_dates_are_no_codes(write, days):
-    """Without known headings, a column of dates before the codes is not taken for the codes."""
+    """Without known headings, a column of dates before the codes is not proposed as the codes."""
     rows = [f"{days.format(day)};{row}" for day, row in zip(("01", "12", "30"), THREE.splitlines(), strict=True)]
-    check(chart, write("\n".join(["Aaa;Bbb;Ccc", *rows])), ACCOUNTS, {})
+    proposed = ["columns={'code': 'Bbb', 'name': 'Ccc'}", "line 3: code '1200', name 'Bank'"]
+    check(chart, write("\n".join(["Aaa;Bbb;Ccc", *rows])), proposed, {})
 
 
 def test_times_behind_dates(write):

@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 from bktools.errors import InputError
 from bktools.frames import schema
 from bktools.inputs import cells
-from bktools.inputs.columns import normal
 from bktools.inputs.formats.delimited_text import first_cells, is_utf8, place_of, required, table_of
 from bktools.inputs.formats.format import (
     Chart,
@@ -30,6 +29,7 @@ from bktools.inputs.formats.format import (
     headed_by_fields,
 )
 from bktools.inputs.table import Table
+from bktools.inputs.words import normal
 
 _MARKS = ("EXTF", "DTVF")
 _LABELS, _POSTINGS = "20", "21"

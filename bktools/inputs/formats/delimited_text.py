@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from bktools.errors import InputError
 from bktools.inputs import cells
-from bktools.inputs.columns import normal
 from bktools.inputs.encoding import utf8_error
 from bktools.inputs.file import read_table
 from bktools.inputs.formats.format import File
 from bktools.inputs.table import Table
+from bktools.inputs.words import normal
 
 _DELIMITERS = "\t|;,"
 # What ISO 8859 has no characters for.

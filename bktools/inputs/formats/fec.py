@@ -11,11 +11,11 @@ import pyarrow.compute as pc
 
 from bktools.errors import InputError
 from bktools.frames import schema
-from bktools.inputs.columns import normal
 from bktools.inputs.encoding import to_utf8
 from bktools.inputs.formats.delimited_text import first_cells, is_utf8, place_of, required, table_of
 from bktools.inputs.formats.format import Chart, File, Format, Ledger, Rows, chosen, first_of_each
 from bktools.inputs.table import Table
+from bktools.inputs.words import normal
 
 _READ = frozenset(
     {

@@ -1,0 +1,132 @@
+"""A refusal shows how the file would be read with what it proposes: rows, sums, dates, and the options for it.
+
+What is proposed is tried before it is shown, so that a person who follows it is not refused again without knowing.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import pandas as pd
+
+from bktools.errors import InputError
+from bktools.inputs.cells import as_options, quoted
+
+_MOST_TRIES = 4
+_FIRST, _LAST, _ODD = 3, 2, 3
+_SHOWN = (
+    *("account_code", "code", "name", "account_name", "date", "amount", "currency", "supplier", "description", "text"),
+    *("category_id", "employee_id"),
+)
+_SHOWN_CHARACTERS = 40
+
+Settings = Sequence[tuple[str, Any]]
+
+
+def read_or_propose(read: Callable[..., pd.DataFrame], arguments: Mapping[str, Any], rows: str) -> pd.DataFrame:
+    """Return what a reader returns; a refusal that options settle shows the file as it would be read with them.
+
+    Parameters
+    ----------
+    read : callable
+        The reader.
+    arguments : mapping
+        Its arguments; `columns` is one of them.
+    rows : str
+        What the rows are, such as accounts.
+    """
+    try:
+        return read(**arguments)
+    except InputError as refusal:
+        proposal = _proposal(read, arguments, refusal, rows)
+        if proposal:
+            refusal.proposal = tuple(proposal)
+        raise
+
+
+def _proposal(
+    read: Callable[..., pd.DataFrame], arguments: Mapping[str, Any], refusal: InputError, rows: str
+) -> list[str]:
+    settings: list[tuple[str, Any]] = []
+    error = refusal
+    for _ in range(_MOST_TRIES):
+        if not error.settings or any(
+            "HEADING" in dict(value).values() for name, value in error.settings if name == "columns"
+        ):
+            break
+        settings += error.settings
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                frame = read(**_with(arguments, settings))
+        except InputError as again:
+            error = again
+        else:
+            return _shown(frame, settings, rows)
+    # The last problem is one that no option settles: a person should know of it before correcting the others.
+    return [] if error is refusal else [f"With {as_options(settings)} the next problem is: {error}"]
+
+
+def _with(arguments: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
+    columns = dict(arguments.get("columns") or {})
+    for name, value in settings:
+        if name == "columns":
+            columns |= value
+    others = {name: value for name, value in settings if name != "columns"}
+    return {**arguments, **others, "columns": columns or None}
+
+
+def _shown(frame: pd.DataFrame, settings: Settings, rows: str) -> list[str]:
+    about = frame.attrs["bktools"]
+    sheet = f" of the sheet {about['sheet']!r}" if about["sheet"] else ""
+    columns = ", ".join(f"{field} = {heading!r}" for field, heading in about["columns"].items())
+    places = [*range(min(_FIRST, len(frame)))]
+    places += [place for place in _odd(frame) if place not in places]
+    places += [place for place in range(max(0, len(frame) - _LAST), len(frame)) if place not in places]
+    lines = [f"With {as_options(settings)}, {rows}{sheet} would be read from {len(frame):,} rows ({columns}):"]
+    lines += [f"  line {frame['line'].iloc[place]}: {_row(frame, place)}" for place in sorted(places)]
+    return [*lines, *_sums(frame)]
+
+
+def _row(frame: pd.DataFrame, place: int) -> str:
+    row = frame.iloc[place]
+    cells = ((name, row[name]) for name in _SHOWN if name in frame)
+    return ", ".join(f"{name} {_cell(value)}" for name, value in cells)
+
+
+def _cell(value: Any) -> str:
+    if pd.isna(value):
+        return "(empty)"
+    if isinstance(value, pd.Timestamp):
+        return f"{value:%Y-%m-%d}"
+    return str(value) if isinstance(value, Decimal) else quoted(value[:_SHOWN_CHARACTERS])
+
+
+def _odd(frame: pd.DataFrame) -> list[int]:
+    """Return rows that a person should look at: without a value, with a code without a digit, and the largest amount."""
+    is_odd = pd.Series(data=False, index=frame.index)
+    for name in ("code", "name", "account_code", "date", "amount"):
+        if name in frame:
+            is_odd |= frame[name].isna()
+    for name in ("code", "account_code"):
+        if name in frame:
+            is_odd |= ~frame[name].fillna("0").str.contains(r"\d")
+    odd = [*is_odd.to_numpy().nonzero()[0][: _ODD - 1]]
+    if "amount" in frame and frame["amount"].notna().any():
+        odd.append(int(frame["amount"].abs().to_numpy(dtype="float64", na_value=0).argmax()))
+    return [int(place) for place in odd]
+
+
+def _sums(frame: pd.DataFrame) -> list[str]:
+    lines = []
+    if "amount" in frame:
+        amounts = [amount for amount in frame["amount"] if not pd.isna(amount)]
+        positive = sum((amount for amount in amounts if amount > 0), Decimal())
+        negative = sum((amount for amount in amounts if amount < 0), Decimal())
+        lines.append(f"  positive {positive}, negative {negative}")
+    if "date" in frame and frame["date"].notna().any():
+        lines.append(f"  from {frame['date'].min():%Y-%m-%d} to {frame['date'].max():%Y-%m-%d}")
+    return lines

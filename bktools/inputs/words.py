@@ -1,0 +1,179 @@
+"""The words of files, from `words.toml`: headings of columns by kind of file and field, and values of cells."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.frames import schema
+
+# Spellings of systems that have no umlauts.
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "æ": "ae", "ß": "ss"})
+CURRENCIES = [
+    "EUR",
+    "USD",
+    "GBP",
+    "CHF",
+    "SEK",
+    "NOK",
+    "DKK",
+    "PLN",
+    "CZK",
+    "HUF",
+    "RON",
+    "BGN",
+    "TRY",
+    "JPY",
+    "CNY",
+    "INR",
+    "AUD",
+    "CAD",
+    "NZD",
+    "ZAR",
+    "BRL",
+    "MXN",
+    "RUB",
+    "UAH",
+    "ISK",
+    "KRW",
+    "SGD",
+    "HKD",
+    "THB",
+    "IDR",
+    "MYR",
+    "PHP",
+    "VND",
+    "AED",
+    "SAR",
+    "ILS",
+    "COP",
+    "CLP",
+    "ARS",
+    "PEN",
+    "NGN",
+    "KES",
+    "EGP",
+    "MAD",
+]
+CURRENCY_SIGNS = "$€£¥₹₽₺₴₩₪฿"
+_BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|\uff08[^\uff08\uff09]*\uff09")
+_CURRENCY = re.compile(rf"(?:\bin\s+)?\b(?:{'|'.join(CURRENCIES)})\b|[{CURRENCY_SIGNS}]", re.IGNORECASE)
+
+
+class Headings(NamedTuple):
+    """Headings of a field, compared as `normal` makes them: those that always say it, and those whose cells decide."""
+
+    certain: frozenset[str]
+    by_cells: frozenset[str]
+
+    @property
+    def words(self) -> frozenset[str]:
+        """All of them."""
+        return self.certain | self.by_cells
+
+
+def normal(text: str) -> str:
+    """Return text for comparison: no case, accents, spaces or punctuation; `%` stays, it tells a rate from a code."""
+    folded = unicodedata.normalize("NFKD", text.casefold())
+    letters = "".join(character for character in folded if character.isalnum() or character == "%")
+    # A text of punctuation alone, such as #, is itself.
+    return letters or text.strip()
+
+
+def without_extras(heading: str) -> str:
+    """Return a heading for comparison without text in brackets and without currencies."""
+    return normal(_CURRENCY.sub(" ", _BRACKETS.sub(" ", heading.replace("_", " "))))
+
+
+@cache
+def _file() -> Mapping[str, Any]:
+    content: Mapping[str, Any] = tomllib.loads(files(__package__).joinpath("words.toml").read_text(encoding="utf-8"))
+    return content
+
+
+@cache
+def _table(kind: str, name: str) -> frozenset[str]:
+    texts = _file()[kind][name].values()
+    words = [word for text in texts for word in text.split("|")]
+    return frozenset(
+        filter(None, (normal(one) for word in words for one in (word, word.casefold().translate(_UMLAUTS))))
+    )
+
+
+def headings(name: str) -> frozenset[str]:
+    """Return the words of a table of headings, such as `company_id`."""
+    return _table("headings", name)
+
+
+def values(name: str) -> frozenset[str]:
+    """Return the words of a table of values, such as `yes`."""
+    return _table("values", name)
+
+
+def pairs() -> list[tuple[str, str]]:
+    """Return the short words for debit and credit that belong together."""
+    letters = (pair.split() if " " in pair else list(pair) for pair in _file()["pairs"]["letters"])
+    return [(normal(debit), normal(credit)) for debit, credit in letters]
+
+
+@cache
+def fields(kind: str) -> Mapping[str, tuple[Headings, ...]]:
+    """Return the fields of a kind of file (chart, accounts, entries, ledger) with their headings, the most telling first."""
+    by_cells = {*_file()["two_meanings"]["tables"]}
+    return {
+        field: tuple(
+            Headings(
+                *(
+                    frozenset().union(*map(headings, names))
+                    for names in ([*({*tier} - by_cells)], [*({*tier} & by_cells)])
+                )
+            )
+            for tier in tiers
+        )
+        for field, tiers in _file()["fields"][kind].items()
+    }
+
+
+def in_column(column: pa.ChunkedArray, meanings: Mapping[str, Any], kind: pa.DataType) -> pa.ChunkedArray:
+    """Return what each cell means; a cell whose word has no meaning is null."""
+    encoded = pc.dictionary_encode(column).combine_chunks()
+    meant = [meanings.get(normal(text or "")) for text in encoded.dictionary.to_pylist()]
+    return pa.chunked_array([pc.take(pa.array(meant, type=kind), encoded.indices)])
+
+
+def are(column: pa.ChunkedArray, words: frozenset[str]) -> pa.ChunkedArray:
+    """Return whether each cell is one of the words."""
+    return pc.fill_null(in_column(column, dict.fromkeys(words, True), schema.FLAG), False)
+
+
+def begin(column: pa.ChunkedArray, words: frozenset[str]) -> pa.ChunkedArray:
+    """Return whether each cell begins with one of the words, such as `Total income` with total."""
+    encoded = pc.dictionary_encode(column).combine_chunks()
+    flags = [begins_with(text or "", words) for text in encoded.dictionary.to_pylist()]
+    return pa.chunked_array([pc.take(pa.array(flags, type=schema.FLAG), encoded.indices)])
+
+
+_MOST_WORDS = 4
+
+
+def begins_with(text: str, words: frozenset[str]) -> bool:
+    """Whether the first word of a text, or its first few together, is one of the words."""
+    parts = re.split(r"[\s:;,.]+", text.strip()[:100])
+    return any(normal(" ".join(parts[:count])) in words for count in range(1, min(len(parts), _MOST_WORDS) + 1))
+
+
+TOTALS = values("total")
+
+
+def is_total(name: str | None, code: str | None) -> bool:
+    """Whether name and code are those of a row of sums. A name such as Total with a number is a company's account."""
+    says_total = normal(name or "") in TOTALS and not any(character.isdigit() for character in code or "")
+    return says_total or normal(code or "") in TOTALS

@@ -1,0 +1,185 @@
+"""Any chart, entries or ledger, written with any known words, reads back or is refused."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import io
+import tempfile
+import tomllib
+from collections import Counter
+from decimal import Decimal
+from importlib.resources import files
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import xlsxwriter
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bktools.errors import InputError
+from bktools.inputs.chart_of_accounts import read_chart_of_accounts
+from bktools.inputs.entries import read_entries
+from bktools.inputs.general_ledger import read_general_ledger
+
+pytestmark = pytest.mark.filterwarnings("ignore::bktools.errors.GuessedEncodingWarning")
+
+WORDS = tomllib.loads(files("bktools.inputs").joinpath("words.toml").read_text(encoding="utf-8"))
+READERS = {"chart": read_chart_of_accounts, "entries": read_entries, "ledger": read_general_ledger}
+ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "cp1252", "cp1250", "cp1251", "iso8859-15")
+NAMES = (
+    "Kasse",
+    "Büro und Reisen",
+    "Ventes 20 %",
+    "Środki trwałe",
+    "Rent, rates",
+    "Оплата",
+    'A "b"',
+    "Σύνολο δαπανών",
+    "x",
+)
+TEXTS = ("lunch", "Uber", "Flug nach Köln", "a; b", "Total Energies", "")
+JUNK = ("Foo", "Bemerkungen zur Zeile", "Balance", "Category group", "Menge")
+
+
+def listed(kind, table):
+    """Return the words of a table, by language."""
+    return [word.strip() for words in WORDS[kind][table].values() for word in words.split("|")]
+
+
+@st.composite
+def headings(draw, kind, field):
+    """Return a heading of a field, perhaps decorated."""
+    tables = WORDS["fields"][kind][field]
+    # The first list alone: words of a later one may be those of another field of this file.
+    word = draw(st.sampled_from(listed("headings", draw(st.sampled_from(tables[0])))))
+    form = draw(st.sampled_from([str, str.upper, str.title, "*{}".format, " {} ".format, "{} (EUR)".format]))
+    return form(word)
+
+
+def money(draw):
+    amount = Decimal(draw(st.integers(1, 10**7))).scaleb(-2)
+    return amount if draw(st.booleans()) else -amount
+
+
+@st.composite
+def tables(draw):
+    """Return a kind, columns of text by their headings, and what is right by field."""
+    kind = draw(st.sampled_from([*READERS]))
+    rows = range(draw(st.integers(4, 12)))
+    of = {}
+    if kind == "chart":
+        width = draw(st.integers(3, 6))
+        codes = draw(st.lists(st.integers(1, 10**width - 1), min_size=len(rows), max_size=len(rows), unique=True))
+        right = {
+            "code": [str(code).zfill(width) for code in codes],
+            "name": [draw(st.sampled_from(NAMES)) for _ in rows],
+        }
+        of = dict(right)
+        if field := draw(st.sampled_from(["archived", "active", ""])):
+            archived = [draw(st.booleans()) for _ in rows]
+            says = {True: "yes", False: "no"} if field == "archived" else {True: "no", False: "yes"}
+            said = {flag: draw(st.sampled_from(listed("values", word))) for flag, word in says.items()}
+            of[field], right["archived"] = [said[flag] for flag in archived], archived
+    else:
+        days = [dt.date(2026, 10, 1) + dt.timedelta(draw(st.integers(0, 30))) for _ in rows]
+        form = draw(st.sampled_from(["%Y-%m-%d", "%d.%m.%Y", "%Y%m%d", "%d/%m/%Y"]))
+        amounts = [money(draw) for _ in rows]
+        if kind == "ledger":
+            amounts = [amounts[row - row % 2] * (1 if row % 2 == 0 else -1) for row in rows]
+            of["account_code"] = [str(draw(st.integers(1000, 9999))) for _ in rows]
+        right = {"date": [day.isoformat() for day in days], "amount": [str(amount) for amount in amounts]}
+        right |= {"account_code": of["account_code"]} if of else {}
+        of["date"] = [day.strftime(form) for day in days]
+        of |= draw(sides(kind, amounts))
+        of["description" if kind == "entries" else "text"] = [draw(st.sampled_from(TEXTS)) for _ in rows]
+    named = {draw(headings(kind, field)): column for field, column in of.items()}
+    if draw(st.booleans()):
+        junk = [str(draw(st.integers(0, 99999))) if draw(st.booleans()) else draw(st.sampled_from(TEXTS)) for _ in rows]
+        named |= {draw(st.sampled_from(JUNK)): junk}
+    order = draw(st.permutations([*named]))
+    return kind, {heading: named[heading] for heading in order}, right, len(of) + (len(named) > len(of)) == len(named)
+
+
+@st.composite
+def sides(draw, kind, amounts):
+    """Return the columns that say amounts with their sides."""
+    mark = draw(st.sampled_from([".", ","]))
+    plain = [f"{amount:.2f}".replace(".", mark) for amount in amounts]
+    absolute = [text.removeprefix("-") for text in plain]
+    form = draw(st.sampled_from(["signed", "word", "signed word", "pair"]))
+    if form == "pair":
+        of = {"debit": amounts, "credit": [-amount for amount in amounts]}
+        return {
+            side: [text if amount > 0 else "" for text, amount in zip(absolute, of[side], strict=True)] for side in of
+        }
+    if form == "signed":
+        return {"amount": plain}
+    debit, credit = draw(
+        st.sampled_from([(listed("values", "debit"), listed("values", "credit")), (["S"], ["H"]), (["D"], ["C"])])
+    )
+    word = {True: draw(st.sampled_from(debit)), False: draw(st.sampled_from(credit))}
+    said = [word[amount > 0] for amount in amounts]
+    return {"amount": absolute if form == "word" else plain, "sign" if kind == "entries" else "side": said}
+
+
+def written(draw, folder, columns):
+    """Write columns in one of the forms and return the path."""
+    rows = [[*columns], *map(list, zip(*columns.values(), strict=True))]
+    if draw(st.booleans()):
+        rows.insert(0, [draw(st.sampled_from(["Nordlicht AB", "Report 2026", ""]))] + [""] * (len(columns) - 1))
+    if draw(st.integers(0, 9)) == 0:
+        path = Path(folder, "file.xlsx")
+        with xlsxwriter.Workbook(path) as book:
+            sheet = book.add_worksheet("Daten")
+            for line, row in enumerate(rows):
+                for place, cell in enumerate(row):
+                    sheet.write_string(line, place, cell) if cell else None
+        return path
+    text = io.StringIO()
+    csv.writer(text, delimiter=draw(st.sampled_from(",;\t|"))).writerows(rows)
+    encoding = draw(st.sampled_from(ENCODINGS))
+    try:
+        data = text.getvalue().encode(encoding)
+    except UnicodeEncodeError:
+        data = text.getvalue().encode()
+    path = Path(folder, draw(st.sampled_from(["file.csv", "file.txt"])))
+    path.write_bytes(data)
+    return path
+
+
+def content(frame, field):
+    """Return a column in the form of what is right."""
+    if field == "date":
+        return frame["date"].dt.strftime("%Y-%m-%d").tolist()
+    if field == "archived":
+        return frame["archived"].tolist()
+    return ["" if pd.isna(value) else str(value) for value in frame[field]]
+
+
+def test_any_file_reads_back_or_is_refused():
+    """No account, date or amount is changed, lost or added, whatever words, order, encoding and layout; most are read."""
+    seen: Counter[str] = Counter()
+
+    @settings(suppress_health_check=list(HealthCheck))
+    @given(tables(), st.data())
+    def check(table, data):
+        kind, columns, right, is_distinct = table
+        if not is_distinct:
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            path = written(data.draw, folder, columns)
+            try:
+                frame = READERS[kind](path)
+            except InputError as error:
+                seen[f"{kind} refused"] += 1
+                seen[f"  {str(error).partition(': ')[2][:60]}"] += 1
+                return
+        seen[f"{kind} read"] += 1
+        assert {field: content(frame, field) for field in right} == right
+
+    check()
+    print(dict(seen))
+    for kind in READERS:
+        assert seen[f"{kind} read"] >= seen[f"{kind} refused"] or sum(seen.values()) < 3 * len(READERS) ** 2
