@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bktools.export import ExportPlan, compose_export_jobs
     from bktools.frames.arrow import to_arrow
     from bktools.frames.delimited import to_csv
-    from bktools.frames.display import show
+    from bktools.widgets.show import show
     from bktools.inputs.chart_of_accounts import read_chart_of_accounts
     from bktools.inputs.entries import read_entries
     from bktools.inputs.general_ledger import read_general_ledger
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from bktools.journal.periods import close_period, load_periods, reopen_period
     from bktools.ledger import LedgerMatch, match_ledger
     from bktools.reconcile import Reconciliation, reconcile_accounts
-    from bktools.reports.changes import compare
-    from bktools.reports.closing import close_month
+    from bktools.close.changes import compare
+    from bktools.reports.month_end import close_month
     from bktools.reports.coverage import plot_coverage
     from bktools.reports.excel import to_excel
     from bktools.reports.fixes import check_fixes, read_fixes
     from bktools.reports.money import plot_money, plot_spend
     from bktools.reports.outcomes import Outcomes
-    from bktools.reports.record import PeriodRecord, record_of
+    from bktools.close.record import PeriodRecord, record_of
     from bktools.service import Service
     from bktools.snapshots.tables import get_balance, get_employee, load_categories, load_employees
     from bktools.spending import spend
@@ -46,14 +46,14 @@ _HOMES = {
     "ExportPlan": "bktools.export",
     "LedgerMatch": "bktools.ledger",
     "Outcomes": "bktools.reports.outcomes",
-    "PeriodRecord": "bktools.reports.record",
+    "PeriodRecord": "bktools.close.record",
     "Reconciliation": "bktools.reconcile",
     "Sandbox": "bktools.connection",
     "Service": "bktools.service",
     "check": "bktools.checkup",
     "check_fixes": "bktools.reports.fixes",
-    "close_month": "bktools.reports.closing",
-    "compare": "bktools.reports.changes",
+    "close_month": "bktools.reports.month_end",
+    "compare": "bktools.close.changes",
     "close_period": "bktools.journal.periods",
     "compose_export_jobs": "bktools.export",
     "connect": "bktools.connection",
@@ -76,10 +76,10 @@ _HOMES = {
     "read_fixes": "bktools.reports.fixes",
     "read_general_ledger": "bktools.inputs.general_ledger",
     "reconcile_accounts": "bktools.reconcile",
-    "record_of": "bktools.reports.record",
+    "record_of": "bktools.close.record",
     "reopen_period": "bktools.journal.periods",
     "resolve_export_job": "bktools.journal.export_jobs",
-    "show": "bktools.frames.display",
+    "show": "bktools.widgets.show",
     "spend": "bktools.spending",
     "submit_export_jobs": "bktools.submit",
     "to_arrow": "bktools.frames.arrow",

@@ -10,11 +10,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.contract.rules import flag
 from bktools.errors import ArgumentError, InputError
 from bktools.export.tables import days_of
 from bktools.frames.engine import engine, scannable, source_of
-from bktools.frames.names import with_names
-from bktools.frames.schema import TEXT, are_days, plain, to_pandas, wall_times
+from bktools.frames.names import month_and_company, with_names
+from bktools.frames.schema import DIGITS, TEXT, are_days, plain, split_lines, to_pandas, wall_times
 
 # A key of `by`: the columns that show it, and the identifier that tells two of the same name apart.
 KEYS: dict[str, tuple[tuple[str, ...], str | None]] = {
@@ -26,23 +27,22 @@ KEYS: dict[str, tuple[tuple[str, ...], str | None]] = {
     "company": (("company_id",), None),
     "month": (("month",), None),
 }
-# How to get what a key needs.
+# How to get a key that the entries lack.
 ADVICE = {
-    "category": "they need category_id, or category_name",
-    "account": "give categories and accounts, from which the account of each category is taken",
-    "employee": "they need employee_id, or employee_name",
-    "month": "they need a date",
+    "account": "give categories and accounts, from which the account of each category is taken, or ",
+    "month": "give them a date, or ",
 }
 NO_CURRENCY = "no currency"
 MONEY = ("amount", "currency")
-# Columns of the result that are no key.
-TAKEN = (*MONEY, "entries", "share")
+# Columns of the result that are no key, in their order.
+RESULTS = ("currency", "entries", "amount", "share")
 
 # A row of the side of the total is one that makes the total larger: of the debits, where these are more than the credits.
 # {keys} are all keys, each with a comma. A row is on the side of the total if it has the total's sign.
 QUERY = """
 WITH sums AS (
-    SELECT {keys} currency, count(*) AS entries, sum(amount) AS amount FROM entries GROUP BY ALL
+    SELECT {keys} currency, count(*) - count(split) + count(DISTINCT split) AS entries, sum(amount) AS amount
+    FROM entries GROUP BY ALL
 ), totals AS (
     SELECT currency, sum(entries) AS of_currency, sign(coalesce(sum(amount), 0)) AS side FROM sums GROUP BY ALL
 ), sides AS (
@@ -64,6 +64,7 @@ def spend(
     categories: Any = None,
     accounts: Any = None,
     employees: Any = None,
+    shares: bool = False,
 ) -> pd.DataFrame:
     """Return what was spent by category, account, employee, supplier, month or any column, exactly and by currency.
 
@@ -78,15 +79,17 @@ def spend(
         column. An empty sequence gives the total of each currency.
     categories, accounts, employees : DataFrame, optional
         As `load_categories`, `load_accounts` and `load_employees` return them, for names. Without them categories and
-        employees are shown by ID.
+        employees have the names of the file, or are shown by ID.
+    shares : bool
+        Whether to add the column `share`.
 
     Returns
     -------
     pandas.DataFrame
-        One row a group and currency. The keys as text: `category_name`, `account_code` and `account_name`,
+        One row a group and currency. First the keys as text: `category_name`, `account_code` and `account_name`,
         `employee_name`, `supplier`, `month` (such as 2026-10), `cost_centre`, `company_id`, or the column; a missing value
         has its own row, such as "no supplier". Then `currency`, `entries` (count), `amount` (exact sum, in the unit of
-        the currency), `share`; last `category_id` and `employee_id`, which tell groups of one name apart.
+        the currency), and `share`; last `category_id` and `employee_id`, which tell groups of one name apart.
 
         `share` is a fraction of 1, rounded to four digits: the amount divided by the sum of all rows of the currency
         that have the sign of its total. A row of the other sign (such as a credit among expenses) has none, nor has any
@@ -99,8 +102,8 @@ def spend(
     ArgumentError
         When `by` is not a key, or something is not a frame.
     InputError
-        When the entries have no amount or currency, lack the column of a key, have amounts as floats, whose sums are not
-        exact, or have a sum of more than 38 digits.
+        When the entries have no amount or currency, lack a key (the error lists those that they have), have amounts as floats,
+        whose sums are not exact, or have a sum of more than 38 digits.
 
     Notes
     -----
@@ -115,66 +118,75 @@ def spend(
     ...     "amount": [Decimal("10.50"), Decimal("30.00"), Decimal("9.50"), Decimal("500")],
     ...     "currency": ["EUR", "EUR", "EUR", "JPY"],
     ... })
-    >>> bktools.spend(entries, by="supplier")[["supplier", "currency", "amount", "share"]].values.tolist()
+    >>> bktools.spend(entries, by="supplier", shares=True).drop(columns="entries").values.tolist()
     [['Hotel', 'EUR', Decimal('30.00'), 0.6], ['Bahn', 'EUR', Decimal('20.00'), 0.4], ['no supplier', 'JPY', Decimal('500.00'), 1.0]]
     """
     keys = [by] if isinstance(by, str) or not isinstance(by, Iterable) else list(by)
-    if not all(isinstance(key, str) for key in keys) or len({*keys, *TAKEN}) < len(keys) + len(TAKEN):
+    if not all(isinstance(key, str) for key in keys) or len({*keys, *RESULTS}) < len(keys) + len(RESULTS):
         raise ArgumentError("by", f"must be different names of columns or of {', '.join(KEYS)}", by)
     frames = {"categories": categories, "accounts": accounts, "employees": employees}
-    given = {name: frame for name, frame in frames.items() if frame is not None}
-    rows = with_names(_rows(entries, keys), **given)
+    rows = with_names(_rows(entries, keys), **{name: frame for name, frame in frames.items() if frame is not None})
     shown: dict[str, pa.ChunkedArray] = {}
     missing: dict[str, str] = {}
     for key in keys:
         names, _ = KEYS.get(key, ((key,), None))
-        shown |= _key(rows, key)
+        if not (of_key := _key(rows, key)):
+            raise InputError(f"the entries have no {key.replace('_', ' ')}: {ADVICE.get(key, '')}{_keys_of(entries)}")
+        shown |= of_key
         missing |= {name: f"no {key.replace('_', ' ')}" if name == names[0] else "" for name in names}
     sums = _summed(shown, rows)
     for name, text in (missing | {"currency": NO_CURRENCY}).items():
         sums = sums.set_column(sums.column_names.index(name), name, pc.fill_null(sums.column(name), text))
-    first = [*missing, "currency", "entries", "amount", "share"]
-    sums = sums.select([*first, *(name for name in sums.column_names if name not in first)])
-    return to_pandas(sums, source_of(entries) or None)
+    first = [*missing, *RESULTS[: len(RESULTS) - (not flag("shares", shares))]]
+    ids = [name for name in shown if name not in missing]
+    return to_pandas(sums.select([*first, *ids]), source_of(entries) | {"title": month_and_company(rows)})
 
 
 def _rows(entries: Any, keys: Sequence[str]) -> pa.Table:
     """Return the columns of the entries that the keys need."""
-    wanted = _wanted(keys)
-    found: Any = scannable(entries, "the entries", wanted)
-    for name in MONEY:
-        if name not in found.schema.names:
-            advice = "" if name == "amount" else '; if all are in one, add it: entries.assign(currency="EUR")'
-            raise InputError(f"the entries have no column {name}, without which nothing can be added up{advice}")
-    there = [name for name in found.schema.names if name in wanted]
-    return plain(found.select(there) if isinstance(found, pa.Table) else found.to_table(there), "the entries")
-
-
-def _wanted(keys: Sequence[str]) -> set[str]:
-    """Return the columns of entries that the keys need, where the entries have them."""
-    wanted = {*MONEY, *keys, "date", "category_id"}
+    wanted = {*MONEY, *keys, "date", "category_id", "company_id", "id", "split_line"}
     for key in keys:
         names, identifier = KEYS.get(key, ((), None))
         wanted |= {*names, *([identifier] if identifier else [])}
-    return wanted
+    frame: Any = scannable(entries, "the entries", wanted)
+    for name in MONEY:
+        if name not in frame.schema.names:
+            advice = "" if name == "amount" else '; if all are in one, add it: entries.assign(currency="EUR")'
+            raise InputError(f"the entries have no column {name}, without which nothing can be added up{advice}")
+    there = [name for name in frame.schema.names if name in wanted]
+    rows = frame.select(there) if isinstance(frame, pa.Table) else frame.to_table(there)
+    return plain(rows, "the entries")
 
 
 def _key(rows: pa.Table, key: str) -> dict[str, pa.ChunkedArray]:
-    """Return the columns of a key as text; blank ones are null."""
+    """Return the columns of a key as text; blank ones are null. Nothing where the rows have no such key."""
     names, identifier = KEYS.get(key, ((key,), None))
     if key == "month" and "date" in rows.column_names:
         return {"month": pc.utf8_slice_codeunits(pc.cast(days_of(rows), TEXT), 0, len("2026-10"))}
     if identifier is not None and identifier in rows.column_names:
         ids = pc.ascii_lower(_text(rows.column(identifier)))
-        # What has no name is shown by its ID.
+        # A group without a name is shown by its ID.
         named = _text(rows.column(names[0])) if names[0] in rows.column_names else pa.nulls(len(rows), TEXT)
         return {names[0]: pc.coalesce(named, ids), identifier: ids}
     if names[0] not in rows.column_names:
-        there = ADVICE.get(key, "read_entries recognises it in a file, or keeps it under its own heading")
-        raise InputError(f"the entries have no {key.replace('_', ' ')}, no column {names[0]}: {there}")
+        return {}
     return {
         name: _text(rows.column(name)) if name in rows.column_names else pa.nulls(len(rows), TEXT) for name in names
     }
+
+
+def _keys_of(entries: Any) -> str:
+    """Return the keys that entries can be added up by, as an advice."""
+    # Columns that are not used may hold values of several types.
+    is_pandas = isinstance(entries, pd.DataFrame)
+    columns = [*map(str, entries.columns)] if is_pandas else scannable(entries, "the entries").schema.names
+    keys = [key for key, (names, identifier) in KEYS.items() if {names[0], identifier} & {*columns}]
+    keys += ["month"] if "date" in columns else []
+    of_keys = {name for names, identifier in KEYS.values() for name in (*names, identifier)}
+    own = [name for name in columns if name not in {*of_keys, *MONEY, "id", "date"}]
+    return (
+        f"add them up by {', '.join(dict.fromkeys([*keys, *own])) or 'nothing (by=[]), for the total of each currency'}"
+    )
 
 
 def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -190,23 +202,34 @@ def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(pc.equal(pc.utf8_trim_whitespace(text), ""), pa.scalar(None, TEXT), text)
 
 
+def _ids(rows: pa.Table) -> pa.ChunkedArray:
+    """Return the IDs of entries in one spelling, null where they have none."""
+    has_ids = {"id", "split_line"} <= {*rows.column_names}
+    return pc.ascii_lower(_text(rows.column("id"))) if has_ids else pa.chunked_array([pa.nulls(len(rows), TEXT)])
+
+
 def _exact(amounts: pa.ChunkedArray) -> pa.ChunkedArray:
     kind = amounts.type
     if pa.types.is_integer(kind) or pa.types.is_null(kind):
-        return pc.cast(amounts, pa.decimal128(38, 0))
+        return pc.cast(amounts, pa.decimal128(DIGITS, 0))
     if not pa.types.is_decimal(kind):
         raise InputError(
             f"the column amount of the entries holds {kind}, whose sums are not exact: give decimals, as read_entries "
             "returns them"
         )
-    return pc.cast(amounts, pa.decimal128(38, kind.scale))
+    return amounts
 
 
 def _summed(shown: Mapping[str, pa.ChunkedArray], rows: pa.Table) -> pa.Table:
     """Return the sums by the columns shown and by currency, in the order of the query."""
     # Headings of people may differ in case alone, or be words of the query.
     keys = {f"key{place}": column for place, column in enumerate(shown.values())}
-    table = keys | {"amount": _exact(rows.column("amount")), "currency": _text(rows.column("currency"))}
+    table = keys | {
+        "amount": _exact(rows.column("amount")),
+        "currency": _text(rows.column("currency")),
+        # The lines of a split entry are one entry.
+        "split": pc.if_else(pc.greater(split_lines(rows), 0), _ids(rows), pa.scalar(None, TEXT)),
+    }
     sql = QUERY.format(keys="".join(f"{name}, " for name in keys))
     with engine("spend", entries=pa.table(table)) as connection:
         try:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import html
+import re
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from itertools import islice
@@ -28,8 +29,8 @@ _NEXT = "border-left:3px solid #56B4E9;padding:2px 0 2px 8px;margin:6px 0"
 
 
 def short(value: Any, longest: int = LONGEST_CELL) -> str:
-    """Return a value as one line, shortened."""
-    line = "" if value is None else visible(" ".join(str(value).split()))
+    """Return a value as one line, shortened; spaces that keep words together stay."""
+    line = "" if value is None else visible(re.sub(r"[^\S\u00a0]+", " ", str(value)).strip())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 

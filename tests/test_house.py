@@ -31,7 +31,8 @@ FLOORS = (
     {"snapshots", "inputs"},
     {"journal", "reconcile", "export", "ledger"},
     {"submit", "spending", "checkup"},
-    {"reports", "widgets"},
+    {"close", "widgets"},
+    {"reports"},
     {"cli"},
     {"__init__", "__main__"},
 )
@@ -43,6 +44,7 @@ ONLY_IN = {
     "apsw": ("journal/",),
     "psycopg": ("journal/",),
     "matplotlib": ("reports/",),
+    "jinja2": ("reports/",),
 }
 
 

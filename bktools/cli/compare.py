@@ -21,6 +21,7 @@ def compare(
         str | None,
         typer.Argument(metavar="AFTER", help="A later month or moment. Default: now, where BEFORE is a moment."),
     ] = None,
+    changes_from: options.ChangesFrom = None,
     company: options.Company = None,
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
@@ -32,15 +33,22 @@ def compare(
     Example: bktools compare 2026-10 2026-11
     """
     from bktools.cli.tables import counted
-    from bktools.reports.changes import compare
+    from bktools.close.changes import compare
 
     with (
         options.connected(environment, sandbox=sandbox, company=company) as service,
-        command({"before": "BEFORE", "after": "AFTER"}),
+        command({"before": "BEFORE", "after": "AFTER", "threshold": "--from"}),
     ):
-        changes = compare(before, after, company=options.the_company(service), service=service)
+        changes = compare(
+            before, after, company=options.the_company(service), threshold=changes_from, service=service
+        )
     about = changes.attrs["bktools"]
     for reason in about["not_compared"]:
         tell(f"not compared: {reason}")
-    remark(f"{counted(len(changes), 'difference')} between {about['before']} and {about['after']}")
-    results.hand_over(changes, [name for name in changes.columns if name not in ("company_id", "id")])
+    for line in about["headline"]:
+        remark(line)
+    smaller = about["below_threshold"]
+    left = f", {counted(smaller, 'smaller one', 'smaller ones')} left out" if smaller else ""
+    remark(f"{counted(len(changes), 'difference')} between {about['before']} and {about['after']}{left}")
+    shown = [name for name in changes.columns if name not in ("company_id", "id") and changes[name].notna().any()]
+    results.hand_over(changes, shown)

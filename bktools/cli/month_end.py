@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,9 +19,9 @@ from bktools.errors import ArgumentError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bktools.close.figures import Valued
     from bktools.export import ExportPlan
-    from bktools.reports.close import Close
-    from bktools.reports.record import PeriodRecord
+    from bktools.reports.month_end import Close
 
 
 # Options by the argument that they set, for messages.
@@ -31,6 +31,7 @@ CLOSES = {
     "approved_by": "--approved-by",
     "before_month_end": "--before-month-end",
     "new_chart": "--new-chart",
+    "threshold": "--from",
 }
 
 
@@ -98,12 +99,14 @@ def month_end(
         bool, typer.Option("--before-month-end", help="With --approved-by: approve a month that has not ended.")
     ] = False,
     new_chart: options.NewChart = False,
+    changes_from: options.ChangesFrom = None,
     fail_on: Annotated[
         str | None,
         typer.Option(
             "--fail-on",
             metavar="SEVERITY",
-            help="Exit 11 when entries are held back (held), or on findings of severity error, or warning and worse.",
+            help="Exit 11 when entries are held back (held), or when something is to be done of severity error, or warning "
+            "and worse.",
             autocompletion=options.one_of(lambda: FAIL_ON),
         ),
     ] = None,
@@ -125,7 +128,7 @@ def month_end(
     from bktools.inputs.chart_of_accounts import read_chart_of_accounts
     from bktools.inputs.entries import read_entries
     from bktools.journal.export_jobs import open_questions
-    from bktools.reports.closing import close_month
+    from bktools.reports.month_end import close_month
     from bktools.snapshots.tables import load_categories, load_employees
 
     if month is not None:
@@ -197,22 +200,22 @@ def month_end(
                 approved_by=approved_by,
                 before_month_end=before_month_end,
                 new_chart=new_chart,
+                threshold=changes_from,
                 profile=profile,
                 seen=_say_step,
                 service=service,
             )
-        doubts = open_questions(known, service=service)
-    _say_not_done(close)
+    _say_to_do(close)
     _say_persons(close, is_named=by is not None)
+    doubts = [f"{one.about}: {one.to_do}: {one.command}" for one in close.actions if one.cause == "in_doubt"]
     results.result(**_facts_of(close), outcome_unknown=doubts)
     results.say(f"\nWritten to {close.folder}/")
-    if close.kept is not None:
-        results.say(f"The earlier close is kept as {close.kept}/")
+    if close.earlier_folder is not None:
+        results.say(f"The earlier close is kept as {close.earlier_folder}/")
     if not apply:
-        is_closed = close.record is not None and close.record.state == "CLOSED"
         again = (
             f"bktools periods reopen {close.period} comes first, because the period is closed"
-            if is_closed
+            if close.record.state == "CLOSED"
             else "run again with --apply to do it"
         )
         results.say(f"Nothing was written to the service: {again}.")
@@ -222,54 +225,36 @@ def month_end(
         raise typer.Exit(Exit.FINDINGS)
 
 
-def _held(close: Close) -> bool:
-    from bktools.journal.periods import NOT_WAITING
-
-    return not close.plan.not_ready["reason"].isin(NOT_WAITING).all()
-
-
-def _found(*severities: str) -> Callable[[Close], bool]:
-    def has(close: Close) -> bool:
-        # A plan that has findings of its own tells severity too.
-        frames = (close.after.findings, getattr(close.plan, "findings", None))
-        return any(frame["severity"].isin(severities).any() for frame in frames if frame is not None)
-
-    return has
-
-
 FAIL_ON: dict[str, Callable[[Close], bool]] = {
-    "held": _held,
-    "error": _found("error"),
-    "warning": _found("error", "warning"),
+    "held": lambda close: any(line["fate"] == "held back" for line in close.statement),
+    "error": lambda close: close.severities["error"] > 0,
+    "warning": lambda close: any(close.severities.values()),
 }
 
 
 def _say_persons(close: Close, *, is_named: bool) -> None:
-    prepared = f"Prepared by {close.prepared_by}" + ("" if is_named else " (the system's user; --by names a person)")
-    same = ", the person who prepared it" if close.approved_by == close.prepared_by else ""
-    approved = f", approved by {close.approved_by}{same}" if close.approved_by else ""
+    run = close.run
+    prepared = f"Prepared by {run.prepared_by}" + ("" if is_named else " (the system's user; --by names a person)")
+    same = ", the person who prepared it" if run.approved_by == run.prepared_by else ""
+    approved = f", approved by {run.approved_by}{same}" if run.approved_by else ""
     state = ""
-    if close.applied and close.approved_by:
-        state = f"; {close.stays_open}" if close.stays_open else f"; the period {close.period} is closed"
+    if run.applied and run.approved_by:
+        state = f"; {run.stays_open}" if run.stays_open else f"; the period {close.period} is closed"
     results.say(f"\n{prepared}{approved}{state}")
 
 
 def _plan(plan: ExportPlan) -> str:
-    from bktools.frames.currencies import shown
     from bktools.frames.schema import number_of_entries
 
-    is_before = plan.not_ready["reason"].isin(["exported", "changed_since_export"])
-    before, not_ready = number_of_entries(plan.not_ready[is_before]), number_of_entries(plan.not_ready)
-    if before and not len(plan.rows):
-        return f"nothing new: {counted(before, 'entry', 'entries')} exported before, {not_ready - before} not ready"
-    ready = f"{counted(number_of_entries(plan.rows), 'entry', 'entries')} ready in {counted(len(plan.batches), 'job')}"
-    amounts = (_line("", f"{currency} {shown(amount, currency)}") for currency, amount in plan.amounts.items())
-    return "\n".join([f"{ready}, {not_ready} not ready", *amounts])
+    count = number_of_entries(plan.rows)
+    return f"{counted(count, 'entry', 'entries')} to send in {counted(len(plan.batches), 'job')}" if count else "nothing to send"
 
 
-def _record(record: PeriodRecord) -> str:
-    first, *others = record.lines or ["nothing was sent or held back"]
-    return "\n".join([f"{record.period} {record.state.lower()}: {first}", *(_line("", line) for line in others)])
+def _figures(close: Close) -> str:
+    from bktools.reports.month_end import figures_of
+
+    first, *others = figures_of(close)
+    return "\n".join([first, *(_line("", line) for line in others)])
 
 
 # By step of a close: its name, and a function that formats its result.
@@ -279,16 +264,16 @@ STEPS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "employees": ("employees", lambda frame: f"{len(frame)} rows"),
     "reconciled": ("reconcile", lambda found: _verbs(found.actions)),
     "created": ("accounts", lambda frame: counts(frame["outcome"]) or "none"),
-    "remaining": ("findings", lambda found: counts(found.findings["severity"]) or "none"),
     "plan": ("export plan", _plan),
     "jobs": ("export jobs", lambda frame: counts(frame["outcome"]) or "none"),
-    "record": ("record", _record),
+    "close": ("figures", _figures),
 }
 
 
 def _say_step(step: str, result: Any) -> None:
-    name, text = STEPS[step]
-    results.say(_line(name, text(result)))
+    if step in STEPS:
+        name, text = STEPS[step]
+        results.say(_line(name, text(result)))
 
 
 def _line(step: str, text: str) -> str:
@@ -304,84 +289,60 @@ def _verbs(actions: pd.DataFrame) -> str:
     )
 
 
-# Lines about single things of one kind, at most.
-SHOWN_LINES = 5
+# Things to do in a terminal, at most; the report has all of them.
+SHOWN_ACTIONS = 8
 
 
-def _say_not_done(close: Close) -> None:
-    lines = [f"       {close.before.another_chart}"] if close.before.another_chart and not close.applied else []
-    # Batches that may have been booked come first.
-    if close.applied:
-        open_jobs = close.jobs[close.jobs["outcome"] != "ACCEPTED"].sort_values(
-            "outcome", key=lambda outcomes: outcomes != "UNKNOWN", kind="stable"
-        )
-        lines += [
-            f"       batch {row['batch_id']} {row['outcome']}: {row['message']}"
-            for row in open_jobs.head(SHOWN_LINES).to_dict("records")
-        ]
-    for verb in ("update", "archive", "unarchive"):
-        count = int((close.after.actions["action"] == verb).sum())
-        if count:
-            noun = "account" if count == 1 else "accounts"
-            lines.append(f"{count:>6} {noun} to {verb} by hand in the service: its interface can only create")
-    exists = int((close.accounts["outcome"] == "EXISTS").sum())
-    if exists:
-        lines.append(
-            f"{exists:>6} accounts exist in the service with different data: import the account list (bktools accounts import FILE)"
-        )
-    refused = close.accounts[close.accounts["outcome"].isin(["REJECTED", "UNKNOWN"])]
-    lines += [
-        f"       account {row['external_id']} {row['outcome']}: {row['message']}"
-        for row in refused.head(SHOWN_LINES).to_dict("records")
-    ]
-    held = close.plan.not_ready
-    findings = close.plan.findings
-    changed = findings[findings["check"] == "changed_since_export"]
-    lines += [f"       {row['about']}: {row['message']}" for row in changed.head(SHOWN_LINES).to_dict("records")]
-    if len(changed):
-        name = "entry was" if len(changed) == 1 else "entries were"
-        lines.append(f"{len(changed):>6} {name} exported with other data: {changed['to_do'].iloc[0]}")
-    # The record tells what was exported before.
-    reasons = held.loc[~held["reason"].isin(["exported", "changed_since_export"]), "message"].value_counts()
-    lines += [f"{count:>6} {'entry' if count == 1 else 'entries'}: {message}" for message, count in reasons.items()]
-    if close.left_out:
-        lines.append(f"{close.left_out:>6} entries are dated after {close.period}")
-    lines += [f"       {message}" for message in close.after.not_created]
-    lines += [f"       not checked: {phrase}" for phrase in close.unchecked]
-    if lines:
-        results.say("\n".join(["\nNot done, and why:", *lines]))
+def _say_to_do(close: Close) -> None:
+    errors, warnings = close.severities["error"], close.severities["warning"]
+    lines = [f"\nTo do: {counted(errors, 'error')}, {counted(warnings, 'warning')}"]
+    if close.before.another_chart and not close.run.applied:
+        lines.append(f"  {close.before.another_chart}")
+    for one in close.actions[:SHOWN_ACTIONS]:
+        who = f"{one.role} ({one.person})" if one.person else one.role
+        lines.append(f"  {who}: {one.to_do}: {one.about}: {one.why}")
+        lines += [f"      {text}" for text in (_value(one), one.command) if text]
+    more = len(close.actions) - SHOWN_ACTIONS
+    lines += [f"  and {more:,} more: {close.folder}/report.html has all of them"] if more > 0 else []
+    lines += [f"  not checked: {phrase}" for phrase in close.run.unchecked]
+    if len(lines) > 1:
+        results.say("\n".join(lines))
+    if close.changed:
+        lines = [*close.changed["headline"], *(f"not compared: {phrase}" for phrase in close.changed["not_compared"])]
+        results.say("\n".join([f"\nSince {close.last_month}:", *(f"  {line}" for line in lines or ["nothing changed"])]))
 
 
-def _facts_of(close: Close) -> dict[str, Any]:
+def _value(one: Valued) -> str:
+    from bktools.frames.currencies import shown
+
+    amounts = (f"{currency} {shown(amount, currency)}" for currency, amount in one.amounts.items())
+    return ", ".join([counted(one.entries, "entry", "entries"), *amounts]) if one.entries else ""
+
+
+def _facts_of(close: Close) -> Mapping[str, Any]:
+    from bktools.reports.folder import facts_of
+
+    run = close.run
     return {
         "period": close.period,
         "environment": close.environment,
         "company": close.company,
-        "applied": close.applied,
-        "state": None if close.record is None else close.record.state,
-        "stays_open": close.stays_open or None,
-        "prepared_by": close.prepared_by,
+        "company_name": close.company_name or None,
+        "state": close.state,
         "approved_by": close.approved_by,
+        **facts_of(close),
+        "applied": run.applied,
+        "prepared_by": run.prepared_by,
+        "stays_open": run.stays_open or None,
         "folder": close.folder,
-        "earlier_folder": close.kept,
-        "accounts": {str(outcome): int(count) for outcome, count in close.accounts["outcome"].value_counts().items()},
-        "findings": {
-            str(severity): int(count) for severity, count in close.after.findings["severity"].value_counts().items()
-        },
-        "plan_id": close.plan.plan_id,
-        "entries": len(close.plan.rows),
-        "amounts": close.plan.amounts,
-        "jobs": close.jobs,
-        "not_ready": {
-            str(reason): int(count) for reason, count in close.plan.not_ready["reason"].value_counts().items()
-        },
-        "not_checked": close.unchecked,
+        "earlier_folder": close.earlier_folder,
+        "accounts": run.outcomes("created"),
+        "jobs": run.jobs,
+        "plan_id": run.plan.plan_id,
+        "not_checked": run.unchecked,
     }
 
 
 def _is_incomplete(close: Close) -> bool:
-    return bool(
-        close.stays_open
-        or (close.jobs["outcome"] != "ACCEPTED").any()
-        or close.accounts["outcome"].isin(["REJECTED", "UNKNOWN"]).any()
-    )
+    unsent = {*close.run.outcomes("jobs")} - {"ACCEPTED"}
+    return bool(close.run.stays_open or unsent or {*close.run.outcomes("created")} & {"REJECTED", "UNKNOWN"})

@@ -207,6 +207,14 @@ NewChart = Annotated[
         rich_help_panel=CHART,
     ),
 ]
+ChangesFrom = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="AMOUNT|SHARE",
+        help="The least change between two months that has a line: an amount such as 500, or a share such as 5%.",
+    ),
+]
 OthersExport = Annotated[
     bool,
     typer.Option(

@@ -11,10 +11,8 @@ import re
 from dataclasses import dataclass
 
 from bktools.contract.rules import UUID_REGEX
+from bktools.frames.roles import EMPLOYEE, ERP, PREPARER, SERVICE
 from bktools.frames.templates import quoted, sql
-
-HERE, SERVICE, ERP, EMPLOYEE = "here", "in the service", "in the ERP", "the employee"
-WHO = (HERE, SERVICE, ERP, EMPLOYEE)
 
 # An amount is compared with its category once the category has so many entries in the currency.
 ENOUGH = 10
@@ -41,7 +39,7 @@ class Check:
     fact, to_do : str
         What is the case, and what is to be done about it. SQL in braces reads the columns of JUDGED.
     who : str
-        Who does it, one of WHO.
+        Who does it, one of `roles.ROLES`.
     needs : tuple of str
         The frames ("categories"), columns ("entries.approved") and arguments ("company") that the check needs. It is
         skipped when one is missing.
@@ -74,7 +72,7 @@ CHECKS = (
         "entry.id IS NULL",
         "the file has no entry ID of the service",
         "export the entries from the service with their IDs",
-        HERE,
+        PREPARER,
         ends=True,
     ),
     Check(
@@ -83,7 +81,7 @@ CHECKS = (
         f"NOT regexp_full_match(entry.id, '{UUID_REGEX}')",
         "the entry ID is not a valid UUID",
         "correct it in the file",
-        HERE,
+        PREPARER,
     ),
     Check(
         "no_company",
@@ -91,7 +89,7 @@ CHECKS = (
         "NOT coalesce(company.is_uuid, false)",
         "its company ID is not a valid UUID",
         "correct it in the file",
-        HERE,
+        PREPARER,
     ),
     Check(
         "lines_missing",
@@ -99,7 +97,7 @@ CHECKS = (
         "repeat.missing > 0",
         "{missing} of the lines of this split entry are not among the entries",
         "give all lines of the entry: the service exports it as a whole",
-        HERE,
+        PREPARER,
         ("entries.split_line",),
         ends=True,
     ),
@@ -110,7 +108,7 @@ CHECKS = (
         "lines with this entry ID have different data",
         "keep the right one; if they are the parts of one split entry, name the column with the number of each part "
         "(--column split_line=HEADING) or the entry's total (--column entry_total=HEADING), or use --split-lines",
-        HERE,
+        PREPARER,
         ends=True,
     ),
     Check(
@@ -119,7 +117,7 @@ CHECKS = (
         "repeat.is_copy",
         "duplicate of an earlier line",
         "nothing to do, only the first is exported",
-        HERE,
+        PREPARER,
         ends=True,
     ),
     Check(
@@ -128,7 +126,7 @@ CHECKS = (
         "entry.company_id <> $company",
         "the entry belongs to a company that is not exported",
         "export it with its own company",
-        HERE,
+        PREPARER,
         ("company",),
         ends=True,
     ),
@@ -148,7 +146,7 @@ CHECKS = (
         "earlier.state = 'ACCEPTED'",
         "it was exported already, according to the journal",
         "nothing to do, a second export would book it twice",
-        HERE,
+        PREPARER,
         ("history",),
         ends=True,
     ),
@@ -158,7 +156,7 @@ CHECKS = (
         "earlier.state IN ('SENDING', 'UNKNOWN')",
         "it may have been exported, according to the journal",
         "resolve its batch first (bktools export resolve)",
-        HERE,
+        PREPARER,
         ("history",),
         ends=True,
     ),
@@ -280,7 +278,7 @@ CHECKS = (
         "category.account_id IS NOT NULL AND account.id IS NULL",
         "the account of its category is not among the accounts bktools knows{$list}",
         "create the chart's accounts (bktools accounts create) or import the account list (bktools accounts import FILE)",
-        HERE,
+        PREPARER,
         (*CHAIN, "accounts"),
     ),
     Check(
@@ -307,7 +305,7 @@ CHECKS = (
         "together.row IS NOT NULL",
         "another line of this split entry is not ready",
         "correct that line: the lines of an entry are exported together",
-        HERE,
+        PREPARER,
         ("entries.split_line",),
     ),
     Check(
@@ -371,7 +369,7 @@ CHECKS = (
         "len(other_lines(if(entry.amount > 0, twins.minus, twins.plus), entry.row, entry.id)) > 0",
         "same company, day, currency and {party_noun} as {in_words(opposite)}, with the opposite amount",
         "nothing to do if one reverses the other",
-        HERE,
+        PREPARER,
         TWINS,
     ),
     Check(

@@ -27,17 +27,27 @@ from bktools.frames.arrow import tables_to_arrow
 from bktools.frames.currencies import shown
 from bktools.frames.delimited import tables_to_csv
 from bktools.frames.names import FIRST, in_reading_order
-from bktools.frames.schema import COUNT, DATE, FACTS, TEXT, number_of_entries, split_lines, texts_of, to_pandas
-
-# Most digits of a decimal.
-DIGITS = 38
+from bktools.frames.schema import (
+    COUNT,
+    DATE,
+    DIGITS,
+    FACTS,
+    TEXT,
+    number_of_entries,
+    split_lines,
+    texts_of,
+    to_arrow,
+    to_pandas,
+)
 
 BATCHES = pa.schema(
     {"batch_id": TEXT, "company_id": TEXT, "entries": COUNT, "first_date": DATE, "last_date": DATE},
 )
 
 # The columns of a summary of the findings.
-SUMMARY = ("severity", "entries", "check", "about", "message", "to_do", "who")
+SUMMARY = ("severity", "check", "entries", "value", "message", "to_do", "who")
+# The first columns of entries that are not ready: a narrow page shows them without scrolling.
+HELD_FIRST = ("date", "supplier", "amount", "currency", "reason")
 
 TOTALS_BY = ("company_id", "currency", "category_id")
 
@@ -149,11 +159,16 @@ class ExportPlan:
     @cached_property
     def findings(self) -> pd.DataFrame:
         """What the checks found in the entries; computed on first use."""
-        return to_pandas(self._find(), self.provenance)
+        return to_pandas(self.findings_table, self.provenance)
+
+    @cached_property
+    def findings_table(self) -> pa.Table:
+        """`findings` as an Arrow table."""
+        return self._find()
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the plan for pickle and copy with its findings, computed now, without the frames they come from."""
-        return self.__dict__ | {"findings": self.findings, "_find": None}
+        return self.__dict__ | {"findings_table": self.findings_table, "_find": None}
 
     def body(self, batch_id: str) -> bytes:
         """Return the request body of a batch.
@@ -289,28 +304,35 @@ class ExportPlan:
         lines += [f"  ready: {currency} {shown(amount, currency)}" for currency, amount in self.amounts.items()]
         told = self.told
         lines += [
-            f"  {row.severity:<8}{row.entries:>7,} {row.check}: {views.short(row.about)}: {row.message}: {row.to_do}"
+            f"  {row.severity:<8}{row.entries:>7,} {row.check}: {': '.join(filter(None, [row.value, row.message, row.to_do]))}"
             for row in told.itertuples()
         ]
-        lines += ["  each with its first entry; all of them are in .findings"] if len(told) else []
         lines += [f"  not checked: {phrase}" for phrase in self.unchecked]
         lines += [f"  next: {step}" for step in self._next_steps()]
         return readable("\n".join(lines))
 
     def _repr_html_(self) -> str:
         told = self.told
-        marked = told.assign(severity=[f"{views.MARKS[severity]} {severity}" for severity in told["severity"]])
+        reasons = pd.DataFrame(
+            {
+                "reason": [f"{views.MARKS[row.severity]} {row.check.replace('_', ' ')}" for row in told.itertuples()],
+                # A currency stays beside its amount.
+                "value": told["value"].str.replace(" ", "\u00a0").str.replace(",\u00a0", ", "),
+                **{name: told[name] for name in ("entries", "to_do", "who")},
+            }
+        )
         held = self.not_ready.head(views.SHOWN_ROWS)
-        # A narrow page shows the money without scrolling.
-        order = dict.fromkeys(("reason", "date", "supplier", "amount", "currency", *FIRST))
-        held = held[[name for name in order if name in held.columns]]
+        held = held[[name for name in dict.fromkeys((*HELD_FIRST, *FIRST)) if name in held.columns]]
+        if "amount" in held.columns:
+            currencies = held.get("currency", pd.Series(None, held.index))
+            held = held.assign(amount=[*map(shown, held["amount"], currencies)])
         batches = self.batches[in_reading_order(self.batches.columns)]
         ready = [(currency, shown(amount, currency)) for currency, amount in self.amounts.items()]
         return "".join(
             [
                 views.heading(f"Export plan: {self._headline()}"),
                 views.table(["currency", "ready"], ready, total=len(ready), looks=["", views.TO_THE_RIGHT]),
-                _html(marked, ".findings"),
+                _html(reasons, ".findings"),
                 _html(held, ".not_ready", len(self.not_ready)),
                 _html(batches, ".batches"),
                 views.table([""], [[f"not checked: {phrase}"] for phrase in self.unchecked], total=len(self.unchecked)),
@@ -320,18 +342,31 @@ class ExportPlan:
 
     @property
     def told(self) -> pd.DataFrame:
-        """Errors and warnings, a row each check: severity, check, entries (count); about, message, to_do, who of the first.
+        """Reasons to hold entries back, and warnings, those with most money first: a row each.
 
-        Findings of the severity info are left out: no action is needed.
+        severity, check, entries (count), value (their amounts by currency, as text); message, to_do and who of the first.
+        An entry that is not ready counts for its own reason alone. Findings of the severity info need no action and are left
+        out.
         """
         return self._summary[self._summary["severity"] != "info"].reset_index(drop=True)
 
     @cached_property
     def _summary(self) -> pd.DataFrame:
-        """A row each severity and check: the number of findings, and the texts of the first."""
-        groups = self.findings.groupby(["severity", "check"], sort=False)
-        summary: pd.DataFrame = groups[["about", "message", "to_do", "who"]].first()
-        return summary.assign(entries=groups.size()).reset_index()[list(SUMMARY)]
+        held = as_exported(to_arrow(self.not_ready, "the entries"))
+        reasons = to_pandas(held).assign(severity="error", check=held.column("reason").to_pylist())
+        others = self.findings[self.findings["severity"] != "error"]
+        # The currency with most entries: amounts of two currencies cannot be compared.
+        main = next(iter(reasons.get("currency", pd.Series(dtype="str")).value_counts().index), "")
+        groups = [
+            (*key, number_of_entries(rows), _sums_by_currency(rows, main))
+            for frame in (reasons, others)
+            for key, rows in frame.groupby(["severity", "check"], sort=False)
+        ]
+        groups.sort(key=lambda group: (list(views.MARKS).index(group[0]), -abs(group[3].get(main, 0)), -group[2]))
+        values = [", ".join(f"{code} {shown(sums[code], code)}" for code in sums) for *_, sums in groups]
+        summary = pd.DataFrame([group[:3] for group in groups], columns=["severity", "check", "entries"])
+        texts = self.findings.groupby(["severity", "check"], sort=False)[["message", "to_do", "who"]].first()
+        return summary.assign(value=values).join(texts, on=["severity", "check"])[list(SUMMARY)]
 
     def _headline(self) -> str:
         count = number_of_entries(self.rows)
@@ -358,9 +393,17 @@ def _html(frame: pd.DataFrame, where: str, count: int | None = None) -> str:
     rows = frame.head(views.SHOWN_ROWS).astype("object").itertuples(index=False)
     cells = [["" if pd.isna(value) else value for value in row] for row in rows]
     cells = [[value.date() if isinstance(value, pd.Timestamp) else value for value in row] for row in cells]
-    looks = [views.ON_ONE_LINE if name == "severity" else "" for name in frame.columns]
+    looks = [{"amount": views.TO_THE_RIGHT, "reason": views.ON_ONE_LINE}.get(name, "") for name in frame.columns]
     total = len(frame) if count is None else count
     return views.table(list(frame.columns), cells, total=total, where=where, looks=looks)
+
+
+def _sums_by_currency(rows: pd.DataFrame, first: str) -> dict[str, Decimal]:
+    """Return the exact sum of the amounts in each currency, that of `first` before the others."""
+    if not {"amount", "currency"} <= set(rows.columns):
+        return {}
+    sums = rows.dropna(subset="amount").groupby("currency")["amount"].sum()
+    return {code: sums[code] for code in sorted(sums.index, key=lambda code: (code != first, code))}
 
 
 def _all_are(column: pa.ChunkedArray, text: str) -> bool:

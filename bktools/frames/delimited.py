@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from bktools import disk
 from bktools.errors import ArgumentError, InputError
+from bktools.frames.currencies import MINOR_UNITS, USUAL
 from bktools.frames.schema import are_days, days, to_arrow, wall_times
 from bktools.progress import progress as progress_bar
 
@@ -36,6 +37,9 @@ CHANGED = (
     r"|\+\d[\d ()/-]*"
     r")\s*$"
 )
+
+# A code that a spreadsheet reads as a number, and shows as it stands.
+NUMBER = r"^\s*\d+\s*$"
 
 # Types that Arrow writes as the file needs them, and types that hold text or its bytes.
 WRITTEN_PLAINLY = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_null, pa.types.is_date, pa.types.is_time)
@@ -114,7 +118,8 @@ def to_csv(
         position, and stays open; one for text gets no byte order mark, and should be opened with `newline=""`.
     profile : str
         "excel": UTF-8 with BOM, comma, CRLF. "excel-eu": semicolon and decimal comma. In both, text and headings that a
-        spreadsheet would read as a formula get an apostrophe in front, and codes such as 0400 are written as ="0400".
+        spreadsheet would read as a formula get an apostrophe in front; codes such as 0400 are written as ="0400", and so
+        is every number of such a column; amounts beside a currency have its decimals, none for JPY.
         "machine": UTF-8 without BOM, comma, LF, unchanged values.
     progress : bool, optional
         Show a bar. Default: in a terminal or a notebook.
@@ -150,6 +155,8 @@ def to_csv(
     table = to_arrow(frame)
     names = table.column_names
     columns = {name: as_text(column, form, name) for name, column in zip(names, table.columns, strict=True)}
+    if form.guarded:
+        columns |= _in_minor_units(table, columns, form.decimal)
     text = pd.DataFrame({name: column.to_pandas() for name, column in columns.items()}, columns=names)
     headings = pa.chunked_array([pa.array(names, pa.large_string())])
     text.columns = pd.Index((_guarded(headings) if form.guarded else headings).to_pylist())
@@ -267,9 +274,32 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array(values, pa.string())])
 
 
+def _in_minor_units(
+    table: pa.Table, columns: Mapping[str, pa.ChunkedArray], decimal: str
+) -> dict[str, pa.ChunkedArray]:
+    """Return the columns of money without the zeros that their currency has no decimals for, such as 3590 of JPY."""
+    money = {}
+    for name in (field.name for field in table.schema if pa.types.is_decimal(field.type)):
+        currency = name.replace("amount", "currency")
+        currency = currency if currency in columns and currency != name else "currency"
+        if currency not in columns:
+            continue
+        text = columns[name]
+        for code in pc.unique(table.column(currency)).to_pylist():
+            zeros = rf"(\{decimal}\d{{{units}}})0+$" if (units := MINOR_UNITS.get(str(code), USUAL)) else rf"(\{decimal})0+$"
+            shorter = pc.replace_substring_regex(text, zeros, r"\1" if units else "")
+            text = pc.if_else(pc.fill_null(pc.equal(table.column(currency), code), False), shorter, text)
+        money[name] = text
+    return money
+
+
 def _guarded(column: pa.ChunkedArray) -> pa.ChunkedArray:
     apostrophe, equals, quote, nothing = (pa.scalar(text, pa.large_string()) for text in ("'", '="', '"', ""))
     led = pc.binary_join_element_wise(apostrophe, column, nothing)
-    kept = pc.binary_join_element_wise(equals, column, quote, nothing)
+    unchanged = pc.binary_join_element_wise(equals, column, quote, nothing)
     guarded = pc.if_else(pc.match_substring_regex(column, FORMULA), led, column)
-    return pc.if_else(pc.match_substring_regex(column, CHANGED), kept, guarded)
+    is_changed = pc.match_substring_regex(column, CHANGED)
+    if pc.any(is_changed).as_py():
+        # All codes of a column are written in one way.
+        is_changed = pc.or_(is_changed, pc.match_substring_regex(column, NUMBER))
+    return pc.if_else(is_changed, unchanged, guarded)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import json
 import os
 import shutil
 import tempfile
@@ -31,6 +32,9 @@ SUPPORTED = "a pandas, pyarrow, Polars, DuckDB or PySpark frame, or the path of 
 SETTINGS: Mapping[str, Any] = {"arrow_large_buffer_size": True}
 
 FEW_ROWS = 100_000
+
+# The metadata of an Arrow table that say where its rows came from.
+SOURCE = b"bktools"
 
 # The schema of a task's functions.
 FUNCTIONS = "functions"
@@ -219,8 +223,15 @@ def in_pandas(frame: Any) -> pd.DataFrame:
 
 
 def source_of(frame: Any) -> dict[str, Any]:
-    """Return where the rows of a frame came from, as `attrs` of pandas says; empty where nothing is known."""
+    """Return where the rows of a frame came from, as `described` or `attrs` of pandas say; empty where nothing is known."""
+    if isinstance(frame, pa.Table):
+        return dict(json.loads((frame.schema.metadata or {}).get(SOURCE, b"{}")))
     return dict(frame.attrs.get("bktools", {})) if isinstance(frame, pd.DataFrame) else {}
+
+
+def described(table: pa.Table, source: Mapping[str, Any]) -> pa.Table:
+    """Return an Arrow table that says where its rows came from, as `attrs` of a DataFrame does."""
+    return table.replace_schema_metadata({SOURCE: json.dumps(source, default=str)})
 
 
 def has_order(frame: Any) -> bool:

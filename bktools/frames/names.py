@@ -13,10 +13,13 @@ from bktools.frames.schema import TEXT, plain
 
 # What a person reads first, in this order; then come all other columns, what is to be done, and the identifiers.
 FIRST = (
-    "date", "supplier", "description", "category_name", "account_code", "account_name", "employee_name", "amount",
-    "currency", "cost_centre", "tax_code",
+    "date", "supplier", "amount", "currency", "description", "category_name", "account_code", "account_name",
+    "employee_name", "cost_centre", "tax_code",
 )  # fmt: skip
 TO_DO = ("severity", "check", "reason", "message", "to_do", "who")
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
 IDENTIFIERS = (
     "line", "id", "entry_id", "batch_id", "job_id", "company_id", "category_id", "account_id", "external_id", "employee_id",
 )  # fmt: skip
@@ -37,13 +40,13 @@ def with_names(entries: pa.Table, *, categories: Any = None, accounts: Any = Non
     -------
     pyarrow.Table
         The same rows and columns, then `category_name`; `account_code` and `account_name` of the category's account;
-        `employee_name` (the e-mail where the service has no name). Null where there is none. A column of such a name in
-        the entries is replaced.
+        `employee_name` (the e-mail where the service has no name). Null where there is none. Such columns of the entries are
+        replaced; a category's or an employee's own name stays where the frames have no other.
     """
     if categories is not None and "category_id" in entries.column_names:
         known = _named(categories, "categories", ("name", "account_id"))
         found = _places(entries.column("category_id"), known)
-        entries = _with(entries, "category_name", known.column("name").take(found))
+        entries = _with(entries, "category_name", _or_own(known.column("name").take(found), entries, "category_name"))
         if accounts is not None:
             others = _named(accounts, "accounts", ("code", "external_id", "name"))
             account = others.take(_places(known.column("account_id"), others).take(found))
@@ -53,7 +56,8 @@ def with_names(entries: pa.Table, *, categories: Any = None, accounts: Any = Non
     if employees is not None and "employee_id" in entries.column_names:
         known = _named(employees, "employees", ("first_name", "last_name", "email"))
         names = _full_name(known)
-        entries = _with(entries, "employee_name", names.take(_places(entries.column("employee_id"), known)))
+        names = names.take(_places(entries.column("employee_id"), known))
+        entries = _with(entries, "employee_name", _or_own(names, entries, "employee_name"))
     return entries
 
 
@@ -62,8 +66,33 @@ def last_import(last: object) -> str:
     return " (no list was imported)" if last is None else f" (last list imported {str(last)[:10]})"
 
 
+def month_and_company(entries: pa.Table) -> str:
+    """Return the months and the company of entries for a heading, such as "October 2026, company 9b48711b"."""
+    parts = []
+    if "date" in entries.column_names and pa.types.is_temporal(entries.column("date").type):
+        dates = pc.min_max(entries.column("date")).as_py()
+        months = [month_name(f"{date:%Y-%m}") for date in dates.values() if date is not None]
+        parts.append(" to ".join(dict.fromkeys(months)))
+    if "company_id" in entries.column_names:
+        companies = [str(company) for company in pc.unique(entries.column("company_id")).to_pylist() if company]
+        parts.append(f"company {companies[0][:8]}" if len(companies) == 1 else f"{len(companies):,} companies")
+    return ", ".join(filter(None, parts))
+
+
+def month_name(month: str) -> str:
+    """Return a month in words.
+
+    Examples
+    --------
+    >>> month_name("2026-10")
+    'October 2026'
+    """
+    year, number = month.split("-")
+    return f"{MONTHS[int(number) - 1]} {year}"
+
+
 def in_reading_order(columns: Iterable[str]) -> list[str]:
-    """Return column names as a person reads them: names and money, then what is to be done, identifiers last.
+    """Return column names as a person reads them: money and names, then what is to be done, identifiers last.
 
     Examples
     --------
@@ -98,6 +127,12 @@ def _full_name(employees: pa.Table) -> pa.ChunkedArray:
     parts = [pc.fill_null(pc.utf8_trim_whitespace(employees.column(name)), "") for name in ("first_name", "last_name")]
     name = pc.utf8_trim_whitespace(pc.binary_join_element_wise(*parts, pa.scalar(" ", TEXT)))
     return pc.if_else(pc.equal(name, ""), employees.column("email"), name)
+
+
+def _or_own(names: pa.ChunkedArray, entries: pa.Table, column: str) -> pa.ChunkedArray:
+    """Return names, and those of the entries themselves where there is none."""
+    own = entries.column(column) if column in entries.column_names else None
+    return names if own is None else pc.coalesce(names, pc.cast(own, TEXT))
 
 
 def _with(table: pa.Table, name: str, column: pa.ChunkedArray) -> pa.Table:

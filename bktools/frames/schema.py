@@ -9,6 +9,7 @@ read alike, and its `astype("str")` turns a missing value into the text "None".
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import uuid
 from collections import Counter
@@ -37,8 +38,13 @@ COUNT = pa.int64()
 _UTC = {"UTC", "Etc/UTC", "Z", "+00:00"}
 INSTANT = pa.timestamp("us", tz="UTC")
 DATE = pa.date32()
-# For frames without rows; otherwise the scale comes from the file.
-MONEY = pa.decimal128(38, 2)
+# Money of Arrow tables has all digits that a decimal can have; the scale comes from the file, and is 2 without rows.
+DIGITS = 38
+MONEY = pa.decimal128(DIGITS, 2)
+# Money of DataFrames has 15 digits, because Arrow adds digits in every operation and refuses to need more than 38: so
+# `amount + amount`, `amount - other`, `amount * 2`, `amount / 2` and a share of the total work. A column with a longer
+# amount keeps 38 digits: its sums, comparisons and exports work as ever, such arithmetic does not.
+CALCULABLE_DIGITS = 15
 
 
 def _schema(required: Mapping[str, pa.DataType], optional: Mapping[str, pa.DataType]) -> pa.Schema:
@@ -107,7 +113,10 @@ ENTRIES = _schema(
         "amount": MONEY,
         "currency": TEXT,
         "category_id": TEXT,
+        # As the file writes them; the names of the service take their place where its categories and employees are given.
+        "category_name": TEXT,
         "employee_id": TEXT,
+        "employee_name": TEXT,
         "status": TEXT,
         "approved": FLAG,
         "supplier": TEXT,
@@ -208,7 +217,7 @@ def _pandas_type(kind: pa.DataType) -> Any:
 
 
 def to_pandas(table: pa.Table, provenance: Mapping[str, Any] | None = None) -> pd.DataFrame:
-    """Return an Arrow table as a DataFrame with the types above.
+    """Return an Arrow table as a DataFrame with the types above; money has 15 digits where its amounts have no more.
 
     Parameters
     ----------
@@ -217,6 +226,11 @@ def to_pandas(table: pa.Table, provenance: Mapping[str, Any] | None = None) -> p
     provenance : mapping, optional
         Source of the rows; kept in `frame.attrs["bktools"]`.
     """
+    for place, field in enumerate(table.schema):
+        if pa.types.is_decimal128(field.type) and field.type.precision > CALCULABLE_DIGITS >= field.type.scale:
+            with contextlib.suppress(pa.ArrowInvalid):  # an amount has more digits
+                calculable = table.column(place).cast(pa.decimal128(CALCULABLE_DIGITS, field.type.scale))
+                table = table.set_column(place, field.name, calculable)
     frame: pd.DataFrame = table.to_pandas(types_mapper=_pandas_type, date_as_object=False)
     if provenance is not None:
         frame.attrs["bktools"] = dict(provenance)
@@ -272,7 +286,7 @@ def _array_of(heading: str, column: pd.Series, name: str) -> pa.Array | pa.Chunk
 
 
 def plain(table: pa.Table, name: str) -> pa.Table:
-    """Return a table with the same values in types that every engine supports; UUIDs become text.
+    """Return a table with the same values in types that every engine supports; UUIDs become text, decimals have 38 digits.
 
     Raises
     ------
@@ -314,9 +328,7 @@ def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
 _PLAINER: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType], pa.DataType]], ...] = (
     (pa.types.is_binary_view, lambda _: pa.large_binary()),
     (pa.types.is_float16, lambda _: pa.float32()),
-    (pa.types.is_decimal32, lambda kind: pa.decimal128(38, kind.scale)),
-    (pa.types.is_decimal64, lambda kind: pa.decimal128(38, kind.scale)),
-    (pa.types.is_decimal256, lambda kind: pa.decimal128(38, kind.scale)),
+    (pa.types.is_decimal, lambda kind: pa.decimal128(DIGITS, kind.scale)),
 )
 
 

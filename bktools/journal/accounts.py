@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from bktools.frames.schema import ACCOUNTS, KNOWN_STATES, to_arrow, to_pandas
 from bktools.inputs.accounts import read_accounts
 from bktools.inputs.columns import Columns
 from bktools.journal.journal import Journal
-from bktools.journal.records import now, record_event
+from bktools.journal.records import Row, now, record_event, record_events
 from bktools.service import Service
 
 KEY = ("company_id", "external_id")
@@ -58,31 +59,53 @@ def record_accounts(
     list of tuple
         Company and external ID of each retired account.
     """
-    listed: dict[str, set[str]] = {}
+    rows, listed = list(rows), defaultdict(set)
+    for row in rows:
+        listed[row["company_id"]].add(row["external_id"])
     stamp = now().isoformat()
     with journal.transaction() as connection:
+        before = known_accounts(journal, listed)
+        # Rows with the same fields are written with one statement.
+        alike = defaultdict(list)
         for row in rows:
-            key = tuple(row[name] for name in KEY)
-            listed.setdefault(row["company_id"], set()).add(row["external_id"])
-            found = journal.rows("SELECT state FROM accounts WHERE company_id = ? AND external_id = ?", *key)
-            given = [name for name in KNOWN if name in row]
+            alike[tuple(name for name in KNOWN if name in row)].append(row)
+        for given, same in alike.items():
             names = (*KEY, *given, "updated_at")
             updates = ", ".join(f"{name} = excluded.{name}" for name in names[2:])
-            connection.execute(
+            connection.executemany(
                 f"INSERT INTO accounts ({', '.join(names)}) VALUES ({', '.join('?' * len(names))}) "
                 f"ON CONFLICT (company_id, external_id) DO UPDATE SET {updates}",
-                [*key, *(int(value) if isinstance(value := row[name], bool) else value for name in given), stamp],
+                [[*(_stored(row[name]) for name in (*KEY, *given)), stamp] for row in same],
             )
-            before = found[0]["state"] if found else None
-            record_event(connection, "account", json.dumps(key), before, row["state"], row.get("message"))
+        changes = [
+            (json.dumps(key), before[key]["state"] if key in before else None, row["state"], row.get("message"))
+            for row in rows
+            for key in [(row["company_id"], row["external_id"])]
+        ]
         retired = list(_missing(journal, listed)) if complete else []
         for company_id, external_id, state in retired:
             connection.execute(
                 "DELETE FROM accounts WHERE company_id = ? AND external_id = ?", (company_id, external_id)
             )
             message = f"not in {complete}, which has all accounts"
-            record_event(connection, "account", json.dumps((company_id, external_id)), state, RETIRED, message)
+            changes.append((json.dumps((company_id, external_id)), state, RETIRED, message))
+        record_events(connection, "account", changes)
     return [(company_id, external_id) for company_id, external_id, _ in retired]
+
+
+def known_accounts(journal: Journal, listed: Mapping[str, Collection[str]]) -> dict[tuple[str, str], Row]:
+    """Return state and ID of the accounts with these external IDs, by company and external ID; unknown ones are left out."""
+    found = {}
+    for company_id, external_ids in listed.items():
+        journal.wanted(external_ids)
+        sql = """SELECT external_id, state, account_id FROM accounts
+            WHERE company_id = ? AND external_id IN (SELECT id FROM wanted)"""
+        found |= {(company_id, str(row["external_id"])): row for row in journal.rows(sql, company_id)}
+    return found
+
+
+def _stored(value: Any) -> Any:
+    return int(value) if isinstance(value, bool) else value
 
 
 def _missing(journal: Journal, listed: Mapping[str, set[str]]) -> Iterator[tuple[str, str, str]]:
@@ -95,12 +118,12 @@ def _missing(journal: Journal, listed: Mapping[str, set[str]]) -> Iterator[tuple
 
 def remember_chart(journal: Journal, company_id: str, named: CompanyInFile) -> None:
     """Write which company the file of a chart names, unless it is the one of the last chart."""
-    if _companies_in_charts(journal).get(company_id) != named:
+    if companies_in_charts(journal).get(company_id) != named:
         with journal.transaction() as connection:
             record_event(connection, "chart", company_id, None, "USED", json.dumps(named))
 
 
-def _companies_in_charts(journal: Journal) -> dict[str, CompanyInFile]:
+def companies_in_charts(journal: Journal) -> dict[str, CompanyInFile]:
     """Return which company the file of the last chart named, by the company whose accounts were created from it."""
     sql = "SELECT subject_id, message FROM events WHERE subject = 'chart' ORDER BY event_id"
     return {row["subject_id"]: CompanyInFile(*json.loads(row["message"])) for row in journal.rows(sql)}
@@ -142,19 +165,25 @@ def load_accounts(company: str | None = None, *, service: Service | None = None)
     0
     """
     settings = service_or_default(service).settings
-    sql = "SELECT * FROM accounts WHERE CAST(?1 AS TEXT) IS NULL OR company_id = ?1 ORDER BY company_id, external_id"
     company_id = None if company is None else rules.uuid_text("company", company)
     with Journal(settings) as journal:
-        found = journal.rows(sql, company_id)
-        charts = _companies_in_charts(journal)
+        known = accounts_in(journal, company_id)
+        charts = companies_in_charts(journal)
+    provenance = {"environment": settings.environment, "table": "accounts", "rows": len(known), "complete": True}
+    provenance |= {"companies_in_charts": charts} if charts else {}
+    return to_pandas(known, provenance)
+
+
+def accounts_in(journal: Journal, company_id: str | None) -> pa.Table:
+    """Return the accounts of an open journal, of a company or of all."""
+    sql = "SELECT * FROM accounts WHERE CAST(?1 AS TEXT) IS NULL OR company_id = ?1 ORDER BY company_id, external_id"
+    found = journal.rows(sql, company_id)
     columns: dict[str, list[Any]] = {
         name: [row["account_id" if name == "id" else name] for row in found] for name in ACCOUNTS.names
     }
     columns["archived"] = [None if value is None else bool(value) for value in columns["archived"]]
     columns["updated_at"] = [rules.timestamp(value) for value in columns["updated_at"]]
-    provenance = {"environment": settings.environment, "table": "accounts", "rows": len(found), "complete": True}
-    provenance |= {"companies_in_charts": charts} if charts else {}
-    return to_pandas(pa.table(columns, schema=ACCOUNTS), provenance)
+    return pa.table(columns, schema=ACCOUNTS)
 
 
 def import_accounts(

@@ -25,7 +25,9 @@ ROWS_AT_ONCE = 50_000
 # ASSUMED: `expiresIn` is in seconds; a job without it ends within an hour, as in the samples.
 JOB_SECONDS = 3600
 
-SCHEMAS = {"batches": EXPORT_JOBS, "entries": EXPORTED_ENTRIES, "events": EXPORT_EVENTS}
+SENT = pa.schema([*EXPORTED_ENTRIES, pa.field("sender", TEXT), pa.field("plan_id", TEXT)])
+SCHEMAS = {"batches": EXPORT_JOBS, "entries": EXPORTED_ENTRIES, "events": EXPORT_EVENTS, "sent": SENT}
+FROM_FACTS = ("entries", "sent")
 
 
 def load_export_jobs(
@@ -89,19 +91,30 @@ def load_export_jobs(
     kind = "entries" if entries else "events" if events else "batches"
     with Journal(settings) as journal:
         journal.recover()
-        found = journal.history("facts" if entries else kind, company_id, batch, size=ROWS_AT_ONCE)
-        pieces = [_arrow(piece, SCHEMAS[kind]) for piece in found]
-        if batch is not None and not pieces:
+        table = history_of(journal, kind, company_id, batch)
+        if batch is not None and not len(table):
             raise journal.no_such_batch(batch)
         journal_id = journal.id
-    table = typed(pa.concat_tables(pieces), SCHEMAS[kind]) if pieces else SCHEMAS[kind].empty_table()
     about = {"environment": settings.environment, "table": "export jobs", "rows": len(table), "complete": True}
     return to_pandas(table, about | {"journal": journal_id})
 
 
-def _arrow(rows: list[Row], schema: pa.Schema) -> pa.Table:
-    """Return rows as text, numbers as they are."""
-    return pa.Table.from_pylist(rows, schema=texts_of(schema))
+def history_of(journal: Journal, kind: str, company_id: str | None = None, batch: str | None = None) -> pa.Table:
+    """Return the batches, entries or events of an open journal with the columns of SCHEMAS.
+
+    Parameters
+    ----------
+    journal : Journal
+        Open.
+    kind : str
+        A name of SCHEMAS. "sent" are entries with the process that sent each and its plan.
+    company_id, batch : str, optional
+        Only those of a company or of a batch.
+    """
+    schema = SCHEMAS[kind]
+    found = journal.history("facts" if kind in FROM_FACTS else kind, company_id, batch, size=ROWS_AT_ONCE)
+    pieces = [pa.Table.from_pylist(piece, schema=texts_of(schema)) for piece in found]
+    return typed(pa.concat_tables(pieces), schema) if pieces else schema.empty_table()
 
 
 def texts_of(schema: pa.Schema) -> pa.Schema:

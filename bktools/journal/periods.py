@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -19,7 +20,6 @@ from bktools.errors import ArgumentError, JournalError
 from bktools.frames.schema import (
     COUNT,
     EXPORT_EVENTS,
-    EXPORTED_ENTRIES,
     FACTS,
     INSTANT,
     PERIODS,
@@ -27,10 +27,9 @@ from bktools.frames.schema import (
     Month,
     split_lines,
     texts_of,
-    to_arrow,
     to_pandas,
 )
-from bktools.journal.export_jobs import ROWS_AT_ONCE, typed
+from bktools.journal.export_jobs import history_of, typed
 from bktools.journal.export_jobs import texts_of as in_texts
 from bktools.journal.facts import HELD_BACK, INSERT_HELD_BACK, digest_of
 from bktools.journal.journal import Journal
@@ -39,13 +38,8 @@ from bktools.service import Service
 
 OPEN, CLOSED, APPLIED = "OPEN", "CLOSED", "APPLIED"
 
-# Entries that are not ready for these reasons do not wait for this close: they are exported, in a batch, repeated, of another company
-# or of a later month.
-NOT_WAITING = frozenset({"exported", "changed_since_export", "in_doubt", "duplicate", "other_company", "later_period"})
-
 IN_DOUBT = ("SENDING", "UNKNOWN")
 
-SENT = pa.schema([*EXPORTED_ENTRIES, pa.field("sent_by", TEXT)])
 KINDS = FACTS | {"split_line": COUNT}
 HELD = pa.schema(
     [
@@ -278,7 +272,7 @@ def _change(
     company_id = rules.uuid_text("company", company_id)
     with Journal(settings) as journal:
         journal.recover()
-        if state_of(journal, company_id, period) == state:
+        if state_of(journal, company_id, period)[0] == state:
             raise JournalError(f"the period {period} of company {company_id} is {state} already: nothing was recorded")
         if state == CLOSED:
             refuse_unfinished(journal, company_id, period)
@@ -293,10 +287,11 @@ def named(argument: str, name: object) -> str:
     return found
 
 
-def state_of(journal: Journal, company_id: str, month: str) -> str:
-    """Return OPEN or CLOSED."""
-    found = journal.rows("SELECT state FROM periods WHERE company_id = ? AND period = ?", company_id, month)
-    return str(found[0]["state"]) if found else OPEN
+def state_of(journal: Journal, company_id: str, month: str) -> tuple[str, str | None]:
+    """Return OPEN or CLOSED, and the person who changed it last; None where nobody did."""
+    sql = "SELECT state, done_by FROM periods WHERE company_id = ? AND period = ?"
+    found = journal.rows(sql, company_id, month)
+    return (str(found[0]["state"]), str(found[0]["done_by"])) if found else (OPEN, None)
 
 
 def refuse_unfinished(journal: Journal, company_id: str, month: str) -> None:
@@ -319,7 +314,7 @@ def record_close(
     plan_id: str,
     prepared_by: str,
     approved_by: str | None,
-    not_ready: pd.DataFrame,
+    held_back: pa.Table,
     exported: pa.Table,
 ) -> None:
     """Write a close with its totals and the entries that it held back.
@@ -334,21 +329,20 @@ def record_close(
         Identity of the plan that was sent.
     prepared_by, approved_by : str
         The persons.
-    not_ready : DataFrame
-        The plan's entries that are not ready.
+    held_back : pyarrow.Table
+        The entries that it held back: id, split_line, reason, message and the facts.
     exported : pyarrow.Table
         The entries of the plan whose batch was accepted, with amount and currency.
     """
-    waiting = to_arrow(not_ready[~not_ready["reason"].isin(NOT_WAITING)])
-    columns: dict[str, list[Any]] = {name: texts_of(waiting, name) for name in ("id", *HELD_BACK[3:])}
-    columns["split_line"] = split_lines(waiting).to_pylist()
+    columns: dict[str, list[Any]] = {name: texts_of(held_back, name) for name in ("id", *HELD_BACK[3:])}
+    columns["split_line"] = split_lines(held_back).to_pylist()
     rows = list(zip(*columns.values(), strict=True))
     message = {
         "plan_id": plan_id,
         "prepared_by": prepared_by,
         "approved_by": approved_by,
         "exported": _sums(exported),
-        "held_back": _sums(waiting),
+        "held_back": _sums(held_back),
         "held_back_sha256": digest_of(rows),
     }
     subject = f"{company_id} {month}"
@@ -423,25 +417,22 @@ def totals_of(sent: pa.Table, held: pa.Table) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=_scaled(schema, rows))
 
 
-def sent_entries(journal: Journal, company_id: str, month: str | None = None) -> pa.Table:
-    """Return the entries of a company that were sent or may have been, of one period or of all.
+def sent_entries(
+    journal: Journal, company_id: str, history: pa.Table | None = None, prepared: Mapping[str, str] | None = None
+) -> pa.Table:
+    """Return the entries of a company that were sent or may have been.
 
-    `sent_by` is the person who prepared the close, or the process that sent outside of a close.
+    `sent_by` is the person who prepared the close, or the process that sent outside of a close. `history` is what
+    `export_jobs.history_of` returned for "sent", where it was read; `prepared` has the person of a plan whose close is not
+    recorded yet.
     """
-    persons = {row["plan_id"]: row["prepared_by"] for row in closes_of(journal, company_id)}
-    texts = in_texts(SENT)
-    pieces = [
-        pa.Table.from_pylist(
-            [
-                dict(row) | {"sent_by": persons.get(row["plan_id"], row["sender"])}
-                for row in piece
-                if row["state"] in {"ACCEPTED", *IN_DOUBT} and month in {None, row["period"]}
-            ],
-            schema=texts,
-        )
-        for piece in journal.history("facts", company_id, size=ROWS_AT_ONCE)
-    ]
-    return typed(pa.concat_tables([*pieces, texts.empty_table()]), SENT)
+    history = history_of(journal, "sent", company_id) if history is None else history
+    is_live = pc.is_in(history["state"], pa.array(["ACCEPTED", *IN_DOUBT], TEXT))
+    sent = history.filter(pc.and_(is_live, pc.equal(history["company_id"], company_id)))
+    persons = {row["plan_id"]: row["prepared_by"] for row in closes_of(journal, company_id)} | dict(prepared or {})
+    pairs = zip(sent["plan_id"].to_pylist(), sent["sender"].to_pylist(), strict=True)
+    names = pa.array([persons.get(plan, sender) for plan, sender in pairs], TEXT)
+    return sent.drop_columns(["sender", "plan_id"]).append_column("sent_by", names)
 
 
 def not_kept(journal: Journal, company_id: str) -> int:

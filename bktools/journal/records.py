@@ -224,10 +224,13 @@ class Records:
             ]
 
     def _extend_chain(self) -> None:
-        digest = self.last_event()["digest"]
-        for event in self.rows(_UNCHAINED):
-            digest = _link(digest, event)
-            self._database.connection.execute("INSERT INTO chain VALUES (?, ?)", (event["event_id"], digest))
+        events = self.rows(_UNCHAINED)
+        if events:
+            digest, links = events[0]["digest"] or "", []
+            for event in events:
+                digest = _link(digest, event)
+                links.append((event["event_id"], digest))
+            self._database.connection.executemany("INSERT INTO chain VALUES (?, ?)", links)
 
     def _digest(self, sql: str, *parameters: Any) -> str:
         return facts.digest_of([tuple(row.values()) for row in self.rows(sql, *parameters)])
@@ -285,8 +288,9 @@ _CONTRADICTIONS_OF_WANTED = _contradictions(
 )
 
 _EVENT = "event_id, at, subject, subject_id, before, after, message, done_by, database_user"
+# With the digest of the last event that is in the chain.
 _UNCHAINED = f"""
-    SELECT {_EVENT} FROM events
+    SELECT {_EVENT}, (SELECT digest FROM chain ORDER BY event_id DESC LIMIT 1) AS digest FROM events
     WHERE event_id > (SELECT coalesce(max(event_id), 0) FROM chain) ORDER BY event_id
 """
 _BETWEEN = f"SELECT {_EVENT} FROM events WHERE event_id > ? AND event_id < ? ORDER BY event_id"
@@ -356,10 +360,20 @@ def record_event(
     done_by: str | None = None,
 ) -> int:
     """Add an event and return its number. Call it in the transaction of the change that it records."""
-    rows = connection.execute(
-        "INSERT INTO events (at, subject, subject_id, before, after, message, done_by) VALUES (?, ?, ?, ?, ?, ?, ?) "
-        "RETURNING event_id",
-        (now().isoformat(), subject, subject_id, before, after, message, done_by or this_process()),
-    )
+    event = (now().isoformat(), subject, subject_id, before, after, message, done_by or this_process())
+    rows = connection.execute(f"{_INSERT_EVENT} RETURNING event_id", event)
     (row,) = rows
     return int(row["event_id"])
+
+
+def record_events(
+    connection: Connection, subject: str, changes: Iterable[tuple[str, str | None, str, str | None]]
+) -> None:
+    """Add events about many things of one kind: the identity of each, its state before and after, and a message."""
+    at, process = now().isoformat(), this_process()
+    connection.executemany(_INSERT_EVENT, ((at, subject, *change, process) for change in changes))
+
+
+_INSERT_EVENT = (
+    "INSERT INTO events (at, subject, subject_id, before, after, message, done_by) VALUES (?, ?, ?, ?, ?, ?, ?)"
+)

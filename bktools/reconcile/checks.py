@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import duckdb
 
 from bktools.contract.accounts import LONGEST_TEXT
+from bktools.frames.roles import ERP, PREPARER, SERVICE
 from bktools.frames.templates import quoted, sql
 
 # error: an export will fail, or money may be booked wrongly. warning: a person should act. info: no action is needed.
@@ -24,8 +25,6 @@ UNIDENTIFIED = """(
 UNIDENTIFIED_CHART = UNIDENTIFIED.format(rows="chart", noun="chart")
 UNIDENTIFIED_ACCOUNTS = UNIDENTIFIED.format(rows="known", noun="accounts")
 UNCHARTED = "(SELECT company_id, count(*) AS rows FROM accounts WHERE NOT is_charted GROUP BY company_id)"
-
-HERE, IN_SERVICE, IN_ERP = "here", "in the service", "in the ERP"
 
 # bktools cannot read the accounts of the service: it knows those that it created, met or was told, until a date.
 KNOWN = "not among the accounts bktools knows{known_since()}"
@@ -53,7 +52,7 @@ class Check:
         The field that differs, and the value on each side.
 
     who : str
-        Who does it: HERE, IN_SERVICE or IN_ERP.
+        Who does it, one of `roles.ROLES`.
 
     All texts except `name`, `table`, `where` and `who` may hold SQL in braces: `"{erp_account} has no name in the chart"`.
     """
@@ -67,7 +66,7 @@ class Check:
     field: str | None = None
     erp_value: str | None = None
     service_value: str | None = None
-    who: str = HERE
+    who: str = PREPARER
 
 
 def _differs(
@@ -84,7 +83,7 @@ def _differs(
         field=field,
         erp_value=f"{{{erp}}}",
         service_value=f"{{{service}}}",
-        who=IN_SERVICE,
+        who=SERVICE,
     )
 
 
@@ -98,7 +97,7 @@ def _too_long(name: str, words: str, field: str, column: str) -> Check:
         where=f"in_chart AND is_long({column})",
         field=field,
         erp_value=f"{{{column}}}",
-        who=IN_ERP,
+        who=ERP,
     )
 
 
@@ -106,7 +105,7 @@ def _too_long(name: str, words: str, field: str, column: str) -> Check:
 ERROR, WARNING = "{if(archived, 'info', 'error')}", "{if(archived, 'info', 'warning')}"
 
 
-def _uncovered(name: str, state: str, message: str, action: str = "none", who: str = IN_SERVICE) -> Check:
+def _uncovered(name: str, state: str, message: str, action: str = "none", who: str = SERVICE) -> Check:
     """Return the check for categories in a state in which their entries cannot be exported."""
     where = f"state = '{state}'"
     return Check(name, ERROR, message, where, "coverage", action, "account_id", None, "{account_id}", who)
@@ -139,7 +138,7 @@ CHECKS: tuple[Check, ...] = (
         "in the ERP",
         where="is_gone AND archived IS NOT true AND twin IS NULL",
         action="{action}",
-        who=IN_SERVICE,
+        who=SERVICE,
     ),
     Check(
         "missing_in_erp",
@@ -163,7 +162,7 @@ CHECKS: tuple[Check, ...] = (
         field="archived",
         erp_value="{erp_archived::VARCHAR}",
         service_value="{archived::VARCHAR}",
-        who=IN_SERVICE,
+        who=SERVICE,
     ),
     Check(
         "external_id_duplicate",
@@ -171,7 +170,7 @@ CHECKS: tuple[Check, ...] = (
         "{chart_rows} rows of the chart have the external ID {shown(external_id)}: leave one of them in the chart",
         where="chart_rows > 1",
         field="external_id",
-        who=IN_ERP,
+        who=ERP,
     ),
     Check(
         "external_id_duplicate",
@@ -186,7 +185,7 @@ CHECKS: tuple[Check, ...] = (
         "{account} of the chart has no external ID and cannot be matched: give it an external ID in the ERP",
         table=UNIDENTIFIED_CHART,
         field="external_id",
-        who=IN_ERP,
+        who=ERP,
     ),
     Check(
         "external_id_empty",
@@ -204,7 +203,7 @@ CHECKS: tuple[Check, ...] = (
         field="external_id",
         erp_value="{external_id}",
         service_value="{looks_like}",
-        who=IN_ERP,
+        who=ERP,
     ),
     Check(
         "name_missing",
@@ -212,7 +211,7 @@ CHECKS: tuple[Check, ...] = (
         "{erp_account}{on_line(line)} has no name in the chart: give it a name in the ERP",
         where="is_single AND in_chart AND erp_name IS NULL",
         field="name",
-        who=IN_ERP,
+        who=ERP,
     ),
     Check(
         "total_in_chart",
@@ -279,7 +278,7 @@ CHECKS: tuple[Check, ...] = (
         "unknown_account",
         "{category} is on account {account_id}, which is not known here: create the chart's accounts first, import it "
         "(bktools accounts import FILE), or give the category another account",
-        who=HERE,
+        who=PREPARER,
     ),
     _uncovered(
         "category_on_archived_account",
@@ -309,7 +308,7 @@ CHECKS: tuple[Check, ...] = (
         table="coverage",
         field="name",
         service_value="{name}",
-        who=IN_SERVICE,
+        who=SERVICE,
     ),
     Check(
         "category_without_tax_code",
@@ -321,7 +320,7 @@ CHECKS: tuple[Check, ...] = (
         table="coverage",
         field="tax_code_id",
         erp_value="{erp_tax}",
-        who=IN_SERVICE,
+        who=SERVICE,
     ),
     Check(
         "category_tax_code_ambiguous",
@@ -333,7 +332,7 @@ CHECKS: tuple[Check, ...] = (
         field="tax_code_id",
         erp_value="{erp_tax}",
         service_value="{tax_code_id}",
-        who=IN_SERVICE,
+        who=SERVICE,
     ),
 )
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
-from bktools.frames.engine import Scannable, scannable
+from bktools.frames.engine import Scannable, scannable, source_of
 
 SCHEMAS: Mapping[str, pa.Schema] = {
     "chart": schema.CHART,
@@ -49,11 +49,14 @@ def read(frames: Mapping[str, Any]) -> dict[str, Scannable]:
 
 def as_told(chart: Any) -> Any:
     """Return a chart without the tax codes that its file does not tell: no column for them is not the same as none."""
-    if not isinstance(chart, pd.DataFrame) or TAX_CODE not in chart.columns:
+    told = source_of(chart).get("columns")
+    if told is None or TAX_CODE in told:
         return chart
-    told = chart.attrs.get("bktools", {}).get("columns")
-    is_untold = told is not None and TAX_CODE not in told and chart[TAX_CODE].isna().all()
-    return chart.drop(columns=TAX_CODE) if is_untold else chart
+    if isinstance(chart, pa.Table) and TAX_CODE in chart.column_names:
+        is_empty = chart[TAX_CODE].null_count == len(chart)
+        return chart.drop_columns([TAX_CODE]) if is_empty else chart
+    is_empty = isinstance(chart, pd.DataFrame) and TAX_CODE in chart.columns and chart[TAX_CODE].isna().all()
+    return chart.drop(columns=TAX_CODE) if is_empty else chart
 
 
 def unchecked(columns: Collection[str]) -> tuple[str, ...]:

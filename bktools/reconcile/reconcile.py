@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pandas as pd
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.contract.accounts import CompanyInFile
 from bktools.frames.engine import Scannable, has_order, is_spark, scannable, source_of
 from bktools.frames.names import last_import
-from bktools.frames.schema import TEXT, to_pandas
+from bktools.frames.schema import TEXT
 from bktools.reconcile import inputs, spark, tables
 from bktools.reconcile.reconciliation import Reconciliation
+
+
+# The tables that every reconciliation makes; the others are computed on first use.
+FIRST = ("findings", "coverage")
 
 
 def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconciliation:
@@ -79,22 +82,14 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
         unchecked = inputs.unchecked(
             chart.columns if is_spark(chart) else inputs.read({"chart": chart})["chart"].schema.names
         )
-        return Reconciliation(
-            results["findings"], results["coverage"], results.__getitem__, unchecked=unchecked, **told
-        )
+        return Reconciliation(results.__getitem__, unchecked=unchecked, **told)
     frames = inputs.read(given)
-    findings, coverage = tables.results(frames, "findings", "coverage", known_since=_last_import(accounts))
-    return Reconciliation(
-        to_pandas(findings),
-        to_pandas(coverage),
-        functools.partial(_listed, frames),
-        unchecked=inputs.unchecked(frames["chart"].schema.names),
-        **told,
-    )
+    first = dict(zip(FIRST, tables.results(frames, *FIRST, known_since=_last_import(accounts)), strict=True))
 
+    def listed(name: str) -> pa.Table:
+        return first[name] if name in first else tables.results(frames, name)[0]
 
-def _listed(frames: Mapping[str, Scannable], name: str) -> pd.DataFrame:
-    return to_pandas(*tables.results(frames, name))
+    return Reconciliation(listed, unchecked=inputs.unchecked(frames["chart"].schema.names), **told)
 
 
 def _company(named: Sequence[str] | None) -> CompanyInFile | None:

@@ -15,7 +15,7 @@ from bktools.consoles import readable
 from bktools.contract.accounts import CompanyInFile
 from bktools.frames.arrow import tables_to_arrow
 from bktools.frames.delimited import tables_to_csv
-from bktools.frames.schema import to_arrow
+from bktools.frames.schema import to_pandas
 from bktools.reconcile import rendering
 from bktools.reconcile.another_chart import another_chart
 from bktools.reconcile.suggestions import suggest
@@ -24,6 +24,7 @@ from bktools.reconcile.suggestions import suggest
 NOT_CREATED = ("name_missing", "total_in_chart")
 
 _TABLES = ("findings", "actions", "coverage")
+_ALL = (*_TABLES, "unused_accounts", "summary", "chart_match")
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -32,13 +33,6 @@ class Reconciliation:
 
     Parameters
     ----------
-    findings : DataFrame
-        One row per finding, most severe first: check, severity (error, warning, info), action, company_id, external_id,
-        account_id, category_id, field, erp_value, service_value, message (the fact, then what is to be done), about (the
-        name of the account or category), to_do, who.
-    coverage : DataFrame
-        One row per category: category_id, company_id, name, archived, account_id, external_id, account_name,
-        tax_code_id, state (covered, no_account, unknown_account, archived_account, to_be_archived_account).
     unchecked : tuple of str
         What was not compared, because the chart does not tell it.
     company_in_file : CompanyInFile, optional
@@ -63,13 +57,36 @@ class Reconciliation:
     True
     """
 
-    findings: pd.DataFrame
-    coverage: pd.DataFrame
-    # Returns a table by its name, for the tables that are computed on first use.
-    _listed: Callable[[str], pd.DataFrame]
+    # Returns a table by its name; those that are not there yet are computed.
+    _listed: Callable[[str], pa.Table]
     unchecked: tuple[str, ...] = ()
     company_in_file: CompanyInFile | None = None
     companies_before: Mapping[str, CompanyInFile] = dataclasses.field(default_factory=dict)
+
+    def table(self, name: str) -> pa.Table:
+        """Return a table by its name: findings, coverage, actions, unused_accounts, summary."""
+        if name not in self._tables:
+            self._tables[name] = self._listed(name)
+        return self._tables[name]
+
+    @functools.cached_property
+    def _tables(self) -> dict[str, pa.Table]:
+        return {}
+
+    @functools.cached_property
+    def findings(self) -> pd.DataFrame:
+        """One row per finding, most severe first: check, severity (error, warning, info), action, company_id, external_id,
+        account_id, category_id, field, erp_value, service_value, message (the fact, then what is to be done), about (the
+        name of the account or category), to_do, who.
+        """  # noqa: D205 - the columns take three lines
+        return to_pandas(self.table("findings"))
+
+    @functools.cached_property
+    def coverage(self) -> pd.DataFrame:
+        """One row per category: category_id, company_id, name, archived, account_id, external_id, account_name,
+        tax_code_id, state (covered, no_account, unknown_account, archived_account, to_be_archived_account).
+        """  # noqa: D205 - the columns take two lines
+        return to_pandas(self.table("coverage"))
 
     @functools.cached_property
     def actions(self) -> pd.DataFrame:
@@ -78,7 +95,7 @@ class Reconciliation:
 
         Computed on first use, because it is as long as the chart.
         """  # noqa: D205 - the columns take two lines
-        return self._listed("actions")
+        return to_pandas(self.table("actions"))
 
     @functools.cached_property
     def unused_accounts(self) -> pd.DataFrame:
@@ -86,7 +103,7 @@ class Reconciliation:
 
         Computed on first use. Companies without a category in the given frame are left out.
         """
-        return self._listed("unused_accounts")
+        return to_pandas(self.table("unused_accounts"))
 
     @functools.cached_property
     def summary(self) -> pd.DataFrame:
@@ -94,7 +111,7 @@ class Reconciliation:
 
         Rows of actions have the check "action: create" and so on, and no severity.
         """
-        return rendering.summarised(self._listed("summary"))
+        return rendering.summarised(to_pandas(self.table("summary")))
 
     @functools.cached_property
     def another_chart(self) -> str:
@@ -112,13 +129,14 @@ class Reconciliation:
 
     @functools.cached_property
     def _chart_match(self) -> list[dict[str, Any]]:
-        matches: list[dict[str, Any]] = to_arrow(self._listed("chart_match")).to_pylist()
+        matches: list[dict[str, Any]] = self.table("chart_match").to_pylist()
         return matches
 
     @property
     def not_created(self) -> list[str]:
         """A line for each line of the chart that is no account as it is, with what is to be done."""
-        return list(self.findings.loc[self.findings["check"].isin(NOT_CREATED), "message"])
+        findings = self.table("findings").select(["check", "message"]).to_pylist()
+        return [finding["message"] for finding in findings if finding["check"] in NOT_CREATED]
 
     @functools.cached_property
     def suggestions(self) -> pd.DataFrame:
@@ -154,8 +172,8 @@ class Reconciliation:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return all tables for pickle and copy, computed now, because the input frames are not copied."""
-        listed = {name: getattr(self, name) for name in ("actions", "unused_accounts", "summary", "_chart_match")}
-        return self.__dict__ | listed | {"_listed": None}
+        tables = {name: self.table(name) for name in _ALL}
+        return self.__dict__ | {"_tables": tables, "_listed": None}
 
     def __repr__(self) -> str:
         return readable(rendering.text(self.findings, self.coverage, self.summary, self._notes))

@@ -10,12 +10,11 @@ import pandas as pd
 import pyarrow as pa
 
 from bktools.frames.engine import is_spark, native, scannable
-from bktools.frames.schema import to_pandas
 from bktools.frames.workers import Tables, on_workers
 from bktools.reconcile import inputs, tables
 
 
-def results(frames: Mapping[str, Any], known_since: str) -> dict[str, pd.DataFrame]:
+def results(frames: Mapping[str, Any], known_since: str) -> dict[str, pa.Table]:
     """Return every table of `tables.RESULTS`; at least one frame is of PySpark.
 
     Raises
@@ -27,7 +26,7 @@ def results(frames: Mapping[str, Any], known_since: str) -> dict[str, pd.DataFra
     given = {noun: _on_spark(session, frame, noun) for noun, frame in frames.items()}
     given["chart"] = _with_company(given)
     found = on_workers(partial(_compared, known_since), given, by="company_id")
-    return {name: to_pandas(tables.in_order(name, table)) for name, table in found.items()}
+    return {name: tables.in_order(name, table) for name, table in found.items()}
 
 
 def _compared(known_since: str, frames: Tables) -> Tables:

@@ -1,18 +1,17 @@
-"""Draws the bar charts of all plots: labelled, readable without colour, on a light and on a dark page."""
+"""Draws the bar charts of all pictures: one large, the others small beneath it, black on white, fit for a paper."""
 
 from __future__ import annotations
 
 import decimal
 import functools
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bktools.consoles import in_notebook
 from bktools.errors import ArgumentError
-from bktools.reports.colours import INK, LIGHT_INK, colours, ink_on
-from bktools.visible import visible_line
+from bktools.visible import visible_line, width
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,180 +19,101 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
-WIDTH = 10.0
-FEWEST_PLACES = 3
-SHOWN_GROUPS = 20
-LONGEST_LABEL = 36
-LONGEST_LINE = 105
+# The colours have one meaning in every picture: blue is done, orange waits for somebody, and grey is neither. They differ in
+# lightness, too, for a print without colours.
+PAGE, INK = "#FFFFFF", "#1F1F1F"
+DONE, WAITING, NEUTRAL = "#14588F", "#D9771B", "#5C6670"
+# Stripes in place of a full bar: not done yet, or not known.
+STRIPES = "//////"
 
-# A figure stands in a part of a bar that is at least as wide as its letters, in shares of the axes.
-LETTER = 0.014
+# How a part of the bars is drawn: its colour, and its pattern.
+Look = tuple[str, str]
+
+# The most bars of the large chart and of a small one, and small charts.
+LARGE_BARS, SMALL_BARS, SMALL_CHARTS = 10, 5, 4
+
+# Sizes in inches. All of a picture is seen at once on a page of 100 pixels an inch.
+WIDTH, MARGIN, GAP = 10.0, 0.3, 0.4
+TITLE, LEGEND, HEADING, LINE = 0.4, 0.36, 0.36, 0.24
+LARGE_BAR, SMALL_BAR = 0.3, 0.36
+LETTER, SMALL_LETTER = 0.088, 0.078
+LONGEST_NAME, LONGEST_LINE = 36, 110
+
 # DejaVu comes with matplotlib and has Latin, Greek, Cyrillic, Hebrew and Arabic; the others draw the letters that it lacks.
 FONTS = (
     "DejaVu Sans", "Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans CJK TC", "Noto Sans CJK KR", "Source Han Sans",
     "Yu Gothic", "Hiragino Sans", "Microsoft YaHei", "PingFang SC", "Malgun Gothic", "Apple SD Gothic Neo",
     "Noto Sans Devanagari", "Noto Sans Thai", "Noto Emoji", "Segoe UI Emoji", "Segoe UI Symbol", "Arial Unicode MS",
 )  # fmt: skip
-# The part of bars that have no parts.
-MONEY = "amount"
 # Digits of sums: more than any decimal has.
 DIGITS = 80
 
 
 @dataclass(frozen=True, eq=False)
-class Panel:
-    """A bar chart beside others, as the arguments of `draw`."""
-
-    counts: pd.DataFrame
-    title: str
-    unit: str
-    note: str = ""
-    shown: Callable[[Any], str] = "{:,}".format
-    cumulated: bool = False
-
-
-def height(groups: int, parts: int) -> float:
-    """Return the height of a figure in inches, with room for the groups and for a legend of the parts."""
-    return 1.5 + max(0.3 * max(groups, FEWEST_PLACES), 0.2 * parts)
-
-
-def axes_for(ax: Axes | None, groups: int, parts: int) -> Axes:
-    """Return the given axes, or those of a new figure with room for the groups."""
-    return ax if ax is not None else new_figure((WIDTH, height(groups, parts))).add_subplot()
-
-
-def new_figure(size: tuple[float, float]) -> Figure:
-    """Return a transparent figure.
-
-    Where pyplot is in use, the figure is pyplot's, which a notebook shows, and a script that calls `show`. Elsewhere it
-    has no window and no global state: save it with `ax.figure.savefig(path)`.
-    """
-    if "matplotlib.pyplot" in sys.modules or in_notebook():
-        import matplotlib.pyplot as plt
-
-        made: Figure = plt.figure(figsize=size, layout="constrained", facecolor="none")
-        return made
-    return figure_of_its_own(size)
-
-
-def figure_of_its_own(size: tuple[float, float]) -> Figure:
-    """Return a transparent figure without a window and without global state."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=size, layout="constrained", facecolor="none")
-    FigureCanvasAgg(figure)
-    return figure
-
-
-def checked(given: Any, argument: str, kind: type, source: str) -> Any:
-    """Return the argument of a plot; refuse another type, and name `source`, whose result is needed."""
-    if not isinstance(given, kind):
-        article = "an" if kind.__name__[0] in "AEIOU" else "a"
-        raise ArgumentError(
-            argument, f"must be {article} {kind.__name__}, as {source} returns it, not {type(given).__name__}"
-        )
-    return given
-
-
-def draw_panels(panels: Sequence[Panel], figure: Figure | None, *, groups: str) -> list[Axes]:
-    """Draw charts below each other, each with a scale of its own, in a new figure or in the given one."""
-    arranged = [_arranged(panel.counts, panel.title) for panel in panels]
-    heights = [height(min(len(counts), SHOWN_GROUPS + 1), len(counts.columns)) for counts, _ in arranged]
-    # A part has one colour in all of them.
-    parts = [str(part) for panel in panels for part in panel.counts.columns]
-    size = (WIDTH, sum(heights))
-    if figure is None:
-        figure = new_figure(size)
-    figure.set_size_inches(size)
-    places = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
-    return [
-        draw(
-            panel.counts, ax, title=panel.title, unit=panel.unit, groups=groups, note=panel.note, shown=panel.shown,
-            cumulated=panel.cumulated, together=parts,
-        )
-        for panel, ax in zip(panels, places, strict=True)
-    ]  # fmt: skip
-
-
-def draw(
-    counts: pd.DataFrame,
-    ax: Axes | None,
-    *,
-    title: str,
-    unit: str,
-    groups: str,
-    note: str = "",
-    shown: Callable[[Any], str] = "{:,}".format,
-    cumulated: bool = False,
-    together: Sequence[str] = (),
-) -> Axes:
-    """Draw a horizontal bar for each row, in parts for its columns; a single row has a bar for each part.
-
-    A single bar would show nothing: a sentence stands in its place.
+class Chart:
+    """A chart of horizontal bars.
 
     Parameters
     ----------
-    counts : DataFrame
-        Numbers: a row a group, the most important first, and a column a part. Each part has the colour of its name.
-    ax : Axes, optional
-        Where to draw.
-    title, unit : str
-        Heading, and the unit of the bars' length.
-    groups : str
-        Name of the groups, in the plural. Those after the first 20 are one line of text, such as "and 280 other
-        companies", because their bar would dwarf the others.
+    heading : str
+        A line above the bars.
+    bars : DataFrame
+        Exact numbers: a row a bar, by name, the first on top, and a column a part of the bars.
+    figures : sequence of str
+        The text at the end of each bar.
     note : str
-        Text beneath the picture.
-    shown : callable
-        Formats the total of a bar, which is written at its end.
-    cumulated : bool
-        Whether to draw a line of the share that each bar makes of all, together with those above it.
-    together : sequence of str
-        All parts of the picture, if this is one of several charts.
+        A line beneath the bars.
     """
-    arranged, title = _arranged(counts, title)
-    hues = colours([*together, *map(str, counts.columns)])
-    is_turned, counts = len(counts) == 1 < len(arranged), arranged
-    in_parts = len(counts.columns) > 1
-    bounded, others = counts.iloc[:SHOWN_GROUPS], counts.iloc[SHOWN_GROUPS:]
-    ax = axes_for(ax, len(bounded) + bool(len(others)), len(counts.columns))
-    names = [str(name) for name in bounded.index]
-    if len(others):
-        names.append(f"and {len(others):,} other {groups}")
-    sentence = "nothing to show"
-    if len(names) > 1 or in_parts:
-        looks = [[hues[str(name if is_turned else part)] for name in bounded.index] for part in bounded.columns]
-        low, high = _draw_bars(ax, bounded, looks, shown, has_ends=not cumulated)
-        if cumulated:
-            high = _draw_cumulated(ax, list(counts.to_numpy().ravel()), shown)
-        # Room for the totals at the ends of the bars.
-        room = (0.35 if cumulated else 0.16) * (high - low)
-        ax.set_xlim(low - room if low else 0, high + room)
-        if len(others):
-            _write(ax, f"{shown(total(others.to_numpy().ravel()))} together", (0, len(bounded)), style="italic")
-    elif names:
-        # The only part of the only group; a sum of money has no parts.
-        name = ", ".join(filter(None, [*names, *(str(part) for part in counts.columns if part != MONEY)]))
-        sentence, names = f"{unit}: {shown(total(counts.to_numpy().ravel()))} ({drawable(name, LONGEST_LINE)})", []
-    whole = all(kind.kind in "iub" for kind in counts.dtypes)
-    _finish(ax, names, title=title, note=note, unit=unit, sentence=sentence, whole=whole)
-    if in_parts and ax.get_legend_handles_labels()[0]:
-        # Beside the bars, where it covers none.
-        legend = ax.legend(
-            frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0, fontsize="small",
-            labelcolor=INK,
-        )  # fmt: skip
-        _lettered(legend.get_texts())
-    return ax
+
+    heading: str
+    bars: pd.DataFrame
+    figures: Sequence[str]
+    note: str = ""
+
+    @property
+    def height(self) -> float:
+        """The height of the bars and the note of a large chart."""
+        return LARGE_BAR * max(len(self.bars), 1) + LINE * bool(self.note)
+
+    @property
+    def small_height(self) -> float:
+        """The height of the bars and the note of a small chart."""
+        return SMALL_BAR * max(len(self.bars), 1) + LINE * bool(self.note)
 
 
-def _arranged(counts: pd.DataFrame, title: str) -> tuple[pd.DataFrame, str]:
-    """Return a chart without empty parts; the parts of a single row are rows, and its name, if any, is in the title."""
-    there = counts.loc[:, [any(counts[part]) for part in counts.columns]] if len(counts) > 0 else counts
-    if len(there) == 1 < len(there.columns):
-        return there.T, f"{title}: {counts.index[0]}" if counts.index[0] else title
-    return (there if len(there.columns) else counts), title
+def chart(
+    heading: str,
+    bars: pd.DataFrame,
+    figures: Sequence[str],
+    shown: Callable[[Any], str],
+    *,
+    is_large: bool = True,
+    latest: bool = False,
+) -> Chart:
+    """Return a chart of the first bars, or of the latest; its note has the sum of those left out, formatted by `shown`."""
+    most = LARGE_BARS if is_large else SMALL_BARS
+    if (left := len(bars) - most) <= 0:
+        return Chart(heading, bars, figures)
+    others = bars.iloc[:left] if latest else bars.iloc[most:]
+    drawn = slice(left, None) if latest else slice(most)
+    note = f"and {left:,} {'earlier' if latest else 'more'}: {shown(total(others.to_numpy().ravel()))}"
+    return Chart(heading, bars.iloc[drawn], figures[drawn], note)
+
+
+def titled(title: str, about: str) -> str:
+    """Return the heading of a picture: month and company, and what is drawn."""
+    heading = f"{title}: {about}" if title else about
+    return heading[:1].upper() + heading[1:]
+
+
+def checked(value: Any, argument: str, kind: type, source: str) -> Any:
+    """Return the argument of a picture; refuse another type, and name `source`, whose result is needed."""
+    if not isinstance(value, kind):
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise ArgumentError(
+            argument, f"must be {article} {kind.__name__}, as {source} returns it, not {type(value).__name__}"
+        )
+    return value
 
 
 def total(amounts: Iterable[Any]) -> Any:
@@ -202,77 +122,176 @@ def total(amounts: Iterable[Any]) -> Any:
         return sum(amount for amount in amounts if amount == amount)  # noqa: PLR0124 - not a number
 
 
-def _draw_bars(
-    ax: Axes, bounded: pd.DataFrame, looks: Sequence[Sequence[str]], shown: Callable[[Any], str], *, has_ends: bool
-) -> tuple[float, float]:
-    """Draw each part after the one before it, negative ones to the left of zero; return where the bars end."""
-    places = range(len(bounded))
-    ends = {1: [0.0] * len(bounded), -1: [0.0] * len(bounded)}
-    written = []
-    for part, hues in zip(bounded.columns, looks, strict=True):
-        values = [float(value) for value in bounded[part]]
-        starts = [ends[1 if value >= 0 else -1][place] for place, value in zip(places, values, strict=True)]
-        ax.barh(
-            places, values, left=starts, color=hues, edgecolor="white", linewidth=0.5,
-            label=drawable(str(part), LONGEST_LABEL),
-        )  # fmt: skip
-        for place, value in zip(places, values, strict=True):
-            ends[1 if value >= 0 else -1][place] += value
-            written.append((starts[place] + value / 2, place, value, shown(bounded[part].iloc[place]), hues[place]))
-    low, high = min([0, *ends[-1]]), max([1e-9, *ends[1]])
-    shared = [sum(map(bool, bounded.iloc[place])) > 1 for place in places]
-    for middle, place, value, text, hue in written:
-        if shared[place] and abs(value) > LETTER * (len(text) + 1) * (high - low):
-            _write(ax, text, (middle, place), offset=0, ha="center", color=ink_on(hue))
-    for place in places if has_ends else ():
-        _write(ax, shown(total(bounded.iloc[place])), (ends[1][place], place))
-    return low, high
+def draw(
+    charts: Sequence[Chart], *, title: str, looks: Mapping[str, Look], figure: Figure | None, note: str = ""
+) -> list[Axes]:
+    """Draw the first chart large and the others small beneath it; return their axes.
+
+    Parameters
+    ----------
+    charts : sequence of Chart
+        At least one, and at most four small ones.
+    title : str
+        The heading of the picture.
+    looks : mapping
+        The look of each part of the bars, in the order of the legend. A picture with one part has no legend.
+    figure : matplotlib.figure.Figure, optional
+        Where to draw; its size is set. Default: a new figure.
+    note : str
+        Lines beneath the picture.
+    """
+    large, *small = charts
+    used = [part for part in looks if any(part in chart.bars.columns for chart in charts)]
+    notes = [drawable(line, LONGEST_LINE) for line in note.splitlines()]
+    legend = LEGEND if len(used) > 1 else 0
+    smaller = HEADING + GAP + max(chart.small_height for chart in small) if small else 0
+    height = 2 * MARGIN + TITLE + legend + HEADING + large.height + smaller + LINE * len(notes)
+    if figure is None:
+        figure = _new_figure((WIDTH, height))
+    figure.set_size_inches((WIDTH, height))
+    figure.set_facecolor(PAGE)
+    figure.set_layout_engine("none")
+    top = height - MARGIN
+    texts = [_write(figure, drawable(title, LONGEST_LINE), MARGIN, top, size=13, weight="bold")]
+    top -= TITLE
+    left = MARGIN
+    for part in used if legend else ():
+        colour, pattern = looks[part]
+        _box(figure, left, top, colour, pattern)
+        texts.append(_write(figure, drawable(part, LONGEST_NAME), left + 0.25, top, size=9))
+        left += 0.55 + LETTER * width(part)
+    top -= legend
+    axes = [_large_chart(figure, large, top, looks)]
+    top -= HEADING + large.height + GAP
+    columns = max(len(small), 3)
+    room = (WIDTH - 2 * MARGIN - GAP * (columns - 1)) / columns
+    axes += [
+        _small_chart(figure, chart, (MARGIN + place * (room + GAP), top, room), looks)
+        for place, chart in enumerate(small)
+    ]
+    texts += [
+        _write(figure, line, MARGIN, MARGIN + LINE * (len(notes) - place), size=8) for place, line in enumerate(notes)
+    ]
+    _lettered(texts)
+    return axes
 
 
-def _draw_cumulated(ax: Axes, amounts: Sequence[Any], shown: Callable[[Any], str]) -> float:
-    """Draw the sum of each bar and those above it, on the scale of the bars; return the sum of all."""
-    places = range(min(len(amounts), SHOWN_GROUPS))
-    whole = float(total(amounts))
-    sums = [float(total(amounts[: place + 1])) for place in places]
-    ax.plot(sums, places, color=INK, marker="o", markersize=4, linewidth=1.2)
-    for place in places:
-        _write(ax, f"{shown(amounts[place])} · {sums[place] / whole:.0%}", (whole, place), offset=8)
-    return whole
+def figure_of_its_own(size: tuple[float, float] = (WIDTH, WIDTH)) -> Figure:
+    """Return a figure without a window and without global state."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size)
+    FigureCanvasAgg(figure)
+    return figure
 
 
-def _write(ax: Axes, text: str, place: tuple[float, float], *, offset: float = 4, **looks: Any) -> None:
-    looks = {"color": INK, "va": "center", "fontsize": "small"} | looks
-    ax.annotate(text, place, (offset, 0), textcoords="offset points", **looks)
+def _new_figure(size: tuple[float, float]) -> Figure:
+    """Return a figure: where pyplot is in use, pyplot's, which a notebook shows, and a script that calls `show`."""
+    if "matplotlib.pyplot" in sys.modules or in_notebook():
+        import matplotlib.pyplot as plt
+
+        made: Figure = plt.figure(figsize=size)
+        return made
+    return figure_of_its_own(size)
 
 
-def _finish(ax: Axes, names: list[str], *, title: str, note: str, unit: str, sentence: str, whole: bool) -> None:
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
+def _large_chart(figure: Figure, chart: Chart, top: float, looks: Mapping[str, Look]) -> Axes:
+    """Draw bars with their names to the left and their figures at their ends."""
+    names = [drawable(str(name), LONGEST_NAME) for name in chart.bars.index]
+    label = LETTER * max(map(width, names), default=0) + 0.1
+    right = LETTER * max(map(width, chart.figures), default=0) + 0.1
+    place = (MARGIN + label, top, WIDTH - 2 * MARGIN - label - right)
+    ax = _axes(figure, chart, place, LARGE_BAR, looks)
+    heading = _write(figure, drawable(chart.heading, LONGEST_LINE), MARGIN, top, size=11)
+    ax.set_yticks(range(len(names)), names, color=INK, fontsize=9)
+    ends = _draw_bars(ax, chart.bars, looks, height=0.62)
+    texts: list[Text] = [
+        ax.annotate(text, (end, row), (5, 0), textcoords="offset points", va="center", fontsize=9, color=INK)
+        for row, (end, text) in enumerate(zip(ends, chart.figures, strict=True))
+    ]
+    _lettered([heading, *texts, *ax.get_yticklabels(), *_noted(ax, chart)])
+    return ax
 
+
+def _small_chart(figure: Figure, chart: Chart, place: tuple[float, float, float], looks: Mapping[str, Look]) -> Axes:
+    """Draw thin bars, each below a line with its name and its figure."""
+    left, top, room = place
+    ax = _axes(figure, chart, (left, top + 0.06, room), SMALL_BAR, looks)
+    heading = _write(figure, drawable(chart.heading, int(room / LETTER)), left, top, size=10)
+    _draw_bars(ax, chart.bars, looks, height=0.24, offset=0.22)
+    texts = []
+    for row, (name, text) in enumerate(zip(chart.bars.index, chart.figures, strict=True)):
+        letters = max(int(room / SMALL_LETTER) - width(text) - 2, 4)
+        looks_of_text = {"fontsize": 8, "transform": ax.get_yaxis_transform(), "va": "center", "color": INK}
+        texts.append(ax.text(0, row - 0.15, drawable(str(name), letters), **looks_of_text))
+        texts.append(ax.text(1, row - 0.15, text, ha="right", **looks_of_text))
+    _lettered([heading, *texts, *_noted(ax, chart)])
+    return ax
+
+
+def _axes(
+    figure: Figure, chart: Chart, place: tuple[float, float, float], bar: float, looks: Mapping[str, Look]
+) -> Axes:
+    """Return axes without lines, below the heading of a chart, with room for its bars."""
+    left, top, room = place
+    across, up = figure.get_size_inches()
+    height = bar * max(len(chart.bars), 1)
+    ax: Axes = figure.add_axes((left / across, (top - HEADING - height) / up, room / across, height / up))
     ax.set_facecolor("none")
-    ax.set_yticks(range(len(names)), [drawable(name, LONGEST_LABEL) for name in names])
-    # A single bar is centred, and as high as one of three.
-    middle, half = (len(names) - 1) / 2, max(len(names), FEWEST_PLACES) / 2 + 0.1
-    ax.set_ylim(middle + half, middle - half)
-    ax.set_xlabel(drawable(unit, LONGEST_LINE), color=INK)
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-    ax.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=whole))
-    heading = ax.set_title(drawable(title, LONGEST_LINE), loc="left", fontsize=11, color=INK)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.spines[["bottom", "left"]].set_color(INK)
-    ax.tick_params(colors=INK)
-    ax.tick_params(axis="x", labelcolor=LIGHT_INK)
-    if not names:
-        ax.spines[:].set_visible(False)
-        ax.set_xticks([])
-        ax.text(0.0, 0.5, sentence, transform=ax.transAxes, va="center", color=INK)
-        ax.xaxis.label.set_visible(False)
-    if note:
-        below = "\n".join(drawable(line, LONGEST_LINE) for line in note.splitlines())
-        ax.annotate(
-            below, (0, 0), (0, -38 if names else -12), xycoords="axes fraction", textcoords="offset points", va="top",
-            fontsize="small", color=INK,
+    ax.spines[:].set_visible(False)
+    ax.tick_params(length=0)
+    ax.set_xticks([])
+    ax.set_yticks([])
+    ax.set_ylim(max(len(chart.bars), 1) - 0.5, -0.5)
+    assert set(chart.bars.columns) <= set(looks)
+    return ax
+
+
+def _draw_bars(
+    ax: Axes, bars: pd.DataFrame, looks: Mapping[str, Look], *, height: float, offset: float = 0
+) -> list[float]:
+    """Draw each part after the one before it, negative ones to the left of zero; return where the bars end."""
+    rows = range(len(bars))
+    highs, lows = [0.0] * len(bars), [0.0] * len(bars)
+    for part in (part for part in looks if part in bars.columns):
+        colour, pattern = looks[part]
+        values = [float(value) for value in bars[part]]
+        drawn = [row for row in rows if values[row]]
+        starts = [highs[row] if values[row] > 0 else lows[row] for row in drawn]
+        ax.barh(
+            [row + offset for row in drawn], [values[row] for row in drawn], height, left=starts, label=part,
+            edgecolor=colour, hatch=pattern, facecolor=PAGE if pattern else colour, linewidth=0.8,
         )  # fmt: skip
-    _lettered([*ax.get_yticklabels(), heading, ax.xaxis.label, *ax.texts])
+        highs = [high + max(value, 0) for high, value in zip(highs, values, strict=True)]
+        lows = [low + min(value, 0) for low, value in zip(lows, values, strict=True)]
+    low, high = min(lows, default=0), max(highs, default=0)
+    ax.set_xlim(low, high if high > low else low + 1)
+    if low < 0 and rows:
+        ax.axvline(0, color=INK, linewidth=0.8)
+    return highs
+
+
+def _noted(ax: Axes, chart: Chart) -> list[Text]:
+    """Write the note of a chart beneath its bars."""
+    below = (0, len(chart.bars) - 0.2)
+    looks: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": 8, "color": INK}
+    return [ax.text(*below, drawable(chart.note, LONGEST_LINE), **looks)] if chart.note else []
+
+
+def _write(figure: Figure, text: str, left: float, top: float, **looks: Any) -> Text:
+    """Write a line on the figure, below a height; its place is in inches from the left and the bottom."""
+    across, up = figure.get_size_inches()
+    return figure.text(left / across, (top - 0.1) / up, text, va="center_baseline", color=INK, **looks)
+
+
+def _box(figure: Figure, left: float, top: float, colour: str, pattern: str) -> None:
+    from matplotlib.patches import Rectangle
+
+    across, up = figure.get_size_inches()
+    looks: dict[str, Any] = {"edgecolor": colour, "hatch": pattern, "facecolor": PAGE if pattern else colour}
+    box = Rectangle((left / across, (top - 0.16) / up), 0.17 / across, 0.12 / up, transform=figure.transFigure, **looks)
+    figure.add_artist(box)
 
 
 def _lettered(texts: Iterable[Text]) -> None:

@@ -9,31 +9,33 @@ import pandas as pd
 from bktools.frames.engine import in_pandas
 from bktools.reconcile import Reconciliation
 from bktools.reports import bars
+from bktools.reports.bars import DONE, WAITING, Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-# Parts of the bars, those that need attention first.
-STATES = ("no account", "unknown account", "archived account", "to be archived account", "covered")
+COVERED, OPEN = "account exists", "account to be settled"
+LOOKS: dict[str, Look] = {COVERED: (DONE, ""), OPEN: (WAITING, "")}
 
 
-def plot_coverage(reconciliation: Reconciliation, ax: Axes | None = None, *, title: str | None = None) -> Axes:
-    """Draw the categories of each company by the state of their account, such as covered or archived.
+def plot_coverage(reconciliation: Reconciliation, *, title: str | None = None, figure: Figure | None = None) -> Axes:
+    """Draw the categories by the state of their account, such as covered or archived.
 
     Parameters
     ----------
     reconciliation : Reconciliation
         As `reconcile_accounts` returns it; one of lazy frames is collected.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure without it.
     title : str, optional
-        Heading in place of "Categories and their accounts".
+        Month and company for the heading, such as "October 2026, Muster GmbH". Default: the company.
+    figure : matplotlib.figure.Figure, optional
+        Where to draw, such as a figure of your own; its size is set. Default: a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        A bar per company, the one with most uncovered categories on top, in parts by state; the length is the number of
-        categories. After 20 companies the rest are one bar.
+        A bar a state with the number of its categories, the covered ones first. Of several companies a bar each, the one
+        with most categories to be settled on top; after 10 companies the others are told as text.
 
     Raises
     ------
@@ -50,19 +52,29 @@ def plot_coverage(reconciliation: Reconciliation, ax: Axes | None = None, *, tit
     >>> with bktools.Sandbox() as service:
     ...     chart = bktools.read_chart_of_accounts("data/chart_of_accounts.csv", company=service.settings.company)
     ...     categories = bktools.load_categories(service=service)
-    ...     found = bktools.reconcile_accounts(chart, bktools.load_accounts(service=service), categories)
-    >>> bktools.plot_coverage(found).get_xlabel()
-    'categories'
+    ...     reconciliation = bktools.reconcile_accounts(chart, bktools.load_accounts(service=service), categories)
+    >>> ax = bktools.plot_coverage(reconciliation, title="October 2026, Muster GmbH")
+    >>> ax.get_yticklabels()[0].get_text()
+    'covered'
     """
-    found = bars.checked(reconciliation, "reconciliation", Reconciliation, "reconcile_accounts")
-    coverage = in_pandas(found.coverage)
-    counts = pd.crosstab(coverage["company_id"], coverage["state"].str.replace("_", " ")).rename_axis(None)
-    uncovered = counts.drop(columns="covered", errors="ignore").sum(axis="columns")
-    counts = counts.loc[uncovered.sort_values(ascending=False, kind="stable").index]
-    return bars.draw(
-        counts[[name for name in STATES if name in counts.columns]].rename(index=lambda name: f"company {name[:8]}"),
-        ax,
-        title=title or "Categories and their accounts",
-        unit="categories",
-        groups="companies",
+    coverage = in_pandas(bars.checked(reconciliation, "reconciliation", Reconciliation, "reconcile_accounts").coverage)
+    states = coverage["state"].str.replace("_", " ")
+    parts = states.where(states != "covered", COVERED).where(states == "covered", OPEN)
+    companies = [f"company {company[:8]}" for company in coverage["company_id"]]
+    names = pd.Series(companies, dtype="str") if len(set(companies)) > 1 else states
+    counts = pd.crosstab(names.to_numpy(), parts.to_numpy()) if len(coverage) else pd.DataFrame()
+    counts = counts.reindex(columns=[part for part in LOOKS if part in counts.columns])
+    if OPEN in counts.columns:
+        counts = counts.sort_values(list(reversed(counts.columns)), ascending=False, kind="stable")
+    if len(set(companies)) == 1 and COVERED in counts.columns:
+        counts = counts.sort_values(COVERED, ascending=False, kind="stable")
+    drawn = bars.chart(
+        f"{len(coverage):,} categories" if len(coverage) else "There are no categories.",
+        counts,
+        [", ".join(f"{count:,}" for count in row if count) for row in counts.to_numpy()],
+        "{:,} categories".format,
     )
+    if title is None:
+        title = companies[0] if len(set(companies)) == 1 else ""
+    about = bars.titled(title, "categories and their accounts")
+    return bars.draw([drawn], title=about, looks=LOOKS, figure=figure)[0]

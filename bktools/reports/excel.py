@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from os import PathLike
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import IO, Any, cast, overload
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bktools import disk
 from bktools.errors import ArgumentError, InputError
@@ -33,9 +34,6 @@ ABOUT = "about"
 FIRST_DATE = dt.date(1900, 3, 1)
 NARROWEST, WIDEST = 8, 60
 WIDTH_SAMPLE = 500
-
-# Writes a value into a cell; returns False when Excel cannot hold the value in its own type, so that it is written as text.
-Writer = Callable[[Any, int, int, Any, Any], bool]
 
 
 @overload
@@ -105,22 +103,10 @@ def to_excel(
     elif Path(cast("str", path)).suffix.lower() != ".xlsx":
         raise ArgumentError("path", "must end in .xlsx", str(path))
     named = {"table": tables} if isinstance(tables, pd.DataFrame) else dict(tables)
-    check_sheets(named)
     about = _about(named)
-    return write_workbook(
-        named | ({ABOUT: about} if len(about) and ABOUT not in named else {}), path, progress=progress
-    )
-
-
-def write_workbook(
-    tables: Mapping[str, pd.DataFrame],
-    path: str | PathLike[str] | IO[bytes],
-    *,
-    made_at: dt.datetime | None = None,
-    progress: bool | None = None,
-) -> Path | None:
-    """Write checked sheets; the same tables and time give the same bytes."""
-    arrow = {name: to_arrow(frame, f"the table {name!r}") for name, frame in tables.items()}
+    named |= {ABOUT: about} if len(about) and ABOUT not in named else {}
+    arrow = {name: to_arrow(frame, f"the table {name!r}") for name, frame in named.items()}
+    _check_sheets(arrow)
 
     def write(file: IO[bytes]) -> None:
         import xlsxwriter
@@ -130,7 +116,7 @@ def write_workbook(
             xlsxwriter.Workbook(file, {"in_memory": True, "strings_to_urls": False}) as book,
             progress_bar(f"write {name_of(path)}", total=cells, unit="cell", shown=progress) as bar,
         ):
-            book.set_properties({"title": "bktools", "created": made_at or dt.datetime.now(dt.UTC)})
+            book.set_properties({"title": "bktools", "created": dt.datetime.now(dt.UTC)})
             looks = {name: book.add_format(look) for name, look in _LOOKS.items()}
             for name, table in arrow.items():
                 _write_sheet(book.add_worksheet(name), table, book, looks, bar)
@@ -138,12 +124,12 @@ def write_workbook(
     return written(path, write)
 
 
-def check_sheets(tables: Mapping[str, pd.DataFrame]) -> None:
+def _check_sheets(tables: Mapping[str, pa.Table]) -> None:
     """Refuse tables that a workbook cannot hold, before anything is written."""
     if not tables:
         raise ArgumentError("tables", "must hold at least one table")
     seen: set[str] = set()
-    for name, frame in tables.items():
+    for name, table in tables.items():
         rule = f"must have names of 1 to {MAX_SHEET_NAME} characters without [ ] : * ? / \\, each once, not 'History'"
         folded = name.casefold()
         if (
@@ -155,22 +141,22 @@ def check_sheets(tables: Mapping[str, pd.DataFrame]) -> None:
         ):
             raise ArgumentError("tables", rule, name)
         seen.add(folded)
-        why = too_large(frame)
+        why = too_large(table)
         if why:
             raise InputError(f"the table {name!r} {why}: take fewer, or use to_csv")
 
 
-def too_large(frame: pd.DataFrame) -> str | None:
+def too_large(table: pa.Table) -> str | None:
     """Return the reason why a sheet cannot hold a table, None when it can."""
-    if len(frame) >= MAX_ROWS:
-        return f"has {len(frame):,} rows, a sheet holds {MAX_ROWS - 1:,}"
-    if len(frame.columns) > MAX_COLUMNS:
-        return f"has {len(frame.columns):,} columns, a sheet holds {MAX_COLUMNS:,}"
-    for name, column in frame.items():
-        if pd.api.types.infer_dtype(column, skipna=True) == "string":
-            longest = column.str.len().max()
+    if len(table) >= MAX_ROWS:
+        return f"has {len(table):,} rows, a sheet holds {MAX_ROWS - 1:,}"
+    if table.num_columns > MAX_COLUMNS:
+        return f"has {table.num_columns:,} columns, a sheet holds {MAX_COLUMNS:,}"
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            longest = pc.max(pc.utf8_length(column)).as_py() or 0
             if longest > MAX_CHARACTERS:
-                return f"has a text of {int(longest):,} characters in {name!r}, a cell holds {MAX_CHARACTERS:,}"
+                return f"has a text of {longest:,} characters in {name!r}, a cell holds {MAX_CHARACTERS:,}"
     return None
 
 
@@ -190,8 +176,11 @@ def _write_sheet(sheet: Any, table: pa.Table, book: Any, looks: Mapping[str, Any
     for place, name in enumerate(table.column_names):
         column = table.column(place)
         sheet.write_string(0, place, str(name), looks["heading"])
-        form = book.add_format(look_of(column))
-        longest = write_column(sheet, place, column, form, looks["text"])
+        form = book.add_format(_look_of(column))
+        values = column.to_pylist()
+        for row, value in enumerate(values, start=1):
+            write_cell(sheet, row, place, value, form, looks["text"])
+        longest = max((len(line) for value in values[:WIDTH_SAMPLE] for line in str(value).split("\n")), default=0)
         # The arrow of the filter covers three characters of the heading.
         sheet.set_column(place, place, min(max(longest + 1, len(str(name)) + 3, NARROWEST), WIDEST), form)
         bar.update(len(column))
@@ -200,65 +189,45 @@ def _write_sheet(sheet: Any, table: pa.Table, book: Any, looks: Mapping[str, Any
         sheet.autofilter(0, 0, table.num_rows, table.num_columns - 1)
 
 
-def look_of(column: pa.ChunkedArray) -> dict[str, Any]:
+def _look_of(column: pa.ChunkedArray) -> dict[str, Any]:
     """Return the properties of the format of a column's values."""
-    _, look = _writer(column)
-    return _LOOKS.get(look, {"num_format": look, "valign": "top"})
+    kind, types = column.type, pa.types
+    if types.is_decimal(kind):
+        return {"num_format": f"#,##0{'.' if kind.scale > 0 else ''}{'0' * kind.scale}", "valign": "top"}
+    if types.is_timestamp(kind):
+        return _LOOKS["instant" if kind.tz else "date" if are_days(column) else "time"]
+    looks = {"count": types.is_integer, "plain": _is_plain, "date": types.is_date}
+    return _LOOKS[next((look for look, is_of in looks.items() if is_of(kind)), "text")]
 
 
-def write_column(sheet: Any, place: int, column: pa.ChunkedArray, form: Any, text: Any) -> int:
-    """Write a column's values below its heading; return the length of the longest.
+def _is_plain(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_floating(kind) or pa.types.is_boolean(kind))
+
+
+def write_cell(sheet: Any, row: int, place: int, value: Any, form: Any, text: Any) -> None:
+    """Write a value in Excel's own type; as text where Excel would round it or does not know it.
 
     Parameters
     ----------
-    sheet, place
-        The worksheet, and the position of the column.
-    column : pyarrow.ChunkedArray
-        The values; null is an empty cell.
+    sheet, row, place
+        The worksheet, and the position of the cell.
+    value
+        None, and a float that is no number, leave the cell empty.
     form, text
-        Format of the values, and of a value that Excel cannot hold in its own type.
+        Format of the value, and of one that is written as text.
     """
-    write, _ = _writer(column)
-    values = column.to_pylist()
-    for row, value in enumerate(values, start=1):
-        if value is not None and not write(sheet, row, place, value, form):
-            sheet.write_string(row, place, _text(value), text)
-    return max((len(line) for value in values[:WIDTH_SAMPLE] for line in str(value).split("\n")), default=0)
-
-
-def _writer(column: pa.ChunkedArray) -> tuple[Writer, str]:
-    """Return the writer of a column's values, and the name of their look or a number format."""
-    kind, types = column.type, pa.types
-    if types.is_decimal(kind):
-        return _write_number, f"#,##0{'.' if kind.scale > 0 else ''}{'0' * kind.scale}"
-    if types.is_integer(kind) or types.is_floating(kind):
-        return _write_number, "count" if types.is_integer(kind) else "plain"
-    if types.is_boolean(kind):
-        return _write_flag, "plain"
-    if types.is_date(kind):
-        return _write_date, "date"
-    if types.is_timestamp(kind):
-        return _write_date, "instant" if kind.tz else "date" if are_days(column) else "time"
-    return _write_nothing, "text"
-
-
-def _write_nothing(_sheet: Any, _row: int, _place: int, _value: Any, _form: Any) -> bool:
-    return False
-
-
-def _write_flag(sheet: Any, row: int, place: int, value: bool, form: Any) -> bool:  # noqa: FBT001 - a cell's value
-    return bool(sheet.write_boolean(row, place, value, form) == 0)
-
-
-def _write_number(sheet: Any, row: int, place: int, value: Decimal | float, form: Any) -> bool:
-    if isinstance(value, float) and math.isnan(value):
-        return True
-    return _is_exact(value) and sheet.write_number(row, place, value, form) == 0
-
-
-def _write_date(sheet: Any, row: int, place: int, value: dt.datetime | dt.date, form: Any) -> bool:
-    known = value.replace(tzinfo=None) if isinstance(value, dt.datetime) else dt.datetime.combine(value, dt.time())
-    return known.date() >= FIRST_DATE and sheet.write_datetime(row, place, known, form) == 0
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return
+    failed: int = 1
+    if isinstance(value, bool):
+        failed = sheet.write_boolean(row, place, value, form)
+    elif isinstance(value, Decimal | float | int) and is_exact(value):
+        failed = sheet.write_number(row, place, value, form)
+    elif isinstance(value, dt.date):
+        time = value.replace(tzinfo=None) if isinstance(value, dt.datetime) else dt.datetime.combine(value, dt.time())
+        failed = time.date() < FIRST_DATE or sheet.write_datetime(row, place, time, form)
+    if failed:
+        sheet.write_string(row, place, _text(value), text)
 
 
 def _text(value: Any) -> str:
@@ -267,7 +236,8 @@ def _text(value: Any) -> str:
     return value.isoformat() if isinstance(value, dt.datetime | dt.date) else str(value)
 
 
-def _is_exact(value: Decimal | float) -> bool:
+def is_exact(value: Decimal | float) -> bool:
+    """Return whether Excel's numbers keep every digit of a value."""
     if isinstance(value, float):
         return math.isfinite(value)
     return len(Decimal(value).normalize().as_tuple().digits) <= EXACT_DIGITS

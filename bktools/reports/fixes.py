@@ -22,7 +22,7 @@ from bktools.inputs.cells import refuse_broken
 from bktools.inputs.columns import normal
 from bktools.inputs.file import read_table
 from bktools.inputs.table import Table
-from bktools.reports.to_do import IDS, MAPPINGS, key_of
+from bktools.close.actions import IDS, MAPPINGS, key_of
 from bktools.reports.workbook import BETWEEN, FORMAT, LINE_ID, LINES, NEW_ACCOUNT, NOTE, TO_DO, label_of
 from bktools.settings import Settings
 

@@ -2,137 +2,169 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import defaultdict
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Iterable
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan
 from bktools.export.plan import as_exported
 from bktools.export.tables import days_of
 from bktools.frames.currencies import shown
-from bktools.frames.schema import STRINGS, TEXT, Moment, to_arrow
-from bktools.reports import ages, bars
+from bktools.frames.names import month_and_company
+from bktools.frames.schema import TEXT, Moment, to_arrow
+from bktools.ledger import LedgerMatch
+from bktools.ledger.checks import ARRIVED
+from bktools.reports import bars
+from bktools.reports.bars import DONE, INK, NEUTRAL, STRIPES, WAITING, Chart, Look
 from bktools.spending import spend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SHOWN_CURRENCIES = 6
-SHOWN_PARTS = 6
+# What became of entries, in the order of the bars.
+STATES: dict[str, Look] = {
+    "exported": (DONE, ""),
+    "ready": (DONE, STRIPES),
+    "in doubt": (WAITING, STRIPES),
+    "held back": (WAITING, ""),
+    "arrived": (DONE, ""),
+    "not compared": (WAITING, STRIPES),
+    "missing or different": (WAITING, ""),
+}
+# States whose entries have a bar for each reason.
+WITH_REASONS = {"held back", "missing or different"}
+# The state by the fate of an entry in a close, by its reason in a plan, by the outcome of its batch, by its status in a match.
+OF_FATES = {name: name for name in STATES} | {"exported before": "exported"}
+OF_REASONS = {"exported": "exported", "in_doubt": "in doubt"}
+OF_OUTCOMES = {"ACCEPTED": "exported", "SENDING": "in doubt", "UNKNOWN": "in doubt", "REJECTED": "held back"}
+OF_STATUSES = dict.fromkeys(ARRIVED, "arrived") | {"not_comparable": "not compared"}
+REFUSED = "refused by the service"
+
+# Largest number of days since the date of an entry, and the name of its age.
+AGES = ((-1, "dated later"), (7, "0 to 7 days"), (30, "8 to 30 days"), (60, "31 to 60 days"), (90, "61 to 90 days"))
+OLDEST, UNDATED = "over 90 days", "no date"
+
+# Parts of spend have no meaning that other pictures share: the largest is the darkest.
+TINTS: tuple[Look, ...] = (("#2B3138", ""), (NEUTRAL, ""), ("#8E98A2", ""), ("#C3CAD1", ""))
 OTHERS = "others"
-
-# What became of a batch, and of entries that are not held back.
-STATES_OF_JOBS = {"ACCEPTED": "exported", "SENDING": "in doubt", "UNKNOWN": "in doubt", "REJECTED": "refused"}
-DONE = ("exported", "ready")
-
-# Formats what is told beneath a chart, with the money of its currency.
-Told: TypeAlias = Callable[[Callable[[Any], str]], str]
+SMALLEST_SHARE = Decimal("0.005")
 
 
 def plot_spend(
-    spend: pd.DataFrame, kind: str = "bars", *, title: str | None = None, figure: Figure | None = None
+    spend: pd.DataFrame, *, title: str | None = None, currency: str | None = None, figure: Figure | None = None
 ) -> dict[str, Axes]:
-    """Draw what was spent: a chart a currency, each with its own scale and decimals.
+    """Draw what was spent: the company's own currency large, the others small beneath it.
 
     Parameters
     ----------
     spend : DataFrame
-        As `spend` returns it.
-    kind : str
-        "bars": a bar a group, the largest first. "pareto": the same, with a line of the cumulated share; without groups
-        that have no share. "months": a bar a month, in parts by the other keys of the frame: the six largest, and the
-        rest.
+        As `spend` returns it: a bar a group, the largest first. With the key "month" a bar a month, in parts by the other
+        keys: the four largest, and the rest.
     title : str, optional
-        Heading of the charts, before the currency and the total.
+        Month and company for the heading, such as "October 2026, Muster GmbH". Default: those of the entries.
+    currency : str, optional
+        The company's own currency, such as "EUR". Default: the currency with most entries.
     figure : matplotlib.figure.Figure, optional
         Where to draw, such as a figure of your own; its size is set. Default: a new figure.
 
     Returns
     -------
     dict of matplotlib.axes.Axes
-        The chart of each currency; `["EUR"].figure.savefig(path)` saves all of them. At most six currencies are drawn,
-        those with most entries, and 20 groups; the others are told as text.
+        The chart of each currency; `["EUR"].figure.savefig(path)` saves all of them. Other groups and currencies than the
+        largest are told as text, with their exact sums.
 
     Raises
     ------
     ArgumentError
-        When the kind is unknown, or the first argument is not a frame.
+        When the first argument is not a frame.
     InputError
-        When the frame is not one that `spend` returned, or has no months for "months".
+        When the frame is not one that `spend` returned.
 
     Examples
     --------
     >>> import bktools
     >>> entries = bktools.read_entries("data/accounting_entries.csv")
-    >>> charts = bktools.plot_spend(bktools.spend(entries, ["month", "approved"]), "months")
+    >>> charts = bktools.plot_spend(bktools.spend(entries, ["month", "approved"]), title="October 2026, Muster GmbH")
     >>> sorted(charts)
     ['CHF', 'EUR', 'JPY', 'SEK', 'USD']
     """
     frame = bars.checked(spend, "spend", pd.DataFrame, "spend").reset_index(drop=True)
-    if kind not in KINDS:
-        raise ArgumentError("kind", f"must be one of {', '.join(KINDS)}", kind)
-    missing = [name for name in ("currency", "entries", "amount", "share") if name not in frame.columns]
-    if missing or (kind == "months" and "month" not in frame.columns):
-        raise InputError(
-            f"the frame has no column {[*missing, 'month'][0]!r}: give what spend(entries, by=...) returns"
-        )
+    missing = [name for name in ("currency", "entries", "amount") if name not in frame.columns]
+    if missing:
+        raise InputError(f"the frame has no column {missing[0]!r}: give the frame that spend(entries, by=...) returns")
     keys = list(frame.columns[: list(frame.columns).index("currency")])
     by = " and ".join(key.removesuffix("_name").removesuffix("_id").replace("_", " ") for key in keys) or "currency"
-    panels = {}
-    for currency, rows in frame.groupby("currency", sort=False):
-        counts, note = KINDS[kind](rows.dropna(subset="amount"), keys)
-        money = partial(shown, currency=str(currency))
-        heading = f"Spend in {currency} by {by}" if title is None else f"{title} in {currency}"
-        heading = f"{heading}: {money(bars.total(rows['amount'].dropna()))}"
-        panels[str(currency)] = bars.Panel(counts, heading, str(currency), note(money), money, kind == "pareto")
-    return _draw_panels(panels, figure, groups="groups")
+    title = frame.attrs.get("bktools", {}).get("title", "") if title is None else title
+    frame = frame.dropna(subset="amount").assign(label=lambda rows: _labels(rows, keys))
+    looks: dict[str, Look] = {"": (NEUTRAL, "")}
+    if "month" in keys:
+        frame["part"] = _labels(frame, [key for key in keys if key != "month"], nothing="")
+        looks = _tinted(frame)
+        frame["part"] = frame["part"].where(frame["part"].isin(looks), OTHERS)
+    charts = {}
+    for code, rows in _by_currency(frame, currency):
+        money, is_large = partial(shown, currency=code), not charts
+        heading = f"{code} {money(bars.total(rows['amount']))}"
+        if "month" in keys:
+            table = _table(rows, _months(rows["month"]), "month", looks, "part")
+            charts[code] = _monthly(heading, table, money, is_large=is_large)
+        else:
+            table = pd.DataFrame({"": rows["amount"].to_numpy(dtype="object")}, list(rows["label"]), dtype="object")
+            figures = _figures(rows["amount"], rows["entries"], money, is_large=is_large)
+            charts[code] = bars.chart(heading, table, figures, money, is_large=is_large)
+    return _drawn(charts, bars.titled(title, f"spend by {by}"), looks, figure)
 
 
 def plot_money(
-    plan: ExportPlan,
+    entries: ExportPlan | LedgerMatch | pd.DataFrame | pa.Table,
     by: str = "reason",
     *,
     jobs: pd.DataFrame | None = None,
     as_of: Moment | None = None,
     title: str | None = None,
+    currency: str | None = None,
     figure: Figure | None = None,
 ) -> dict[str, Axes]:
-    """Draw the value of all entries of a plan, exported and held back: a chart a currency.
+    """Draw the value of entries, exported and held back: the company's own currency large, the others small beneath it.
 
     Parameters
     ----------
-    plan : ExportPlan
-        As `compose_export_jobs` returns it, from entries with amounts and currencies.
+    entries : ExportPlan, LedgerMatch, DataFrame or pyarrow.Table
+        As `compose_export_jobs` returns it, from entries with amounts and currencies; as `match_ledger` returns it, to
+        draw what arrived; or entries with the columns `fate`, `reason`, `amount` and `currency`, such as those of a close.
     by : str
-        "reason": a bar for what is exported or ready, and one for each reason to hold entries back. "age": what is held
-        back, by age in parts by reason, beside a chart of the number of entries. "month": a bar a month of the entries'
-        dates, in parts by what is exported or ready and why the rest is held back.
+        "reason": a bar for what is exported, ready or arrived, and one for each reason why the rest is not, most money
+        first. "age": what is held back, by the age of the entries. "month": a bar a month of the entries' dates, in parts
+        by what is exported, ready and held back.
     jobs : DataFrame, optional
-        As `submit_export_jobs` returns it: entries of its accepted batches are exported, not just ready.
+        As `submit_export_jobs` returns it: the entries of a plan in its accepted batches are exported, not just ready.
     as_of : date, datetime or Period, optional
         The day that ages are counted to; today (UTC) by default.
     title : str, optional
-        Heading of the charts, before the currency.
+        Month and company for the heading, such as "October 2026, Muster GmbH". Default: those of the entries.
+    currency : str, optional
+        The company's own currency, such as "EUR". Default: the currency with most entries.
     figure : matplotlib.figure.Figure, optional
         Where to draw, such as a figure of your own; its size is set. Default: a new figure.
 
     Returns
     -------
     dict of matplotlib.axes.Axes
-        The chart of each currency, and "entries", the number of entries by age, with `by="age"`.
+        The chart of each currency. Other reasons and currencies than the largest are told as text, with their exact sums.
 
     Raises
     ------
     ArgumentError
-        When the plan is none or has no amounts, `by` is unknown, or `as_of` is not a date.
+        When the entries are none or have no amounts, `by` is unknown, or `as_of` is not a date.
 
     Notes
     -----
@@ -142,135 +174,189 @@ def plot_money(
     --------
     >>> import bktools
     >>> plan = bktools.compose_export_jobs(bktools.read_entries("data/accounting_entries.csv"))
-    >>> [label.get_text() for label in bktools.plot_money(plan)["CHF"].get_yticklabels()]
-    ['ready', 'not approved']
+    >>> charts = bktools.plot_money(plan, title="October 2026, Muster GmbH", currency="EUR")
+    >>> [label.get_text() for label in charts["EUR"].get_yticklabels()]
+    ['ready', 'not approved', 'duplicate']
     """
-    rows, waiting = bars.checked(plan, "plan", ExportPlan, "compose_export_jobs").rows, plan.not_ready
-    if not {"amount", "currency"} <= set(rows.column_names):
-        raise ArgumentError("plan", "must be made from entries with amounts and currencies")
     if by not in {"reason", "age", "month"}:
         raise ArgumentError("by", "must be 'reason', 'age' or 'month'", by)
-    day = ages.day_of(as_of)
-    panels = {}
+    rows = _with_states(entries, jobs)
+    if title is None:
+        title = month_and_company(rows.filter(pc.not_equal(rows.column("reason"), "other company")))
+    states = [state for state in STATES if state in set(rows.column("state").to_pylist())]
+    about = f"{', '.join(states[:-1])} and {states[-1]}" if len(states) > 1 else (*states, "nothing to export")[0]
+    looks = {state: STATES[state] for state in states}
+    charts: dict[str, Chart] = {}
     if by == "age":
-        title = title or f"Held back, by age on {day:%Y-%m-%d}"
-        of_age, of_reason = ages.ages_of(waiting, day), ages.reasons_of(waiting)
-        counts = ages.counts_by_age(of_age, of_reason)
-        panels["entries"] = bars.Panel(counts, f"{title}: number of entries", "entries")
-        held = as_exported(to_arrow(waiting, "the entries")).select(["amount", "currency"])
-        held = held.append_column("age", pa.array(of_age, TEXT)).append_column("reason", pa.array(of_reason, TEXT))
-        for currency, sums in spend(held, ["age", "reason"]).groupby("currency", sort=False):
-            amounts = _table(sums, sums["age"], sums["reason"], list(counts.index), list(counts.columns))
-            panels[str(currency)] = _panel(amounts, str(currency), f"{title}: value")
-        return _draw_panels(panels, figure, groups="ages")
-    reasons = [name.replace("_", " ") for name in waiting["reason"]]
-    held = as_exported(to_arrow(waiting, "the entries"))
-    both = pa.concat_tables(
-        [_with_states(rows, _exported(rows, jobs)), _with_states(held, reasons)], promote_options="permissive"
-    )
-    if by == "month":
-        for currency, sums in spend(both, ["month", "state"]).groupby("currency", sort=False):
-            amounts, note = _as_months(sums.dropna(subset="amount"), ["month", "state"])
-            panel = _panel(amounts, str(currency), title or "Exported and held back, by month")
-            panels[str(currency)] = replace(panel, note=note(panel.shown))
-        return _draw_panels(panels, figure, groups="months")
-    for currency, sums in spend(both, "state").groupby("currency", sort=False):
-        names = sorted(sums["state"], key=lambda name: DONE.index(name) if name in DONE else len(DONE))
-        amounts = _table(sums, [""] * len(sums), sums["state"], [""], names)
-        panels[str(currency)] = _panel(amounts, str(currency), title or "Exported and held back")
-    return _draw_panels(panels, figure, groups="reasons")
+        day = _day_of(as_of)
+        rows = rows.filter(pc.is_in(rows.column("state"), pa.array(WITH_REASONS, TEXT)))
+        rows = rows.append_column("age", _ages(rows.column("date"), day))
+        waiting = next((state for state in states if state in WITH_REASONS), "held back")
+        about, looks = f"{waiting}, by age on {day}", {waiting: STATES[waiting]}
+        order = [name for _, name in AGES] + [OLDEST, UNDATED]
+        for code, sums in _by_currency(spend(rows, ["age", "state"]), currency):
+            table = _table(sums, [age for age in order if age in set(sums["age"])], "age", looks, "state")
+            in_order = sums.set_index("age").loc[table.index]
+            charts[code] = _chart(code, table, in_order["amount"], in_order["entries"], is_large=not charts)
+    elif by == "month":
+        about += " by month"
+        for code, sums in _by_currency(spend(rows, ["month", "state"]).dropna(subset="amount"), currency):
+            table = _table(sums, _months(sums["month"]), "month", looks, "state")
+            heading = f"{code} {shown(bars.total(sums['amount']), code)}" if charts else _heading(code, sums)
+            charts[code] = _monthly(heading, table, partial(shown, currency=code), is_large=not charts)
+    else:
+        for code, sums in _by_currency(spend(rows, ["reason", "state"]).dropna(subset="amount"), currency):
+            by_state = [list(STATES).index(state) for state in sums["state"]]
+            sizes = [-abs(amount) for amount in sums["amount"]]
+            sums = sums.assign(order=by_state, size=sizes).sort_values(["order", "size"], kind="stable")  # noqa: PLW2901
+            table = _table(sums, list(sums["reason"]), "reason", looks, "state")
+            charts[code] = _chart(_heading(code, sums), table, sums["amount"], sums["entries"], is_large=not charts)
+    return _drawn(charts, bars.titled(title, about), looks, figure)
 
 
-def _panel(counts: pd.DataFrame, currency: str, title: str) -> bars.Panel:
-    return bars.Panel(counts, f"{title} in {currency}", currency, shown=partial(shown, currency=currency))
+def _with_states(entries: ExportPlan | LedgerMatch | pd.DataFrame | pa.Table, jobs: pd.DataFrame | None) -> pa.Table:
+    """Return the entries with `state`, and with a `reason` in words, which is the state of those not held back."""
+    states: list[str | None]
+    if isinstance(entries, pd.DataFrame | pa.Table) and {"fate", "reason"} <= {*getattr(entries, "column_names", entries.columns)}:
+        table = to_arrow(entries, "the entries")
+        states = [OF_FATES.get(fate) for fate in table.column("fate").to_pylist()]
+        reasons = table.column("reason").to_pylist()
+    elif isinstance(entries, LedgerMatch):
+        table = to_arrow(entries.entries, "the entries")
+        reasons = table.column("status").to_pylist()
+        states = [OF_STATUSES.get(status, "missing or different") for status in reasons]
+    else:
+        plan: ExportPlan = bars.checked(entries, "entries", ExportPlan, "compose_export_jobs")
+        held = as_exported(to_arrow(plan.not_ready, "the entries"))
+        of_batches = {} if jobs is None else dict(zip(jobs["batch_id"], jobs["outcome"], strict=True))
+        outcomes = [of_batches.get(batch) for batch in plan.rows.column("batch_id").to_pylist()]
+        reasons = [REFUSED] * len(plan.rows) + held.column("reason").to_pylist()
+        states = [OF_OUTCOMES.get(outcome, "ready") for outcome in outcomes]
+        states += [OF_REASONS.get(reason, "held back") for reason in reasons[len(states) :]]
+        table = pa.concat_tables([plan.rows, held], promote_options="permissive")
+    if not {"amount", "currency"} <= set(table.column_names):
+        raise ArgumentError("entries", "must have amounts and currencies")
+    words: list[str | None] = [
+        reason.replace("_", " ") if state in WITH_REASONS else state
+        for state, reason in zip(states, reasons, strict=True)
+    ]
+    columns = {name: table.column(name) for name in ("id", "company_id", "split_line") if name in table.column_names}
+    columns |= {"date": days_of(table), "amount": table.column("amount"), "currency": table.column("currency")}
+    columns |= {"state": pa.array(states, TEXT), "reason": pa.array(words, TEXT)}
+    # Entries that are left out of the month have no state.
+    return pa.table(columns).filter(pc.is_valid(columns["state"]))
 
 
-def _table(
-    rows: pd.DataFrame, groups: Iterable[str], parts: Iterable[str], group_names: list[str], part_names: list[str]
-) -> pd.DataFrame:
-    """Return the exact sums of the amounts: a row a group, a column a part."""
+def _by_currency(sums: pd.DataFrame, first: str | None) -> list[tuple[str, pd.DataFrame]]:
+    """Return the sums of each currency: the company's own first, then in the order of the sums."""
+    groups = [(str(code), rows) for code, rows in sums.groupby("currency", sort=False)]
+    return sorted(groups, key=lambda group: group[0] != (first or "").upper())
+
+
+def _heading(currency: str, sums: pd.DataFrame) -> str:
+    """Return the sum of each state, such as "EUR 1,200.00 exported, 300.00 held back"."""
+    amounts = [
+        f"{shown(bars.total(sums.loc[sums['state'] == state, 'amount']), currency)} {state}"
+        for state in STATES
+        if state in set(sums["state"])
+    ]
+    return f"{currency} {', '.join(amounts)}"
+
+
+def _chart(heading: str, table: pd.DataFrame, amounts: pd.Series, entries: pd.Series, *, is_large: bool) -> Chart:
+    currency = heading.split(" ", 1)[0]
+    money = partial(shown, currency=currency)
+    heading = heading if is_large and " " in heading else f"{currency} {money(bars.total(amounts))}"
+    return bars.chart(heading, table, _figures(amounts, entries, money, is_large=is_large), money, is_large=is_large)
+
+
+def _monthly(heading: str, table: pd.DataFrame, money: Any, *, is_large: bool) -> Chart:
+    figures = [money(bars.total(amounts)) for amounts in table.to_numpy()]
+    return bars.chart(heading, table, figures, money, is_large=is_large, latest=True)
+
+
+def _figures(amounts: pd.Series, entries: pd.Series, money: Any, *, is_large: bool) -> list[str]:
+    """Return the text at the end of each bar: the amount; in a large chart also its share and the number of entries."""
+    if not is_large:
+        return [money(amount) for amount in amounts]
+    # As in `spend`: a share of the amounts that have the sign of their sum.
+    side = bars.total(amounts)
+    whole = bars.total(amount for amount in amounts if amount * side > 0)
+    shares = [
+        f" · {_percent(amount / whole)}" if amount * side > 0 and len(amounts) > 1 else "" for amount in amounts
+    ]
+    return [
+        f"{money(amount)}{share} · {count:,} entr{'y' if count == 1 else 'ies'}"
+        for amount, share, count in zip(amounts, shares, entries, strict=True)
+    ]
+
+
+def _percent(share: Decimal) -> str:
+    return f"{float(share):.0%}" if share >= SMALLEST_SHARE else "under 1%"
+
+
+def _table(sums: pd.DataFrame, names: list[str], bar: str, looks: Iterable[str], part: str) -> pd.DataFrame:
+    """Return the exact amounts: a row a bar, a column a part."""
     cells: dict[tuple[str, str], list[Decimal]] = defaultdict(list)
-    for group, part, amount in zip(groups, parts, rows["amount"], strict=True):
-        if not pd.isna(amount):
-            cells[group, part].append(amount)
-    sums = [[bars.total(cells[group, part]) for part in part_names] for group in group_names]
-    return pd.DataFrame(sums, group_names, part_names, dtype="object")
+    for name, column, amount in zip(sums[bar], sums[part], sums["amount"], strict=True):
+        cells[name, column].append(amount)
+    parts = [look for look in looks if look in set(sums[part])]
+    return pd.DataFrame([[bars.total(cells[name, part]) for part in parts] for name in names], names, parts, "object")
 
 
-def _with_states(entries: pa.Table, states: list[str]) -> pa.Table:
-    """Return day, amount and currency of entries, and what became of each."""
-    columns = {"date": days_of(entries), "amount": entries["amount"], "currency": entries["currency"]}
-    return pa.table(columns | {"state": pa.array(states, TEXT)})
+def _months(months: pd.Series) -> list[str]:
+    """Return months in their order, with those between them, where they are few; last what is no month."""
+    names = sorted(set(months))
+    dated = [name for name in names if name[:1].isdigit()]
+    if dated and len(span := pd.period_range(dated[0], dated[-1], freq="M")) <= bars.LARGE_BARS:
+        return [*map(str, span), *(name for name in names if name not in dated)]
+    return names
 
 
-def _exported(rows: pa.Table, jobs: pd.DataFrame | None) -> list[str]:
-    """Return what became of each ready entry."""
-    states = (
-        {}
-        if jobs is None
-        else {
-            batch: STATES_OF_JOBS.get(state, "ready")
-            for batch, state in zip(jobs["batch_id"], jobs["outcome"], strict=True)
-        }
-    )
-    return [states.get(batch, "ready") for batch in rows.column("batch_id").to_pylist()]
+def _labels(rows: pd.DataFrame, keys: list[str], nothing: str = "all") -> list[str]:
+    """Return the name of each group; two groups of one name are told apart by their IDs."""
+    names = [" · ".join(filter(None, values)) for values in zip(*(rows[key] for key in keys), strict=True)]
+    labels = pd.Series(names or [nothing] * len(rows), rows.index, dtype="str")
+    if not rows.columns[-1].endswith("_id") or rows.columns[-1] in keys:
+        return labels.to_list()
+    twice = labels.groupby(rows["currency"]).transform(lambda of_currency: of_currency.duplicated(keep=False))
+    return [
+        f"{label} ({str(identifier)[:8]})" if is_twice else label
+        for label, identifier, is_twice in zip(labels, rows[rows.columns[-1]], twice, strict=True)
+    ]
 
 
-def _draw_panels(panels: dict[str, bars.Panel], figure: Figure | None, *, groups: str) -> dict[str, Axes]:
-    """Draw the first panels; those that are left out are told beneath the last one."""
-    drawn, others = list(panels)[:SHOWN_CURRENCIES], list(panels)[SHOWN_CURRENCIES:]
-    if not panels:
-        return {"": bars.draw_panels([bars.Panel(pd.DataFrame(), "Nothing to show", "")], figure, groups=groups)[0]}
-    if others:
-        totals = [f"{name} {panels[name].shown(bars.total(panels[name].counts.to_numpy().ravel()))}" for name in others]
-        last = panels[drawn[-1]]
-        panels = panels | {
-            drawn[-1]: replace(last, note="\n".join([last.note, f"not drawn: {', '.join(totals)}"]).strip())
-        }
-    axes = bars.draw_panels([panels[name] for name in drawn], figure, groups=groups)
+def _tinted(frame: pd.DataFrame) -> dict[str, Look]:
+    """Return a look for each of the largest parts, and for the rest."""
+    sizes = frame["amount"].astype("float64").abs().groupby(frame["part"]).sum().sort_values(ascending=False)
+    largest = list(sizes.index[: len(TINTS)])
+    return dict(zip(largest, TINTS, strict=False)) | ({OTHERS: (INK, STRIPES)} if len(sizes) > len(largest) else {})
+
+
+def _day_of(moment: Moment | None) -> dt.date:
+    """Return the day that ages are counted to: today (UTC) by default."""
+    try:
+        # A period of pandas means its last day.
+        last: Any = getattr(moment, "end_time", moment)
+        return pd.Timestamp(dt.datetime.now(dt.UTC) if last is None else last).date()
+    except (TypeError, ValueError):
+        raise ArgumentError("as_of", "must be a date, such as datetime.date(2026, 10, 31)", moment) from None
+
+
+def _ages(dates: pa.ChunkedArray, day: dt.date) -> pa.Array:
+    counts = pc.days_between(dates, pa.scalar(day, dates.type)).to_pylist()
+    ages = [
+        UNDATED if count is None else next((name for limit, name in AGES if count <= limit), OLDEST) for count in counts
+    ]
+    return pa.array(ages, TEXT)
+
+
+def _drawn(charts: dict[str, Chart], title: str, looks: dict[str, Look], figure: Figure | None) -> dict[str, Axes]:
+    """Draw the charts of the first currencies; the sums of others are a line beneath them."""
+    if not charts:
+        charts = {"": Chart("There are no entries with an amount.", pd.DataFrame(), [])}
+    drawn = list(charts)[: 1 + bars.SMALL_CHARTS]
+    others = [charts[code].heading for code in charts if code not in drawn]
+    note = f"Not drawn: {', '.join(others)}" if others else ""
+    axes = bars.draw([charts[code] for code in drawn], title=title, looks=looks, figure=figure, note=note)
     return dict(zip(drawn, axes, strict=True))
-
-
-def _as_bars(rows: pd.DataFrame, keys: list[str]) -> tuple[pd.DataFrame, Told]:
-    """Return the amount of each group; two groups of one name are told apart by their IDs."""
-    labels = pd.Series(_labels(rows, keys), dtype=STRINGS)
-    identifiers = rows[rows.columns[-1]].to_numpy()
-    if rows.columns[-1] != "share":
-        twice = labels.duplicated(keep=False)
-        labels = labels.where(~twice, labels + [f" ({str(identifier)[:8]})" for identifier in identifiers])
-    return pd.DataFrame({bars.MONEY: rows["amount"].to_numpy(dtype="object")}, labels), lambda _: ""
-
-
-def _as_pareto(rows: pd.DataFrame, keys: list[str]) -> tuple[pd.DataFrame, Told]:
-    """Return the groups that have a share, without their sign."""
-    sharing = rows.dropna(subset="share")
-    left = rows.loc[rows["share"].isna(), "amount"]
-    counts, _ = _as_bars(sharing, keys)
-    told = f"not drawn, of the other sign or without a share: {len(left):,} groups"
-    return counts.map(abs), lambda money: f"{told}, {money(bars.total(left))}" if len(left) else ""
-
-
-def _as_months(rows: pd.DataFrame, keys: list[str]) -> tuple[pd.DataFrame, Told]:
-    """Return the amount of each month in order, in parts by the other keys; the earliest of many months are left out."""
-    others = [key for key in keys if key != "month"]
-    labels = pd.Series(_labels(rows, others) if others else [bars.MONEY] * len(rows), rows.index, dtype=STRINGS)
-    sizes = rows["amount"].astype("float64").abs().groupby(labels).sum().sort_values(ascending=False, kind="stable")
-    largest = list(sizes.index[:SHOWN_PARTS])
-    parts = labels.where(labels.isin(largest), OTHERS)
-    months = sorted(rows["month"].unique())
-    dated = [month for month in months if month[:1].isdigit()]
-    if dated and len(span := pd.period_range(dated[0], dated[-1], freq="M")) <= bars.SHOWN_GROUPS:
-        months = [*map(str, span), *(month for month in months if month not in dated)]
-    drawn = months[-bars.SHOWN_GROUPS :]
-    left = rows.loc[~rows["month"].isin(drawn), "amount"]
-    counts = _table(rows, rows["month"], parts, drawn, [name for name in (*largest, OTHERS) if name in set(parts)])
-    return counts, lambda money: f"not drawn: earlier months, {money(bars.total(left))}" if len(left) else ""
-
-
-KINDS = {"bars": _as_bars, "pareto": _as_pareto, "months": _as_months}
-
-
-def _labels(rows: pd.DataFrame, keys: list[str]) -> list[str]:
-    return [" · ".join(filter(None, values)) for values in zip(*(rows[key] for key in keys), strict=True)] or [
-        "all"
-    ] * len(rows)

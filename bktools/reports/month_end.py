@@ -1,306 +1,200 @@
-"""The month-end folder: the evidence of one close, written as a whole.
-
-Each file is one line in `REPORTS`. The manifest lists the files and their sources, and by whom and when they were made.
-"""
+"""`close_month`: the whole close, from the files read to the folder written."""
 
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
-import importlib.metadata
-import io
-import json
-import platform
-import secrets
-import shutil
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsIndex
 
 import pandas as pd
 
-from bktools import disk
-from bktools.errors import InputError, StorageError
-from bktools.frames.delimited import to_csv
-from bktools.frames.names import in_reading_order, with_names
-from bktools.frames.schema import to_arrow, to_pandas
-from bktools.journal.periods import EVENTS
-from bktools.journal.records import this_process
-from bktools.reconcile import Reconciliation
-from bktools.reports.close import Close, outcomes
-from bktools.reports.html import write_report
-from bktools.reports.pictures import pictures_of
-from bktools.reports.to_do import actions_of, as_frame
-from bktools.reports.workbook import write_close
-
-MANIFEST = "manifest.json"
-MANIFEST_VERSION = 1
-LIBRARIES = ("duckdb", "httpx", "msgspec", "pandas", "pyarrow")
+from bktools.close import close as data
+from bktools.close.close import where
+from bktools.close.run import Request, run_close
+from bktools.connection import service_or_default
+from bktools.consoles import readable
+from bktools.errors import StorageError
+from bktools.frames.currencies import shown
+from bktools.frames.delimited import profile_named
+from bktools.frames.schema import Month
+from bktools.reports.folder import check_target, earlier_close, planned_beside, require_closed, write_folder
+from bktools.reports.html import notebook
+from bktools.service import Service
 
 
-NO_EVENTS = to_pandas(EVENTS.empty_table())
-
-
-def _named_totals(close: Close) -> pd.DataFrame:
-    """Return the totals of the ready entries with the names of their categories."""
-    named = to_pandas(with_names(to_arrow(close.plan.totals), categories=close.categories))
-    return named[in_reading_order(named.columns)]
-
-
-REPORTS: dict[str, Callable[[Close], pd.DataFrame]] = {
-    "categories.csv": lambda close: close.categories,
-    "employees.csv": lambda close: close.employees,
-    "reconciliation.csv": lambda close: close.after.findings,
-    "actions.csv": lambda close: close.after.actions,
-    "coverage.csv": lambda close: close.after.coverage,
-    "to_do.csv": lambda close: as_frame(actions_of(close)),
-    "accounts_created.csv": lambda close: close.accounts,
-    "entries_not_ready.csv": lambda close: close.plan.not_ready,
-    "export_plan.csv": lambda close: close.plan.entries,
-    "totals.csv": _named_totals,
-    "export_jobs.csv": lambda close: close.jobs,
-    "export_history.csv": lambda close: close.history,
-    "journal_events.csv": lambda close: NO_EVENTS if close.record is None else close.record.events,
-}
-
-WORKBOOK = "month-end.xlsx"
-REPORT = "report.html"
-
-# Folder of the same tables with plain values, for programs.
-MACHINE = "machine"
-
-
-def check_target(folder: Path) -> None:
-    """Refuse a folder that a close must not replace, before anything else is done.
-
-    Raises
-    ------
-    InputError
-        When the folder holds other files than an earlier close, or is the current folder.
-    StorageError
-        When nothing can be written beside it.
-    """
-    disk.require_file_name(folder)
-    if folder.is_dir() and folder.samefile(Path()):
-        # The folder is replaced as a whole, which would leave the shell in a deleted folder.
-        raise InputError(f"{folder} is the folder you are in: give another folder with --out, such as close")
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is a file: give another folder with --out")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).is_file():
-        raise InputError(f"{folder} holds something else than a close: give another folder with --out")
-    with disk.storage_errors(folder):
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        probe = folder.parent / f".{folder.name}.{secrets.token_hex(4)}"
-        probe.mkdir(mode=0o700)
-        probe.rmdir()
-
-
-def require_closed(folder: Path) -> None:
-    """Refuse a folder with a file that another program holds open; Windows cannot move it.
-
-    Raises
-    ------
-    StorageError
-        With the name of the file.
-    """
-    held = disk.held_file(folder)
-    if held is not None:
-        raise StorageError(f"{held} is open in another program, so {folder} cannot be replaced: {disk.CLOSE_IT}")
-
-
-def write_month_end(close: Close, folder: Path, profile: str = "excel") -> Path:
-    """Write the folder of a close. An earlier close is kept beside it, named after its time of start.
+@dataclass(frozen=True, eq=False, repr=False)
+class Close(data.Close):
+    """A month as data, with its folder; see `bktools.close.close.Close`.
 
     Parameters
     ----------
-    close : Close
-        The results to write.
-    folder : Path
-        Folder to write; its files are readable by you alone.
+    folder : Path, optional
+        Folder of the files.
+    earlier_folder : Path, optional
+        Folder to which an earlier close was moved.
+    """
+
+    folder: Path | None = None
+    earlier_folder: Path | None = None
+
+    def __repr__(self) -> str:
+        head = f"Month-end {self.period} of {self.name}, {where(self.environment)}: {self.title_state}"
+        to_do = ", ".join(f"{count:,} {name}{'' if count == 1 else 's'}" for name, count in self.severities.items())
+        last = [f"written to {self.folder}"] if self.folder else []
+        return readable("\n  ".join([head, *figures_of(self), f"to do: {to_do}", *last]))
+
+    def _repr_html_(self) -> str:
+        return notebook(self)
+
+
+def figures_of(close: data.Close) -> list[str]:
+    """Return what became of the entries of a month, in a line each fate and reason."""
+    lines = []
+    for line in close.statement:
+        amounts = [f"{currency} {shown(amount, currency)}" for currency, amount in line.amounts.items()]
+        count = f"{line.entries:,} {'entry' if line.entries == 1 else 'entries'}"
+        lines.append(f"{'  ' if line['reason'] else ''}{line.label}: {', '.join([count, *amounts])}")
+    return lines
+
+
+def close_month(
+    chart: pd.DataFrame,
+    entries: pd.DataFrame,
+    *,
+    month: Month | None = None,
+    company: str | None = None,
+    categories: pd.DataFrame | None = None,
+    employees: pd.DataFrame | None = None,
+    folder: str | Path | None = None,
+    apply: bool = False,
+    max_entries: SupportsIndex = 500,
+    wait: float | dt.timedelta = 300.0,
+    others_export: bool = False,
+    by: str | None = None,
+    approved_by: str | None = None,
+    before_month_end: bool = False,
+    new_chart: bool = False,
+    threshold: str | float | Decimal | None = None,
+    profile: str = "excel",
+    seen: Callable[[str, Any], None] | None = None,
+    service: Service | None = None,
+) -> Close:
+    """Close a month: load, reconcile, create accounts, export the entries that are ready, write the folder.
+
+    Parameters
+    ----------
+    chart : DataFrame
+        The ERP's chart of accounts, as `read_chart_of_accounts` returns it.
+    entries : DataFrame
+        As `read_entries` returns it; those dated after the month wait for the next close.
+    month : str, Period, date or datetime, optional
+        As 2026-10. By default the last month that has ended and has entries, where a month with less than a twentieth
+        of the busiest month's entries does not count; the current month where none has ended. A month that has not
+        begun is refused, also for a dry run, because nothing of it can be closed yet.
+    company : str, optional
+        UUID of the company; the configured one by default.
+    categories, employees : DataFrame, optional
+        As `load_categories` and `load_employees` return them for the company with `refresh=True`; loaded so by default.
+    folder : str or Path, optional
+        Folder for the report, the tables, the workbook, the pictures, the files that were read and the manifest;
+        `month-end-2026-10` by default. An earlier close in this folder is kept beside it. A dry run is written beside a
+        close that was applied, in `month-end-2026-10.planned`.
+    apply : bool
+        True to create accounts and send export jobs; by default everything is planned and nothing is written to the
+        service. Safe to re-run: completed steps are skipped, and the tables are those of the month.
+    max_entries : int
+        Entries of an export job at most, 1 or more.
+    wait : float or timedelta
+        Seconds to wait, for each batch, while an export job of the company is in progress.
+    others_export : bool
+        True where people also export by hand, as in `submit_export_jobs`.
+    by : str, optional
+        Name of the person who prepares the close; kept permanently with an applied close. The system's user by default.
+    approved_by : str, optional
+        Name of the person who approves it. With `apply` the period is closed, unless a batch of it is not sent or has an
+        unknown outcome: then nothing can be sent into it any more, until it is reopened.
+    before_month_end : bool
+        True to approve a month that has not ended.
+    new_chart : bool
+        True when the company really has the chart that looks like another company's, see `create_accounts`.
+    threshold : str, float or Decimal, optional
+        The least change since the last close that has a row, such as 500 or "5%", as in `compare`.
     profile : str
         Of the CSV files, see `to_csv`.
+    seen : callable, optional
+        Called with the name and the result of each step as it ends: month (a sentence, where it was chosen by
+        default), categories, employees, reconciled, created, remaining, plan, jobs, close.
+    service : Service, optional
+        By default the one the configuration describes.
+
+    Returns
+    -------
+    Close
+        The month: `entries` with the fate of each, its figures and actions, what changed, the `record` from the journal,
+        what is about this `run`, and the `folder` with the files. A dry run counts accounts that would be created as
+        created: which categories they belong to is known only then.
 
     Raises
     ------
-    StorageError
-        When it cannot be written. The folder is whole or missing, and an earlier one stays. When a file of an earlier one
-        is open in a program that keeps it from being moved, the new folder is named after the time of its start.
+    ArgumentError, InputError
+        When an argument breaks a rule, the month has not begun, the folder holds other files than a close, or, with
+        `apply`, the chart looks like another company's; nothing is sent.
+    ServiceError, JournalError, StorageError
+        When a step fails. The journal has the completed steps, and a second run resumes after them. With `apply`, also
+        when the period is closed, or a file of an earlier close is open in Excel; then nothing is sent.
+
+    Notes
+    -----
+    The interface, sections 2.1, 2.4, 4.2 and 4.3.
+
+    Examples
+    --------
+    >>> import bktools, tempfile
+    >>> with bktools.Sandbox() as service, tempfile.TemporaryDirectory() as folder:
+    ...     chart = bktools.read_chart_of_accounts("data/chart_of_accounts.csv", company=service.settings.company)
+    ...     entries = bktools.read_entries("data/accounting_entries.csv")
+    ...     close = bktools.close_month(chart, entries, folder=f"{folder}/october", service=service)
+    ...     written = sorted(path.name for path in close.folder.iterdir())
+    >>> close.period, close.state, written[0]
+    ('2026-10', 'planned', 'README.txt')
     """
-    staging = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
-    with disk.storage_errors(folder):
-        try:
-            staging.mkdir(mode=0o700)
-            (staging / MACHINE).mkdir(mode=0o700)
-            files = {}
-            for name, table in REPORTS.items():
-                frame = table(close)
-                path = to_csv(frame, staging / name, profile)
-                files[name] = _described(path) | {"rows": len(frame), "columns": list(map(str, frame.columns))}
-                files[f"{MACHINE}/{name}"] = _described(to_csv(frame, staging / MACHINE / name, "machine"))
-            files[WORKBOOK] = _described(write_close(close, staging / WORKBOOK))
-            inputs, copies = _inputs(close, staging)
-            files |= copies
-            pictures = pictures_of(close)
-            for name, content in pictures.items():
-                files[name] = _described(
-                    disk.write_whole(staging / name, partial(shutil.copyfileobj, io.BytesIO(content)))
-                )
-            files[REPORT] = _described(write_report(close, staging / REPORT, pictures))
-            text = json.dumps(_manifest(close, files, inputs, profile), indent=2, ensure_ascii=False, default=str)
-            disk.write_whole(staging / MANIFEST, lambda file: file.write(f"{text}\n".encode()))
-            _put_in_place(staging, folder, close.begun_at)
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
-    return folder
-
-
-def earlier_close(folder: Path) -> Path | None:
-    """Return the folder to which an earlier close is moved, None if there is none.
-
-    Raises
-    ------
-    StorageError
-        When its manifest cannot be read.
-    """
-    if not folder.exists() or not any(folder.iterdir()):
-        return None
+    service = service_or_default(service)
+    profile_named(profile)
+    request = Request.checked(
+        service,
+        chart=chart,
+        entries=entries,
+        month=month,
+        company=company,
+        categories=categories,
+        employees=employees,
+        apply=apply,
+        max_entries=max_entries,
+        wait=wait,
+        others_export=others_export,
+        by=by,
+        approved_by=approved_by,
+        before_month_end=before_month_end,
+        new_chart=new_chart,
+        threshold=threshold,
+    )
+    # Folders are checked before anything is sent, too.
+    target = Path(folder or f"month-end-{request.month}")
+    target = target if request.apply else planned_beside(target)
+    check_target(target)
+    require_closed(target)
+    close = run_close(request, service, seen)
+    earlier = earlier_close(target)
     try:
-        begun = dt.datetime.fromisoformat(_read_manifest(folder)["begun_at"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise StorageError(f"the manifest in {folder} cannot be read, so the folder is not moved: {error}") from error
-    return _dated(folder, begun)
-
-
-def _dated(folder: Path, begun: dt.datetime) -> Path:
-    return folder.with_name(f"{folder.name}.{begun:%Y-%m-%dT%H%M%S.%fZ}")
-
-
-def planned_beside(folder: Path) -> Path:
-    """Return the folder for a dry run: beside a close that was applied, never in its place."""
-    manifest = folder / MANIFEST
-    is_applied = manifest.is_file() and _read_manifest(folder).get("applied")
-    return folder.with_name(f"{folder.name}.planned") if is_applied else folder
-
-
-def _read_manifest(folder: Path) -> dict[str, Any]:
-    try:
-        return dict(json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError) as error:
-        raise StorageError(f"the manifest in {folder} cannot be read, so the folder is not moved: {error}") from error
-
-
-def _put_in_place(staging: Path, folder: Path, begun: dt.datetime) -> None:
-    try:
-        kept = earlier_close(folder)
-        if kept is not None:
-            disk.replace(folder, kept)
-        elif folder.exists():
-            folder.rmdir()
-        disk.replace(staging, folder)
-    except OSError as error:
-        if not disk.is_held(error):
+        written = write_folder(close, target, profile)
+    except StorageError as error:
+        if not request.apply:
             raise
-        own = _dated(folder, begun)
-        disk.replace(staging, own)
-        raise StorageError(
-            f"the close was written to {own}, because a file in {folder} is open in another program: close it there (in "
-            "Excel, a viewer or a notebook) and rename the folders yourself"
-        ) from error
-
-
-def _described(path: Path) -> dict[str, Any]:
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"sha256": digest, "bytes": path.stat().st_size}
-
-
-def _manifest(close: Close, files: Mapping[str, Any], inputs: Mapping[str, Any], profile: str) -> dict[str, Any]:
-    return {
-        "manifest_version": MANIFEST_VERSION,
-        "period": close.period,
-        "environment": close.environment,
-        "company_id": close.company,
-        "applied": close.applied,
-        "begun_at": close.begun_at.isoformat(),
-        "written_at": dt.datetime.now(dt.UTC).isoformat(),
-        "done_by": this_process(),
-        "prepared_by": close.prepared_by,
-        "approved_by": close.approved_by,
-        "period_state": None if close.record is None else close.record.state,
-        "counts": {
-            "categories": len(close.categories),
-            "employees": len(close.employees),
-            "chart_accounts": len(close.chart),
-            "entries": len(close.entries),
-            "entries_after_period": close.left_out,
-            "accounts": outcomes(close.accounts),
-            "entries_ready": len(close.plan.entries),
-            "entries_not_ready": close.plan.not_ready["reason"].value_counts().to_dict(),
-            "batches": len(close.plan.batches),
-            "export_jobs": outcomes(close.jobs),
-            "findings_before": _by_check(close.before),
-            "findings_after": _by_check(close.after),
-        },
-        "totals": {currency: str(amount) for currency, amount in close.plan.amounts.items()},
-        "not_checked": close.unchecked,
-        "plan_id": close.plan.plan_id,
-        "sources": {
-            name: frame.attrs.get("bktools", {})
-            for name, frame in (
-                ("categories", close.categories),
-                ("employees", close.employees),
-                ("chart", close.chart),
-                ("entries", close.entries),
-            )
-        },
-        "inputs": inputs,
-        "accounts_known": _accounts_known(close),
-        "csv_profile": profile,
-        "files": files,
-        "seconds": {name: round(seconds, 3) for name, seconds in close.times.items()},
-        "versions": {"bktools": importlib.metadata.version("bktools"), "python": platform.python_version()}
-        | {name: importlib.metadata.version(name) for name in LIBRARIES},
-        "platform": f"{platform.system()} {platform.machine()}",
-    }
-
-
-def _inputs(close: Close, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Copy the files that were read; return the source of each, and the copies as the manifest lists files.
-
-    A file that is gone, or was changed after it was read, is not copied: the manifest says so.
-    """
-    inputs, copies = {}, {}
-    for name, frame in (("chart", close.chart), ("entries", close.entries)):
-        about = frame.attrs.get("bktools", {})
-        source = Path(about.get("source") or "")
-        copy = folder / f"input_{name}{source.suffix}"
-        found: dict[str, Any] = {"source": about.get("source"), "sha256": about.get("sha256"), "file": None}
-        if source.is_file():
-            with source.open("rb") as read:
-                disk.write_whole(copy, partial(shutil.copyfileobj, read))
-            described = _described(copy)
-            if described["sha256"] == found["sha256"]:
-                copies[copy.name], found["file"] = described, copy.name
-            else:
-                copy.unlink()
-        if found["file"] is None:
-            found["note"] = "not copied: the file was changed or removed since it was read, or it was no file"
-        inputs[name] = found
-    return inputs, copies
-
-
-def _accounts_known(close: Close) -> list[dict[str, Any]]:
-    """Return where the known accounts come from: how many of each state and imported list, and when the last one came."""
-    if close.known is None:
-        return []
-    known = close.known.assign(source=close.known["message"].where(close.known["state"] == "IMPORTED"))
-    groups = known.groupby(["state", "source"], dropna=False)["updated_at"].agg(["count", "max"]).reset_index()
-    return [
-        {"state": state, "from": None if pd.isna(source) else source, "accounts": int(count), "last": last.isoformat()}
-        for state, source, count, last in groups.itertuples(index=False)
-    ]
-
-
-def _by_check(reconciliation: Reconciliation) -> dict[str, int]:
-    return {str(check): int(count) for check, count in reconciliation.findings["check"].value_counts().items()}
+        count = close.run.outcomes("jobs").get("ACCEPTED", 0)
+        sent = f"{count:,} export {'job was' if count == 1 else 'jobs were'} sent and {'is' if count == 1 else 'are'}"
+        raise StorageError(f"{error}; {sent} recorded in the journal, and nothing is sent twice") from error
+    month_data = {item.name: getattr(close, item.name) for item in fields(close)}
+    return Close(**month_data, folder=written, earlier_folder=earlier)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -27,7 +28,7 @@ from bktools.errors import (
 from bktools.frames.engine import in_pandas
 from bktools.frames.schema import KNOWN_STATES, TEXT, to_arrow, to_pandas
 from bktools.inputs.columns import is_total
-from bktools.journal.accounts import record_accounts, remember_chart
+from bktools.journal.accounts import known_accounts, record_accounts, remember_chart
 from bktools.journal.journal import Journal
 from bktools.progress import progress as progress_bar
 from bktools.reconcile.reconciliation import Reconciliation
@@ -122,32 +123,49 @@ def create_accounts(
     missing = [column for column in NEEDED if column not in listed.columns]
     if missing:
         raise InputError(f"the actions of the reconciliation have no column {missing[0]}")
-    actions = to_arrow(listed, "the actions").select(list(NEEDED)).to_pylist()
+    actions = to_arrow(listed, "the actions")
+    service, apply = service_or_default(service), rules.flag("apply", apply)
+    with Journal(service.settings) as journal:
+        rows = create_with(
+            journal, reconciliation, actions, apply=apply, new_chart=new_chart, progress=progress, service=service
+        )
+    table = pa.Table.from_pylist(rows, schema=OUTCOMES)
+    return to_pandas(table, {"environment": service.settings.environment, "applied": apply, "rows": len(rows)})
+
+
+def create_with(
+    journal: Journal,
+    reconciliation: Reconciliation,
+    listed: pa.Table,
+    *,
+    apply: bool,
+    new_chart: bool,
+    progress: bool | None = None,
+    service: Service,
+) -> list[dict[str, Any]]:
+    """Create accounts as `create_accounts` does, with an open journal and the listed actions; return a row an account."""
+    actions = listed.select(list(NEEDED)).to_pylist()
     # Check every account before sending the first.
     creates = [action for action in actions if action["action"] == "create"]
     rows = [_row(action, "REJECTED", None, why) for action in creates if (why := why_no_account(action))]
     wanted = [_checked(action) for action in creates if not why_no_account(action)]
     # Actions that a caller made by hand know of no chart.
     doubt = "" if rules.flag("new_chart", new_chart) else getattr(reconciliation, "another_chart", "")
-    service = service_or_default(service)
-    if not rules.flag("apply", apply):
+    if not apply:
         message = f"would be created with {setting('new_chart', value=True)} only" if doubt else "would be created"
-        return _frame([*rows, *(_row(account, "PLANNED", None, message) for account in wanted)], service, applied=False)
+        return [*rows, *(_row(account, "PLANNED", None, message) for account in wanted)]
     if doubt:
         raise InputError(
             f"{doubt}. Nothing was written: if it is the wrong file, give the right one; if the company has a new "
             f"chart, say so with {setting('new_chart', value=True)}"
         )
-    with (
-        Journal(service.settings) as journal,
-        progress_bar("accounts", total=len(wanted), unit="account", shown=progress) as bar,
-    ):
+    with progress_bar("accounts", total=len(wanted), unit="account", shown=progress) as bar:
         for company_id, named in getattr(reconciliation, "companies_now", {}).items():
             remember_chart(journal, company_id, named)
         for row in _created(journal, wanted, service):
             rows.append(row)
             bar.update(1)
-    return _frame(rows, service, applied=True)
+    return rows
 
 
 def why_no_account(action: Mapping[str, Any]) -> str:
@@ -175,16 +193,28 @@ def _created(journal: Journal, wanted: Sequence[Mapping[str, Any]], service: Ser
     budget = Budget()
     for begin in range(0, len(wanted), GROUP):
         group = wanted[begin : begin + GROUP]
-        known = [_known(journal, account) for account in group]
-        new = [account for account, found in zip(group, known, strict=True) if found is None]
+        listed = defaultdict(list)
+        for account in group:
+            listed[account["company_id"]].append(account["external_id"])
+        known = {key: row for key, row in known_accounts(journal, listed).items() if row["state"] in KNOWN_STATES}
+        new = [account for account in group if _key(account) not in known]
+        for account in group:
+            if _key(account) in known:
+                row = known[_key(account)]
+                yield _row(account, row["state"], row["account_id"], "exists already; nothing was sent")
         record_accounts(journal, [_memory(account, "SENDING") for account in new])
-        for account, found in zip(group, known, strict=True):
-            if found is not None:
-                yield _row(account, found["state"], found["account_id"], "exists already; nothing was sent")
-                continue
-            memory = _sent(account, service, budget)
-            record_accounts(journal, [memory])
-            yield _row(account, memory["state"], memory.get("account_id"), memory["message"])
+        answers: list[dict[str, Any]] = []
+        try:
+            for account in new:
+                answers.append(_sent(account, service, budget))
+                yield _row(account, answers[-1]["state"], answers[-1].get("account_id"), answers[-1]["message"])
+        finally:
+            # What ends before this is written leaves accounts that may exist, which are safe to create again.
+            record_accounts(journal, answers)
+
+
+def _key(account: Mapping[str, Any]) -> tuple[str, str]:
+    return account["company_id"], account["external_id"]
 
 
 def _sent(account: Mapping[str, Any], service: Service, budget: Budget) -> dict[str, Any]:
@@ -236,15 +266,6 @@ def _memory(account: Mapping[str, Any], state: str, answer: Account | None = Non
     return known
 
 
-def _known(journal: Journal, account: Mapping[str, Any]) -> Any:
-    found = journal.rows(
-        "SELECT state, account_id FROM accounts WHERE company_id = ? AND external_id = ?",
-        account["company_id"],
-        account["external_id"],
-    )
-    return found[0] if found and found[0]["state"] in KNOWN_STATES else None
-
-
 def _row(account: Mapping[str, Any], outcome: str, account_id: str | None, message: str) -> dict[str, Any]:
     return {
         "company_id": account["company_id"],
@@ -255,8 +276,3 @@ def _row(account: Mapping[str, Any], outcome: str, account_id: str | None, messa
         "id": account_id,
         "message": message,
     }
-
-
-def _frame(rows: list[dict[str, Any]], service: Service, *, applied: bool) -> pd.DataFrame:
-    table = pa.Table.from_pylist(rows, schema=OUTCOMES)
-    return to_pandas(table, {"environment": service.settings.environment, "applied": applied, "rows": len(rows)})

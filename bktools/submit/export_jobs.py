@@ -147,32 +147,53 @@ def submit_export_jobs(
     apply, others_export = rules.flag("apply", apply), rules.flag("others_export", others_export)
     period = None if period is None else rules.month("period", period)
     service = service_or_default(service)
-    rows: list[dict[str, Any]] = []
     with Journal(service.settings) as journal:
-        _require_its_journal(plan, journal)
-        journal.recover()
-        journal.require_current()
-        # Check every batch before sending the first.
-        of_company: dict[str, list[str]] = {}
-        for batch in plan.requests():
-            reason = journal.obstacle(batch)
-            if reason:
-                raise PlanError(reason)
-            of_company.setdefault(batch.company_id, []).append(batch.batch_id)
-        if not apply:
-            doubts = Doubts(journal)
-            # Requests are made one at a time, to save memory.
-            batches = (plan.request(batch_id) for own in of_company.values() for batch_id in own)
-            rows = [
-                _row_unsent(journal, batch, doubts, "SENDING") or _row(batch, "PLANNED", WOULD_BE_SENT)
-                for batch in batches
-            ]
-    if apply:
-        with progress_bar("export jobs", total=len(plan.batches), unit="batch", shown=progress) as bar:
-            rows = _Run(plan, service, bar, RateLimit(shown=progress), seconds, others_export, period).all(of_company)
+        rows = submit_with(
+            journal,
+            plan,
+            apply=apply,
+            wait=seconds,
+            others_export=others_export,
+            period=period,
+            progress=progress,
+            service=service,
+        )
     table = pa.Table.from_pylist(rows, schema=OUTCOMES)
     about = {"environment": service.settings.environment, "plan": plan.plan_id, "applied": apply}
     return to_pandas(table, about | {"unchecked": list(plan.unchecked)})
+
+
+def submit_with(
+    journal: Journal,
+    plan: ExportPlan,
+    *,
+    apply: bool,
+    wait: float | dt.timedelta,
+    others_export: bool,
+    period: str | None,
+    progress: bool | None = None,
+    service: Service,
+) -> list[dict[str, Any]]:
+    """Submit a plan as `submit_export_jobs` does, with an open journal; return a row a batch."""
+    seconds, others_export = _seconds(wait), rules.flag("others_export", others_export)
+    _require_its_journal(plan, journal)
+    journal.recover()
+    journal.require_current()
+    # Check every batch before sending the first.
+    of_company: dict[str, list[str]] = {}
+    for batch in plan.requests():
+        reason = journal.obstacle(batch)
+        if reason:
+            raise PlanError(reason)
+        of_company.setdefault(batch.company_id, []).append(batch.batch_id)
+    if apply:
+        with progress_bar("export jobs", total=len(plan.batches), unit="batch", shown=progress) as bar:
+            limit = RateLimit(shown=progress)
+            return _Run(journal, plan, service, bar, limit, seconds, others_export, period).all(of_company)
+    doubts = Doubts(journal)
+    # Requests are made one at a time, to save memory.
+    batches = (plan.request(batch_id) for own in of_company.values() for batch_id in own)
+    return [_row_unsent(journal, batch, doubts, "SENDING") or _row(batch, "PLANNED", WOULD_BE_SENT) for batch in batches]
 
 
 def _require_its_journal(plan: ExportPlan, journal: Journal) -> None:
@@ -199,6 +220,8 @@ class _Run:
 
     Parameters
     ----------
+    journal : Journal
+        Open; the only company uses it, and several have connections of their own.
     wait, others_export, period
         As in `submit_export_jobs`.
     stopped : str
@@ -207,6 +230,7 @@ class _Run:
         Set when nothing more is to be begun.
     """
 
+    journal: Journal
     plan: ExportPlan
     service: Service
     bar: Bar
@@ -221,7 +245,9 @@ class _Run:
 
     def all(self, of_company: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
         """Send the batches of each company, given by their IDs; return one row per batch, in the same order."""
-        calls = [partial(self._company, company, batch_ids) for company, batch_ids in of_company.items()]
+        # The only company is sent in this thread.
+        call = partial(self._company, is_alone=len(of_company) == 1)
+        calls = [partial(call, company, batch_ids) for company, batch_ids in of_company.items()]
         rows: list[list[dict[str, Any]]] = [[] for _ in calls]
         threads = min(len(calls), COMPANIES) or 1
         with closing(as_they_end(calls, threads, ending=self.ending)) as ended:
@@ -248,9 +274,11 @@ class _Run:
         self.errors.append(error)
         self.ending.set()
 
-    def _company(self, company_id: str, batch_ids: Sequence[str]) -> list[dict[str, Any]]:
+    def _company(self, company_id: str, batch_ids: Sequence[str], *, is_alone: bool) -> list[dict[str, Any]]:
         try:
             self.go_on()
+            if is_alone:
+                return _Sender(self.journal, self, company_id).send(batch_ids)
             # A thread needs its own connection to the journal.
             with Journal(self.service.settings) as journal:
                 return _Sender(journal, self, company_id).send(batch_ids)

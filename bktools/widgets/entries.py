@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-import secrets
 from collections import defaultdict
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -22,28 +19,21 @@ from bktools.export.tables import days_of
 from bktools.frames.currencies import shown
 from bktools.frames.names import FIRST, in_reading_order, with_names
 from bktools.frames.schema import TEXT, number_of_entries, to_arrow
-from bktools.visible import visible
+from bktools.widgets.grid import MAX_ROWS, cell, display_grid, grid_class, grid_of, instead_of
 
-# More rows make the page slow; a filter in Python is quicker.
-MAX_ROWS = 20_000
-LONGEST_TEXT = 200
 # Rows of the static table.
 KEPT_ROWS = 200
 
 # Columns of the grid beside those that a person reads first; hidden ones are still found by the search.
 STATE = "state"
+# A narrow page shows these without scrolling.
+BEFORE_STATE = ("date", "supplier", "amount", "currency")
 HIDDEN = ("category_id", "company_id", "employee_id", "id")
 LABELS = {"category_name": "category", "employee_name": "employee", "account_code": "account"}
 KINDS = {"date": "date", "amount": "number"}
 # Columns that name an entry for a screen reader.
 NAMING = ("date", "supplier", "description", "amount", "currency")
 
-# The static table is for a notebook that is opened again, and for exported pages. This style hides it while its grid is on
-# the page, and in JupyterLab and Notebook 7 the message that there is no grid. An untrusted notebook shows both.
-_STYLE = """<style>
-.jp-OutputArea:has(.bktools-picked):not(:has(.bktools-picker)) .jupyter-widgets {{ display: none; }}
-body:has(.bktools-picker.{key}) .bktools-picked.{key} {{ display: none; }}
-</style>"""
 _ADVICE = ": click rows, or press Space on one, to select"
 
 
@@ -67,20 +57,17 @@ class EntryPicker:
         self.entries = entries
         self._grid_rows = grid
         self._displays: list[Any] = []
-        self._grid = _grid_class()(
-            columns=[
-                {
-                    "label": LABELS.get(name, name.replace("_", " ")),
-                    "kind": KINDS.get(name, "text"),
-                    "hidden": name in HIDDEN,
-                    "naming": name in NAMING,
-                }
-                for name in grid.column_names
-            ],
-            rows=[list(row) for row in zip(*(column.to_pylist() for column in grid.columns), strict=True)],
-            selected=_places(entries, selection),
-            key=f"bktools-{secrets.token_hex(4)}",
-        )
+        columns = [
+            {
+                "label": LABELS.get(name, name.replace("_", " ")),
+                "kind": KINDS.get(name, "text"),
+                "hidden": name in HIDDEN,
+                "naming": name in NAMING,
+            }
+            for name in grid.column_names
+        ]
+        rows = list(zip(*(column.to_pylist() for column in grid.columns), strict=True))
+        self._grid = grid_of(columns, rows, picking=True, selected=_places(entries, selection))
         self._grid.observe(self._select_entries, names="selected")
         self._tell()
 
@@ -147,25 +134,19 @@ class EntryPicker:
         picked = self._grid_rows.select(names).take(pa.array(places[:KEPT_ROWS], pa.int64()))
         cells = zip(*(column.to_pylist() for column in picked.columns), strict=True)
         # A reason is enough here; its message is in the plan.
-        rows = ([cell.split("\n")[0] for cell in row] for row in cells)
+        rows = ([text.split("\n")[0] for text in row] for row in cells)
         looks = [{"amount": views.TO_THE_RIGHT, "date": views.ON_ONE_LINE}.get(name, "") for name in names]
         labels = [LABELS.get(name, name.replace("_", " ")) for name in names]
         table = views.table(labels, rows, total=len(places), shown=KEPT_ROWS, where=".selection", looks=looks)
-        style = _STYLE.format(key=self._grid.key)
-        page = f'{style}<div class="bktools-picked {self._grid.key}">{views.heading(self._told)}{table}</div>'
-        return {"text/html": page, "text/plain": repr(self)}
+        return instead_of(self._grid, views.heading(self._told) + table, repr(self))
 
     def __repr__(self) -> str:
         return readable(f"EntryPicker: {self._told}")
 
     def _ipython_display_(self) -> None:
-        from IPython.display import display
-
-        handle = display(self._static(), raw=True, display_id=True)
-        # IPython on a terminal has no page.
+        handle = display_grid(self._grid, self._static())
         if in_notebook():
             self._displays.append(handle)
-            display(self._grid)
 
     def _display_(self) -> Any:
         """Return what marimo shows."""
@@ -235,6 +216,13 @@ def pick_entries(
             'pick_entries(entries[entries["amount"] > 1000])'
         )
     names = {"categories": categories, "accounts": accounts, "employees": employees}
+    try:
+        grid_class()
+    except ImportError as error:
+        raise ConfigurationError(
+            f"the grid needs the extra notebook: {install_command('notebook')} (without it, give compose_export_jobs a mask or "
+            f"IDs as selection): {error}"
+        ) from error
     return EntryPicker(entries, _shown(entries, names, plan), selection)
 
 
@@ -263,14 +251,12 @@ def _shown(entries: pd.DataFrame, names: dict[str, Any], plan: ExportPlan | None
         columns["account_code"] = [" ".join(filter(None, account)) for account in accounts]
     state = table.column("status").to_pylist() if "status" in table.column_names else None
     state = _states(table, plan) if plan is not None else state
-    ordered = ([STATE] if state else []) + [name for name in in_reading_order(columns) if name not in HIDDEN]
-    columns[STATE] = state or []
-    return pa.table(
-        {
-            name: pa.array(map(_text, columns[name]), TEXT)
-            for name in (*ordered, *(name for name in HIDDEN if name in columns))
-        }
-    )
+    ordered = [name for name in in_reading_order(columns) if name not in HIDDEN]
+    if state:
+        columns[STATE] = state
+        ordered = [*(name for name in BEFORE_STATE if name in ordered), STATE, *ordered]
+    ordered += [name for name in HIDDEN if name in columns]
+    return pa.table({name: pa.array(map(cell, columns[name]), TEXT) for name in dict.fromkeys(ordered)})
 
 
 def _states(table: pa.Table, plan: ExportPlan) -> list[str]:
@@ -287,13 +273,6 @@ def _states(table: pa.Table, plan: ExportPlan) -> list[str]:
         else "\n".join(filter(None, ["ready", "; ".join(warnings[id_])]))
         for id_, reason, message in zip(table.column("id").to_pylist(), reasons, messages, strict=True)
     ]
-
-
-def _text(value: Any) -> str:
-    lines = "" if value is None else str(value)
-    lines = lines if len(lines) <= LONGEST_TEXT else f"{lines[: LONGEST_TEXT - 1]}…"
-    # Only what this file puts together has a second line.
-    return "\n".join(visible(" ".join(line.split())) for line in lines.split("\n", 1))
 
 
 def _places(entries: pd.DataFrame, selection: Any) -> list[int]:
@@ -343,31 +322,3 @@ def _said(totals: pd.DataFrame, of: int) -> str:
         if not pd.isna(row["amount"])
     ]
     return f"{count:,} of {of:,} entries selected" + (": " if sums else "") + " · ".join(sums)
-
-
-@functools.cache
-def _grid_class() -> Any:
-    try:
-        import anywidget
-        import traitlets
-    except ImportError as error:
-        raise ConfigurationError(
-            f"the grid needs the extra notebook: {install_command('notebook')} (without it, give compose_export_jobs a mask or IDs "
-            f"as selection): {error}"
-        ) from error
-
-    class Grid(anywidget.AnyWidget):
-        """The grid in the page; its rows are text, its selection the places of rows."""
-
-        _esm = Path(__file__).with_suffix(".js")
-        _css = Path(__file__).with_suffix(".css")
-        columns: Any = traitlets.List().tag(sync=True)
-        rows: Any = traitlets.List().tag(sync=True)
-        selected = traitlets.List(traitlets.Int()).tag(sync=True)
-        told = traitlets.Unicode().tag(sync=True)
-        key = traitlets.Unicode().tag(sync=True)
-
-        def __repr__(self) -> str:
-            return f"grid of {len(self.rows):,} entries"
-
-    return Grid

@@ -90,13 +90,13 @@ def test_names_and_money_come_first(entries, tmp_path):
     plan = compose_export_jobs(frame, categories=CATEGORIES, accounts=ACCOUNTS, employees=EMPLOYEES)
     money = [
         "date",
+        "amount",
+        "currency",
         "description",
         "category_name",
         "account_code",
         "account_name",
         "employee_name",
-        "amount",
-        "currency",
     ]
     assert list(plan.entries.columns[:8]) == list(plan.not_ready.columns[:8]) == money
     assert plan.entries.columns[-1] == "employee_id"

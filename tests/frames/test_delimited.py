@@ -107,10 +107,38 @@ def test_each_sign_of_a_formula_is_guarded(tmp_path: Path, profile: str, sign: s
     ]
 
 
+def test_codes_of_a_column_are_written_in_one_way(tmp_path: Path):
+    """Where one code of a column needs it, every number of the column is text; a column without such a code stays."""
+    frame = pd.DataFrame({"code": ["027000", "425000", "A1", None], "number": ["425000", "7", "", "x"]})
+    for profile in ("excel", "excel-eu"):
+        _, *rows = _cells(bktools.to_csv(frame, tmp_path / "codes.csv", profile), profile)
+        assert rows == [['="027000"', "425000"], ['="425000"', "7"], ["A1", ""], ["", "x"]]
+
+
+def test_amounts_have_the_decimals_of_their_currency(tmp_path: Path):
+    """Yen have no decimals, euros two, dinars three; a digit that says something is never dropped."""
+    money = pd.ArrowDtype(pa.decimal128(38, 3))
+    amounts = [Decimal(text) for text in ("3590", "-12.5", "100", "1.25", "0", "12.345")]
+    frame = pd.DataFrame({
+        "amount": pd.array([*amounts, None], dtype=money), "currency": ["JPY", "EUR", "KWD", "JPY", "JPY", "EUR", "JPY"],
+        "exported_amount": pd.array([*amounts, None], dtype=money), "exported_currency": [*["JPY"] * 6, None],
+    })  # fmt: skip
+    for profile in PROFILES:
+        _, *rows = _cells(bktools.to_csv(frame, tmp_path / "money.csv", profile), profile)
+        written = [[cell.replace(PROFILES[profile].decimal, ".") for cell in row] for row in rows]
+        if PROFILES[profile].guarded:
+            assert [row[0] for row in written] == ["3590", "-12.50", "100.000", "1.250", "0", "12.345", ""]
+            assert [row[2] for row in written] == ["3590", "-12.500", "100", "1.250", "0", "12.345", ""]
+        else:
+            assert [row[0] for row in written][:2] == ["3590.000", "-12.500"]
+    plain = bktools.to_csv(frame[["amount"]], tmp_path / "plain.csv").read_text("utf-8-sig")
+    assert plain.splitlines()[1] == "3590.000"
+
+
 def test_headings_keep_their_zeros(tmp_path: Path):
     """A heading that a spreadsheet would take for a number or a month is kept as text, as a code is."""
     path = bktools.to_csv(pd.DataFrame({"0400": [1], "2026-10": [2], 7: [3]}), tmp_path / "headings.csv")
-    assert _cells(path, "excel")[0] == ['="0400"', '="2026-10"', "7"]
+    assert _cells(path, "excel")[0] == ['="0400"', '="2026-10"', '="7"']
 
 
 def test_times_without_a_zone(tmp_path: Path):

@@ -34,12 +34,12 @@ def test_each_entry_has_its_names():
 
 
 def test_only_given_frames_add_names():
-    """Without a frame its names are neither added nor replaced; with it a column of the file gives way."""
+    """Without a frame its names are neither added nor replaced; with it a file's name stays where the service has none."""
     entries = ENTRIES.append_column("category_name", pa.array(["own"] * 4))
     assert with_names(entries).column_names == entries.column_names
     named = with_names(entries, categories=CATEGORIES)
     assert named.column_names == entries.column_names
-    assert named.column("category_name").to_pylist() == ["Travel", "Meals", None, None]
+    assert named.column("category_name").to_pylist() == ["Travel", "Meals", "own", "own"]
     assert with_names(ENTRIES.select(["id"]), categories=CATEGORIES, employees=EMPLOYEES).column_names == ["id"]
 
 
@@ -54,5 +54,5 @@ def test_names_come_first_and_identifiers_last():
     """A person reads date, names and money first, then the other columns, what is to be done, and identifiers last."""
     columns = ["company_id", "id", "reason", "Project", "currency", "amount", "category_name", "line", "date"]
     assert in_reading_order(columns) == [
-        "date", "category_name", "amount", "currency", "Project", "reason", "line", "id", "company_id",
+        "date", "amount", "currency", "category_name", "Project", "reason", "line", "id", "company_id",
     ]  # fmt: skip

@@ -15,7 +15,7 @@ from playwright.sync_api import Page, sync_playwright
 import bktools
 from bktools.sandbox import write_sample_ledger
 from bktools.visible import width
-from bktools.widgets import entries as grid
+from bktools.widgets import grid
 
 EVIL = "<img src=x onerror=\"document.title='taken over'\">\x1b[31m 会議費の明細\u202e"
 
@@ -79,7 +79,7 @@ def _draw_grid(page: Page, picker: Any) -> None:
             const model = { get: name => state[name], set() {}, save_changes() {}, on() {} };
             widget.render({ model, el: document.querySelector('#grid') });
         }""",
-        [code, {name: getattr(picker.widget, name) for name in ("columns", "rows", "selected", "told", "key")}],
+        [code, {name: getattr(picker.widget, name) for name in ("columns", "rows", "page", "picking", "selected", "told", "key")}],
     )
 
 

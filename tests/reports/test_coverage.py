@@ -1,4 +1,4 @@
-"""Pictures of coverage: the figures are those of the table, with three companies and with 300, and nothing is left behind."""
+"""Pictures of coverage: the figures are those of the table, with one company and with 300."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from dataclasses import replace
 import pandas as pd
 import polars as pl
 import pytest
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import bktools
 from bktools.errors import ArgumentError
 from bktools.frames.schema import ACCOUNTS
+from bktools.reports.bars import DONE, WAITING
 from bktools.reports.close import Close
 
 
@@ -26,8 +28,8 @@ def _figures(axes) -> list[str]:
     return [text.get_text() for text in axes.texts]
 
 
-def _drawn(axes) -> float:
-    return sum(bar.get_width() for bar in axes.patches)
+def _title(axes) -> str:
+    return axes.figure.texts[0].get_text()
 
 
 def _covered(close: Close, companies: int) -> bktools.Reconciliation:
@@ -41,41 +43,33 @@ def _covered(close: Close, companies: int) -> bktools.Reconciliation:
 
 
 def test_categories_of_a_close(close: Close):
-    """For one company each state has a bar, with the counts of the table; the company is in the title."""
+    """For one company each state has a bar with its count: the covered blue and first, the others by their number."""
     states = close.after.coverage["state"].str.replace("_", " ").value_counts()
     axes = bktools.plot_coverage(close.after)
-    assert dict(zip(_labels(axes), _figures(axes), strict=True)) == {
-        state: f"{count:,}" for state, count in states.items()
-    }
-    assert [bar.get_width() for bar in axes.patches] == [states[name] for name in _labels(axes)]
-    company = close.company[:8]
-    assert axes.get_title("left") == f"Categories and their accounts: company {company}"
-    assert bktools.plot_coverage(close.after, title="October").get_title("left") == f"October: company {company}"
+    drawn = dict(zip(_labels(axes), _figures(axes), strict=True))
+    assert drawn == {state: f"{count:,}" for state, count in states.items()}
+    assert _labels(axes) == ["covered", *(name for name in states.index if name != "covered")]
+    colours = [to_hex(bar.get_facecolor()).upper() for bar in axes.patches]
+    assert colours == [DONE] + [WAITING] * (len(states) - 1)
+    assert _title(axes) == f"Company {close.company[:8]}: categories and their accounts"
+    named = bktools.plot_coverage(close.after, title="October 2026, Muster GmbH")
+    assert _title(named) == "October 2026, Muster GmbH: categories and their accounts"
 
 
-def test_a_sentence_stands_in_the_place_of_one_bar(close: Close):
-    """A single bar shows nothing: the count, the group and the part are a sentence, and there are no axes."""
-    axes = bktools.plot_coverage(_covered(close, 1))
-    assert _figures(axes) == ["categories: 1 (company 00000000, covered)"]
-    assert (len(axes.patches), _labels(axes), list(axes.get_xticks())) == (0, [], [])
-    assert _figures(bktools.plot_coverage(_covered(close, 0))) == ["nothing to show"]
-
-
-@pytest.mark.parametrize("companies", [2, 21, 300])
-def test_few_and_many_groups(close: Close, companies: int):
-    """At most twenty bars, the rest told as a number, every label readable, none over another, the legend beside them."""
-    found = _covered(close, companies)
-    axes = bktools.plot_coverage(found)
-    assert len(_labels(axes)) == min(companies, 20) + (companies > 20)
-    others = found.coverage["company_id"].nunique() - 20
-    assert (_labels(axes)[-1] == f"and {others} other companies") == (companies > 20)
-    told = [int(text.removesuffix(" together")) for text in _figures(axes) if text.endswith("together")]
-    assert _drawn(axes) + sum(told) == len(found.coverage)
+@pytest.mark.parametrize("companies", [0, 1, 2, 21, 300])
+def test_few_and_many_companies(close: Close, companies: int):
+    """At most ten bars, the rest told as a number, every label readable; the companies with open ones come first."""
+    coverage = _covered(close, companies)
+    axes = bktools.plot_coverage(coverage)
+    assert len(_labels(axes)) == min(companies, 10)
+    told = [int(text.split(": ")[1].split()[0]) for text in _figures(axes) if text.startswith("and ")]
+    assert sum(bar.get_width() for bar in axes.patches) + sum(told) == len(coverage.coverage)
     axes.figure.draw_without_rendering()
     boxes = [label.get_window_extent() for label in axes.get_yticklabels()]
     assert not any(one.overlaps(other) for one, other in itertools.pairwise(boxes))
-    assert all(box.x0 >= 0 for box in boxes)
-    assert axes.get_legend().get_window_extent().x0 > axes.get_window_extent().x1
+    assert all(text == "1, 1" for text in _figures(axes)[: companies // 2][:10])
+    sentence = "There are no categories." if not companies else f"{len(coverage.coverage):,} categories"
+    assert sentence in [text.get_text() for text in axes.figure.texts]
 
 
 def test_wrong_things_are_refused(close: Close):
@@ -84,20 +78,16 @@ def test_wrong_things_are_refused(close: Close):
         bktools.plot_coverage(close.categories)
 
 
-def test_lazy_frames_are_drawn(close: Close):
-    """Frames of another engine are drawn as those of pandas are."""
+def test_lazy_frames_are_drawn_in_the_figure_that_is_passed(close: Close):
+    """Frames of another engine are drawn as those of pandas are, in a figure of one's own."""
     frames = [close.chart, ACCOUNTS.empty_table().to_pandas(), close.categories]
     expected = bktools.plot_coverage(bktools.reconcile_accounts(*frames))
-    drawn = bktools.plot_coverage(bktools.reconcile_accounts(*(pl.from_pandas(frame).lazy() for frame in frames)))
+    own = Figure()
+    lazy = bktools.reconcile_accounts(*(pl.from_pandas(frame).lazy() for frame in frames))
+    drawn = bktools.plot_coverage(lazy, figure=own)
+    assert own.axes == [drawn]
+    assert (_labels(drawn), _figures(drawn)) == (_labels(expected), _figures(expected))
     assert len(_figures(drawn)) > 0
-    assert (_labels(drawn), _figures(drawn), _drawn(drawn)) == (_labels(expected), _figures(expected), _drawn(expected))
-
-
-def test_axes_given_are_drawn_on(close: Close):
-    """`ax=` is the one returned, and its figure has no other."""
-    axes = Figure().add_subplot()
-    assert bktools.plot_coverage(close.after, axes) is axes
-    assert axes.figure.axes == [axes]
 
 
 def test_no_window_and_no_state_outside_of_notebooks():

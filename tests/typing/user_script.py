@@ -61,10 +61,10 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         print(periods, record.lines, arrived.entries["status"])
 
         axes = bktools.plot_coverage(found)
-        bktools.plot_coverage(found, ax=axes, title="October")
+        bktools.plot_coverage(found, figure=axes.figure, title="October")
         bktools.plot_money(plan, "month", title="October")
         spent: pd.DataFrame = bktools.spend(entries, ["month", "category"], categories=categories)
-        charts = bktools.plot_spend(spent, "months", title="Spend") | bktools.plot_money(plan, "age", jobs=jobs)
+        charts = bktools.plot_spend(spent, title="October", currency="EUR") | bktools.plot_money(plan, "age", jobs=jobs)
         charts["EUR"].set_title("October")
         print(bktools.show(spent, rows=5))
         table: Path = bktools.to_csv(jobs, folder / "jobs.csv", profile="excel-eu")

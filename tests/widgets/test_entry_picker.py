@@ -16,6 +16,7 @@ from bktools.caller import install_command
 from bktools.errors import InputError
 from bktools.frames.schema import STRINGS
 from bktools.widgets import entries as room
+from bktools.widgets import grid
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +114,7 @@ def test_text_of_an_entry_is_no_markup(entries: pd.DataFrame):
         assert not {"\x1b", "\u202e"} & set(text)
     # The page writes cells as text, never as markup.
     assert not re.search(
-        "innerHTML|insertAdjacentHTML|outerHTML|eval", Path(room.__file__).with_suffix(".js").read_text()
+        "innerHTML|insertAdjacentHTML|outerHTML|eval", Path(grid.__file__).with_suffix(".js").read_text()
     )
 
 
@@ -124,16 +125,16 @@ def test_a_plan_shows_ready_or_why_not_with_names(entries: pd.DataFrame, service
     picker = bktools.pick_entries(plan)
     labels = [column["label"] for column in picker._grid.columns if not column["hidden"]]
     assert labels == [
-        "state", "date", "supplier", "description", "category", "employee", "amount", "currency", "cost centre",
+        "date", "supplier", "amount", "currency", "state", "description", "category", "employee", "cost centre",
     ]  # fmt: skip
     assert picker.entries["id"].to_list() == entries["id"].to_list()
     reasons = dict(zip(plan.not_ready["line"], plan.not_ready["reason"], strict=True))
     names = dict(zip(categories["id"], categories["name"], strict=True))
     for row, line, category in zip(picker._grid.rows, entries["line"], entries["category_id"], strict=True):
-        assert row[0].split("\n")[0] == reasons.get(line, "ready").replace("_", " ")
-        assert row[4] == names.get(category, "")
+        assert row[4].split("\n")[0] == reasons.get(line, "ready").replace("_", " ")
+        assert row[6] == names.get(category, "")
     told = dict(zip(plan.not_ready["line"], plan.not_ready["message"], strict=True))
-    assert picker._grid.rows[10][0] == f"not approved\n{told[entries['line'][10]]}"
+    assert picker._grid.rows[10][4] == f"not approved\n{told[entries['line'][10]]}"
     picker.select(entries["currency"] == "JPY")
     pd.testing.assert_series_equal(picker.selection["id"], entries[entries["currency"] == "JPY"]["id"])
 
@@ -164,7 +165,7 @@ def test_dates_of_any_type_are_shown_as_days(entries: pd.DataFrame, kind: str):
         "in a zone": (entries["date"] + pd.Timedelta(hours=23)).dt.tz_localize("America/New_York"),
         "none": pd.Series(pd.NaT, index=entries.index),
     }
-    shown = [row[1] for row in bktools.pick_entries(entries.assign(date=of[kind]))._grid.rows]
+    shown = [row[0] for row in bktools.pick_entries(entries.assign(date=of[kind]))._grid.rows]
     expected = [""] * len(entries) if kind == "none" else entries["date"].dt.strftime("%Y-%m-%d").to_list()
     assert shown == expected
 

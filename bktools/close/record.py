@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bktools import views
 from bktools.connection import service_or_default
@@ -16,7 +19,17 @@ from bktools.frames.currencies import shown
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import Month, number_of_entries, to_pandas
 from bktools.journal.journal import Journal
-from bktools.journal.periods import CLOSES, closes_of, events_of, held_back, not_kept, sent_entries, state_of, totals_of
+from bktools.journal.periods import (
+    CLOSED,
+    CLOSES,
+    closes_of,
+    events_of,
+    held_back,
+    not_kept,
+    sent_entries,
+    state_of,
+    totals_of,
+)
 from bktools.service import Service
 
 
@@ -30,6 +43,8 @@ class PeriodRecord:
         The month, as 2026-10; name of the environment; UUID of the company.
     state : str
         OPEN or CLOSED.
+    closed_by : str, optional
+        The person who closed it.
     closes : DataFrame
         One row per close that was applied, oldest first: at (UTC), prepared_by, approved_by, plan_id.
     exported : DataFrame
@@ -59,12 +74,35 @@ class PeriodRecord:
     environment: str
     company: str
     state: str
-    closes: pd.DataFrame
-    exported: pd.DataFrame
-    held_back: pd.DataFrame
-    totals: pd.DataFrame
-    events: pd.DataFrame
+    closed_by: str | None = None
     not_kept: int = 0
+    # The tables by the names of the frames below, which are made on first use.
+    tables: Mapping[str, pa.Table] = field(default_factory=dict)
+
+    @cached_property
+    def closes(self) -> pd.DataFrame:
+        """The closes that were applied."""
+        return to_pandas(self.tables["closes"])
+
+    @cached_property
+    def exported(self) -> pd.DataFrame:
+        """The entries that were sent, or may have been."""
+        return to_pandas(self.tables["exported"])
+
+    @cached_property
+    def held_back(self) -> pd.DataFrame:
+        """The entries that closes held back, and what became of them."""
+        return to_pandas(self.tables["held_back"])
+
+    @cached_property
+    def totals(self) -> pd.DataFrame:
+        """Numbers and amounts by currency."""
+        return to_pandas(self.tables["totals"])
+
+    @cached_property
+    def events(self) -> pd.DataFrame:
+        """The events of the month in the journal."""
+        return to_pandas(self.tables["events"])
 
     @property
     def lines(self) -> list[str]:
@@ -158,27 +196,31 @@ def record_of(month: Month, company: str | None = None, *, service: Service | No
     """
     month = rules.month("month", month)
     settings = service_or_default(service).settings
-    company = company or settings.company
-    if company is None:
-        raise ArgumentError("company", "must name the company of the period (or set BKTOOLS_COMPANY)")
-    company = rules.uuid_text("company", company)
+    company = required_company(company or settings.company)
     with Journal(settings) as journal:
         journal.recover()
-        sent, held = sent_entries(journal, company, month), held_back(journal, company, month)
-        closes = [row | {"at": rules.timestamp(row["at"])} for row in closes_of(journal, company, month)]
-        return PeriodRecord(
-            period=month,
-            environment=settings.environment,
-            company=company,
-            state=state_of(journal, company, month),
-            closes=to_pandas(pa.Table.from_pylist(closes, schema=CLOSES)),
-            exported=_readable(sent),
-            held_back=_readable(held),
-            totals=to_pandas(totals_of(sent, held)),
-            events=to_pandas(events_of(journal, company, month)),
-            not_kept=not_kept(journal, company),
-        )
+        return record_in(journal, month, company, settings.environment)
 
 
-def _readable(table: pa.Table) -> pd.DataFrame:
-    return to_pandas(table.select(in_reading_order(table.column_names)))
+def required_company(company: str | None) -> str:
+    """Return the UUID of a company; refuse none."""
+    if company is None:
+        raise ArgumentError("company", "must name the company of the period (or set BKTOOLS_COMPANY)")
+    return rules.uuid_text("company", company)
+
+
+def record_in(journal: Journal, month: str, company: str, environment: str, sent: pa.Table | None = None) -> PeriodRecord:
+    """Return the record of a month from an open journal; `sent` are the company's sent entries, where they were read."""
+    closes = [row | {"at": rules.timestamp(row["at"])} for row in closes_of(journal, company, month)]
+    sent = sent_entries(journal, company) if sent is None else sent
+    sent, held = sent.filter(pc.equal(sent["period"], month)), held_back(journal, company, month)
+    tables = {
+        "closes": pa.Table.from_pylist(closes, schema=CLOSES),
+        "exported": sent.select(in_reading_order(sent.column_names)),
+        "held_back": held.select(in_reading_order(held.column_names)),
+        "totals": totals_of(sent, held),
+        "events": events_of(journal, company, month),
+    }
+    state, person = state_of(journal, company, month)
+    closed_by = person if state == CLOSED else None
+    return PeriodRecord(month, environment, company, state, closed_by, not_kept(journal, company), tables)

@@ -3,7 +3,7 @@
 (() => {
   const PLACES = 20;
   const FEW = 10;
-  const UNORDERED = new Set(["list", "money", "long", "id"]);
+  const UNORDERED = new Set(["list", "money", "long"]);
   const order = new Intl.Collator(undefined, { numeric: true });
   const tables = new Map();
 
@@ -25,44 +25,38 @@
     const rest = digits.slice(-PLACES, decimals - PLACES || undefined);
     return (units < 0n ? "-" : "") + whole + (decimals ? "." + rest : "");
   };
-  const isNumber = (kind) => kind === "number" || kind === "amount";
 
   const enhance = (table) => {
     const body = table.tBodies[0];
     const heads = [...table.tHead.rows[0].cells];
-    const kinds = heads.map((head) => head.className);
     const titles = heads.map((head) => head.textContent);
-    const rows = [...body.rows].map((row) => {
+    const column = (kind) => heads.findIndex((head) => head.classList.contains(kind));
+    const rows = [...body.rows].map((row, place) => {
       const texts = [...row.cells].map((cell) => cell.textContent.trim());
-      const groups = (row.dataset.groups ?? "").split(" ");
-      return { row, texts, groups, all: texts.join("\n").toLowerCase() };
+      return { row, texts, place, all: [...texts, row.title].join("\n").toLowerCase() };
     });
-    const amounts = kinds.indexOf("amount");
-    const currencies = kinds.indexOf("currency");
+    const [amounts, currencies] = [column("amount"), column("currency")];
     const total = Number(table.dataset.total);
-    let group = null;
+    let chosen = null;
 
     heads.forEach((head, place) => {
-      if (UNORDERED.has(kinds[place].split(" ")[0])) return;
+      if (UNORDERED.has(head.classList[0])) return;
       const button = made("button", { type: "button", textContent: titles[place] });
       // Buttons are not repeated at the top of a printed page, texts are.
       const printed = made("span", { className: "printed", textContent: titles[place] });
       printed.setAttribute("aria-hidden", "true");
       head.replaceChildren(button, printed);
+      const isNumber = head.matches(".number, .amount");
       button.addEventListener("click", () => {
         const falling = head.getAttribute("aria-sort") === "ascending";
         heads.forEach((other) => other.removeAttribute("aria-sort"));
         head.setAttribute("aria-sort", falling ? "descending" : "ascending");
-        const compare = (one, other) => {
-          const [a, b] = [one.texts[place], other.texts[place]];
+        const compare = (left, right) => {
+          const [a, b] = [left.texts[place], right.texts[place]];
           // Rows without a value are last in both directions.
           if (!a || !b) return (a ? 0 : 1) - (b ? 0 : 1);
-          let found = 0;
-          if (isNumber(kinds[place])) {
-            const [x, y] = [exact(a), exact(b)];
-            found = x < y ? -1 : x > y ? 1 : 0;
-          } else found = order.compare(a, b);
-          return falling ? -found : found;
+          const difference = isNumber ? Number(exact(a) > exact(b)) - Number(exact(a) < exact(b)) : order.compare(a, b);
+          return falling ? -difference : difference;
         };
         body.append(...rows.sort(compare).map(({ row }) => row));
         body.closest(".scroll").scrollTop = 0;
@@ -70,13 +64,13 @@
     });
 
     // A table that is seen at once needs no filter.
-    if (rows.length <= FEW && document.querySelector(`a[data-table="${table.id}"]`) === null) return;
+    if (rows.length <= FEW) return;
     const search = made("input", { type: "search", autocomplete: "off", spellcheck: false });
     const controls = made("div", { className: "controls" }, made("label", {}, "Find ", search));
     controls.setAttribute("role", "search");
     controls.setAttribute("aria-label", table.caption.textContent);
     const choices = heads.flatMap((head, place) => {
-      if (!("choice" in head.dataset)) return [];
+      if (!head.classList.contains("choice")) return [];
       const values = [...new Set(rows.map(({ texts }) => texts[place]))].sort(order.compare);
       const select = made("select", {}, new Option("all", ""));
       values.forEach((value) => select.append(new Option(value || "none", "=" + value)));
@@ -92,13 +86,13 @@
       const wanted = search.value.trim().toLowerCase();
       const sums = new Map();
       let count = 0;
-      for (const { row, texts, groups, all } of rows) {
-        const shown =
+      for (const { row, texts, place, all } of rows) {
+        row.hidden = !(
           all.includes(wanted) &&
-          choices.every(({ select, place }) => !select.value || select.value === "=" + texts[place]) &&
-          (group === null || groups.includes(group.name));
-        row.hidden = !shown;
-        if (!shown) continue;
+          choices.every((choice) => !choice.select.value || choice.select.value === "=" + texts[choice.place]) &&
+          (chosen === null || chosen.places.has(place))
+        );
+        if (row.hidden) continue;
         count += 1;
         if (amounts < 0 || !texts[amounts]) continue;
         const currency = texts[currencies] || "no currency";
@@ -107,43 +101,38 @@
         sum.decimals = Math.max(sum.decimals, decimalsOf(texts[amounts]));
         sums.set(currency, sum);
       }
-      const filtered = count < rows.length || group !== null;
+      const filtered = count < rows.length || chosen !== null;
       const parts = [...sums].sort().map(([name, { units, decimals }]) => `${name} ${amount(units, decimals)}`);
       const part = total > rows.length ? ` on this page (of ${total.toLocaleString("en")} in all)` : "";
-      const told = `${count.toLocaleString("en")} of ${rows.length.toLocaleString("en")} rows${part}`;
-      const of = group === null ? "" : `${group.label}: `;
-      status.textContent = of + [told, ...parts].join(" · ");
+      const shown = `${count.toLocaleString("en")} of ${rows.length.toLocaleString("en")} rows${part}`;
+      status.textContent = (chosen === null ? "" : `${chosen.label}: `) + [shown, ...parts].join(" · ");
       status.classList.toggle("filtered", filtered);
       clear.hidden = !filtered;
     };
-    const reset = () => {
+    const show = (choice) => {
       search.value = "";
       choices.forEach(({ select }) => (select.value = ""));
-      group = null;
+      chosen = choice;
+      update();
     };
     search.addEventListener("input", update);
     choices.forEach(({ select }) => select.addEventListener("change", update));
     clear.addEventListener("click", () => {
-      reset();
-      update();
+      show(null);
       search.focus();
     });
     table.closest(".scroll").before(controls, status);
     update();
-    tables.set(table.id, (name, label) => {
-      reset();
-      group = { name, label };
-      update();
-    });
+    tables.set(table.id, show);
   };
 
   document.querySelectorAll("table.live").forEach(enhance);
-  document.documentElement.classList.add("scripted");
 
-  // A link to the rows of a group goes to their table, which shows only these.
+  // A link to some entries goes to their table, which shows only these.
   document.addEventListener("click", (event) => {
-    const link = event.target.closest("a[data-group]");
+    const link = event.target.closest("a[data-rows]");
     if (link === null) return;
-    tables.get(link.dataset.table)?.(link.dataset.group, link.dataset.label);
+    const places = new Set(link.dataset.rows.split(" ").map(Number));
+    tables.get("entries-table")?.({ places, label: link.dataset.label });
   });
 })();

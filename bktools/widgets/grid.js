@@ -1,5 +1,4 @@
-// The grid of the entry picker. All text of entries is written with textContent, never as markup.
-const PAGE = 100;
+// A grid of rows to sort and search, and to select from. All text of rows is written with textContent, never as markup.
 const HELP = {
   number: "number: >100, <=50, 100..200",
   date: "date: 2026-10-05, >=2026-10-15, 2026-10-01..2026-10-15",
@@ -50,11 +49,12 @@ export function condition(filter, kind) {
 }
 
 function render({ model, el }) {
-  const columns = model.get("columns");
+  const columns = model.get("columns"), rowsOfAPage = model.get("page"), isPicker = model.get("picking");
+  const noun = isPicker ? "entries" : "rows";
   const rows = model.get("rows").map((cells, place) => {
     const read = cells.map((text, index) => {
       const kind = columns[index].kind;
-      return { text, value: text === "" ? null : kind === "number" ? Number(text.replaceAll(",", "")) : text };
+      return { text, value: text === "" ? null : kind === "number" ? Number(text.replaceAll(/[,%]/g, "")) : text };
     });
     return { place, cells: read, all: cells.join("\n").toLowerCase() };
   });
@@ -64,7 +64,7 @@ function render({ model, el }) {
   let selected = new Set(model.get("selected"));
 
   const root = element("div", {
-    class: `bktools-picker ${model.get("key")}`, role: "group", "aria-label": "Entries to pick from",
+    class: `bktools-picker ${model.get("key")}`, role: "group", "aria-label": isPicker ? "Entries to pick from" : "Table",
     onkeydown: (event) => event.stopPropagation(),
   });
   const search = element("input", {
@@ -77,17 +77,18 @@ function render({ model, el }) {
   const only = element("input", { type: "checkbox", onchange: () => { onlySelected = only.checked; filtered(); } });
   const head = element("thead");
   const body = element("tbody", { onkeydown: keys });
-  const table = element("table", {}, element("caption", {}, "Entries: arrow keys move, Space selects, Shift and arrow select a range"), head, body);
+  const table = element("table", {}, element("caption", {}, isPicker ? "Entries: arrow keys move, Space selects, Shift and arrow select a range" : "Rows"), head, body);
   const frame = element("div", { class: "bktools-scroll", tabindex: "-1", [OWN_KEYS]: "true" }, table);
   const pages = element("span", {});
   const back = element("button", { type: "button", onclick: () => turn(-1) }, "Previous");
   const next = element("button", { type: "button", onclick: () => turn(1) }, "Next");
   const totals = element("div", { class: "bktools-totals", role: "status", "aria-live": "polite" });
+  if (!isPicker) root.append(totals);
   root.append(
-    element("div", { class: "bktools-bar" }, search, all, none, reset, element("label", {}, only, " selected only")),
+    element("div", { class: "bktools-bar" }, search, ...(isPicker ? [all, none, reset, element("label", {}, only, " selected only")] : [])),
     frame,
     element("div", { class: "bktools-bar" }, back, pages, next),
-    totals,
+    ...(isPicker ? [totals] : []),
   );
   el.append(root);
 
@@ -103,10 +104,9 @@ function render({ model, el }) {
     });
     return field;
   });
-  head.append(
-    element("tr", {}, element("th", { scope: "col" }, element("span", { class: "bktools-only-read" }, "Selected")), ...headings),
-    element("tr", { class: "bktools-filters" }, element("td"), ...fields.map((field) => element("td", {}, field))),
-  );
+  const selects = element("th", { scope: "col" }, element("span", { class: "bktools-only-read" }, "Selected"));
+  head.append(element("tr", {}, ...(isPicker ? [selects] : []), ...headings));
+  if (isPicker) head.append(element("tr", { class: "bktools-filters" }, element("td"), ...fields.map((field) => element("td", {}, field))));
 
   function put(places) {
     selected = new Set([...places].sort((one, other) => one - other));
@@ -157,22 +157,25 @@ function render({ model, el }) {
   }
 
   function draw() {
-    const first = page * PAGE;
-    const rowsOfPage = shown.slice(first, first + PAGE);
+    const first = page * rowsOfAPage;
+    const rowsOfPage = shown.slice(first, first + rowsOfAPage);
     body.replaceChildren(...rowsOfPage.map((row, place) => {
       const box = element("input", { type: "checkbox", tabindex: place === active ? "0" : "-1", "aria-label": `Select ${name(row)}` });
       box.checked = selected.has(row.place);
-      const line = element("tr", { class: box.checked ? "selected" : "", onclick: (event) => click(event, place) }, element("td", {}, box));
+      const line = isPicker
+        ? element("tr", { class: box.checked ? "selected" : "", onclick: (event) => click(event, place) }, element("td", {}, box))
+        : element("tr");
       for (const { index, kind } of drawn) line.append(element("td", { class: kind }, ...row.cells[index].text.split("\n").map((text, part) =>
         element(part ? "small" : "span", {}, text))));
       return line;
     }));
-    if (!rowsOfPage.length) body.append(element("tr", {}, element("td", { colspan: drawn.length + 1 }, "No entry matches the filters.")));
+    if (!rowsOfPage.length) body.append(element("tr", {}, element("td", { colspan: drawn.length + 1 }, isPicker ? "No entry matches the filters." : "No row has these words.")));
     const count = (number) => number.toLocaleString("en");
-    pages.textContent = `${count(Math.min(first + 1, shown.length))} to ${count(Math.min(first + PAGE, shown.length))} of ${count(shown.length)}` +
-      (shown.length < rows.length ? ` that match, of ${count(rows.length)} entries` : " entries");
+    pages.textContent = `${count(Math.min(first + 1, shown.length))} to ${count(Math.min(first + rowsOfAPage, shown.length))} of ${count(shown.length)}` +
+      (shown.length < rows.length ? ` that match, of ${count(rows.length)} ${noun}` : ` ${noun}`);
     back.disabled = page === 0;
-    next.disabled = first + PAGE >= shown.length;
+    next.disabled = first + rowsOfAPage >= shown.length;
+    back.hidden = next.hidden = rows.length <= rowsOfAPage;
     all.textContent = shown.length < rows.length ? `Select the ${count(shown.length)} that match` : `Select all ${count(rows.length)}`;
     tell();
   }
@@ -194,11 +197,11 @@ function render({ model, el }) {
   }
 
   function choose(place, isRange) {
-    const row = shown[page * PAGE + place];
+    const row = shown[page * rowsOfAPage + place];
     const begin = isRange && last !== null ? shown.findIndex((other) => other.place === last) : -1;
     const chosen = new Set(selected);
     if (begin >= 0) {
-      const end = page * PAGE + place;
+      const end = page * rowsOfAPage + place;
       for (const other of shown.slice(Math.min(begin, end), Math.max(begin, end) + 1)) chosen.add(other.place);
     } else if (!chosen.delete(row.place)) chosen.add(row.place);
     last = row.place;
@@ -230,7 +233,7 @@ function render({ model, el }) {
       const from = active;
       active = Math.max(0, Math.min(count - 1, to));
       if (event.shiftKey && active !== from) {
-        last = shown[page * PAGE + from].place;
+        last = shown[page * rowsOfAPage + from].place;
         choose(active, true);
       } else focus();
     } else return;

@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from bktools import show
+from bktools import show, spend
 from bktools.errors import ArgumentError
 from bktools.visible import width
 
@@ -63,10 +63,10 @@ def test_a_notebook_shows_names_and_money_first():
     assert [text for text, _ in head] == columns
     assert [text for text, _ in rows[0]] == [
         "2026-10-31", "1,234,567.50", "EUR", r"<script>alert('x')</script> & \x1b[31m\u202ered", "yes",
-        "2026-10-31 12:30:00+00:00", "0.25", "1,234", ID, ID,
+        "2026-10-31 12:30:00+00:00", "25.0%", "1,234", ID, ID,
     ]  # fmt: skip
     assert [text for text, _ in rows[1]] == ["", "1,200", "JPY", "two lines", "no", "", "", "2", ID, ""]
-    assert [text for text, _ in rows[2]] == ["2026-11-01", "", "", "", "", "", "1", "3", ID, ID]
+    assert [text for text, _ in rows[2]] == ["2026-11-01", "", "", "", "", "", "100.0%", "3", ID, ID]
     styles = dict(zip(columns, (style for _, style in rows[0]), strict=True))
     assert {name for name, style in styles.items() if "nowrap" in style} == {
         "date", "amount", "currency", "approved", "share", "line", "id", "category_id",
@@ -84,7 +84,7 @@ def test_nothing_runs_and_every_page_suits():
 
 def test_a_terminal_shows_columns():
     """Every cell stands below its heading, however wide its letters are; long text is cut."""
-    frame = pd.DataFrame({"name": ["会議費", "a" * 99, None], "amount": [Decimal(1), Decimal("2.5"), None]})
+    frame = pd.DataFrame({"amount": [Decimal(1), Decimal("2.5"), None], "name": ["会議費", "a" * 99, None]})
     first, *rows = repr(show(frame)).split("\n")
     assert first == "amount  name"
     assert rows == ["  1.00  会議費", f"  2.50  {'a' * 59}…", ""]
@@ -113,6 +113,28 @@ def test_frames_of_other_tools_and_of_the_sandbox(tmp_path):
     frame = pd.DataFrame({"a": [1]})
     frame.attrs["bktools"] = {"environment": "sandbox"}
     assert "sandbox (not real books)" in show(frame)._repr_html_()
+
+
+def test_a_grid_has_all_rows_a_title_and_the_order_of_the_frame():
+    """In a notebook all rows can be sorted and searched, a page has those asked for; spend keeps its keys first."""
+    frame = pd.DataFrame(
+        {
+            "who": ["Ada", "Ben", "Ben"],
+            "amount": [Decimal(n) for n in (1, 2, 3)],
+            "currency": "EUR",
+            "date": pd.to_datetime(["2026-10-01", "2026-10-02", "2026-10-03"]),
+        }
+    )
+    spent = spend(frame, ["who", "month"], shares=True)
+    shown = show(spent, rows=1, title="October 2026, Muster GmbH")
+    grid = shown._grid()
+    assert [column["label"] for column in grid.columns] == [
+        "who", "month", "currency", "entries", "amount", "share",
+    ]  # fmt: skip
+    assert grid.rows == [["Ben", "2026-10", "EUR", "2", "5.00", "83.3%"], ["Ada", "2026-10", "EUR", "1", "1.00", "16.7%"]]
+    assert (grid.page, grid.picking, grid.told) == (1, False, "October 2026, Muster GmbH")
+    assert repr(shown).split("\n")[0] == "October 2026, Muster GmbH"
+    assert "<b>October 2026, Muster GmbH</b>" in shown._repr_html_()
 
 
 @pytest.mark.parametrize(("wrong", "rows"), [([1], 20), (FRAME, 0), (FRAME, 1.5), (FRAME, True)])

@@ -1,0 +1,376 @@
+"""What is to be done after a close: each cause once, with the entries and categories that wait for it, and who acts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.close.entries import LEFT_OUT, OF_REASON, PLANNED_ACCOUNT, label_of
+from bktools.close.figures import Money, Valued, largest_first, sums_of
+from bktools.frames.roles import EMPLOYEE, ERP, PREPARER, ROLES, SERVICE
+from bktools.frames.schema import COUNT, MONEY, TEXT
+from bktools.visible import visible_line
+
+SEVERITIES = ("error", "warning")
+AGAIN = "run month-end again with --apply"
+
+# The states of a category whose account a person has to choose: what to do, and why.
+MAPPINGS = {
+    "no_account": ("give the category an account in the service", "it has no account"),
+    "archived_account": (
+        "give the category another account in the service", "its account {account} is archived in the service",
+    ),
+    "to_be_archived_account": (
+        "give the category another account in the service", "its account {account} is not in the active chart",
+    ),
+}  # fmt: skip
+# Checks of entries whose cause is their category, and those that the mapping of a category or a list of accounts solves.
+OF_A_CATEGORY = ("archived_category", "unknown_category", "category_of_other_company")
+UNKNOWN = "unknown_account"
+SOLVED_BY_OTHERS = ("no_account", "archived_account", UNKNOWN, "exported", "in_doubt")
+
+# Findings of accounts and categories with an action of their own here.
+OF_MAPPINGS = ("category_without_account", "category_on_archived_account", "category_on_account_to_be_archived")
+OF_UNKNOWN = ("category_on_unknown_account", "account_id_unknown")
+MISSING = "missing_in_service"
+UPDATES = ("name_differs", "code_differs", "tax_code_differs")
+
+# The outcomes of export jobs and accounts of a run that ask for a step: why, and what to do.
+OF_JOBS = {
+    "REJECTED": ("the service refused the export job; nothing was booked", f"remove the cause, then {AGAIN}"),
+    "BLOCKED": ("the export job waits for an earlier one", f"settle the earlier export job, then {AGAIN}"),
+    "PLANNED": ("the export job was not sent", AGAIN),
+    "SENDING": ("another process is sending the export job", f"wait for that process, then {AGAIN}"),
+}
+OF_ACCOUNTS = {
+    "REJECTED": ("the service refused the account; it was not created", ERP, "correct the account in the chart"),
+    "UNKNOWN": ("the answer of the service was lost", PREPARER, f"{AGAIN}: no account is created twice"),
+}
+
+LABELS = {
+    "in_doubt": "export job with an unknown outcome",
+    "export_job": "export job not sent",
+    "planned_accounts": "accounts to be created",
+    UNKNOWN: "accounts that bktools does not know",
+    "account_not_created": "account not created",
+    "to_be_archived_account": "account of the category is to be archived",
+    "update_account": "account differs from the chart",
+}
+
+IDS = ("category_id", "account_id", "external_id", "entry_id", "batch_id")
+SHOWN_ENTRIES = 2
+
+
+@dataclass(frozen=True)
+class Action(Valued):
+    """One thing that a person does.
+
+    Parameters
+    ----------
+    cause : str
+        Name of the check or the state that asks for it.
+    severity : str
+        error: entries wait for it, or will; warning: somebody should look.
+    role : str
+        Who does it, one of `roles.ROLES`.
+    to_do, about, why : str
+        The step, the thing by its name, and the fact.
+    person : str
+        The employee by name, where the entries name one.
+    money : mapping of str to Money
+        The entries that wait for it: number and exact amount by currency.
+    entry_ids, category_ids : tuple of str
+        The entries and categories that it concerns.
+    command : str
+        The command to copy, "" for none.
+    ids : mapping of str to str
+        Identifiers of a single thing, by the names `IDS`; `account_id` is the account at present.
+    """
+
+    cause: str
+    severity: str
+    role: str
+    to_do: str
+    about: str
+    why: str
+    person: str = ""
+    money: Mapping[str, Money] = field(default_factory=dict)
+    entry_ids: tuple[str, ...] = ()
+    category_ids: tuple[str, ...] = ()
+    command: str = ""
+    ids: Mapping[str, str | None] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """The cause in words."""
+        return LABELS.get(self.cause, label_of(self.cause))
+
+    @property
+    def wants_account(self) -> bool:
+        """Whether a person answers it with an account."""
+        return self.cause in MAPPINGS
+
+    def key(self, company: str, period: str) -> str:
+        """Return the identity of the action in the close of a month."""
+        return key_of(company, period, self.cause, self.to_do, self.about, self.ids)
+
+
+@dataclass(frozen=True)
+class Waiting(Valued):
+    """How much waits for the errors of one role."""
+
+    role: str
+    errors: int
+    warnings: int
+    money: Mapping[str, Money]
+
+
+def key_of(company: str, period: str, cause: str, to_do: str, about: str, ids: Mapping[str, str | None]) -> str:
+    """Return the identity of an action: other words, another thing or another month give another one."""
+    # Spreadsheet programs keep the letters of a text, and not always its spaces.
+    words = [" ".join(text.split()) for text in (cause, to_do, about)]
+    said = [company, period, *words, *sorted((name, value) for name, value in ids.items() if value)]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:12]
+
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+class Actions:
+    """Makes the actions of a close from what its steps have found.
+
+    Parameters
+    ----------
+    entries : pyarrow.Table
+        The entries of the month, as `entries.entries_of` returns them.
+    findings : sequence of mapping
+        The findings of entries.
+    coverage, accounts : sequence of mapping
+        The coverage of the categories, and the findings of accounts and categories.
+    jobs, created : sequence of mapping
+        The outcomes of this run's export jobs and accounts; of a dry run those that are planned.
+    doubts : mapping of str to str
+        The command that resolves it, by batch whose outcome is unknown.
+    own : str, optional
+        The company's own currency.
+    import_accounts : str
+        The command that imports a list of accounts.
+    """
+
+    def __init__(
+        self,
+        entries: pa.Table,
+        *,
+        findings: Rows,
+        coverage: Rows,
+        accounts: Rows,
+        jobs: Rows,
+        created: Rows,
+        doubts: Mapping[str, str],
+        own: str | None,
+        import_accounts: str,
+    ) -> None:
+        self._entries = entries
+        self._rows: dict[Any, list[int]] = defaultdict(list)
+        columns = (entries[name].to_pylist() for name in ("id", "line", "fate"))
+        for place, (entry, line, fate) in enumerate(zip(*columns, strict=True)):
+            if fate != LEFT_OUT:
+                self._rows[entry or line].append(place)
+        self._findings = [row for row in findings if row["severity"] in SEVERITIES]
+        self._coverage = coverage
+        self._accounts = [row for row in accounts if row["severity"] in SEVERITIES]
+        self._jobs, self._created, self._doubts = jobs, created, doubts
+        self._own, self._import = own, import_accounts
+
+    def all(self) -> tuple[Action, ...]:
+        """Return the actions: in doubt first, then those that free most money."""
+        made = [*self._of_jobs(), *self._of_categories(), *self._of_entries(), *self._of_accounts()]
+        # No name breaks a line or turns the direction of a text.
+        made = [replace(one, about=visible_line(one.about), why=visible_line(one.why)) for one in made]
+        return tuple(sorted(made, key=self._urgency))
+
+    def by_role(self, actions: Iterable[Action]) -> tuple[Waiting, ...]:
+        """Return how much waits for each role that has something to do; an entry that waits for two actions counts once."""
+        of_role = defaultdict(list)
+        for one in actions:
+            of_role[one.role].append(one)
+        found = []
+        for role in (role for role in ROLES if role in of_role):
+            errors = [one for one in of_role[role] if one.severity == "error"]
+            money, _ = self._waiting({entry for one in errors for entry in one.entry_ids})
+            found.append(Waiting(role, len(errors), len(of_role[role]) - len(errors), money))
+        return tuple(found)
+
+    def _urgency(self, one: Action) -> tuple[Any, ...]:
+        return one.cause != "in_doubt", SEVERITIES.index(one.severity), *largest_first(one.money, self._own)
+
+    def _waiting(self, keys: Iterable[Any]) -> tuple[dict[str, Money], tuple[str, ...]]:
+        """Return the money and the IDs of entries, by their IDs, or by their lines where they have none."""
+        places = sorted({place for key in keys for place in self._rows.get(key, ())})
+        rows = self._entries.take(pa.array(places, COUNT))
+        sums = sums_of(rows, own=self._own)
+        return (dict(sums[0].money) if sums else {}), tuple(dict.fromkeys(filter(None, rows["id"].to_pylist())))
+
+    def _of_batch(self, batch: str) -> tuple[dict[str, Money], tuple[str, ...]]:
+        rows = self._entries.filter(pc.equal(self._entries["batch_id"], batch))
+        return self._waiting(rows["id"].to_pylist())
+
+    def _of_jobs(self) -> Iterator[Action]:
+        for batch, command in self._doubts.items():
+            money, ids = self._of_batch(batch)
+            to_do = "look its entries up in the accounting system, then record the outcome"
+            why = "the answer of the service was lost, so it may be booked"
+            yield Action(
+                "in_doubt", "error", PREPARER, to_do, _counted(len(ids), "export job of"), why, money=money,
+                entry_ids=ids, command=command, ids={"batch_id": batch},
+            )  # fmt: skip
+        for job in self._jobs:
+            if job["outcome"] in OF_JOBS and job["batch_id"] not in self._doubts:
+                why, to_do = OF_JOBS[job["outcome"]]
+                money, ids = self._of_batch(job["batch_id"])
+                yield Action(
+                    "export_job", "error", PREPARER, to_do, _counted(job["entries"], "export job of"),
+                    f"{why}: {job['message']}" if job["message"] else why, money=money, entry_ids=ids,
+                    ids={"batch_id": job["batch_id"]},
+                )  # fmt: skip
+
+    def _of_categories(self) -> Iterator[Action]:
+        """Yield an action for each category whose account a person has to choose."""
+        entries = defaultdict(list)
+        for row in self._findings:
+            if row["check"] in MAPPINGS:
+                entries[row["category_id"]].append(_key(row))
+        for row in self._coverage:
+            # An archived category is no longer used: its entries get another one.
+            if row["state"] in MAPPINGS and not row["archived"]:
+                to_do, why = MAPPINGS[row["state"]]
+                account = " ".join(filter(None, (row["external_id"], row["account_name"]))) or "at present"
+                money, ids = self._waiting(entries[row["category_id"]])
+                yield Action(
+                    row["state"], "error", SERVICE, to_do, f"category {row['name']}", why.format(account=account),
+                    money=money, entry_ids=ids, category_ids=(row["category_id"],),
+                    ids={"category_id": row["category_id"], "account_id": row["account_id"]},
+                )  # fmt: skip
+
+    def _of_entries(self) -> Iterator[Action]:
+        """Yield an action for the entries that have one thing to correct, by person where the entries name one."""
+        names = {row["category_id"]: row["name"] for row in self._coverage}
+        groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = defaultdict(list)
+        for row in self._findings:
+            check = row["check"]
+            if check in SOLVED_BY_OTHERS or OF_REASON.get(check) == LEFT_OUT or row["to_do"].startswith("nothing"):
+                continue
+            person = (row.get("employee_name") or "") if row["who"] == EMPLOYEE else ""
+            category = row["category_id"] if check in OF_A_CATEGORY else None
+            groups[check, row["severity"], row["who"], person, category, row["message"], row["to_do"]].append(row)
+        for (check, severity, role, person, category, why, to_do), rows in groups.items():
+            money, ids = self._waiting(map(_key, rows))
+            about = f"category {names.get(category) or 'unknown'}" if category else _named(rows)
+            single = {"entry_id": ids[0] if len(ids) == 1 and not category else None, "category_id": category}
+            yield Action(
+                check, severity, role, to_do, about, why, person, money, ids, (category,) if category else (), ids=single
+            )  # fmt: skip
+
+    def _of_accounts(self) -> Iterator[Action]:
+        planned = [row for row in self._created if row["outcome"] == "PLANNED"]
+        unknown = [row for row in self._accounts if row["check"] in OF_UNKNOWN]
+        categories = tuple(row["category_id"] for row in unknown if row["category_id"])
+        if planned:
+            assumed = pc.equal(self._entries["reason"], PLANNED_ACCOUNT)
+            money, ids = self._waiting(self._entries.filter(assumed)["id"].to_pylist())
+            yield Action(
+                "planned_accounts", "error", PREPARER, AGAIN, f"{len(planned):,} accounts of the chart",
+                "they are not created yet; which categories they belong to is known then", money=money, entry_ids=ids,
+                category_ids=categories,
+            )  # fmt: skip
+        elif unknown:
+            codes = [row["external_id"] for row in unknown if row["check"] == "account_id_unknown"]
+            money, ids = self._waiting(_key(row) for row in self._findings if row["check"] == UNKNOWN)
+            parts = [
+                *([f"the accounts of {len(categories):,} categories"] if categories else []),
+                *([f"{len(codes):,} accounts that exist in the service ({_some(codes)})"] if codes else []),
+            ]
+            yield Action(
+                UNKNOWN, "error" if ids or categories else "warning", PREPARER, "import the account list of the service",
+                " and ".join(parts) or "accounts of categories", "bktools does not know their IDs", money=money,
+                entry_ids=ids, category_ids=categories, command=self._import,
+            )  # fmt: skip
+        for row in self._created:
+            if row["outcome"] in OF_ACCOUNTS:
+                why, role, to_do = OF_ACCOUNTS[row["outcome"]]
+                about = f"account {row['code'] or row['external_id']} {row['name'] or ''}".strip()
+                yield Action(
+                    "account_not_created", "error", role, to_do, about, f"{why}: {row['message']}",
+                    ids={"external_id": row["external_id"]},
+                )  # fmt: skip
+        yield from self._of_findings()
+
+    def _of_findings(self) -> Iterator[Action]:
+        """Yield an action for each other finding of accounts and categories; the differences of an account are one."""
+        updates = defaultdict(list)
+        for row in self._accounts:
+            if row["check"] in UPDATES:
+                updates[row["external_id"]].append(row)
+            elif row["check"] not in (*OF_MAPPINGS, *OF_UNKNOWN, MISSING):
+                yield _of_finding(row, row["check"], row["severity"], _fact(row))
+        for rows in updates.values():
+            severity = min((row["severity"] for row in rows), key=SEVERITIES.index)
+            yield _of_finding(rows[0], "update_account", severity, "; ".join(map(_fact, rows)))
+
+
+def _of_finding(row: Mapping[str, Any], cause: str, severity: str, why: str) -> Action:
+    noun = "category" if row["category_id"] else "account" if row["external_id"] else ""
+    about = f"{noun} {row['about']}".strip()
+    ids = {name: row[name] or None for name in ("category_id", "account_id", "external_id")}
+    categories = (row["category_id"],) if row["category_id"] else ()
+    return Action(cause, severity, row["who"], row["to_do"], about, why, category_ids=categories, ids=ids)
+
+
+def _fact(row: Mapping[str, Any]) -> str:
+    """Return the message of a finding without the step that it ends with."""
+    return str(row["message"]).removesuffix(f": {row['to_do']}")
+
+
+def _key(row: Mapping[str, Any]) -> Any:
+    return row["id"] or row.get("line")
+
+
+def _counted(count: int, words: str) -> str:
+    return f"{words} {count:,} {'entry' if count == 1 else 'entries'}"
+
+
+def _named(rows: Rows) -> str:
+    """Return entries by name: the only one, or how many, and the first ones."""
+    names = list(dict.fromkeys(str(row["about"]) for row in rows))
+    return names[0] if len(names) == 1 and len(rows) == 1 else f"{len(rows):,} entries: {_some(names, '; ')}"
+
+
+def _some(names: Sequence[str], between: str = ", ") -> str:
+    more = len(names) - SHOWN_ENTRIES
+    return between.join(names[:SHOWN_ENTRIES]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def table_of(actions: Iterable[Action]) -> pa.Table:
+    """Return actions as a table: one row per action and currency, because amounts are never added over currencies."""
+    rows = [
+        {name: getattr(one, name) for name in ("severity", "role", "person", "to_do", "about", "why", "cause", "command")}
+        | {"entries": money.entries, "amount": money.amount, "currency": currency}
+        | {name: one.ids.get(name) for name in IDS}
+        | {"entry_ids": " ".join(one.entry_ids), "category_ids": " ".join(one.category_ids)}
+        for one in actions
+        for currency, money in one.money.items() or [(None, Money(0, None))]
+    ]
+    amounts = pa.array([row["amount"] for row in rows])
+    kinds = {"entries": COUNT, "amount": MONEY if pa.types.is_null(amounts.type) else amounts.type}
+    order = (
+        "severity", "role", "person", "to_do", "about", "why", "entries", "amount", "currency", "cause", "command", *IDS,
+        "entry_ids", "category_ids",
+    )  # fmt: skip
+    return pa.table({name: pa.array([row[name] for row in rows], kinds.get(name, TEXT)) for name in order})

@@ -1,0 +1,331 @@
+"""`compare`: what changed between two months, two moments or two frames."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.caller import name_of
+from bktools.close.entries import label_of
+from bktools.close.differences import between_frames, between_moments
+from bktools.close.figures import NO_CURRENCY, Money, change_of, currencies_of, sums_of
+from bktools.close.record import PeriodRecord, record_in, required_company
+from bktools.connection import service_or_default
+from bktools.contract import rules
+from bktools.errors import ArgumentError, SnapshotNotFoundError
+from bktools.frames.currencies import shown
+from bktools.frames.engine import described, source_of
+from bktools.frames.schema import COUNT, MONEY, TEXT, to_pandas
+from bktools.journal.accounts import accounts_in
+from bktools.journal.journal import Journal
+from bktools.service import Service
+
+# The columns of a comparison: names first, then texts or figures before and after, then the identifiers.
+COLUMNS = pa.schema(
+    {"table": TEXT, "change": TEXT, "about": TEXT, "field": TEXT, "before": TEXT, "after": TEXT, "currency": TEXT}
+    | {"amount_before": MONEY, "amount_after": MONEY, "difference": MONEY, "share": pa.decimal128(38, 1)}
+    | {"entries_before": COUNT, "entries_after": COUNT, "drivers": TEXT, "company_id": TEXT, "id": TEXT}
+)
+FIGURES = ("amount_before", "amount_after", "difference")
+
+# What the exported entries of two months are summed by: the key of a group, and its names.
+SUMS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "exported": ("", ()),
+    "exported by category": ("category_id", ("category_name",)),
+    "exported by account": ("account_code", ("account_code", "account_name")),
+    "exported by employee": ("employee_id", ("employee_name",)),
+}
+HELD_BACK = "held back"
+SHOWN_DRIVERS = 3
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """The least difference that is worth a row: an amount in any currency, or a share of the amount before."""
+
+    least: Decimal
+    is_share: bool = False
+
+    def is_reached(self, row: Mapping[str, Any]) -> bool:
+        """Whether a difference is as large; one in a group that had nothing before always is, by share."""
+        if self.is_share:
+            return row["share"] is None or abs(row["share"]) >= self.least
+        return abs(row["difference"]) >= self.least
+
+
+def threshold_of(value: str | float | Decimal | None) -> Threshold | None:
+    """Return a threshold from 500 or "5%"; None for none.
+
+    Raises
+    ------
+    ArgumentError
+        When it is neither an amount nor a share.
+    """
+    if value is None:
+        return None
+    text = str(value).strip()
+    try:
+        least = Decimal(text.removesuffix("%"))
+    except InvalidOperation:
+        least = Decimal(-1)
+    if not least.is_finite() or least < 0:
+        raise ArgumentError(name_of("threshold"), "must be an amount such as 500, or a share such as 5%", value)
+    return Threshold(least, text.endswith("%"))
+
+
+def compare(
+    before: Any,
+    after: Any = None,
+    *,
+    company: str | None = None,
+    threshold: str | float | Decimal | None = None,
+    service: Service | None = None,
+) -> pd.DataFrame:
+    """Return what changed between two months, two moments or two frames.
+
+    Parameters
+    ----------
+    before, after : str, date, datetime or DataFrame
+        Two months such as "2026-10": the entries exported and held back in them, their amounts, and the categories,
+        accounts and employees as they were. Two moments: categories, accounts and employees, `after` by default as they are now. Two
+        frames with a column `id`, of any supported tool: their rows.
+    company : str, optional
+        UUID of the company; the configured one by default. Not used for frames.
+    threshold : str, float or Decimal, optional
+        Of two months: the least difference of a category, account, employee or reason that has a row: an amount such as
+        500, or a share of the amount before such as "5%". The totals by currency always have one.
+    service : Service, optional
+        Default: the configured one. Nothing is written to it.
+
+    Returns
+    -------
+    DataFrame
+        One row per difference: table, change (added, removed, more, less, or the word for the field), about (by name),
+        field, before, after (texts; null for none); of months also currency, amount_before, amount_after, difference
+        (exact), share (percent of the amount before), entries_before, entries_after, and drivers: the entries that make
+        most of the difference, without those that come each month; company_id, id. `frame.attrs["bktools"]` has the
+        headline (a list of lines), how many rows are below_threshold, and what was not_compared, and why.
+
+    Raises
+    ------
+    ArgumentError
+        When the two are not of one kind, or the threshold is none.
+    InputError
+        When a frame has no column `id`, or an ID twice.
+    SnapshotNotFoundError
+        When a moment is before the first snapshot.
+
+    Notes
+    -----
+    Categories: interface, section 2.1; employees: section 2.6. Exported entries are those in the journal.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> old = pd.DataFrame({"id": ["1", "2"], "name": ["Travel", "Meals"]})
+    >>> new = pd.DataFrame({"id": ["2", "3"], "name": ["Food", "Rent"]})
+    >>> compare(old, new)[["change", "about", "before", "after"]].fillna("").to_numpy().tolist()
+    [['removed', 'Travel', '', ''], ['name', 'Food', 'Meals', 'Food'], ['added', 'Rent', '', '']]
+    """
+    if _is_frame(before) or _is_frame(after):
+        if not (_is_frame(before) and _is_frame(after)):
+            raise ArgumentError(
+                name_of("after"), "must be a frame, as `before` is: give two frames, two months or two moments"
+            )
+        return _handed(_of_rows("rows", between_frames(before, after)), {})
+    limit, service = threshold_of(threshold), service_or_default(service)
+    company = company or service.settings.company
+    company = None if company is None else rules.uuid_text("company", company)
+    # A period of pandas is a month or a day.
+    before, after = (
+        value if isinstance(value, dt.date) else rules.calendar_text(value) or value for value in (before, after)
+    )
+    environment = service.settings.environment
+    are_months = [isinstance(value, str) and bool(rules.MONTH_PATTERN.match(value)) for value in (before, after)]
+    if any(are_months) and not all(are_months):
+        raise ArgumentError(name_of("after"), f"must be a month such as 2026-11, as {before} is", after)
+    if not any(are_months):
+        with Journal(service.settings) as journal:
+            accounts = accounts_in(journal, company)
+        tables = between_moments(before, after, company, accounts, service)
+        changes = pa.concat_tables([_of_rows(name, rows) for name, rows in tables.items()])
+        return _handed(changes, {"environment": environment, "before": str(before), "after": str(after or "now")})
+    company = required_company(company)
+    with Journal(service.settings) as journal:
+        journal.recover()
+        old, new = (record_in(journal, rules.month("month", month), company, environment) for month in (before, after))
+        accounts = accounts_in(journal, company)
+    changes = months_between(old, new, accounts, service, limit)
+    return _handed(changes, {"environment": environment, **source_of(changes)})
+
+
+def _is_frame(value: Any) -> bool:
+    return hasattr(value, "columns") or isinstance(value, pa.Table)
+
+
+def _handed(changes: pa.Table, about: Mapping[str, Any]) -> pd.DataFrame:
+    return to_pandas(changes, {"headline": [], "below_threshold": 0, "not_compared": []} | {**about, "rows": len(changes)})
+
+
+def months_between(
+    before: PeriodRecord, after: PeriodRecord, accounts: pa.Table, service: Service, threshold: Threshold | None = None
+) -> pa.Table:
+    """Return what changed between two months: exported and held-back entries, categories and employees.
+
+    `engine.source_of` it has the headline, what was not compared, and how many rows the threshold leaves out.
+    """
+    sent = [record.tables["exported"] for record in (before, after)]
+    old, new = (_named_entries(rows.filter(pc.equal(rows["state"], "ACCEPTED"))) for rows in sent)
+    not_compared = [
+        f"nothing was exported in {record.period}, according to the journal"
+        for record, rows in ((before, old), (after, new))
+        if not len(rows)
+    ]
+    rows = [row for name in SUMS for row in _exported(name, old, new)]
+    rows += _held_back(before, after)
+    large = [row for row in rows if row["table"] == "exported" or threshold is None or threshold.is_reached(row)]
+    parts = [_table(large)]
+    moments = [pc.max(rows["sent_at"]).as_py() for rows in (old, new)]
+    if None not in moments:
+        try:
+            tables = between_moments(*moments, after.company, accounts, service)
+            parts += [_of_rows(name, changes) for name, changes in tables.items()]
+        except SnapshotNotFoundError as error:
+            not_compared.append(f"categories and employees: {error}")
+    table = pa.concat_tables(parts, promote_options="permissive")
+    about = {"before": before.period, "after": after.period, "not_compared": not_compared}
+    about |= {"headline": headline_of(table, before.period), "below_threshold": len(rows) - len(large)}
+    return described(table, about)
+
+
+def headline_of(table: pa.Table, before: str) -> list[str]:
+    """Return the changes in few lines: what was exported by currency, then how many of each kind."""
+    rows = table.to_pylist()
+    lines = []
+    for row in (row for row in rows if row["table"] == "exported" and row["difference"]):
+        now, change = (shown(abs(row[name]), row["currency"]) for name in ("amount_after", "difference"))
+        share = "" if row["share"] is None else f" ({row['share']:+}%)"
+        lines.append(f"exported {row['currency']} {now}, {change} {row['change']} than {before}{share}")
+    for name in (HELD_BACK, "categories", "employees"):
+        counts: Counter[str] = Counter()
+        for row in rows:
+            if row["table"] == name:
+                counts[row["change"]] += (row["entries_before"] or row["entries_after"]) if name == HELD_BACK else 1
+        if counts:
+            lines.append(f"{name}: {', '.join(f'{count:,} {change}' for change, count in counts.most_common())}")
+    return lines
+
+
+def _named_entries(sent: pa.Table) -> pa.Table:
+    """Return entries of the journal with the column `id` of a table of entries."""
+    return sent.rename_columns(["id" if name == "entry_id" else name for name in sent.column_names])
+
+
+def _exported(table: str, old: pa.Table, new: pa.Table) -> Iterable[dict[str, Any]]:
+    """Yield a row for each group and currency whose number or amount of entries differs, with what drives it."""
+    key, names = SUMS[table]
+    sides = [{(one[key] if key else ""): one for one in sums_of(rows, *([key] if key else []))} for rows in (old, new)]
+    named = [row for rows in (old, new) if key for row in rows.select(list({key, *names})).to_pylist()]
+    label = {row[key]: " ".join(row[name] for name in names if row[name]) for row in named}
+    contributions = _contributions(old, new, key)
+    for group in {**sides[1], **sides[0]}:
+        before, after = (side[group].money if group in side else {} for side in sides)
+        for currency in currencies_of([before, after], None):
+            was, now = (money.get(currency, Money(0, None)) for money in (before, after))
+            row = _figures(was, now)
+            if row["difference"] or was.entries != now.entries:
+                about = label.get(group) or (f"no {names[0].replace('_', ' ')}" if names else currency)
+                largest = contributions.get((group, currency), [])
+                yield row | {
+                    "table": table,
+                    "change": "less" if row["difference"] < 0 else "more" if row["difference"] else "other entries",
+                    "about": about, "currency": currency, "id": group or None,
+                    "drivers": _drivers(largest, row["difference"], currency),
+                }  # fmt: skip
+
+
+def _figures(was: Money, now: Money) -> dict[str, Any]:
+    old, new, difference, share = change_of(was, now)
+    return {
+        "amount_before": old, "amount_after": new, "difference": difference, "share": share,
+        "entries_before": was.entries, "entries_after": now.entries,
+    }  # fmt: skip
+
+
+def _contributions(old: pa.Table, new: pa.Table, key: str) -> dict[tuple[Any, str], list[tuple[Decimal, str]]]:
+    """Return the entries that are in one of two months alone, by group and currency: what each adds, and its name.
+
+    An entry that comes each month with the same supplier and amount drives nothing.
+    """
+    left: Counter[tuple[Any, ...]] = Counter()
+    named: dict[tuple[Any, ...], str] = {}
+    columns = list(dict.fromkeys(filter(None, (key, "date", "supplier", "description", "currency", "amount"))))
+    for rows, sign in ((old, -1), (new, 1)):
+        for row in rows.select(columns).to_pylist():
+            if row["amount"] is not None:
+                alike = (row.get(key, ""), row["currency"] or NO_CURRENCY, row["supplier"] or row["description"], row["amount"])
+                left[alike] += sign
+                named[*alike, sign] = _about(row)
+    found: dict[tuple[Any, str], list[tuple[Decimal, str]]] = {}
+    for (group, currency, who, amount), count in left.items():
+        if count:
+            sign = 1 if count > 0 else -1
+            entries = found.setdefault((group, currency), [])
+            entries += [(amount * sign, named[group, currency, who, amount, sign])] * abs(count)
+    return found
+
+
+def _drivers(entries: Sequence[tuple[Decimal, str]], difference: Decimal, currency: str) -> str:
+    """Return the entries that add most to a difference, by name, with what each of them adds."""
+    same_way = [one for one in entries if one[0] * difference > 0]
+    largest = sorted(same_way, key=lambda one: (-abs(one[0]), one[1]))[:SHOWN_DRIVERS]
+    return "; ".join(f"{name} {'+' if amount > 0 else ''}{shown(amount, currency)}" for amount, name in largest)
+
+
+def _held_back(before: PeriodRecord, after: PeriodRecord) -> Iterable[dict[str, Any]]:
+    """Yield what became of the entries that the first month held back, and those new in the second, by reason."""
+    for record, is_earlier in ((before, True), (after, False)):
+        rows = _named_entries(record.tables["held_back"])
+        for one in sums_of(rows, "outcome", "reason"):
+            became = "resolved" if one["outcome"] == "resolved" else "still open"
+            for currency, money in one.money.items():
+                yield _figures(*((money, Money(0, None)) if is_earlier else (Money(0, None), money))) | {
+                    "table": HELD_BACK,
+                    "change": became if is_earlier else "new",
+                    "about": label_of(one["reason"]),
+                    "field": one["reason"],
+                    "currency": currency,
+                }
+
+
+def _about(row: Mapping[str, Any]) -> str:
+    """Return an entry by date, and supplier or text."""
+    day = row["date"] and f"{row['date']:%Y-%m-%d}"
+    return " ".join(filter(None, (day, row["supplier"] or row["description"]))) or "an entry"
+
+
+def _of_rows(table: str, changes: pa.Table) -> pa.Table:
+    """Return the differences of a table with the columns of a comparison."""
+    about = pc.coalesce(changes["name"], changes["id"])
+    columns = {name: changes[name] for name in ("change", "field", "before", "after", "company_id", "id")}
+    columns |= {"table": pa.repeat(pa.scalar(table, TEXT), len(changes)), "about": about}
+    missing = {field.name: pa.nulls(len(changes), field.type) for field in COLUMNS if field.name not in columns}
+    return pa.table(columns | missing).select(COLUMNS.names).cast(COLUMNS)
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Return rows as a table; amounts have the scale of the finest one."""
+    columns = {}
+    for field in COLUMNS:
+        values = [row.get(field.name) for row in rows]
+        is_exact = field.name in FIGURES and any(value is not None for value in values)
+        columns[field.name] = pa.array(values) if is_exact else pa.array(values, field.type)
+    return pa.table(columns)

@@ -1,0 +1,194 @@
+"""`Close`: a month as data. Reports, tables and lines show it and compute nothing."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from bktools.close.actions import Action, Waiting
+from bktools.close.figures import Difference, Figures, Sum
+from bktools.close.record import PeriodRecord
+from bktools.export import ExportPlan
+from bktools.frames.engine import source_of
+from bktools.frames.schema import to_pandas
+from bktools.reconcile import Reconciliation
+
+PLANNED, APPLIED, APPROVED = "planned", "applied", "approved"
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What is about one run of a close, and not about the month.
+
+    Parameters
+    ----------
+    applied : bool
+        True when it wrote to the service.
+    begun_at : datetime
+        Its start, in UTC.
+    times : mapping
+        Seconds a step.
+    prepared_by : str
+        Who ran it.
+    approved_by : str, optional
+        Who approved it in this run.
+    stays_open : str
+        Why an approved close did not close its period; "" otherwise.
+    plan : ExportPlan
+        The export jobs of this run.
+    jobs, created : sequence of mapping
+        The outcome of each export job, and of each account to create.
+    unchecked : tuple of str
+        What was not compared and not checked, because a column is missing.
+    sources : mapping
+        Where each table that was read comes from.
+    """
+
+    applied: bool
+    begun_at: dt.datetime
+    times: Mapping[str, float]
+    prepared_by: str
+    approved_by: str | None
+    stays_open: str
+    plan: ExportPlan
+    jobs: list[dict[str, Any]]
+    created: list[dict[str, Any]]
+    unchecked: tuple[str, ...]
+    sources: Mapping[str, Mapping[str, Any]]
+
+    def outcomes(self, name: str) -> dict[str, int]:
+        """Return how many of the "jobs", or the accounts "created", have each outcome."""
+        counts: dict[str, int] = {}
+        for row in getattr(self, name):
+            counts[row["outcome"]] = counts.get(row["outcome"], 0) + 1
+        return counts
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Close:
+    """A month: what became of each entry, its figures, what is to be done, and what changed since the last close.
+
+    Parameters
+    ----------
+    period, environment, company : str
+        The month, as 2026-10; name of the environment; UUID of the company.
+    company_name : str
+        The company's short name in the settings, "" where it has none.
+    currency : str, optional
+        The company's own currency; the one of most entries where the settings do not tell it.
+    actions : tuple of Action
+        What is to be done: in doubt first, then what frees most money.
+    by_role : tuple of Waiting
+        How much waits for each role.
+    record : PeriodRecord
+        What all closes of the month did, from the journal.
+    before, after : Reconciliation
+        The chart of accounts beside the service, before and after accounts were created.
+    run : Run
+        What is about this run.
+    tables : mapping of str to pyarrow.Table
+        entries, categories, employees, chart, accounts, coverage (of the categories), changes (where there is an
+        earlier close), and last: the entries of the last month that was closed.
+    """
+
+    period: str
+    environment: str
+    company: str
+    company_name: str
+    currency: str | None
+    actions: tuple[Action, ...]
+    by_role: tuple[Waiting, ...]
+    record: PeriodRecord
+    before: Reconciliation
+    after: Reconciliation
+    run: Run
+    tables: Mapping[str, pa.Table] = field(default_factory=dict)
+
+    @cached_property
+    def entries(self) -> pd.DataFrame:
+        """One row a line of an entry of the month, with its `fate`, as it was sent, or as it is in the file."""
+        return to_pandas(self.tables["entries"])
+
+    @cached_property
+    def changes(self) -> pd.DataFrame | None:
+        """What changed since the last close of an earlier month, as `compare` returns it; None without one."""
+        return to_pandas(self.tables["changes"], self.changed) if "changes" in self.tables else None
+
+    @property
+    def changed(self) -> dict[str, Any]:
+        """Of the changes: before, after, headline (lines), below_threshold and not_compared; empty without any."""
+        return source_of(self.tables["changes"]) if "changes" in self.tables else {}
+
+    @cached_property
+    def figures(self) -> Figures:
+        """All sums of the entries."""
+        return Figures(self.tables["entries"], self.currency, self.tables["last"])
+
+    @property
+    def currencies(self) -> tuple[str, ...]:
+        """All currencies: the company's own first."""
+        return self.figures.currencies
+
+    @property
+    def statement(self) -> tuple[Sum, ...]:
+        """What became of the entries, a line each fate and reason, and the total."""
+        return self.figures.statement
+
+    @property
+    def against(self) -> tuple[Difference, ...]:
+        """What was exported beside the last month that was closed, by currency; () without one."""
+        return self.figures.against
+
+    @property
+    def last_month(self) -> str:
+        """The last month that was closed before this one, "" for none."""
+        last = self.tables["last"]
+        return str(last["sent_in"][0].as_py()) if len(last) else ""
+
+    @property
+    def approved_by(self) -> str | None:
+        """Who approved the month, or closed it."""
+        return self.record.closed_by
+
+    @property
+    def state(self) -> str:
+        """One of planned, applied and approved: whether the month was closed, whatever this run did."""
+        if self.approved_by:
+            return APPROVED
+        return APPLIED if len(self.record.tables["closes"]) else PLANNED
+
+    @property
+    def title_state(self) -> str:
+        """The state in a phrase."""
+        if self.state == APPROVED:
+            return f"approved by {self.approved_by}"
+        if self.state == APPLIED:
+            return "applied, not approved"
+        return "planned, nothing was sent"
+
+    @property
+    def name(self) -> str:
+        """The company by its short name, or by the start of its UUID where it has none."""
+        return self.company_name or f"company {self.company[:8]}"
+
+    @property
+    def title(self) -> str:
+        """Month, company and state in a line, and whether the books are real: the head of every page."""
+        sandbox = f" · {where(self.environment)}" if self.environment == "sandbox" else ""
+        return f"Month-end {self.period} · {self.name} · {self.title_state}{sandbox}"
+
+    @property
+    def severities(self) -> dict[str, int]:
+        """Number of actions by severity."""
+        return {name: sum(one.severity == name for one in self.actions) for name in ("error", "warning")}
+
+
+def where(environment: str) -> str:
+    """Return the name of the environment, where invented books are told from real ones."""
+    return "sandbox (not real books)" if environment == "sandbox" else environment

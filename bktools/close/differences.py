@@ -1,0 +1,153 @@
+"""The changes between two tables: rows that came or went, and each field that differs."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.errors import InputError
+from bktools.frames.engine import in_pandas, scannable
+from bktools.frames.names import with_names
+from bktools.frames.schema import TEXT, to_arrow
+from bktools.service import Service
+from bktools.snapshots.tables import load_categories, load_employees
+
+COLUMNS = pa.schema(dict.fromkeys(("change", "id", "company_id", "name", "field", "before", "after"), TEXT))
+
+# The fields of a table that are compared, and the word for a change of each.
+CATEGORIES = {
+    "name": "renamed",
+    "archived": "archived",
+    "account_id": "mapped",
+    "tax_code_id": "tax code",
+    "category_group_id": "regrouped",
+    "metadata": "metadata",
+}
+EMPLOYEES = {
+    "name": "renamed",
+    "email": "e-mail",
+    "code": "code",
+    "job_title": "job title",
+    "role": "role",
+    "phone": "phone",
+}
+
+# By table: the names of its rows, first match wins; nothing else names a row.
+NAMES = ("name", "supplier", "description", "about")
+
+
+def between_moments(
+    before: str | dt.date, after: str | dt.date | None, company: str | None, accounts: pa.Table, service: Service
+) -> dict[str, pa.Table]:
+    """Return the changes of categories and employees between two moments; their accounts are named by code and name."""
+    old, new = (to_arrow(load_categories(company, as_of=moment, service=service)) for moment in (before, after))
+    categories = _with_account_names(differences(old, new, CATEGORIES), accounts)
+    old, new = (_people(load_employees(company, as_of=moment, service=service)) for moment in (before, after))
+    return {"categories": categories, "employees": differences(old, new, EMPLOYEES)}
+
+
+def between_frames(before: Any, after: Any) -> pa.Table:
+    """Return the changes between the rows of two frames with a column `id`."""
+    old, new = (
+        to_arrow(in_pandas(scannable(frame, name)), name) for frame, name in ((before, "before"), (after, "after"))
+    )
+    for side, name in ((old, "before"), (new, "after")):
+        if "id" not in side.column_names:
+            raise InputError("has no column id, which says which rows are the same: give one", source=name)
+        if pc.count_distinct(_texts(side["id"])).as_py() != len(side):
+            raise InputError("has an id twice, or one that is empty: give each row an id of its own", source=name)
+    fields = [name for name in old.column_names if name in new.column_names and name not in ("id", "line")]
+    label = next((name for name in NAMES if name in fields), "id")
+
+    def ready(side: pa.Table) -> pa.Table:
+        columns = {name: _texts(side[name]) for name in fields}
+        return pa.table(
+            {"company_id": pa.nulls(len(side), TEXT)}
+            | columns
+            | {"id": _texts(side["id"]), "name": _texts(side[label])}
+        )
+
+    return differences(ready(old), ready(new), {name: name for name in fields})
+
+
+def differences(old: pa.Table, new: pa.Table, words: Mapping[str, str]) -> pa.Table:
+    """Return one row per change between two tables, ordered by row, then by field.
+
+    Parameters
+    ----------
+    old, new : pyarrow.Table
+        Rows with an `id` that is there once, `company_id`, `name`, and the fields to compare.
+    words : mapping of str to str
+        The fields, and the word for a change of each.
+
+    Returns
+    -------
+    pyarrow.Table
+        The columns `COLUMNS`: change ("added", "removed", or a word), id, company_id, name, field, before, after.
+    """
+    places = pc.index_in(old["id"], new["id"])
+    known_before = old.filter(pc.is_valid(places))
+    known_after = new.take(places.drop_null())
+    found = [
+        _rows("removed", old.filter(pc.is_null(places))),
+        _rows("added", new.filter(pc.invert(pc.is_in(new["id"], old["id"])))),
+    ]
+    for field, word in words.items():
+        before, after = known_before[field].cast(TEXT), known_after[field].cast(TEXT)
+        # A null differs from a text and equals a null.
+        differs = pc.fill_null(pc.not_equal(before, after), pc.xor(pc.is_null(before), pc.is_null(after)))
+        change = pc.if_else(pc.equal(after, "false"), "unarchived", word) if field == "archived" else word
+        found.append(_rows(change, known_after, field, before, after).filter(differs))
+    changes = pa.concat_tables(found)
+    order = pa.array([list(words).index(field) if field else -1 for field in changes["field"].to_pylist()], pa.int8())
+    return changes.append_column("order", order).sort_by([("id", "ascending"), ("order", "ascending")]).drop("order")
+
+
+def _rows(change: Any, about: pa.Table, field: str | None = None, before: Any = None, after: Any = None) -> pa.Table:
+    """Return the rows of one kind of change; a single value is repeated for each row."""
+    columns = [change, about["id"], about["company_id"], about["name"], field, before, after]
+    return pa.table(
+        [
+            column if isinstance(column, pa.ChunkedArray) else pa.repeat(pa.scalar(column, TEXT), about.num_rows)
+            for column in columns
+        ],
+        schema=COLUMNS,
+    )
+
+
+def _people(frame: pd.DataFrame) -> pa.Table:
+    """Return employees with their full name."""
+    employees = to_arrow(frame)
+    named = with_names(pa.table({"employee_id": employees["id"]}), employees=employees)
+    return employees.append_column("name", named["employee_name"])
+
+
+def _with_account_names(changes: pa.Table, accounts: pa.Table) -> pa.Table:
+    """Return changes whose accounts are named by code and name, where they are known."""
+    known = accounts.select(["id", "code", "external_id", "name"]).to_pylist()
+    named = {row["id"]: " ".join(filter(None, (row["code"] or row["external_id"], row["name"]))) for row in known}
+    rows = changes.to_pylist()
+    for row in rows:
+        if row["field"] == "account_id":
+            row |= {side: named.get(row[side], row[side]) for side in ("before", "after")}
+            row["field"] = "account"
+    return pa.Table.from_pylist(rows, schema=changes.schema)
+
+
+def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind = column.type
+    if pa.types.is_decimal(kind):
+        # Equal amounts of two scales are one text.
+        return pa.chunked_array([[None if value is None else _plain(value) for value in column.to_pylist()]], TEXT)
+    return pc.cast(column, TEXT)
+
+
+def _plain(value: Decimal) -> str:
+    text = format(value, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text

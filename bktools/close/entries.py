@@ -1,0 +1,227 @@
+"""The table of a month's entries: each with its fate, from the plan of this run and from the journal.
+
+What was sent, or may have been, is told by the journal with the data that was sent; everything else is told by the file.
+A second run therefore gives the same table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.export.plan import ExportPlan
+from bktools.export.tables import amounts_of
+from bktools.frames.names import in_reading_order
+from bktools.frames.schema import COUNT, DATE, FACTS, INSTANT, MONEY, TEXT, days, split_lines, to_arrow
+
+EXPORTED, BEFORE, IN_DOUBT, READY, HELD, LEFT_OUT = FATES = (
+    "exported", "exported before", "in doubt", "ready", "held back", "left out",
+)  # fmt: skip
+
+# Why an entry is ready and not sent.
+PLANNED, PLANNED_ACCOUNT, REFUSED, BLOCKED = "planned", "planned_account", "refused", "blocked"
+CHANGED = "changed_since_export"
+
+# The fate of an entry that the journal does not have, by the reason of the plan; of any other reason it is held back.
+OF_REASON = {
+    "exported": BEFORE, CHANGED: BEFORE, "in_doubt": IN_DOUBT, "duplicate": LEFT_OUT, "other_company": LEFT_OUT,
+    "later_period": LEFT_OUT, PLANNED: READY, PLANNED_ACCOUNT: READY, REFUSED: READY, BLOCKED: READY,
+}  # fmt: skip
+OF_OUTCOME = {"REJECTED": REFUSED, "BLOCKED": BLOCKED}
+
+# Reasons for which a person reads other words than the code with spaces.
+WORDS = {
+    "no_account": "the category has no account",
+    "no_category": "no category",
+    "archived_account": "the account of the category is archived",
+    "archived_category": "the category is archived",
+    "unknown_account": "the account is not known to bktools",
+    "unknown_category": "the category is not in the service",
+    "unknown_employee": "the employee is not in the service",
+    "other_line_not_ready": "another line of the split entry is held back",
+    "later_period": "dated after the month",
+    "duplicate": "duplicate of an earlier line",
+    "other_company": "of another company",
+    "not_approved": "not approved yet",
+    CHANGED: "changed since the export",
+    PLANNED: "to be sent",
+    PLANNED_ACCOUNT: "to be sent, if its account is one of those to be created",
+    REFUSED: "refused by the service",
+    BLOCKED: "not sent: an earlier export job of the company is not settled",
+    "in_doubt": "the outcome of its export job is unknown",
+}
+
+# The columns that every table of entries has; others of the file follow.
+COLUMNS = pa.schema(
+    {"fate": TEXT, "reason": TEXT, "message": TEXT, "to_do": TEXT, "id": TEXT, "split_line": COUNT, "line": COUNT}
+    | FACTS
+    | {"cost_centre": TEXT, "batch_id": TEXT, "job_id": TEXT, "sent_at": INSTANT, "sent_by": TEXT, "sent_in": TEXT}
+    | {f"file_{name}": FACTS[name] for name in ("date", "amount", "currency", "category_name", "supplier", "tax_code")}
+)  # fmt: skip
+_FROM_FILE = tuple(name for name in COLUMNS.names if name.startswith("file_"))
+
+
+def label_of(reason: str) -> str:
+    """Return the words that a person reads for a reason."""
+    return WORDS.get(reason, reason.replace("_", " "))
+
+
+def entries_of(
+    plan: ExportPlan,
+    month: str,
+    sent: pa.Table,
+    jobs: Sequence[Mapping[str, Any]],
+    findings: Sequence[Mapping[str, Any]],
+    assumed: frozenset[str] = frozenset(),
+) -> pa.Table:
+    """Return the entries of a month, one row a line of an entry, with the columns `COLUMNS` and the others of the file.
+
+    Parameters
+    ----------
+    plan : ExportPlan
+        The plan of this run.
+    month : str
+        As 2026-10.
+    sent : pyarrow.Table
+        The company's entries in the journal that were sent or may have been, as `periods.sent_entries` returns them.
+    jobs : sequence of mapping
+        The outcomes of this run's export jobs.
+    findings : sequence of mapping
+        The findings of the plan, from which facts and next steps are taken.
+    assumed : frozenset of str
+        Categories whose account becomes known when the planned accounts are created.
+
+    Returns
+    -------
+    pyarrow.Table
+        In the order of FATES, then by date and ID. What was sent has the data that was sent; `file_…` columns have the
+        data of the file where the entry was changed since. `sent_in` is the month of the close that sent it.
+    """
+    rows = _of_file(plan, jobs, findings, assumed)
+    ids = pc.if_else(pc.equal(rows["reason"], "duplicate"), pa.scalar(None, TEXT), rows["id"])
+    is_repeated = pc.is_in(sent["entry_id"], pc.drop_null(ids).combine_chunks())
+    journal = _of_journal(sent.filter(pc.or_kleene(pc.equal(sent["period"], month), is_repeated)), rows, ids, month)
+    rest = rows.filter(pc.invert(pc.is_in(ids, pc.drop_null(journal["id"]).combine_chunks(), skip_nulls=True)))
+    table = pa.concat_tables(_alike([journal, rest]), promote_options="permissive")
+    order = pc.index_in(table["fate"], pa.array(FATES, TEXT))
+    keys = [(name, "ascending") for name in ("fate_order", "date", "id", "split_line", "line")]
+    table = table.append_column("fate_order", order).sort_by(keys).drop_columns("fate_order")
+    return table.select(["fate", *in_reading_order(name for name in table.column_names if name != "fate")])
+
+
+def _of_file(
+    plan: ExportPlan, jobs: Sequence[Mapping[str, Any]], findings: Sequence[Mapping[str, Any]], assumed: frozenset[str]
+) -> pa.Table:
+    """Return all entries of the file with fate, reason, message and to_do, as far as the file and this run tell them."""
+    ready, waiting = plan.rows, to_arrow(plan.not_ready, "the entries")
+    waiting = waiting.drop_columns([name for name in waiting.column_names if name.startswith("exported_")])
+    outcome = {job["batch_id"]: job for job in jobs}
+    batches = ready["batch_id"].to_pylist()
+    categories = ready["category_id"].to_pylist() if "category_id" in ready.column_names else [None] * len(ready)
+    unsent = PLANNED_ACCOUNT if assumed else PLANNED
+    reasons = [
+        OF_OUTCOME.get(outcome[batch]["outcome"], unsent if category in assumed else PLANNED)
+        for batch, category in zip(batches, categories, strict=True)
+    ]
+    told = [outcome[batch]["message"] if outcome[batch]["outcome"] in OF_OUTCOME else "" for batch in batches]
+    steps = ["" if not text else "remove the cause, then run month-end again with --apply" for text in told]
+    ready = _with(ready, reason=reasons, message=told, to_do=steps)
+    facts = {(row["check"], row["id"], row.get("line")): (row["message"], row["to_do"]) for row in findings}
+    lines = waiting["line"].to_pylist() if "line" in waiting.column_names else [None] * len(waiting)
+    keys = zip(waiting["reason"].to_pylist(), waiting["id"].to_pylist(), lines, strict=True)
+    pairs = [facts.get(key, (text, "")) for key, text in zip(keys, waiting["message"].to_pylist(), strict=True)]
+    waiting = _with(waiting, message=[fact for fact, _ in pairs], to_do=[step for _, step in pairs])
+    rows = pa.concat_tables(_alike([ready, waiting]), promote_options="permissive")
+    fates = [OF_REASON.get(reason, HELD) for reason in rows["reason"].to_pylist()]
+    rows = _complete(_with(rows, fate=fates))
+    return _with(rows, split_line=split_lines(rows))
+
+
+def _of_journal(sent: pa.Table, rows: pa.Table, ids: pa.ChunkedArray, month: str) -> pa.Table:
+    """Return entries that were sent, with the data that was sent; what the journal does not have is taken from the file.
+
+    `ids` are those of the file's rows, null for a row that is not looked up.
+    """
+    places = pc.index_in(_line_keys(sent["entry_id"], sent), _line_keys(ids, rows).combine_chunks(), skip_nulls=True)
+    file = rows.take(places)
+    is_accepted = pc.equal(sent["state"], "ACCEPTED")
+    of_month = pc.fill_null(pc.equal(sent["period"], month), False)
+    is_later = pc.fill_null(pc.greater(sent["period"], month), False)
+    fates = pc.if_else(of_month, EXPORTED, pc.if_else(is_later, LEFT_OUT, BEFORE))
+    reasons = pc.if_else(is_later, "later_period", _only(CHANGED, file["reason"]))
+    is_changed = pc.and_(is_accepted, pc.equal(reasons, CHANGED))
+    told = {name: pc.if_else(is_changed, file[name], "") for name in ("message", "to_do")}
+    doubt = "it may have been exported: the answer of the service was lost"
+    columns = {name: file[name] for name in file.column_names} | {
+        "fate": pc.if_else(is_accepted, fates, IN_DOUBT),
+        "reason": pc.if_else(is_accepted, reasons, "in_doubt"),
+        "message": pc.if_else(is_accepted, pc.fill_null(told["message"], ""), doubt),
+        "to_do": pc.if_else(is_accepted, pc.fill_null(told["to_do"], ""), "resolve its export job first"),
+        "id": sent["entry_id"], "split_line": sent["split_line"], "sent_in": sent["period"],
+        **{name: sent[name] for name in ("batch_id", "job_id", "sent_at", "sent_by")},
+    }  # fmt: skip
+    for name in FACTS:
+        before, after = _one_type(sent[name], file[name])
+        columns[name] = pc.coalesce(before, after)
+        if f"file_{name}" in COLUMNS.names:
+            differs = pc.and_(is_changed, pc.fill_null(pc.not_equal(before, after), True))
+            columns[f"file_{name}"] = pc.if_else(differs, after, pa.scalar(None, after.type))
+    return pa.table(columns)
+
+
+def _line_keys(ids: pa.ChunkedArray, rows: pa.Table) -> pa.ChunkedArray:
+    """Return a text for each line of an entry, null without an ID."""
+    return pc.binary_join_element_wise(ids, pc.cast(split_lines(rows), TEXT), pa.scalar("/", TEXT))
+
+
+def _only(word: str, texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.if_else(pc.fill_null(pc.equal(texts, word), False), word, "")
+
+
+def _with(table: pa.Table, **columns: Any) -> pa.Table:
+    for name, values in columns.items():
+        column = values if isinstance(values, pa.ChunkedArray) else pa.array(values, COLUMNS.field(name).type)
+        place = table.column_names.index(name) if name in table.column_names else None
+        table = table.append_column(name, column) if place is None else table.set_column(place, name, column)
+    return table
+
+
+def _complete(rows: pa.Table) -> pa.Table:
+    """Return rows with all columns of COLUMNS, in their types; a missing one is null. The other columns stay."""
+    columns = {}
+    for field in COLUMNS:
+        if field.name not in rows.column_names:
+            columns[field.name] = pa.nulls(len(rows), field.type)
+        elif field.type == MONEY:
+            columns[field.name] = amounts_of(rows) if field.name == "amount" else rows[field.name]
+        elif field.type == DATE:
+            columns[field.name] = days(rows[field.name])
+        else:
+            columns[field.name] = pc.cast(rows[field.name], field.type)
+    return pa.table(columns | {name: rows[name] for name in rows.column_names if name not in columns})
+
+
+def _alike(tables: Sequence[pa.Table]) -> list[pa.Table]:
+    """Return tables whose columns of amounts have one type."""
+    tables = list(tables)
+    for name in ("amount", "file_amount"):
+        places = [place for place, table in enumerate(tables) if name in table.column_names]
+        columns = _one_type(*(tables[place][name] for place in places))
+        for place, column in zip(places, columns, strict=True):
+            tables[place] = tables[place].set_column(tables[place].column_names.index(name), name, column)
+    return tables
+
+
+def _one_type(*columns: pa.ChunkedArray) -> list[pa.ChunkedArray]:
+    """Return columns of one type; exact amounts have the scale of the finest."""
+    kinds = [column.type for column in columns]
+    if not any(pa.types.is_decimal(kind) for kind in kinds):
+        return [column if column.type == kinds[0] else pc.cast(column, kinds[0]) for column in columns]
+    scale = max(getattr(kind, "scale", 0) for kind in kinds)
+    try:
+        return [pc.cast(column, pa.decimal128(38, scale)) for column in columns]
+    except pa.ArrowInvalid:
+        return [pc.cast(column, pa.decimal256(76, scale)) for column in columns]

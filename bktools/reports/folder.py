@@ -1,0 +1,375 @@
+"""The month-end folder: the evidence of a month, written as a whole.
+
+Each table is one line in `TABLES`. The manifest lists the files and their sources, and by whom and when they were made.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import importlib.metadata
+import io
+import json
+import platform
+import secrets
+import shutil
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from bktools import disk
+from bktools.close.actions import table_of
+from bktools.close.changes import COLUMNS as CHANGES
+from bktools.close.close import Close, where
+from bktools.close.figures import Valued
+from bktools.errors import InputError, StorageError
+from bktools.frames.delimited import to_csv
+from bktools.frames.schema import COUNT, INSTANT, TEXT
+from bktools.journal.records import this_process
+from bktools.reconcile import Reconciliation
+from bktools.reports.html import write_report
+from bktools.reports.pictures import PICTURES, pictures_of
+from bktools.reports.workbook import write_close
+
+MANIFEST = "manifest.json"
+MANIFEST_VERSION = 2
+LIBRARIES = ("duckdb", "httpx", "jinja2", "msgspec", "pandas", "pyarrow")
+
+WORKBOOK = "month-end.xlsx"
+REPORT = "report.html"
+README = "README.txt"
+
+# Folder of the same tables with plain values, for programs.
+MACHINE = "machine"
+
+JOBS = pa.schema(
+    {"sent_at": INSTANT, "sent_by": TEXT, "fate": TEXT, "entries": COUNT, "job_id": TEXT, "batch_id": TEXT},
+)
+CREATED = pa.schema(dict.fromkeys(("outcome", "code", "name", "external_id", "id", "message", "company_id"), TEXT))
+
+
+def _jobs(close: Close) -> pa.Table:
+    rows = [{**job.keys, "entries": job.entries} for job in close.figures.jobs]
+    return pa.Table.from_pylist(rows, schema=JOBS)
+
+
+# By file: what it is, and its table.
+TABLES: dict[str, tuple[str, Callable[[Close], Any]]] = {
+    "entries.csv": (
+        "every entry of the month with its fate: as it was sent, otherwise as it is in the file",
+        lambda close: close.tables["entries"],
+    ),
+    "figures.csv": (
+        "number and exact amount of the entries by fate, reason and currency", lambda close: close.figures.table,
+    ),
+    "totals.csv": ("the same by category and account", lambda close: close.figures.totals),
+    "to_do.csv": (
+        "what is to be done and who does it, what frees most money first; one line a currency",
+        lambda close: table_of(close.actions),
+    ),
+    "changes.csv": (
+        "what changed since the last close of an earlier month",
+        lambda close: close.tables.get("changes", CHANGES.empty_table()),
+    ),
+    "export_jobs.csv": ("the export jobs of the month", _jobs),
+    "reconciliation.csv": (
+        "what differs between the chart of accounts and the service", lambda close: close.after.findings,
+    ),
+    "actions.csv": ("what would make each account agree with the chart", lambda close: close.after.actions),
+    "coverage.csv": ("each category with its account", lambda close: close.tables["coverage"]),
+    "categories.csv": ("the categories, as the service has them", lambda close: close.tables["categories"]),
+    "employees.csv": ("the employees, as the service has them", lambda close: close.tables["employees"]),
+    "accounts_created.csv": (
+        "the accounts that this run created, or would create",
+        lambda close: pa.Table.from_pylist(close.run.created, schema=CREATED),
+    ),
+    "journal_events.csv": (
+        "what the journal recorded about the month, with who did it", lambda close: close.record.tables["events"],
+    ),
+}  # fmt: skip
+
+
+def check_target(folder: Path) -> None:
+    """Refuse a folder that a close must not replace, before anything else is done.
+
+    Raises
+    ------
+    InputError
+        When the folder holds other files than an earlier close, or is the current folder.
+    StorageError
+        When nothing can be written beside it.
+    """
+    disk.require_file_name(folder)
+    if folder.is_dir() and folder.samefile(Path()):
+        # The folder is replaced as a whole, which would leave the shell in a deleted folder.
+        raise InputError(f"{folder} is the folder you are in: give another folder with --out, such as close")
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file: give another folder with --out")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).is_file():
+        raise InputError(f"{folder} holds something else than a close: give another folder with --out")
+    with disk.storage_errors(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        probe = folder.parent / f".{folder.name}.{secrets.token_hex(4)}"
+        probe.mkdir(mode=0o700)
+        probe.rmdir()
+
+
+def require_closed(folder: Path) -> None:
+    """Refuse a folder with a file that another program holds open; Windows cannot move it.
+
+    Raises
+    ------
+    StorageError
+        With the name of the file.
+    """
+    held = disk.held_file(folder)
+    if held is not None:
+        raise StorageError(f"{held} is open in another program, so {folder} cannot be replaced: {disk.CLOSE_IT}")
+
+
+def write_folder(close: Close, folder: Path, profile: str = "excel") -> Path:
+    """Write the folder of a close. An earlier close is kept beside it, named after its time of start.
+
+    Parameters
+    ----------
+    close : Close
+        The results to write.
+    folder : Path
+        Folder to write; its files are readable by you alone.
+    profile : str
+        Of the CSV files, see `to_csv`.
+
+    Raises
+    ------
+    StorageError
+        When it cannot be written. The folder is whole or missing, and an earlier one stays. When a file of an earlier one
+        is open in a program that keeps it from being moved, the new folder is named after the time of its start.
+    """
+    staging = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
+    with disk.storage_errors(folder):
+        try:
+            staging.mkdir(mode=0o700)
+            (staging / MACHINE).mkdir(mode=0o700)
+            files = {}
+            for name, (_, table_of_close) in TABLES.items():
+                table = table_of_close(close)
+                names = list(map(str, table.columns if isinstance(table, pd.DataFrame) else table.column_names))
+                files[name] = _described(to_csv(table, staging / name, profile)) | {"rows": len(table), "columns": names}
+                files[f"{MACHINE}/{name}"] = _described(to_csv(table, staging / MACHINE / name, "machine"))
+            inputs, copies = _inputs(close, staging)
+            files |= copies
+            pictures = pictures_of(close)
+            for name, content in pictures.items():
+                files[name] = _described(
+                    disk.write_whole(staging / name, partial(shutil.copyfileobj, io.BytesIO(content)))
+                )
+            files[WORKBOOK] = _described(write_close(close, staging / WORKBOOK, pictures))
+            files[REPORT] = _described(write_report(close, staging / REPORT, pictures))
+            about = _readme(close, inputs).encode()
+            files[README] = _described(disk.write_whole(staging / README, lambda file: file.write(about)))
+            text = json.dumps(_manifest(close, files, inputs, profile), indent=2, ensure_ascii=False, default=str)
+            disk.write_whole(staging / MANIFEST, lambda file: file.write(f"{text}\n".encode()))
+            _put_in_place(staging, folder, close.run.begun_at)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+    return folder
+
+
+def earlier_close(folder: Path) -> Path | None:
+    """Return the folder to which an earlier close is moved, None if there is none.
+
+    Raises
+    ------
+    StorageError
+        When its manifest cannot be read.
+    """
+    if not folder.exists() or not any(folder.iterdir()):
+        return None
+    try:
+        begun = dt.datetime.fromisoformat(_about_run(folder)["begun_at"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise StorageError(f"the manifest in {folder} cannot be read, so the folder is not moved: {error}") from error
+    return _dated(folder, begun)
+
+
+def _dated(folder: Path, begun: dt.datetime) -> Path:
+    return folder.with_name(f"{folder.name}.{begun:%Y-%m-%dT%H%M%S.%fZ}")
+
+
+def planned_beside(folder: Path) -> Path:
+    """Return the folder for a dry run: beside a close that was applied, never in its place."""
+    manifest = folder / MANIFEST
+    is_applied = manifest.is_file() and _about_run(folder).get("applied")
+    return folder.with_name(f"{folder.name}.planned") if is_applied else folder
+
+
+def _about_run(folder: Path) -> dict[str, Any]:
+    """Return what the manifest of an earlier close says about its run; older manifests say it at their top."""
+    try:
+        manifest = dict(json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
+        return dict(manifest.get("run", manifest))
+    except (OSError, ValueError, TypeError) as error:
+        raise StorageError(f"the manifest in {folder} cannot be read, so the folder is not moved: {error}") from error
+
+
+def _put_in_place(staging: Path, folder: Path, begun: dt.datetime) -> None:
+    try:
+        kept = earlier_close(folder)
+        if kept is not None:
+            disk.replace(folder, kept)
+        elif folder.exists():
+            folder.rmdir()
+        disk.replace(staging, folder)
+    except OSError as error:
+        if not disk.is_held(error):
+            raise
+        own = _dated(folder, begun)
+        disk.replace(staging, own)
+        raise StorageError(
+            f"the close was written to {own}, because a file in {folder} is open in another program: close it there (in "
+            "Excel, a viewer or a notebook) and rename the folders yourself"
+        ) from error
+
+
+def _described(path: Path) -> dict[str, Any]:
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"sha256": digest, "bytes": path.stat().st_size}
+
+
+def _readme(close: Close, inputs: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return what each file of the folder is."""
+    about = {
+        REPORT: "the month to read: figures, what is to be done, what changed, all entries",
+        WORKBOOK: 'the same to work with; fill in its sheet "to do" and read it back with bktools fixes',
+        **{name: text.lower() for name, text in PICTURES.items()},
+        **{name: text for name, (text, _) in TABLES.items()},
+        f"{MACHINE}/": "the tables (.csv) once more with plain values, for programs",
+        **{one["file"]: f"the {name}, as they were read" for name, one in inputs.items() if one["file"]},
+        MANIFEST: "this run: who, when, from which data, and the digest of each file",
+    }
+    width = max(map(len, about))
+    return "\n".join(
+        [
+            f"Month-end {close.period} of {close.name}, {where(close.environment)}: {close.title_state}",
+            "",
+            *(f"{name:<{width}}  {text}" for name, text in about.items()),
+            "",
+            "A second run of the month writes the same tables, report and workbook.",
+            "accounts_created.csv, journal_events.csv, the time of the run and manifest.json are about the run.",
+            "",
+        ]
+    )
+
+
+def _manifest(close: Close, files: Mapping[str, Any], inputs: Mapping[str, Any], profile: str) -> dict[str, Any]:
+    return {
+        "manifest_version": MANIFEST_VERSION,
+        "period": close.period,
+        "environment": close.environment,
+        "company_id": close.company,
+        "company": close.company_name,
+        "state": close.state,
+        "approved_by": close.approved_by,
+        "figures": facts_of(close),
+        "counts": {
+            "categories": len(close.tables["categories"]),
+            "employees": len(close.tables["employees"]),
+            "chart_accounts": len(close.tables["chart"]),
+            "findings_before": _by_check(close.before),
+            "findings_after": _by_check(close.after),
+        },
+        "run": {
+            "applied": close.run.applied,
+            "begun_at": close.run.begun_at.isoformat(),
+            "written_at": dt.datetime.now(dt.UTC).isoformat(),
+            "done_by": this_process(),
+            "prepared_by": close.run.prepared_by,
+            "approved_by": close.run.approved_by,
+            "plan_id": close.run.plan.plan_id,
+            "accounts": close.run.outcomes("created"),
+            "export_jobs": close.run.outcomes("jobs"),
+            "not_checked": close.run.unchecked,
+            "seconds": {name: round(seconds, 3) for name, seconds in close.run.times.items()},
+        },
+        "sources": close.run.sources,
+        "inputs": inputs,
+        "accounts_known": _accounts_known(close),
+        "csv_profile": profile,
+        "files": files,
+        "versions": {"bktools": importlib.metadata.version("bktools"), "python": platform.python_version()}
+        | {name: importlib.metadata.version(name) for name in LIBRARIES},
+        "platform": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def facts_of(close: Close) -> dict[str, Any]:
+    """Return the figures of a month for programs: amounts as text, so that none is rounded."""
+    return {
+        "entries": {line["fate"]: _value(line) for line in close.statement if not line["reason"]},
+        "reasons": {
+            fate: {line["reason"]: _value(line) for line in close.statement if line["reason"] and line["fate"] == fate}
+            for fate in dict.fromkeys(line["fate"] for line in close.statement if line["reason"])
+        },
+        "to_do": close.severities,
+        "by_role": {
+            one.role: {"errors": one.errors, "warnings": one.warnings} | _value(one) for one in close.by_role
+        },
+        "against": {
+            "month": close.last_month or None,
+            "currencies": {
+                one.currency: {"before": f"{one.before:f}", "now": f"{one.now:f}", "change": f"{one.change:f}"}
+                for one in close.against
+            },
+        },
+    }
+
+
+def _value(line: Valued) -> dict[str, Any]:
+    return {"entries": line.entries, "amounts": {name: f"{amount:f}" for name, amount in line.amounts.items()}}
+
+
+def _inputs(close: Close, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Copy the files that were read; return the source of each, and the copies as the manifest lists files.
+
+    A file that is gone, or was changed after it was read, is not copied: the manifest says so.
+    """
+    inputs, copies = {}, {}
+    for name in ("chart", "entries"):
+        about = close.run.sources[name]
+        source = Path(about.get("source") or "")
+        copy = folder / f"input_{name}{source.suffix}"
+        found: dict[str, Any] = {"source": about.get("source"), "sha256": about.get("sha256"), "file": None}
+        if source.is_file():
+            with source.open("rb") as read:
+                disk.write_whole(copy, partial(shutil.copyfileobj, read))
+            described = _described(copy)
+            if described["sha256"] == found["sha256"]:
+                copies[copy.name], found["file"] = described, copy.name
+            else:
+                copy.unlink()
+        if found["file"] is None:
+            found["note"] = "not copied: the file was changed or removed since it was read, or it was no file"
+        inputs[name] = found
+    return inputs, copies
+
+
+def _accounts_known(close: Close) -> list[dict[str, Any]]:
+    """Return where the known accounts come from: how many of each state and imported list, and when the last one came."""
+    groups: dict[tuple[str, str | None], list[dt.datetime]] = {}
+    for row in close.tables["accounts"].to_pylist():
+        source = row["message"] if row["state"] == "IMPORTED" else None
+        groups.setdefault((row["state"], source), []).append(row["updated_at"])
+    return [
+        {"state": state, "from": source, "accounts": len(moments), "last": max(moments).isoformat()}
+        for (state, source), moments in sorted(groups.items(), key=str)
+    ]
+
+
+def _by_check(reconciliation: Reconciliation) -> dict[str, int]:
+    return dict(Counter(reconciliation.findings["check"]))

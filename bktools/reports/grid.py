@@ -1,0 +1,264 @@
+"""A sheet for people, written row by row: values by their kind, one look, and pages that break evenly."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, NamedTuple, TypeAlias
+
+from bktools.frames.currencies import MINOR_UNITS, USUAL, shown
+from bktools.reports.excel import is_exact, write_cell
+from bktools.reports.pictures import DPI
+
+NAVY, RED, QUIET, PALE, GREY = "#1F3A5F", "#D55E00", "#BBBBBB", "#FFF7D6", "#F2F2F2"
+# Text is at the left whatever its script, so that a column stays a column.
+FONT = {"font_name": "Arial", "font_size": 9, "valign": "top", "align": "left"}
+HEAD = {
+    "bold": True,
+    "font_color": "#FFFFFF",
+    "bg_color": NAVY,
+    "text_wrap": True,
+    "border": 1,
+    "border_color": "#FFFFFF",
+}
+TITLE = {"bold": True, "font_size": 16, "font_color": NAVY}
+HEADING = {"bold": True, "font_size": 11, "font_color": NAVY}
+NOTE = {"font_color": "#555555"}
+TOTAL = {"bold": True, "top": 1}
+WRAPPED = {"text_wrap": True}
+DASH = "\N{EN DASH}"
+
+# Excel's number of A4, and its printed area in points, landscape.
+A4 = 9
+MARGINS = {"left": 0.4, "right": 0.4, "top": 0.6, "bottom": 0.5}
+PAGE_WIDTH, PAGE_HEIGHT = 842 - 72 * 0.8, 595 - 72 * 1.1
+# Points of a line of text; of a digit in a wide font; the largest scale; the part of a page that is worth another page.
+LINE, DIGIT, MOST_SCALE, LEAST_OF_A_PAGE = 12.5, 7, 0.75, 0.4
+# Letters of the font in the unit of a column's width, which is a digit of Excel's own font.
+LETTERS = 1.25
+NARROWEST, WIDEST = 8, 44
+
+
+class Money(NamedTuple):
+    """An exact amount, shown with the decimals of its currency; None is an empty cell."""
+
+    amount: Decimal | None
+    currency: str | None
+
+
+class Share(NamedTuple):
+    """A change in percent; None is an empty cell."""
+
+    percent: Decimal | None
+
+
+Value: TypeAlias = object
+Look: TypeAlias = Mapping[str, Any]
+
+
+@dataclass
+class Book:
+    """A workbook whose sheets have one look, and one head and foot on each printed page.
+
+    Parameters
+    ----------
+    book
+        The workbook of the library that writes the file.
+    head, foot : str
+        Texts of each printed page.
+    """
+
+    book: Any
+    head: str
+    foot: str
+    _formats: dict[tuple[tuple[str, Any], ...], Any] = field(default_factory=dict)
+
+    def grid(self, name: str, colour: str, widths: Iterable[float]) -> Grid:
+        """Return a new sheet with columns of these widths, in digits."""
+        sheet = self.book.add_worksheet(name)
+        sheet.set_tab_color(colour)
+        sheet.set_landscape()
+        sheet.set_paper(A4)
+        sheet.set_margins(**MARGINS)
+        sheet.set_header(f"&L&8{_in_head(self.head)}&R&8&A")
+        sheet.set_footer(f"&L&8{_in_head(self.foot)}&R&8page &P of &N")
+        grid = Grid(self, sheet, list(widths))
+        for place, width in enumerate(grid.widths):
+            sheet.set_column(place, place, width)
+        return grid
+
+    def format(self, *looks: Look) -> Any:
+        """Return the format with the properties of looks; later ones go before earlier ones."""
+        whole = {name: value for look in (FONT, *looks) for name, value in look.items()}
+        key = tuple(sorted(whole.items()))
+        if key not in self._formats:
+            self._formats[key] = self.book.add_format(whole)
+        return self._formats[key]
+
+
+@dataclass
+class Grid:
+    """A sheet that is written from its first row downwards.
+
+    Attributes
+    ----------
+    sheet
+        The sheet of the library that writes the file.
+    widths : list of float
+        Widths of the columns, in digits.
+    row : int
+        The row that is written next, from 0.
+    """
+
+    book: Book
+    sheet: Any
+    widths: list[float]
+    row: int = 0
+    _heights: list[float] = field(default_factory=list)
+
+    def write(self, values: Iterable[Value], *looks: Look) -> int:
+        """Write a row and return its number: text, whole numbers, Money, Share, dates, yes or no; None is empty.
+
+        A pair of a value and a look is a cell with a look of its own.
+        """
+        lines = 1
+        for place, cell in enumerate(values):
+            value, own = cell if type(cell) is tuple else (cell, {})
+            look = {name: setting for one in (*looks, own) for name, setting in one.items()}
+            self._write(place, value, look)
+            if isinstance(value, str):
+                lines = max(lines, _lines_of(value, self.widths[place]) if "text_wrap" in look else 1)
+        # Programs that print without a screen do not find the height of a row by themselves.
+        height = max(LINE * lines, *(look.get("font_size", 0) * 1.5 for look in looks), LINE)
+        self.sheet.set_row(self.row, height)
+        self._heights.append(height)
+        self.row += 1
+        return self.row - 1
+
+    def skip(self, rows: int = 1) -> None:
+        """Leave rows empty."""
+        for _ in range(rows):
+            self.write([])
+
+    def table(self, titles: Sequence[Value], rows: Iterable[Sequence[Value]]) -> range:
+        """Write titles and rows; titles of numbers are at the right. Return the numbers of the rows."""
+        body = [list(row) for row in rows]
+        columns = list(itertools.zip_longest(*body))
+        sides = [_side(column) for column in columns] + [{}] * (len(titles) - len(columns))
+        first = 1 + self.write([(title, side) for title, side in zip(titles, sides, strict=True)], HEAD)
+        for row in body:
+            self.write(row)
+        return range(first, self.row)
+
+    def total(self, rows: range, values: Sequence[Value]) -> None:
+        """Write a label and sums of the columns above as formulas, with their values for programs that do not compute.
+
+        A sum that Excel would round, or that has a part which Excel would round, is text.
+        """
+        from xlsxwriter.utility import xl_range
+
+        at = self.write(values, TOTAL)
+        for place, value in enumerate(values[1:], 1):
+            number = value.amount if isinstance(value, Money) else value
+            if rows and isinstance(number, Decimal | int) and is_exact(number):
+                formula = f"=SUM({xl_range(rows[0], place, rows[-1], place)})"
+                self.sheet.write_formula(at, place, formula, self.book.format(_look_of(value), TOTAL), number)
+
+    def picture(self, content: bytes, description: str) -> None:
+        """Insert a PNG picture, at most as wide as a page of A4, and leave the rows below it empty."""
+        # The size of a PNG stands in its first block.
+        pixels = [int.from_bytes(content[start : start + 4]) for start in (16, 20)]
+        width, height = (number * 72 / DPI for number in pixels)
+        scale = min(1, PAGE_HEIGHT / width)
+        place = {"image_data": io.BytesIO(content), "x_scale": scale, "y_scale": scale, "object_position": 3}
+        self.sheet.insert_image(self.row, 0, "picture.png", place | {"description": description})
+        self.skip(math.ceil(height * scale / LINE))
+
+    def define(self, name: str, rows: range, place: int) -> None:
+        """Give the cells of a column a name."""
+        from xlsxwriter.utility import xl_range_abs
+
+        self.book.book.define_name(name, f"={self.sheet.name}!{xl_range_abs(rows[0], place, rows[-1], place)}")
+
+    def page(self, columns: int) -> None:
+        """Print the sheet on one page, without lines between cells."""
+        self.sheet.hide_gridlines(2)
+        self.sheet.set_portrait()
+        self._print(columns, 1)
+
+    def listing(self, columns: int, *, printed: int) -> None:
+        """Make a table that begins in the first row one to scroll and filter, and print its first columns.
+
+        Programs measure the width of a column with different fonts. So the number of pages is set, rounded down where
+        little would be left for the last one, and the program makes the rows fit: no page has a stray row.
+        """
+        self.sheet.freeze_panes(1, 0)
+        self.sheet.autofilter(0, 0, max(self.row - 1, 1), columns - 1)
+        self.sheet.repeat_rows(0)
+        scale = min(MOST_SCALE, PAGE_WIDTH / (sum(self.widths[:printed]) * DIGIT))
+        pages = sum(self._heights) / (PAGE_HEIGHT / scale - self._heights[0])
+        self._print(printed, max(1, math.floor(pages + 1 - LEAST_OF_A_PAGE)))
+
+    def _print(self, columns: int, pages: int) -> None:
+        self.sheet.print_area(0, 0, max(self.row - 1, 0), columns - 1)
+        self.sheet.fit_to_pages(1, pages)
+
+    def _write(self, place: int, value: Value, look: Look) -> None:
+        form = self.book.format(_look_of(value), look)
+        if value is None:
+            if look:
+                self.sheet.write_blank(self.row, place, None, form)
+        elif isinstance(value, Money):
+            if value.amount is not None and not is_exact(value.amount):
+                self.sheet.write_string(self.row, place, shown(*value), form)
+            else:
+                write_cell(self.sheet, self.row, place, value.amount, form, form)
+        elif isinstance(value, Share):
+            part = None if value.percent is None else value.percent / 100
+            write_cell(self.sheet, self.row, place, part, form, form)
+        else:
+            write_cell(
+                self.sheet, self.row, place, ("no", "yes")[value] if isinstance(value, bool) else value, form, form
+            )
+
+
+def _look_of(value: Value) -> Look:
+    if isinstance(value, Money):
+        return {"align": "right", "num_format": _money(*value)}
+    if isinstance(value, Share):
+        return {"align": "right", "num_format": "+0.0%;-0.0%;0%"}
+    if isinstance(value, bool) or value is None:
+        return {}
+    if isinstance(value, int):
+        return {"align": "right", "num_format": f"#,##0;-#,##0;{DASH}"}
+    # Excel's text format: a value typed over a code stays text.
+    return {"num_format": "@" if isinstance(value, str) else "yyyy-mm-dd"}
+
+
+def _side(column: Iterable[Value]) -> Look:
+    """Return the look of the title of a column: numbers have theirs at the right."""
+    values = (cell[0] if type(cell) is tuple else cell for cell in column)
+    is_number = any(isinstance(value, Money | Share | int) and not isinstance(value, bool) for value in values)
+    return {"align": "right"} if is_number else {}
+
+
+def _money(amount: Decimal | None, currency: str | None) -> str:
+    """Return the number format of an amount: the decimals of its currency, more where the amount has them."""
+    own = -int(amount.normalize().as_tuple().exponent) if amount is not None else 0
+    decimals = max(MINOR_UNITS.get(currency or "", USUAL), own)
+    positive = f"#,##0.{'0' * decimals}" if decimals else "#,##0"
+    return positive if amount else f"{positive};-{positive};{DASH}"
+
+
+def _lines_of(text: str, width: float) -> int:
+    """Return the number of lines of a text in a column."""
+    return sum(max(1, math.ceil(len(line) / (width * LETTERS))) for line in text.split("\n"))
+
+
+def _in_head(text: str) -> str:
+    """Return a text for the head of a page, which holds 255 characters and reads & as an order."""
+    return text[:110].replace("&", "&&")

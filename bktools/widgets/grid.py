@@ -1,0 +1,82 @@
+"""The grid of a notebook: rows to sort and search, and a table in its place where there is no grid."""
+
+from __future__ import annotations
+
+import functools
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bktools.consoles import in_notebook
+from bktools.visible import visible
+
+# More rows make the page slow; a filter in Python is quicker.
+MAX_ROWS = 20_000
+LONGEST_TEXT = 200
+
+# The table is for a notebook that is opened again, and for exported pages. This style hides it while its grid is on the page,
+# and in JupyterLab and Notebook 7 the message that there is no grid. An untrusted notebook shows both.
+_STYLE = """<style>
+.jp-OutputArea:has(.bktools-picked):not(:has(.bktools-picker)) .jupyter-widgets {{ display: none; }}
+body:has(.bktools-picker.{key}) .bktools-picked.{key} {{ display: none; }}
+</style>"""
+
+
+@functools.cache
+def grid_class() -> Any:
+    """Return the class of the grid; raise ImportError without the extra `notebook`."""
+    import anywidget
+    import traitlets
+
+    class Grid(anywidget.AnyWidget):
+        """The grid in the page; its rows are text, its selection the places of rows."""
+
+        _esm = Path(__file__).with_suffix(".js")
+        _css = Path(__file__).with_suffix(".css")
+        columns: Any = traitlets.List().tag(sync=True)
+        rows: Any = traitlets.List().tag(sync=True)
+        page = traitlets.Int(100).tag(sync=True)
+        picking = traitlets.Bool(default_value=False).tag(sync=True)
+        selected = traitlets.List(traitlets.Int()).tag(sync=True)
+        told = traitlets.Unicode().tag(sync=True)
+        key = traitlets.Unicode().tag(sync=True)
+
+        def __repr__(self) -> str:
+            return f"grid of {len(self.rows):,} {'entries' if self.picking else 'rows'}"
+
+    return Grid
+
+
+def grid_of(columns: Sequence[dict[str, Any]], rows: Sequence[Sequence[str]], **traits: Any) -> Any:
+    """Return a grid; each column has a label, a kind (number, date or text) and what else the page needs."""
+    return grid_class()(columns=list(columns), rows=[list(row) for row in rows], key=new_key(), **traits)
+
+
+def new_key() -> str:
+    """Return a class of the page that belongs to one grid."""
+    return f"bktools-{secrets.token_hex(4)}"
+
+
+def instead_of(grid: Any, html: str, text: str) -> dict[str, str]:
+    """Return the table that is shown where the grid is not, with the same as text."""
+    page = f'{_STYLE.format(key=grid.key)}<div class="bktools-picked {grid.key}">{html}</div>'
+    return {"text/html": page, "text/plain": text}
+
+
+def display_grid(grid: Any, table: dict[str, str]) -> Any:
+    """Show a grid with the table that takes its place; return the handle that replaces the table."""
+    from IPython.display import display
+
+    handle = display(table, raw=True, display_id=True)
+    # IPython on a terminal has no page.
+    if in_notebook():
+        display(grid)
+    return handle
+
+
+def cell(value: object) -> str:
+    """Return a value as text of the grid, shortened; only its first line end stays."""
+    lines = "" if value is None else str(value)
+    lines = lines if len(lines) <= LONGEST_TEXT else f"{lines[: LONGEST_TEXT - 1]}…"
+    return "\n".join(visible(" ".join(line.split())) for line in lines.split("\n", 1))

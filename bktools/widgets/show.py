@@ -1,0 +1,207 @@
+"""`show`: a frame as a person reads it, in a notebook and on a terminal."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from bktools import views
+from bktools.consoles import CUT, GAP, column_widths, cut, readable, room
+from bktools.contract.rules import text as checked_text
+from bktools.contract.rules import whole_number
+from bktools.frames.currencies import shown
+from bktools.frames.engine import scannable, source_of
+from bktools.frames.names import IDENTIFIERS, in_reading_order
+from bktools.frames.schema import are_days
+from bktools.visible import visible_line, width
+from bktools.widgets.grid import cell, display_grid, grid_class, grid_of, instead_of
+
+SHOWN_ROWS = 20
+GRID_ROWS = 5_000
+LONGEST_TEXT = 60
+
+# The looks of columns. Longer text wraps, and has room for some words beside columns that do not.
+TO_THE_RIGHT = views.TO_THE_RIGHT + views.ON_ONE_LINE
+AS_TEXT = ";min-width:9em"
+LONGEST_ON_ONE_LINE = 16
+WHOLE = {*IDENTIFIERS, "date", "month", "currency"}
+SHARE = "share"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Shown:
+    """A frame as text, for a notebook and for a terminal."""
+
+    columns: Sequence[str]
+    # Its first rows; as many as a grid has.
+    table: pa.Table
+    count: int
+    total: int
+    title: str
+
+    def __repr__(self) -> str:
+        rows = _texts(self.table.slice(0, self.count), self.columns)
+        lines = [[_cut(visible_line(text)) for text in line] for line in (self.columns, *rows)]
+        # By place, because names that are cut may be equal.
+        widths = {place: max(map(width, cells)) for place, cells in enumerate(zip(*lines, strict=True))}
+        right = [self._is_number(name) for name in self.columns]
+        prose = {place for place in widths if not right[place] and self.columns[place] not in WHOLE}
+        columns = room()
+        fitting = widths if columns is None else column_widths(widths, prose, columns)
+        told = [
+            GAP.join(_padded(cut(line[place], fitting[place]), fitting[place], right[place]) for place in fitting).rstrip()
+            for line in lines
+        ]
+        left_out = ", ".join(lines[0][place] for place in widths if place not in fitting)
+        notes = [self._more(self.count), f"left out: {left_out}" if left_out else ""]
+        return readable("\n".join([*([self.title] if self.title else []), *told, *filter(None, notes)]))
+
+    def _repr_html_(self) -> str:
+        rows = _texts(self.table.slice(0, self.count), self.columns)
+        longest = [max(map(len, cells), default=0) for cells in zip(*rows, strict=True)] or [0] * len(self.columns)
+        looks = [
+            TO_THE_RIGHT
+            if self._is_number(name)
+            else views.ON_ONE_LINE
+            if name in WHOLE or letters <= LONGEST_ON_ONE_LINE
+            else AS_TEXT
+            for name, letters in zip(self.columns, longest, strict=True)
+        ]
+        table = views.table(self.columns, rows, total=len(rows), shown=len(rows), looks=looks)
+        note = f"<p>{self._more(self.count)}</p>" if self._more(self.count) else ""
+        return f"{views.heading(self.title) if self.title else ''}{table}{note}"
+
+    def _grid(self) -> Any:
+        columns = [
+            {"label": name, "kind": "number" if self._is_number(name) else "date" if name == "date" else "text"}
+            for name in self.columns
+        ]
+        rows = [[cell(text) for text in row] for row in _texts(self.table, self.columns)]
+        told = " · ".join(filter(None, [self.title, self._more(len(self.table))]))
+        return grid_of(columns, rows, page=self.count, told=told)
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        try:
+            grid_class()
+        except ImportError:
+            display({"text/html": self._repr_html_(), "text/plain": repr(self)}, raw=True)
+        else:
+            grid = self._grid()
+            display_grid(grid, instead_of(grid, self._repr_html_(), repr(self)))
+
+    def _more(self, drawn: int) -> str:
+        left = self.total - drawn
+        return f"… and {left:,} more of {self.total:,} rows" if left > 0 else "" if self.total else "no rows"
+
+    def _is_number(self, name: str) -> bool:
+        kind, types = self.table.schema.field(name).type, pa.types
+        return bool(types.is_decimal(kind) or types.is_integer(kind) or types.is_floating(kind))
+
+
+def show(frame: Any, rows: int = SHOWN_ROWS, *, title: str = "") -> Shown:
+    """Show a frame as a person reads it; in a notebook it can be sorted and searched.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Of pandas, Polars, Arrow, DuckDB or PySpark, or the path of a Parquet file. It is not changed.
+    rows : int
+        Largest number of rows to show at once, 1 or more.
+    title : str
+        A heading.
+
+    Returns
+    -------
+    Shown
+        At the end of a cell a grid: a click on a heading sorts, the field above searches all columns, of the first 5,000
+        rows. Without the extra `notebook`, and where the notebook is opened again, a table of the first rows; text with
+        `print`. Money has thousands separators and the decimals of its currency, a column `share` is in percent, dates are
+        ISO, flags are yes and no, a missing value is empty. Printed text is cut after 60 letters. On a terminal, and in a
+        notebook, a line is no longer than its width: texts are cut first, then the last columns are left out and named.
+
+        A frame whose first column is an identifier is arranged: money and names first, identifiers last. Others keep their
+        order.
+
+    Raises
+    ------
+    ArgumentError
+        When it is not a frame, or `rows` is not a whole number of 1 or more.
+    InputError
+        When two columns have one name, or a column holds values of several types.
+
+    Examples
+    --------
+    >>> import bktools
+    >>> entries = bktools.read_entries("data/accounting_entries.csv")
+    >>> print(bktools.show(entries[["id", "amount", "currency", "date"]], rows=2))
+    date        amount  currency  id
+    2026-10-24  108.33  EUR       c01e13ec-a01a-4e84-a1e0-d06c7ae97acb
+    2026-10-31  109.43  EUR       b192d9f1-b568-44d3-bc24-8b8f8476dacd
+    … and 318 more of 320 rows
+    """
+    count = whole_number("rows", rows, smallest=1)
+    most = max(count, GRID_ROWS)
+    whole: Any = scannable(frame)
+    is_table = isinstance(whole, pa.Table)
+    table: pa.Table = whole.slice(0, most) if is_table else whole.head(most)
+    names = table.column_names
+    where = "sandbox (not real books)" if source_of(frame).get("environment") == "sandbox" else ""
+    return Shown(
+        columns=in_reading_order(names) if {*names[:1]} & {*IDENTIFIERS} else names,
+        table=table,
+        count=count,
+        total=len(whole) if is_table else whole.count_rows(),
+        title=" · ".join(filter(None, [checked_text("title", title), where])),
+    )
+
+
+def _texts(table: pa.Table, columns: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return rows as text."""
+    currencies = table.column("currency").to_pylist() if "currency" in columns else [None] * len(table)
+    return list(zip(*(_column(name, table.column(name), currencies) for name in columns), strict=True))
+
+
+def _column(name: str, column: pa.ChunkedArray, currencies: Sequence[str | None]) -> list[str]:
+    kind = column.type
+    if pa.types.is_decimal(kind) or name == "amount":
+        return [
+            _text(value) if isinstance(value, str) else shown(value, currency)
+            for value, currency in zip(column.to_pylist(), currencies, strict=True)
+        ]
+    if name == SHARE and pa.types.is_floating(kind):
+        return ["" if value is None else f"{value:.1%}" for value in column.to_pylist()]
+    if pa.types.is_timestamp(kind) and kind.tz is None and are_days(column):
+        column = column.cast(pa.date32())
+    return [_text(value) for value in column.to_pylist()]
+
+
+def _text(value: Any) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "yes" if value else "no"
+        case int() | Decimal():
+            return f"{value:,}"
+        case float():
+            return f"{value:,.10g}"
+        case dt.datetime():
+            return value.isoformat(sep=" ", timespec="seconds")
+        case _:
+            return str(value)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}{CUT}"
+
+
+def _padded(text: str, room: int, to_the_right: bool) -> str:  # noqa: FBT001 - an argument of map
+    spaces = " " * (room - width(text))
+    return spaces + text if to_the_right else text + spaces
