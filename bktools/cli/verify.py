@@ -30,7 +30,7 @@ SENT = ["ACCEPTED", "SENDING", "UNKNOWN"]
 MOST_POSTINGS = 10
 
 
-@results.facts
+@results.lists
 def verify(
     ledger: Annotated[
         Path,
