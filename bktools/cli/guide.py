@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 # In the order in which a newcomer needs them.
 TOPICS = (
-    "first-month", "files", "reasons", "after-export", "team", "notebooks", "settings", "promises", "automation", "sandbox",
-    "changing",
+    "first-month", "files", "accounts", "reasons", "after-export", "team", "notebooks", "settings", "promises", "automation",
+    "sandbox", "changing",
 )  # fmt: skip
 
 # A longer line is hard to read.

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas as pd
 
-# A column with more values is one of names, texts or identifiers.
-MOST_VALUES = 20
+# A column with more values is one of names or texts.
+MOST_VALUES = 12
 
 
 def summary_of(frame: pd.DataFrame) -> pd.DataFrame:
@@ -22,14 +22,15 @@ def summary_of(frame: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row for all rows (column "rows"), then one a column and value, where the column has at most 20 values and
-        some rows share one: column, value (text), rows. A table with amount and currency also has currency and amount, the
-        exact sum, and a row a currency.
+        One row for all rows (column "rows"), then one for each column and value, where the column holds no identifiers, has
+        at most 12 values, and some rows share one: column, value (text), rows. A table with amount and currency has a row
+        for each currency, with currency and amount, the exact sum.
     """
     import pandas as pd
 
     money = ["currency", "amount"] if {"currency", "amount"} <= {*frame.columns} else []
-    texts = frame.drop(columns=money).astype("str").where(frame.drop(columns=money).notna())
+    others = frame[[name for name in frame.columns if name not in money and not name.endswith("id")]]
+    texts = others.astype("str").where(others.notna())
     parts = [_counted("rows", pd.Series("all", index=frame.index), frame, money)]
     for name in texts.columns:
         values = texts[name].nunique(dropna=False)
