@@ -43,7 +43,12 @@ def closes_of_october(samples: tuple[Path, Path], root: Path) -> October:
         entries = bktools.read_entries(samples[1])
         steps: list[str] = []
         planned = bktools.close_month(
-            chart, entries, folder=root / "october", max_entries=100, seen=lambda step, _: steps.append(step), service=service
+            chart,
+            entries,
+            folder=root / "october",
+            max_entries=100,
+            seen=lambda step, _: steps.append(step),
+            service=service,
         )
         jobs_planned = len(sandbox.server.export_jobs())
         options = {"month": "2026-10", "apply": True, "max_entries": 100, "service": service}
