@@ -66,7 +66,7 @@ def spend(
     with ExitStack() as stack:
         names: dict[str, Any] = {}
         known_company = company
-        if entries is None or OF_THE_SERVICE & {*keys}:
+        if entries is None or environment or sandbox or OF_THE_SERVICE & {*keys}:
             service = stack.enter_context(options.connected(environment, sandbox=sandbox, company=company))
             known_company = options.the_company(service)
             names = _names(known_company, service)
