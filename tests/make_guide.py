@@ -101,7 +101,6 @@ def _outcomes(meanings: dict[str, tuple[str, str | None]], states: Iterable[str]
     )
 
 
-
 # By its name in the comment.
 BLOCKS: dict[str, Callable[[], str]] = {
     "fates": lambda: table("fate, meaning", ((f"`{fate}`", MEANING_OF_FATE[fate]) for fate in FATES)),
@@ -111,7 +110,9 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "statuses of the ledger": _ledger,
     "outcomes of export jobs": lambda: _outcomes(outcomes.MEANINGS, (*BATCH_STATES, "BLOCKED")),
     "outcomes of accounts": lambda: _outcomes(outcomes.OF_ACCOUNTS, ACCOUNT_STATES),
-    "files of the folder": lambda: table("file, what it is", ((f"`{name}`", text) for name, (text, _) in TABLES.items())),
+    "files of the folder": lambda: table(
+        "file, what it is", ((f"`{name}`", text) for name, (text, _) in TABLES.items())
+    ),
     "exit codes": lambda: table(
         "code, meaning, what to do", ((f"{code:d}", of.text, of.to_do) for code, of in MEANINGS.items())
     ),

@@ -56,7 +56,10 @@ def test_everything_that_has_a_name_is_in_the_guide():
     assert sorted(re.findall(r"(?<=[ ,])(\w+)(?=,|$)", listed, re.MULTILINE)) == sorted(bktools.__all__)
     table = PAGES["notebooks"].partition("## Public names")[2].partition("\n## ")[0]
     assert set(bktools.__all__) <= set(re.findall(r"`(\w+)`", table))
-    assert set(re.findall(r"BKTOOLS_([A-Z_]+)", PAGES["settings"])) == {n.upper() for n in SETTINGS} | {"ENVIRONMENT", "CONFIG"}
+    assert set(re.findall(r"BKTOOLS_([A-Z_]+)", PAGES["settings"])) == {n.upper() for n in SETTINGS} | {
+        "ENVIRONMENT",
+        "CONFIG",
+    }
     commands = get_command(app).commands
     assert set(re.findall(r"(?:`|^)bktools ([a-z][a-z-]+)", text, re.MULTILINE)) == {*commands}
     assert [name for name in re.findall(r"errors\.(\w+)", text) if not hasattr(errors, name)] == []
@@ -121,7 +124,10 @@ def world(tmp_path_factory, samples):
             patch.setenv(name, value)
         patch.chdir(folder)
         assert CliRunner().invoke(app, ["accounts", "create", "--chart", "chart.csv", "--apply"]).exit_code == 0
-        assert CliRunner().invoke(app, shlex.split("export compose entries.csv --out a.plan --max-entries 100")).exit_code == 0
+        assert (
+            CliRunner().invoke(app, shlex.split("export compose entries.csv --out a.plan --max-entries 100")).exit_code
+            == 0
+        )
         CliRunner().invoke(app, shlex.split("export submit a.plan --apply --wait 9"))
         with bktools.connect() as service:
             exported = bktools.load_export_jobs(entries=True, service=service)
@@ -140,7 +146,7 @@ def test_every_example_is_run(topic: str, world, monkeypatch):
     names: dict[str, object] = {}
     for language, text in examples(topic):
         if language == "python":
-            exec(compile(text, f"{topic}.md", "exec"), names)  # noqa: S102 - the example is the test
+            exec(compile(text, f"{topic}.md", "exec"), names)
             continue
         for line in text.splitlines():
             code = re.search(r"# exit code (\d+)$", line)

@@ -136,7 +136,9 @@ def described(error: Exception) -> dict[str, Any]:
     """
     code, page = exit_of(error), page_of(error)
     # The context of the parser holds its objects; the body of an answer is for people, `detail` has its message.
-    fields = {} if is_of_the_parser(error) else {name: value for name, value in vars(error).items() if name not in NO_DATA}
+    fields = (
+        {} if is_of_the_parser(error) else {name: value for name, value in vars(error).items() if name not in NO_DATA}
+    )
     return {
         "kind": "UsageError" if code is Exit.USAGE else type(error).__name__,
         "message": message_of(error),

@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from bktools.cli import options, results
 from bktools.errors import ArgumentError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # In the order in which a newcomer needs them.
 TOPICS = (
@@ -45,7 +42,11 @@ nav a {{ margin-right: .8rem }}
 def guide(
     topic: Annotated[
         str | None,
-        typer.Argument(metavar="TOPIC", help="The page; without it the pages are listed.", autocompletion=options.one_of(lambda: TOPICS)),
+        typer.Argument(
+            metavar="TOPIC",
+            help="The page; without it the pages are listed.",
+            autocompletion=options.one_of(lambda: TOPICS),
+        ),
     ] = None,
     open_it: Annotated[bool, typer.Option("--open", help="Show the page in the browser.")] = False,
 ) -> None:
@@ -84,22 +85,25 @@ def in_terminal(topic: str, width: int | None = None) -> str:
     import io
     import shutil
 
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions, RenderResult
     from rich.markdown import Heading, Markdown
 
     class Left(Heading):
-        """A heading at the left, underlined as text is."""
+        """A heading at the left, underlined in plain text."""
 
-        def __rich_console__(self, console: Console, _: object):  # type: ignore[no-untyped-def]  # noqa: ANN204, PLW3201
+        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:  # noqa: ARG002
             line = "=" if self.tag == "h1" else "-"
             yield f"\n{self.text.plain}\n{line * len(self.text.plain)}"
 
+    class Page(Markdown):
+        """Markdown with such headings."""
+
+        elements = Markdown.elements | {"heading_open": Left}
+
     width = width or min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns)
     out = io.StringIO()
-    console = Console(file=out, width=width, color_system=None, legacy_windows=False, force_terminal=False)
-    page = Markdown(_LINK.sub(r"\1 (`bktools guide \2`)", text_of(topic)), hyperlinks=False)
-    page.elements = {**page.elements, "heading_open": Left}
-    console.print(page)
+    text = _LINK.sub(r"\1 (`bktools guide \2`)", text_of(topic))
+    Console(file=out, width=width, color_system=None, legacy_windows=False).print(Page(text, hyperlinks=False))
     return "\n".join(line.rstrip() for line in out.getvalue().strip("\n").splitlines())
 
 

@@ -64,7 +64,11 @@ PARTS = {
         Annotated[
             int | None,
             typer.Option(
-                "--limit", min=1, metavar="COUNT", help="Only the first COUNT rows of each list.", rich_help_panel=OUTPUT
+                "--limit",
+                min=1,
+                metavar="COUNT",
+                help="Only the first COUNT rows of each list.",
+                rich_help_panel=OUTPUT,
             ),
         ],
         None,

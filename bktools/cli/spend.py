@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +15,8 @@ from bktools.cli.mappings import remembered
 from bktools.cli.output import remark
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from bktools.service import Service
 
 # Keys whose names and accounts are known to the service.
@@ -64,7 +67,7 @@ def spend(
 
     keys = by or ["category"]
     with ExitStack() as stack:
-        names: dict[str, Any] = {}
+        names: dict[str, pd.DataFrame] = {}
         known_company = company
         if entries is None or environment or sandbox or OF_THE_SERVICE & {*keys}:
             service = stack.enter_context(options.connected(environment, sandbox=sandbox, company=company))
@@ -75,7 +78,11 @@ def spend(
         given = options.reading(column, delimiter, encoding, sheet, decimal, date_format, split_lines=split_lines)
         with command(options.READS_ENTRIES), remembered("entries", path, given, save_mapping) as read_as:
             read = read_entries(
-                path, company=known_company, categories=names.get("categories"), employees=names.get("employees"), **read_as
+                path,
+                company=known_company,
+                categories=names.get("categories"),
+                employees=names.get("employees"),
+                **read_as,
             )
     remark(recognised(read.attrs["bktools"]))
     with command({"by": "--by"}):
@@ -83,10 +90,14 @@ def spend(
     results.hand_over(sums, [name for name in sums.columns if name not in ("category_id", "employee_id")])
 
 
-def _names(company: str, service: Service) -> dict[str, Any]:
+def _names(company: str, service: Service) -> dict[str, pd.DataFrame]:
     """Return what the service knows of the categories, accounts and employees of a company."""
     from bktools.journal.accounts import load_accounts
     from bktools.snapshots.tables import load_categories, load_employees
 
-    loaders = {"categories": load_categories, "employees": load_employees, "accounts": load_accounts}
+    loaders: dict[str, Callable[..., pd.DataFrame]] = {
+        "categories": load_categories,
+        "employees": load_employees,
+        "accounts": load_accounts,
+    }
     return {name: load(company, service=service) for name, load in loaders.items()}
