@@ -28,7 +28,7 @@ _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>
 <style>
 :root {{ color-scheme: light dark }}
-body {{ font: 1rem/1.55 system-ui, sans-serif; max-width: 50rem; margin: 2rem auto; padding: 0 1rem }}
+body {{ font: 1rem/1.55 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }}
 pre {{ overflow-x: auto; padding: .75rem; background: #8882; border-radius: .4rem }}
 code {{ font: .9em ui-monospace, monospace }}
 table {{ border-collapse: collapse; display: block; overflow-x: auto }}
@@ -91,7 +91,7 @@ def in_terminal(topic: str, width: int | None = None) -> str:
     class Left(Heading):
         """A heading at the left, underlined in plain text."""
 
-        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:  # noqa: ARG002
+        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
             line = "=" if self.tag == "h1" else "-"
             yield f"\n{self.text.plain}\n{line * len(self.text.plain)}"
 
@@ -102,9 +102,10 @@ def in_terminal(topic: str, width: int | None = None) -> str:
 
     width = width or min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns)
     out = io.StringIO()
-    text = _LINK.sub(r"\1 (`bktools guide \2`)", text_of(topic))
+    text = _LINK.sub(r"`bktools guide \2`", text_of(topic))
     Console(file=out, width=width, color_system=None, legacy_windows=False).print(Page(text, hyperlinks=False))
-    return "\n".join(line.rstrip() for line in out.getvalue().strip("\n").splitlines())
+    lines = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+    return re.sub(r"\n{3,}", "\n\n", lines).strip("\n")
 
 
 def in_browser(topic: str) -> str:
@@ -113,7 +114,7 @@ def in_browser(topic: str) -> str:
 
     links = " ".join(f'<a href="{name}.html">{name}</a>' for name in TOPICS)
     text = _LINK.sub(r"[\1](\2.html)", text_of(topic))
-    body = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
+    body = MarkdownIt("commonmark").enable("table").render(text)
     return _PAGE.format(title=f"bktools: {title_of(topic)}", links=links, body=body)
 
 
