@@ -211,7 +211,7 @@ class _Steps:
             accounts=after.table("findings").to_pylist(),
             jobs=jobs if request.apply else [],
             created=created,
-            doubts=self._doubts(),
+            doubts=self._doubts(sent),
             own=own,
             import_accounts=self._journal.command("accounts import FILE"),
         )
@@ -303,11 +303,11 @@ class _Steps:
             return ""
         return approve(journal, request.company, request.month, plan_id=plan.plan_id, by=request.approved_by)
 
-    def _doubts(self) -> dict[str, str]:
+    def _doubts(self, sent: pa.Table) -> dict[str, str]:
         """Return the command that resolves it, by batch of the company whose outcome is unknown."""
         command = 'export resolve {} --outcome accepted|released --evidence "..." --by NAME'
-        rows = [row for piece in self._journal.history("doubts", self._request.company) for row in piece]
-        return {row["batch_id"]: self._journal.command(command.format(row["batch_id"])) for row in rows}
+        batches = sent.filter(pc.equal(sent["state"], "UNKNOWN"))["batch_id"].unique().to_pylist()
+        return {batch: self._journal.command(command.format(batch)) for batch in batches}
 
 
 def _of_month(

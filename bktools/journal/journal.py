@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -131,9 +132,9 @@ class Journal(Records):
         """Return a command ready to be run: it names this journal's environment."""
         return command_of(self._settings, words)
 
-    @property
+    @cached_property
     def about_me(self) -> dict[str, Any]:
-        """The journal's place and addresses, as the marks hold them."""
+        """The journal's place and addresses, as the marks hold them; read once, when it has the address in use."""
         return {"path": self.place, "addresses": self.addresses()}
 
     def problems(self) -> list[str]:
@@ -618,14 +619,15 @@ class Journal(Records):
                 )
 
     def _belongs(self) -> None:
-        moved = self.about("moved_to")
+        about = {row["name"]: row["value"] for row in self.rows("SELECT name, value FROM about")}
+        moved = about.get("moved_to")
         if moved and self.path:
             raise JournalError(
                 f"the history of the journal {self.place} was moved to {moved}: nothing was read or sent; set BKTOOLS_JOURNAL to "
                 "that database"
             )
         is_own = self._own_folder == self.folder
-        is_unowned = is_own and self.about("environment") is None
+        is_unowned = is_own and "environment" not in about
         # An address that a person named is missing in a backup from before that.
         addresses = self.addresses()
         if self._address not in addresses and (is_unowned or not is_own):

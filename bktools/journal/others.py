@@ -8,7 +8,7 @@ is refused.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -139,17 +139,22 @@ class Others:
         JournalError
             With the command that answers this, or with the unresolved batch in another journal of the same service.
         """
-        reason = self._question(company_id) or self._doubt(company_id)
+        reason = self._question(company_id) or self._doubt(company_id, self._not_of_another_service())
         if reason:
             raise JournalError(reason)
 
     def obstacle(self, batch: Batch) -> str:
         """Return the reason why another journal blocks a batch, "" when none does."""
-        return self._question(batch.company_id) or self._doubt(batch.company_id) or self._sent_there(batch)
+        reason = self._question(batch.company_id)
+        if reason:
+            return reason
+        others = list(self._not_of_another_service())
+        return self._doubt(batch.company_id, others) or self._sent_there(batch, others)
 
     def folders_of_same(self) -> list[Path]:
         """Return the folders of the journals of the same service."""
-        return [file.path.parent for _, file in self._same()]
+        others = self._not_of_another_service()
+        return [file.path.parent for other, file in others if self.relation(other) == SAME]
 
     def say(self, name: str, relation: str, by: str) -> str:
         """Record whether another journal has the same service, and return one line about the effect.
@@ -216,20 +221,20 @@ class Others:
                 )
         return ""
 
-    def _doubt(self, company_id: str) -> str:
+    def _doubt(self, company_id: str, others: Iterable[tuple[Other, File]]) -> str:
         sql = "SELECT batch_id, state FROM batches WHERE company_id = ? AND state IN ('SENDING', 'UNKNOWN')"
-        for other, file in self._same():
-            for row in file.rows(sql, company_id):
+        for other, file in others:
+            for row in file.rows(sql, company_id) if self.relation(other) == SAME else ():
                 return f"batch {row['batch_id']} is {row['state']} in {other}: nothing was sent; resolve it there first"
         return ""
 
-    def _sent_there(self, batch: Batch) -> str:
+    def _sent_there(self, batch: Batch, others: Iterable[tuple[Other, File]]) -> str:
         sql = f"""
             SELECT batch_id, state, count(*) AS entries, min(entry_id) AS first
             FROM batch_entries JOIN batches USING (batch_id)
             WHERE entry_id IN (SELECT id FROM wanted) AND live = 1 AND state IN {_SENT} GROUP BY batch_id
         """
-        for other, file in self._not_of_another_service():
+        for other, file in others:
             reason = file.changed_by_hand(batch.entry_ids)
             if reason:
                 return reason
@@ -245,11 +250,6 @@ class Others:
         yield from (other for other in beside.values() if _has_sent(self._file(other), company_id))
         marked = [_from_marks(folder) for folder in self._marks.folders_of_others(company_id)]
         yield from (other for other in marked if other.id not in beside)
-
-    def _same(self) -> Iterator[tuple[Other, File]]:
-        for other, file in self._not_of_another_service():
-            if self.relation(other) == SAME:
-                yield other, file
 
     def _not_of_another_service(self) -> Iterator[tuple[Other, File]]:
         same = self._own.rows("SELECT journal_id, folder FROM other_journals WHERE relation = 'same'")

@@ -168,7 +168,7 @@ def write_folder(close: Close, folder: Path, profile: str = "excel") -> Path:
                 files[name] = _described(
                     disk.write_whole(staging / name, partial(shutil.copyfileobj, io.BytesIO(content)))
                 )
-            files[WORKBOOK] = _described(write_close(close, staging / WORKBOOK))
+            files[WORKBOOK] = _described(write_close(close, staging / WORKBOOK, pictures))
             files[REPORT] = _described(write_report(close, staging / REPORT, pictures))
             about = _readme(close, inputs).encode()
             files[README] = _described(disk.write_whole(staging / README, lambda file: file.write(about)))

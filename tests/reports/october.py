@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import bktools
-from bktools.reports.close import Close
+from bktools.reports.month_end import Close
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,15 @@ def closes_of_october(samples: tuple[Path, Path], root: Path) -> October:
         entries = bktools.read_entries(samples[1])
         steps: list[str] = []
         planned = bktools.close_month(
-            chart, entries, folder=root / "october", seen=lambda step, _: steps.append(step), service=service
+            chart,
+            entries,
+            folder=root / "october",
+            max_entries=100,
+            seen=lambda step, _: steps.append(step),
+            service=service,
         )
         jobs_planned = len(sandbox.server.export_jobs())
-        options = {"month": "2026-10", "apply": True, "service": service}
+        options = {"month": "2026-10", "apply": True, "max_entries": 100, "service": service}
         first = bktools.close_month(chart, entries, folder=root / "october", by="Ada", **options)
         again = bktools.close_month(chart, entries, folder=root / "october", by="Ada", **options)
         accepted = sandbox.server.accepted_entries()

@@ -1,9 +1,10 @@
-"""`report.html`: its figures against the frames, hostile names as text, and the page in Chromium."""
+"""`report.html`: its figures against the month's table, hostile names as text, and the page in Chromium."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 import sys
 import uuid
@@ -14,24 +15,27 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
+import pyarrow as pa
 import pytest
 from october import October
 
 import bktools
+from bktools.close.close import Close
+from bktools.close.entries import label_of
+from bktools.close.run import Request, run_close
 from bktools.frames.currencies import shown
-from bktools.frames.schema import ACCOUNTS, to_arrow, to_pandas
 from bktools.reports import html
-from bktools.reports.close import Close
-from bktools.reports.figures import sums_of
-from bktools.reports.html import write_report
-from bktools.reports.month_end import REPORT
+from bktools.reports.folder import REPORT
+from bktools.reports.html import notebook, write_report
 from bktools.reports.pictures import PICTURES
+from bktools.views import MARKS
 
 sys.path.append(str(Path(__file__).parents[1] / "notebooks"))
 from browser import FLAGS, chromium
 
+MOST_PAGES = 8
 VOID = {"meta", "img", "input", "link", "br"}
+UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 HOSTILE = [
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(1)>',
@@ -91,7 +95,7 @@ class Page(HTMLParser):
     def rows(self, name: str) -> list[dict[str, str]]:
         """Return the rows of a table by heading."""
         heads, *rows = self.tables[name]
-        return [dict(zip(heads, row, strict=True)) for row in rows]
+        return [dict(zip(heads, (" ".join(cell.split()) for cell in row), strict=True)) for row in rows]
 
 
 @pytest.fixture(scope="module")
@@ -104,142 +108,191 @@ def parsed(report: Path) -> Page:
     return Page(report)
 
 
-def _with_text(close: Close, texts: list[str]) -> Close:
-    """Return a close of which the first held-back and exported entries and categories have the texts as their names."""
-    entries = close.entries.copy()
-    entries["description"] = [texts[place % len(texts)] for place in range(len(entries))]
-    categories, employees = close.categories.copy(), close.employees.copy()
-    categories["name"] = [texts[place % len(texts)] for place in range(len(categories))]
-    employees["last_name"] = [texts[place % len(texts)] for place in range(len(employees))]
-    accounts = close.accounts.assign(name=[texts[place % len(texts)] for place in range(len(close.accounts))])
-    plan = bktools.compose_export_jobs(
-        entries, categories=categories, employees=employees, company=close.company, max_entries=100
-    )
-    after = bktools.reconcile_accounts(close.chart, to_pandas(ACCOUNTS.empty_table()), categories)
-    jobs = plan.batches[["batch_id", "company_id", "entries"]].assign(
-        outcome="REJECTED", job_id=None, message=texts[: len(plan.batches)]
-    )
-    return replace(
-        close, entries=entries, categories=categories, plan=plan, after=after, jobs=jobs, accounts=accounts,
-        prepared_by=texts[0], approved_by=texts[1],
-    )  # fmt: skip
+def _changed(close: Close, **columns: Any) -> Close:
+    """Return a close whose entries have other values in some columns."""
+    table = close.tables["entries"]
+    for name, values in columns.items():
+        table = table.set_column(table.column_names.index(name), name, pa.array(values, table.schema.field(name).type))
+    return replace(close, tables={**close.tables, "entries": table})
 
 
-def test_figures_are_those_of_the_frames(close: Close, parsed: Page):
-    """Exported, each reason, and all: number and exact amount by currency, added up again from the plan's frames."""
+def _amounts(row: dict[str, str]) -> dict[str, Decimal]:
+    """Return the amounts of a row with a column a currency."""
+    return {
+        name: Decimal(text.replace(",", "")) for name, text in row.items() if text and re.fullmatch("[A-Z]{3}", name)
+    }
+
+
+def test_figures_are_those_of_the_entries(close: Close, parsed: Page):
+    """Each fate, each reason, and all: number and exact amount by currency, added up again by hand."""
     rows = {row[""]: row for row in parsed.rows("statement")}
-    waiting, ready = close.plan.not_ready, close.plan.entries
-    both = pd.concat([waiting[["amount", "currency"]], ready[["amount", "currency"]]])
-    expected = {"Exported": ready, "Held back": waiting, "All entries of this close": both}
-    for reason, group in waiting.groupby("reason"):
-        expected[reason.replace("_", " ").capitalize()] = group
-    assert set(rows) == set(expected)
-    assert len(expected) > 8
-    for name, frame in expected.items():
-        assert rows[name].pop("Entries") == f"{len(frame):,}"
-        del rows[name][""]
-        found = {currency: Decimal(text.replace(",", "")) for currency, text in rows[name].items() if text}
-        sums: dict[str, Decimal] = {}
-        for currency, amount in zip(frame["currency"], frame["amount"], strict=True):
-            sums[currency] = sums.get(currency, Decimal(0)) + amount
-        assert found == sums
+    expected: dict[str, dict[str, Decimal]] = {}
+    counts: dict[str, int] = {}
+    for entry in close.tables["entries"].to_pylist():
+        for label in ("All entries", entry["fate"].capitalize(), label_of(entry["reason"]).capitalize()):
+            sums = expected.setdefault(label, {})
+            sums[entry["currency"]] = sums.get(entry["currency"], Decimal(0)) + entry["amount"]
+            counts[label] = counts.get(label, 0) + 1
+    del expected[""], counts[""]
+    assert {name: _amounts(row) for name, row in rows.items()} == expected
+    assert {name: int(row["Entries"]) for name, row in rows.items()} == counts
+    assert len(expected) > 10
     assert re.fullmatch(r"[\d,]+", rows["Exported"]["JPY"]), "yen have no decimals"
 
 
-def test_what_is_to_be_done_is_grouped_by_whom(close: Close, parsed: Page):
-    """Each check of the plan's findings is in the table of whoever acts, with count, examples by name and the step."""
-    findings = close.plan.findings
-    tables = {"in the service": "to-do-in-the-service", "here": "to-do-here"}
-    assert set(findings["who"]) <= set(tables)
-    for (who, check), group in findings.groupby(["who", "check"]):
-        words = check.replace("_", " ").capitalize()
-        row = next(row for row in parsed.rows(tables[who]) if row["What"].startswith(words))
-        assert row["Number"] == str(len(group))
-        assert group["about"].iloc[0] in row["Such as"]
-        assert group["to_do"].iloc[0][1:] in row["What to do"]
-        assert row["Severity"].endswith(group["severity"].iloc[0])
-        currency = group["currency"].iloc[0]
-        total = group.loc[group["currency"] == currency, "amount"].sum()
-        assert shown(total, currency) in row["Value"]
-    exists = next(row for row in parsed.rows("to-do-here") if row["What"].startswith("Account exists"))
-    assert exists["Number"] == str((close.accounts["outcome"] == "EXISTS").sum())
+def test_the_head_has_what_a_reader_has_ten_seconds_for(close: Close, report: Path):
+    """Before the contents: month, company, state, each fate, the first three actions with their money, and who acts."""
+    head = report.read_text(encoding="utf-8").partition("<nav")[0].partition("<header>")[2]
+    text = " ".join(re.sub("<[^>]*>", " ", head).split())
+    assert "Month-end 2026-10" in text
+    assert f"{close.name} · applied, not approved" in text
+    for fate in ("Exported 225 entries EUR 73,344.72", "Held back 93 entries EUR 52,496.65"):
+        assert fate in text
+    for action in close.actions[:3]:
+        currency, amount = next(iter(action.amounts.items()))
+        assert f"{action.to_do[1:]} : {action.about} {action.role.capitalize()}"[:60] in text
+        assert f"{currency} {shown(amount, currency)}" in text
+    for line in close.by_role:
+        assert f"{line.role[1:]} {line.errors}, {line.warnings} {line.entries}" in text
+    assert "Sandbox: invented data, no real books." in text
+
+
+def test_each_action_is_told_once_by_who_does_it(close: Close, parsed: Page):
+    """A table for each role: the step, the thing by its name, the reason, the number of entries and their money."""
+    tables = [name for name in parsed.tables if name.startswith("to-do-")]
+    assert [parsed.captions[name] for name in tables] == sorted({f"To do: {action.role}" for action in close.actions})
+    rows = [
+        (parsed.captions[name], *(row[heading] for heading in ("What to do", "About", "Entries")), row["Value"].split())
+        for name in tables
+        for row in parsed.rows(name)
+    ]
+    expected = [
+        (
+            f"To do: {action.role}",
+            f"{MARKS[action.severity]} {action.severity} {action.to_do[:1].upper()}{action.to_do[1:]} {action.command}".strip(),
+            f"{action.about}: {action.why}",
+            str(action.entries) if action.entries else "",
+            [text for name, amount in action.amounts.items() for text in (name, shown(amount, name))],
+        )
+        for action in close.actions
+    ]
+    assert sorted(rows) == sorted(expected)
+    assert len(rows) > 10
 
 
 def test_every_entry_is_listed_by_name(close: Close, parsed: Page):
-    """Held back first, with the reason; names before identifiers; amounts with their currency's decimals."""
+    """What was not exported first; names alone, amounts with their currency's decimals, and what to do."""
+    entries = close.tables["entries"].to_pylist()
+    entries.sort(key=lambda entry: entry["fate"] == "exported")
     rows = parsed.rows("entries-table")
-    held = close.plan.not_ready
-    assert [row["Status"] for row in rows] == ["held back"] * len(held) + ["exported"] * len(close.plan.entries)
-    assert parsed.tables["entries-table"][0][-1] == "IDs"
-    by_id = {re.search(r"id ([0-9a-f-]{36})", row["IDs"]).group(1) + row["IDs"][:9]: row for row in rows}
-    for entry in [*held.to_dict("records"), *close.plan.entries.to_dict("records")]:
-        row = by_id[entry["id"] + f"line {entry['line']}id {entry['id']}"[:9]]
+    assert [row["Status"] for row in rows] == [entry["fate"] for entry in entries]
+    for row, entry in zip(rows, entries, strict=True):
         assert row["Date"] == f"{entry['date']:%Y-%m-%d}"
         assert row["Amount"] == shown(entry["amount"], entry["currency"])
-        assert row["Currency"] == entry["currency"]
-        assert row["Category"] == ("" if pd.isna(entry["category_name"]) else entry["category_name"])
-        assert row["Reason"] == str(entry.get("reason", "")).replace("_", " ").capitalize()
-        if "message" in entry:
-            assert entry["message"][1:] in row["What to do"]
+        assert (row["Category"], row["Employee"]) == (entry["category_name"] or "", entry["employee_name"] or "")
+        assert row["Reason"][1:] == label_of(entry["reason"])[1:]
+        assert (entry["message"] or "")[1:] in row["What to do"]
+    titles = [given.get("title", "") for tag, given in parsed.elements if tag == "tr"]
+    assert all(any(f"id {entry['id']}" in title for title in titles) for entry in entries[:20])
 
 
-def test_the_other_tables(close: Close, parsed: Page):
-    """Categories, export jobs, accounts and findings: as many rows as their frames, the facts of each."""
+def test_nobody_reads_a_uuid(parsed: Page, close: Close):
+    """Identifiers are in titles and in commands to copy, never in the text of the page."""
+    commands = " ".join(action.command for action in close.actions)
+    assert [found[0] for found in UUID.finditer(parsed.text) if found[0] not in commands] == []
+
+
+def test_categories_jobs_and_closes(close: Close, parsed: Page):
+    """Each has the number of its entries; each export job and close has who and when."""
     categories = parsed.rows("categories-table")
-    assert len(categories) == len(close.after.coverage)
-    assert (
-        sum(int(row["Held back"]) for row in categories)
-        == close.plan.not_ready["category_id"].isin(close.after.coverage["category_id"]).sum()
-    )
-    assert int(categories[0]["Held back"]) > 0
-    jobs = parsed.rows("batches-table")
-    assert [row["Entries"] for row in jobs] == [str(count) for count in close.plan.batches["entries"]]
-    assert {row["Outcome"] for row in jobs} == {"accepted"}
-    assert len(parsed.rows("accounts-table")) == len(close.accounts)
-    told = close.after.findings[close.after.findings["severity"] != "info"]
-    assert [row["What was found, and what to do"][1:] for row in parsed.rows("checks-table")] == [
-        message[1:] for message in told["message"]
+    assert sum(int(row["Entries"]) for row in categories) == len(close.tables["entries"])
+    jobs = parsed.rows("jobs-table")
+    assert [(row["By"], row["Status"], row["Entries"]) for row in jobs] == [
+        ("Ada", "exported", str(job.entries)) for job in close.figures.jobs
     ]
+    assert len(jobs) == 3
+    assert [row["Approved by"] for row in parsed.rows("closes-table")] == ["not approved"]
+    for words in (
+        "chart_of_accounts.csv, 93 rows",
+        "the service, 240 rows, fetched 20",
+        "nothing: all checks were made",
+    ):
+        assert words in parsed.text
 
 
-def test_who_when_and_what_was_not_checked(close: Close, tmp_path: Path):
-    """The persons, the plan, the sources, the accounts known, what was skipped; a sandbox is no real books."""
-    unchecked = bktools.compose_export_jobs(close.entries[["id", "company_id", "category_id"]])
-    known = pd.DataFrame({"state": ["IMPORTED", "CREATED", "IMPORTED"], "updated_at": pd.to_datetime(["2026-10-30", "2026-11-01", "2026-10-31"], utc=True)})  # fmt: skip
-    told = replace(close, plan=unchecked, prepared_by="Grace Hopper", approved_by="Ada Lovelace", known=known)
-    text = Page(write_report(told, tmp_path / "told.html")).text
-    assert unchecked.unchecked
-    for phrase in (*unchecked.unchecked, unchecked.plan_id, "Grace Hopper", "Ada Lovelace", "2026-11-02 08:30 UTC"):
-        assert phrase in text
-    assert "2 imported from a list of the service, last on 2026-10-31" in text
-    assert "no real books" in text
-    real = Page(write_report(replace(told, environment="production", applied=False), tmp_path / "real.html")).text
-    assert "sandbox" not in real.lower()
-    assert "Dry run: nothing was written to the service." in real
+def test_a_month_in_doubt_changed_and_split(close: Close, tmp_path: Path):
+    """Each fate has its line and its card; a part of a split entry and a change since the export are told."""
+    entries = close.tables["entries"]
+    places = range(len(entries))
+    fates = ["in doubt", "ready", "exported before", "exported before", *entries["fate"].to_pylist()[4:]]
+    reasons = ["in_doubt", "refused", "changed_since_export", "", *entries["reason"].to_pylist()[4:]]
+    messages = [
+        "the answer was lost",
+        "",
+        "its amount is 9.00, and 8.00 was sent",
+        "",
+        *entries["message"].to_pylist()[4:],
+    ]
+    parts = [2 if place == 4 else 0 for place in places]
+    other = _changed(close, fate=fates, reason=reasons, message=messages, split_line=parts)
+    page = Page(write_report(other, tmp_path / "doubt.html"))
+    labels = {row[""]: row["Entries"] for row in page.rows("statement")}
+    for label in ("In doubt", "Ready", "Refused by the service", "Changed since the export"):
+        assert labels[label] == "1"
+    assert (labels["Exported before"], labels["Exported"]) == ("2", "221")
+    rows = page.rows("entries-table")
+    assert [row["Status"] for row in rows if row["Supplier or text"].endswith("(part 2)")] == [fates[4]]
+    assert "Its amount is 9.00, and 8.00 was sent" in page.text
 
 
-def test_a_dry_run_and_doubts_are_not_called_exported(close: Close, tmp_path: Path):
-    """Entries are exported only where the batch was accepted; each other outcome is told, with its step."""
-    outcomes = ["PLANNED", "UNKNOWN", "REJECTED"]
-    told = replace(close, jobs=close.jobs.assign(outcome=outcomes))
-    page = Page(write_report(told, tmp_path / "doubt.html"))
-    rows = {row[""]: row["Entries"] for row in page.rows("statement")}
-    counts = [str(count) for count in close.plan.batches["entries"]]
-    assert [rows[name] for name in ("Ready, not sent", "In doubt", "Refused by the service")] == counts
-    assert "Exported" not in rows
-    steps = {row["What"]: row["What to do"] for row in page.rows("to-do-here")}
-    assert any("Export job unknown" in what and "resolve_export_job" in step for what, step in steps.items())
+def test_real_books_and_a_dry_run_say_so(october: October, tmp_path: Path):
+    """The sandbox is named where it is one; a dry run says that nothing was sent, and shows what would be."""
+    planned = october.planned
+    page = Page(write_report(planned, tmp_path / "planned.html"))
+    assert "planned, nothing was sent" in page.text
+    labels = {row[""] for row in page.rows("statement")}
+    assert "Ready" in labels
+    assert "Exported" not in labels
+    real = Page(write_report(replace(planned, environment="production"), tmp_path / "real.html")).text
+    assert "sandbox" not in real.lower().replace("--sandbox", "")
 
 
 @pytest.fixture(scope="module")
-def hostile(close: Close, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_report(_with_text(close, HOSTILE), tmp_path_factory.mktemp("hostile") / REPORT)
+def texts(samples: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Return a function: the month of a company whose entries, categories, employees and accounts have some names."""
+
+    def close_with(names: list[str], folder: Path) -> Close:
+        with bktools.Sandbox(folder, job_seconds=0.05) as service:
+            chart, entries = bktools.read_chart_of_accounts(samples[0]), bktools.read_entries(samples[1])
+            categories, employees = bktools.load_categories(service=service), bktools.load_employees(service=service)
+            changed = [(entries, "description"), (categories, "name"), (employees, "last_name"), (chart, "name")]
+            frames = [
+                frame.assign(**{column: [names[place % len(names)] for place in range(len(frame))]})
+                for frame, column in changed
+            ]
+            options = dict.fromkeys(("company", "threshold")) | dict.fromkeys(
+                ("apply", "others_export", "before_month_end", "new_chart"), False
+            )
+            request = Request.checked(
+                service, entries=frames[0], categories=frames[1], employees=frames[2], chart=frames[3], month="2026-10",
+                by=names[0], approved_by=names[1], max_entries=500, wait=1, **options,
+            )  # fmt: skip
+            return replace(run_close(request, service), company_name=names[2])
+
+    return close_with
 
 
-def test_hostile_names_are_text(close: Close, hostile: Path, tmp_path: Path):
+@pytest.fixture(scope="module")
+def hostile(texts: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("hostile")
+    return write_report(texts(HOSTILE, folder / "sandbox"), folder / REPORT)
+
+
+def test_hostile_names_are_text(texts: Any, hostile: Path, tmp_path: Path):
     """Whatever a name contains is shown as it is, or as an escape; it makes no element and no attribute."""
-    plain = _with_text(close, [f"name {place}" for place in range(len(HOSTILE))])
-    page, usual = Page(hostile), Page(write_report(plain, tmp_path / "plain.html"))
+    usual_names = [f"name {place}" for place in range(len(HOSTILE))]
+    page = Page(hostile)
+    usual = Page(write_report(texts(usual_names, tmp_path / "sandbox"), tmp_path / "plain.html"))
     kinds = [[(tag, sorted(given)) for tag, given in one.elements] for one in (page, usual)]
     assert sorted(map(str, kinds[0])) == sorted(map(str, kinds[1]))
     for name in HOSTILE:
@@ -247,6 +300,9 @@ def test_hostile_names_are_text(close: Close, hostile: Path, tmp_path: Path):
     content = hostile.read_text(encoding="utf-8")
     assert not set(content) & {"\x1b", "\u202e"}
     assert "<script>alert" not in content
+    style = content.partition("<style>")[2].partition("</style>")[0]
+    assert style.count('"') % 2 == 0
+    assert "gone" in style, "the company is in the head of each printed page"
 
 
 def test_nothing_but_its_own_script_may_run(report: Path, parsed: Page):
@@ -275,44 +331,38 @@ def test_tables_are_readable_without_sight(parsed: Page):
 
 
 def test_a_large_close_is_bounded_and_says_where_the_rest_is(close: Close, tmp_path: Path):
-    """2,560 entries: 2,000 rows, with some of every reason and batch; the figures are of all of them."""
-    entries = pd.concat([close.entries] * 8, ignore_index=True)
-    entries["id"] = [str(uuid.uuid5(uuid.NAMESPACE_URL, str(place))) for place in range(len(entries))]
-    entries["line"] = range(2, len(entries) + 2)
-    plan = bktools.compose_export_jobs(entries, categories=close.categories, company=close.company)
-    jobs = plan.batches[["batch_id", "company_id", "entries"]].assign(outcome="ACCEPTED", job_id=None, message="")
-    path = write_report(replace(close, plan=plan, jobs=jobs), tmp_path / "large.html")
+    """2,560 entries: 2,000 rows, with some of every fate and reason; the figures are of all of them."""
+    entries = pa.concat_tables([close.tables["entries"]] * 8)
+    entries = entries.set_column(entries.column_names.index("id"), "id", pa.array([str(uuid.uuid4()) for _ in range(len(entries))], pa.large_string()))  # fmt: skip
+    path = write_report(replace(close, tables={**close.tables, "entries": entries}), tmp_path / "large.html")
     page = Page(path)
     rows = page.rows("entries-table")
     assert len(rows) == html.SHOWN_ROWS
-    assert f"This page has 2,000 of {len(entries):,} rows. All are in export_plan.csv" in page.text
-    assert {row["Reason"] for row in rows if row["Reason"]} == {
-        reason.replace("_", " ").capitalize() for reason in plan.not_ready["reason"]
+    assert f"This page has 2,000 of {len(entries):,} rows. All are in entries.csv." in page.text
+    assert {row["Reason"].lower() for row in rows} == {
+        label_of(reason).lower() for reason in entries["reason"].to_pylist()
     }
-    batches = {re.search("batch ([0-9a-f]{20})", row["IDs"]).group(1) for row in rows if row["Status"] == "exported"}
-    assert batches == set(plan.batches["batch_id"])
     statement = {row[""]: row["Entries"] for row in page.rows("statement")}
-    assert statement["All entries of this close"] == f"{len(entries):,}"
+    assert statement["All entries"] == f"{len(entries):,}"
     assert path.stat().st_size < 4_000_000
 
 
-def test_sums_are_exact_beyond_38_digits():
-    """Two amounts of 38 digits are added exactly, where 128 bits would overflow."""
-    largest = Decimal("9" * 36 + ".99")
-    entries = pd.DataFrame({"amount": [largest, largest], "currency": "EUR", "state": "ready"})
-    table = to_arrow(entries)
-    assert sums_of(table, "state") == {("ready",): {"EUR": (2, Decimal("1" + "9" * 36 + ".98"))}}
-    assert sums_of(table.drop_columns(["amount", "currency"])) == {(): {"no currency": (2, None)}}
-
-
-def test_changes_have_room(close: Close, tmp_path: Path):
-    """A frame of changes is shown names first, where the close has one."""
-    changes = pd.DataFrame({"id": ["abc"], "what": ["account"], "amount": [Decimal("12.50")], "currency": ["EUR"]})
-    page = Page(write_report(replace(close, changes=changes), tmp_path / "changes.html"))
-    assert page.tables["changes-table"] == [
-        ["Amount", "Currency", "What", "IDs"],
-        ["12.50", "EUR", "account", "id abc"],
-    ]
+def test_what_changed_has_numbers_and_what_drives_them(close: Close, tmp_path: Path):
+    """Headline, amounts of both months, the difference in percent, the entries that drive it, and other changes."""
+    money = {"table": "exported by category", "change": "more", "about": "Hotel", "currency": "EUR", "share": Decimal("25.0"), "amount_before": Decimal("1000.00"), "amount_after": Decimal("1250.00"), "difference": Decimal("250.00"), "drivers": "2026-10-02 Grand Hotel +250.00"}  # fmt: skip
+    other = {"table": "categories", "change": "added", "about": "Canteen", "after": "Canteen"}
+    names = dict.fromkeys([*money, "field", "before", "after"])
+    about = {"before": "2026-09", "after": "2026-10", "headline": ["exported EUR 1,250.00"], "not_compared": [], "below_threshold": 2}  # fmt: skip
+    changes = pa.Table.from_pylist([names | money, names | other]).replace_schema_metadata(
+        {"bktools": json.dumps(about)}
+    )
+    page = Page(write_report(replace(close, tables={**close.tables, "changes": changes}), tmp_path / "changes.html"))
+    [row] = page.rows("changes-table")
+    assert (row["2026-10"], row["Difference"], row["%"]) == ("1,250.00", "250.00", "25.0")
+    assert row["Driven by"] == money["drivers"]
+    assert page.rows("others-table")[0]["About"] == "Canteen"
+    assert "Exported EUR 1,250.00" in page.text
+    assert "without a row: 2" in page.text
 
 
 def test_the_folder_has_the_report(folder: Path):
@@ -368,15 +418,13 @@ def test_sorting_and_filtering_with_the_mouse(browser: Any, report: Path, close:
     section = page.locator("section.entries")
     section.get_by_label("Currency").select_option(label="CHF")
     section.get_by_label("Status").select_option(label="held back")
-    frame = close.plan.not_ready[close.plan.not_ready["currency"] == "CHF"]
+    frame = close.entries[(close.entries["currency"] == "CHF") & (close.entries["fate"] == "held back")]
     status = section.get_by_role("status")
     assert status.inner_text() == f"{len(frame)} of 320 rows · CHF {frame['amount'].sum():,}"
     section.get_by_role("button", name="Show all rows").click()
     assert status.inner_text().startswith("320 of 320 rows · ")
     section.get_by_label("Find").fill("KÖLN")
-    texts = pd.concat([close.plan.not_ready, close.plan.entries])[
-        ["supplier", "description", "category_name", "employee_name", "account_name"]
-    ]
+    texts = close.entries[["supplier", "description", "category_name", "employee_name", "account_name", "cost_centre"]]
     wanted = texts.fillna("").agg(" ".join, axis="columns").str.lower().str.contains("köln").sum()
     assert len(_column(page, 0)) == wanted > 0
     assert complaints == []
@@ -384,17 +432,23 @@ def test_sorting_and_filtering_with_the_mouse(browser: Any, report: Path, close:
 
 
 def test_drilling_down_by_mouse_and_keyboard(browser: Any, report: Path, close: Close):
-    """A reason, a batch and a category lead to their entries; the focus goes with them."""
+    """A card, a reason, an action, a job and a category lead to their entries; the focus goes with them."""
     page, complaints = _opened(browser, report)
     status = page.locator("section.entries").get_by_role("status")
-    page.locator("#statement").get_by_role("link", name="Archived category").click()
-    count = (close.plan.not_ready["reason"] == "archived_category").sum()
-    assert status.inner_text().startswith(f"Archived category: {count} of 320 rows")
+    page.locator(".card").get_by_role("link", name="Held back").click()
+    assert status.inner_text().startswith("Held back: 93 of 320 rows")
+    page.locator("#statement").get_by_role("link", name="The category is archived", exact=True).click()
+    count = (close.entries["reason"] == "archived_category").sum()
+    assert status.inner_text().startswith(f"The category is archived: {count} of 320 rows")
     assert page.evaluate("document.activeElement.textContent") == "Entries"
     assert page.evaluate("location.hash") == "#entries"
-    page.locator("section.batches").get_by_role("link", name="Batch 3 of 3").focus()
+    action = page.locator("section.to-do a").first
+    action.click()
+    assert f"{action.inner_text()} of 320 rows" in status.inner_text()
+    page.locator("#jobs-table").get_by_role("link").last.focus()
     page.keyboard.press("Enter")
-    assert status.inner_text().startswith(f"Batch 3 of 3: {close.plan.batches['entries'].iloc[2]} of 320 rows")
+    jobs = [str(job.entries) for job in close.figures.jobs]
+    assert status.inner_text().startswith(f"{jobs[-1]}: {jobs[-1]} of 320 rows")
     link = page.locator("#categories-table tbody a").first
     name, entries = link.inner_text(), int(link.evaluate("a => a.closest('tr').cells[3].textContent"))
     link.focus()
@@ -435,14 +489,14 @@ def test_without_javascript_the_tables_stand(browser: Any, report: Path):
 def test_light_and_dark_have_contrast(browser: Any, report: Path, scheme: str):
     """The page follows the system's theme, and every colour of text has a contrast of 4.5 with the page."""
     page, _ = _opened(browser, report, color_scheme=scheme)
-    names = ["ink", "muted", "accent", "error", "warning", "info", "page", "panel"]
+    names = ["ink", "muted", "accent", "error", "warning", "info", "exported", "held", "page", "panel"]
     found = page.evaluate(
         "names => names.map(n => getComputedStyle(document.documentElement).getPropertyValue('--' + n).trim())", names
     )
     colours = dict(zip(names, map(_luminance, found), strict=True))
     assert (colours["page"] < 0.1) == (scheme == "dark")
     for ground in ("page", "panel"):
-        for name in names[:6]:
+        for name in names[:8]:
             low, high = sorted((colours[name], colours[ground]))
             assert (high + 0.05) / (low + 0.05) >= 4.5, (name, ground)
     assert len(page.screenshot()) > 10_000
@@ -455,41 +509,55 @@ def _luminance(colour: str) -> float:
     return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
 
-def test_it_prints_on_few_pages(browser: Any, report: Path):
-    """A4, without controls and identifiers, 30 rows of a table, the rest named, at most 15 pages."""
+def test_it_prints_on_few_pages(browser: Any, report: Path, tmp_path: Path):
+    """At most 8 pages of A4, each with month, company and state; no controls, 20 rows of a table, the rest named."""
     page, complaints = _opened(browser, report)
     pdf = page.pdf(prefer_css_page_size=True)
-    assert 3 <= len(re.findall(rb"/Type\s*/Page\b", pdf)) <= 15
+    assert 3 <= len(re.findall(rb"/Type\s*/Page\b", pdf)) <= MOST_PAGES
     boxes = {tuple(map(round, map(float, box.split()))) for box in re.findall(rb"/MediaBox\s*\[([^\]]+)\]", pdf)}
-    assert {(0, 0, 842, 595)} <= boxes <= {(0, 0, 842, 595), (0, 0, 595, 842), (0, 0, 842, 596), (0, 0, 595, 843)}
+    assert boxes <= {(0, 0, 842, 595), (0, 0, 842, 596)}
+    style = report.read_text(encoding="utf-8").partition("@top-left")[2].partition("}")[0]
+    assert "Month\\00002dend\\0000202026\\00002d10" in style
     page.emulate_media(media="print")
     assert page.locator("#entries-table tbody tr:visible").count() == html.PRINTED_ROWS
-    assert (
-        page.locator("section.entries .printed:visible")
-        .last.inner_text()
-        .startswith("30 rows are printed. All 320 are in")
-    )
-    assert page.locator("button:visible, input:visible, select:visible, .id:visible").count() == 0
+    note = page.locator("section.entries .printed:visible").last.inner_text()
+    assert note == "20 rows are printed. All 320 are in entries.csv."
+    assert page.locator("button:visible, input:visible, select:visible").count() == 0
     assert complaints == []
     page.close()
 
 
-def test_the_journal_has_the_month_again(october: October):
-    """A later close of the month says what an earlier one exported, when, by whom, and what was resolved since."""
+def test_on_a_phone_the_first_screen_says_what_to_do(browser: Any, report: Path):
+    """390 pixels wide: nothing is wider than the screen, and the first three things to do are on it."""
+    page, complaints = _opened(browser, report, viewport={"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    bottoms = page.locator(".first li").evaluate_all("items => items.map(item => item.getBoundingClientRect().bottom)")
+    assert len(bottoms) == 3
+    assert max(bottoms) <= 844
+    assert complaints == []
+    page.close()
+
+
+def test_a_later_close_shows_the_whole_month(october: October):
+    """A later close of the month has what an earlier one exported, too: when, by whom, and who approved it."""
     first, last = october.first, october.fixed
-    waiting, resolved = first.plan.not_ready, last.plan.entries
-    assert set(resolved["id"]) == set(waiting.loc[waiting["reason"] == "not_approved", "id"]) != set()
     page = Page(last.folder / REPORT)
-    figures = {row[""]: row for row in page.rows("statement")}
-    assert figures["Exported"]["Entries"] == str(len(resolved))
-    assert figures["Exported earlier"]["Entries"] == str(len(first.plan.entries))
-    month = {row[""]: row for row in page.rows("record-statement")}
-    assert month["Exported"]["Entries"] == str(len(resolved) + len(first.plan.entries))
-    assert month["Resolved since"]["Entries"] == str(len(resolved))
-    for currency, amount in last.plan.amounts.items():
-        assert month["Resolved since"][currency] == shown(amount, currency)
-        assert month["Exported"][currency] == shown(amount + first.plan.amounts[currency], currency)
+    exported = {row[""]: row for row in page.rows("statement")}["Exported"]
+    assert int(exported["Entries"]) == 225 + (first.entries["reason"] == "not_approved").sum()
     assert [row["Prepared by"] for row in page.rows("closes-table")] == ["Ada", "Ada", "Grace"]
-    assert [(row["By"], row["Entries"]) for row in page.rows("sent-table")] == [
-        ("Ada", str(len(first.plan.entries))), ("Grace", str(len(resolved))),
-    ]  # fmt: skip
+    assert {(row["By"], row["Status"]) for row in page.rows("jobs-table")} == {
+        ("Ada", "exported"),
+        ("Grace", "exported"),
+    }
+    assert "approved by Hedy" in page.text
+
+
+def test_a_notebook_shows_the_head(close: Close, texts: Any, tmp_path: Path):
+    """Figures, what to do first and who acts, as the report has them; names are text, and no UUID is told."""
+    shown_html = close._repr_html_()
+    assert shown_html == notebook(close)
+    assert "What to do first" in shown_html
+    assert all(shown(amount, name) in shown_html for name, amount in close.statement[0].amounts.items())
+    assert not UUID.search(shown_html)
+    assert "&lt;script&gt;" in notebook(replace(close, company_name=HOSTILE[0]))
+    assert HOSTILE[0] not in notebook(replace(close, company_name=HOSTILE[0]))
