@@ -319,7 +319,9 @@ class ExportPlan:
                 "reason": [f"{views.MARKS[row.severity]} {row.check.replace('_', ' ')}" for row in rows],
                 # A currency stays beside its amount.
                 "value": [row.value.replace(" ", "\u00a0").replace(",\u00a0", ", ") for row in rows],
-                **{name: told[name] for name in ("entries", "to_do", "who")},
+                "entries": told["entries"],
+                "message": [f"{row.message}: {row.to_do}" for row in rows],
+                "who": told["who"],
             }
         )
         held = self.not_ready.head(views.SHOWN_ROWS)

@@ -175,7 +175,7 @@ def plot_money(
     >>> plan = bktools.compose_export_jobs(bktools.read_entries("data/accounting_entries.csv"))
     >>> charts = bktools.plot_money(plan, title="October 2026, Muster GmbH", currency="EUR")
     >>> [label.get_text() for label in charts["EUR"].get_yticklabels()]
-    ['ready', 'not approved', 'duplicate']
+    ['ready', 'not approved', 'no category']
     """
     if by not in {"reason", "age", "month"}:
         raise ArgumentError("by", "must be 'reason', 'age' or 'month'", by)
