@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.close.entries import LEFT_OUT, OF_REASON, PLANNED_ACCOUNT, label_of
+from bktools.close.entries import BLOCKED, LEFT_OUT, OF_REASON, PLANNED_ACCOUNT, label_of
 from bktools.close.figures import Money, Valued, largest_first, sums_of
 from bktools.frames.roles import EMPLOYEE, ERP, PREPARER, ROLES, SERVICE
 from bktools.frames.schema import COUNT, MONEY, TEXT
@@ -224,15 +224,19 @@ class Actions:
 
     def _of_jobs(self) -> Iterator[Action]:
         for batch, command in self._doubts.items():
-            money, ids = self._of_batch(batch)
-            to_do = "look its entries up in the accounting system, then record the outcome"
-            why = "the answer of the service was lost, so it may be booked"
+            own = self._entries.filter(pc.equal(self._entries["batch_id"], batch))["id"].to_pylist()
+            # The later jobs of the company wait for it.
+            waiting = self._entries.filter(pc.equal(self._entries["reason"], BLOCKED))["id"].to_pylist()
+            money, ids = self._waiting([*own, *waiting])
+            also = f"; {len({*waiting}):,} entries of later export jobs wait for it" if waiting else ""
             yield Action(
-                "in_doubt", "error", PREPARER, to_do, _counted(len(ids), "export job of"), why, money=money,
-                entry_ids=ids, command=command, ids={"batch_id": batch},
+                "in_doubt", "error", PREPARER, "look its entries up in the accounting system, then record the outcome",
+                f"export job of {len({*own}):,} entries", f"the answer of the service was lost, so it may be booked{also}",
+                money=money, entry_ids=ids, command=command, ids={"batch_id": batch},
             )  # fmt: skip
         for job in self._jobs:
-            if job["outcome"] in OF_JOBS and job["batch_id"] not in self._doubts:
+            is_told = job["batch_id"] in self._doubts or (job["outcome"] == "BLOCKED" and self._doubts)
+            if job["outcome"] in OF_JOBS and not is_told:
                 why, to_do = OF_JOBS[job["outcome"]]
                 money, ids = self._of_batch(job["batch_id"])
                 yield Action(
@@ -328,6 +332,9 @@ class Actions:
 def _of_finding(row: Mapping[str, Any], cause: str, severity: str, why: str) -> Action:
     noun = "category" if row["category_id"] else "account" if row["external_id"] else ""
     about = f"{noun} {row['about']}".strip()
+    # The fact stands beside the name.
+    subject = next((name for name in (about, row["about"]) if why.startswith(f"{name} ")), None)
+    why = why if subject is None else f"it{why.removeprefix(subject)}"
     ids = {name: row[name] or None for name in ("category_id", "account_id", "external_id")}
     categories = (row["category_id"],) if row["category_id"] else ()
     return Action(cause, severity, row["who"], row["to_do"], about, why, category_ids=categories, ids=ids)

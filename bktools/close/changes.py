@@ -211,7 +211,7 @@ def headline_of(table: pa.Table, before: str) -> list[str]:
     rows = table.to_pylist()
     lines = []
     for row in (row for row in rows if row["table"] == "exported" and row["difference"]):
-        now, change = (shown(abs(row[name]), row["currency"]) for name in ("amount_after", "difference"))
+        now, change = (shown(amount, row["currency"]) for amount in (row["amount_after"], abs(row["difference"])))
         share = "" if row["share"] is None else f" ({row['share']:+}%)"
         lines.append(f"exported {row['currency']} {now}, {change} {row['change']} than {before}{share}")
     for name in (HELD_BACK, "categories", "employees"):

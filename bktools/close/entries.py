@@ -31,6 +31,10 @@ OF_REASON = {
     "later_period": LEFT_OUT, PLANNED: READY, PLANNED_ACCOUNT: READY, REFUSED: READY, BLOCKED: READY,
 }  # fmt: skip
 OF_OUTCOME = {"REJECTED": REFUSED, "BLOCKED": BLOCKED}
+STEPS = {
+    REFUSED: "remove the cause, then run month-end again with --apply",
+    BLOCKED: "settle the earlier export job, then run month-end again with --apply",
+}
 
 # Reasons for which a person reads other words than the code with spaces.
 WORDS = {
@@ -126,8 +130,9 @@ def _of_file(
         OF_OUTCOME.get(outcome[batch]["outcome"], unsent if category in assumed else PLANNED)
         for batch, category in zip(batches, categories, strict=True)
     ]
-    told = [outcome[batch]["message"] if outcome[batch]["outcome"] in OF_OUTCOME else "" for batch in batches]
-    steps = ["" if not text else "remove the cause, then run month-end again with --apply" for text in told]
+    # What an export job waits for is said where that is settled.
+    told = [outcome[batch]["message"] if reason == REFUSED else "" for batch, reason in zip(batches, reasons, strict=True)]
+    steps = [STEPS.get(reason, "") for reason in reasons]
     ready = _with(ready, reason=reasons, message=told, to_do=steps)
     facts = {(row["check"], row["id"], row.get("line")): (row["message"], row["to_do"]) for row in findings}
     lines = waiting["line"].to_pylist() if "line" in waiting.column_names else [None] * len(waiting)

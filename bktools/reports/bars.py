@@ -38,6 +38,8 @@ TITLE, LEGEND, HEADING, LINE = 0.4, 0.36, 0.36, 0.24
 LARGE_BAR, SMALL_BAR = 0.3, 0.36
 LETTER, SMALL_LETTER = 0.088, 0.078
 LONGEST_NAME, LONGEST_LINE = 36, 110
+# Points of the title, and its letters that fit in one line.
+TITLE_SIZE, LONGEST_TITLE = 13, 74
 
 # DejaVu comes with matplotlib and has Latin, Greek, Cyrillic, Hebrew and Arabic; the others draw the letters that it lacks.
 FONTS = (
@@ -101,9 +103,10 @@ def chart(
 
 
 def titled(title: str, about: str) -> str:
-    """Return the heading of a picture: month and company, and what is drawn."""
-    heading = f"{title}: {about}" if title else about
-    return heading[:1].upper() + heading[1:]
+    """Return the heading of a picture: month and company, and what is drawn; other lines of the title stay below it."""
+    first, *others = title.splitlines() or [""]
+    first = f"{first}: {about}" if first else about
+    return "\n".join([first[:1].upper() + first[1:], *others])
 
 
 def checked(value: Any, argument: str, kind: type, source: str) -> Any:
@@ -132,7 +135,7 @@ def draw(
     charts : sequence of Chart
         At least one, and at most four small ones.
     title : str
-        The heading of the picture.
+        The heading of the picture; lines after the first are small.
     looks : mapping
         The look of each part of the bars, in the order of the legend. A picture with one part has no legend.
     figure : matplotlib.figure.Figure, optional
@@ -142,18 +145,23 @@ def draw(
     """
     large, *small = charts
     used = [part for part in looks if any(part in chart.bars.columns for chart in charts)]
+    first, *below = [drawable(line, LONGEST_LINE) for line in title.splitlines()] or [""]
     notes = [drawable(line, LONGEST_LINE) for line in note.splitlines()]
     legend = LEGEND if len(used) > 1 else 0
     smaller = HEADING + GAP + max(chart.small_height for chart in small) if small else 0
-    height = 2 * MARGIN + TITLE + legend + HEADING + large.height + smaller + LINE * len(notes)
+    height = 2 * MARGIN + TITLE + LINE * len(below) + legend + HEADING + large.height + smaller + LINE * len(notes)
     if figure is None:
         figure = _new_figure((WIDTH, height))
     figure.set_size_inches((WIDTH, height))
     figure.set_facecolor(PAGE)
     figure.set_layout_engine("none")
     top = height - MARGIN
-    texts = [_write(figure, drawable(title, LONGEST_LINE), MARGIN, top, size=13, weight="bold")]
+    size = min(TITLE_SIZE, TITLE_SIZE * LONGEST_TITLE / max(width(first), 1))
+    texts = [_write(figure, first, MARGIN, top, size=size, weight="bold")]
     top -= TITLE
+    for line in below:
+        texts.append(_write(figure, line, MARGIN, top + 0.08, size=9))
+        top -= LINE
     left = MARGIN
     for part in used if legend else ():
         colour, pattern = looks[part]

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from bktools.frames.engine import in_pandas
 from bktools.reconcile import Reconciliation
 from bktools.reports import bars
 from bktools.reports.bars import DONE, WAITING, Look
@@ -57,12 +56,12 @@ def plot_coverage(reconciliation: Reconciliation, *, title: str | None = None, f
     >>> ax.get_yticklabels()[0].get_text()
     'covered'
     """
-    coverage = in_pandas(bars.checked(reconciliation, "reconciliation", Reconciliation, "reconcile_accounts").coverage)
-    states = coverage["state"].str.replace("_", " ")
-    parts = states.where(states != "covered", COVERED).where(states == "covered", OPEN)
-    companies = [f"company {company[:8]}" for company in coverage["company_id"]]
-    names = pd.Series(companies, dtype="str") if len(set(companies)) > 1 else states
-    counts = pd.crosstab(names.to_numpy(), parts.to_numpy()) if len(coverage) else pd.DataFrame()
+    coverage = bars.checked(reconciliation, "reconciliation", Reconciliation, "reconcile_accounts").table("coverage")
+    states = [state.replace("_", " ") for state in coverage["state"].to_pylist()]
+    companies = [f"company {company[:8]}" for company in coverage["company_id"].to_pylist()]
+    names = companies if len(set(companies)) > 1 else states
+    parts = [COVERED if state == "covered" else OPEN for state in states]
+    counts = pd.crosstab(pd.Series(names), pd.Series(parts)) if names else pd.DataFrame()
     counts = counts.reindex(columns=[part for part in LOOKS if part in counts.columns])
     if OPEN in counts.columns:
         counts = counts.sort_values(list(reversed(counts.columns)), ascending=False, kind="stable")

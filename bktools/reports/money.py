@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.close.entries import BEFORE, EXPORTED, HELD, IN_DOUBT, OF_REASON, READY
 from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan
 from bktools.export.plan import as_exported
@@ -32,22 +33,20 @@ if TYPE_CHECKING:
 
 # What became of entries, in the order of the bars.
 STATES: dict[str, Look] = {
-    "exported": (DONE, ""),
-    "ready": (DONE, STRIPES),
-    "in doubt": (WAITING, STRIPES),
-    "held back": (WAITING, ""),
+    EXPORTED: (DONE, ""),
+    READY: (DONE, STRIPES),
+    IN_DOUBT: (WAITING, STRIPES),
+    HELD: (WAITING, ""),
     "arrived": (DONE, ""),
     "not compared": (WAITING, STRIPES),
     "missing or different": (WAITING, ""),
 }
 # States whose entries have a bar for each reason.
 WITH_REASONS = {"held back", "missing or different"}
-# The state by the fate of an entry in a close, by its reason in a plan, by the outcome of its batch, by its status in a match.
-OF_FATES = {name: name for name in STATES} | {"exported before": "exported"}
-OF_REASONS = {"exported": "exported", "in_doubt": "in doubt"}
-OF_OUTCOMES = {"ACCEPTED": "exported", "SENDING": "in doubt", "UNKNOWN": "in doubt", "REJECTED": "held back"}
+# The state by the fate of an entry, by the outcome of its batch, and by its status in a match; others are left out.
+OF_FATES = {name: name for name in STATES} | {BEFORE: EXPORTED}
+OF_OUTCOMES = {"ACCEPTED": EXPORTED, "SENDING": IN_DOUBT, "UNKNOWN": IN_DOUBT}
 OF_STATUSES = dict.fromkeys(ARRIVED, "arrived") | {"not_comparable": "not compared"}
-REFUSED = "refused by the service"
 
 # Largest number of days since the date of an entry, and the name of its age.
 AGES = ((-1, "dated later"), (7, "0 to 7 days"), (30, "8 to 30 days"), (60, "31 to 60 days"), (90, "61 to 90 days"))
@@ -181,8 +180,7 @@ def plot_money(
     if by not in {"reason", "age", "month"}:
         raise ArgumentError("by", "must be 'reason', 'age' or 'month'", by)
     rows = _with_states(entries, jobs)
-    if title is None:
-        title = month_and_company(rows.filter(pc.not_equal(rows.column("reason"), "other company")))
+    title = month_and_company(rows) if title is None else title
     states = [state for state in STATES if state in set(rows.column("state").to_pylist())]
     about = f"{', '.join(states[:-1])} and {states[-1]}" if len(states) > 1 else (*states, "nothing to export")[0]
     looks = {state: STATES[state] for state in states}
@@ -230,9 +228,9 @@ def _with_states(entries: ExportPlan | LedgerMatch | pd.DataFrame | pa.Table, jo
         held = as_exported(to_arrow(plan.not_ready, "the entries"))
         of_batches = {} if jobs is None else dict(zip(jobs["batch_id"], jobs["outcome"], strict=True))
         outcomes = [of_batches.get(batch) for batch in plan.rows.column("batch_id").to_pylist()]
-        reasons = [REFUSED] * len(plan.rows) + held.column("reason").to_pylist()
-        states = [OF_OUTCOMES.get(outcome, "ready") for outcome in outcomes]
-        states += [OF_REASONS.get(reason, "held back") for reason in reasons[len(states) :]]
+        reasons = [None] * len(plan.rows) + held.column("reason").to_pylist()
+        states = [OF_OUTCOMES.get(outcome, READY) for outcome in outcomes]
+        states += [OF_FATES.get(OF_REASON.get(reason, HELD)) for reason in reasons[len(states) :]]
         table = pa.concat_tables([plan.rows, held], promote_options="permissive")
     if not {"amount", "currency"} <= set(table.column_names):
         raise ArgumentError("entries", "must have amounts and currencies")
@@ -243,7 +241,7 @@ def _with_states(entries: ExportPlan | LedgerMatch | pd.DataFrame | pa.Table, jo
     columns = {name: table.column(name) for name in ("id", "company_id", "split_line") if name in table.column_names}
     columns |= {"date": days_of(table), "amount": table.column("amount"), "currency": table.column("currency")}
     columns |= {"state": pa.array(states, TEXT), "reason": pa.array(words, TEXT)}
-    # Entries that are left out of the month have no state.
+    # Entries that are left out have no state.
     return pa.table(columns).filter(pc.is_valid(columns["state"]))
 
 

@@ -26,7 +26,8 @@ DPI = 120
 
 def pictures_of(close: Close) -> dict[str, bytes]:
     """Return PNG pictures by the name of their file; there is none of money where the entries have no amounts."""
-    title = ", ".join([month_name(close.period), close.name, *filter(None, [close.title_state, where(close.environment)])])
+    about = ", ".join([close.title_state, *([where(close.environment)] if close.environment == "sandbox" else [])])
+    title = f"{month_name(close.period)}, {close.name}\n{about[:1].upper()}{about[1:]}"
     entries = close.tables["entries"]
     figures = {name: bars.figure_of_its_own() for name in PICTURES}
     plot_coverage(close.after, title=title, figure=figures[COVERAGE])

@@ -11,8 +11,8 @@ from hand_made import COMPANY, entry_id
 
 from bktools import compose_export_jobs
 from bktools.errors import ArgumentError
-from bktools.export import checks
 from bktools.export.checks import CHECKS, Check
+from bktools.frames.roles import EMPLOYEE, ERP, PREPARER, ROLES, SERVICE
 from bktools.frames.schema import STRINGS
 
 OTHER = "00000000-0000-4000-8000-00000000000f"
@@ -60,88 +60,88 @@ def imported() -> dict[str, pd.DataFrame]:
 ERRORS = {
     "no_service_id": (
         {"id": pd.array([None], dtype=STRINGS)}, {},
-        "the file has no entry ID of the service", "export the entries from the service with their IDs", "here",
+        "the file has no entry ID of the service", "export the entries from the service with their IDs", PREPARER,
     ),
-    "not_a_uuid": ({"id": ["7"]}, {}, "the entry ID is not a valid UUID", "correct it in the file", "here"),
-    "no_company": ({"company_id": ["7"]}, {}, "its company ID is not a valid UUID", "correct it in the file", "here"),
+    "not_a_uuid": ({"id": ["7"]}, {}, "the entry ID is not a valid UUID", "correct it in the file", PREPARER),
+    "no_company": ({"company_id": ["7"]}, {}, "its company ID is not a valid UUID", "correct it in the file", PREPARER),
     "other_company": (
         {}, {"company": OTHER},
-        "the entry belongs to a company that is not exported", "export it with its own company", "here",
+        "the entry belongs to a company that is not exported", "export it with its own company", PREPARER,
     ),
     "exported": (
         {}, history("ACCEPTED"),
-        "it was exported already, according to the journal", "nothing to do, a second export would book it twice", "here",
+        "it was exported already, according to the journal", "nothing to do, a second export would book it twice", PREPARER,
     ),
     "changed_since_export": (
         {}, {"history": history("ACCEPTED")["history"].assign(amount=Decimal("10.20"), currency="EUR")},
         "it was exported with other data: amount 10.20 → 10.10",
-        "undo the change in the service, and enter the difference as a new entry", "in the service",
+        "undo the change in the service, and enter the difference as a new entry", SERVICE,
     ),
     "lines_missing": (
         {"split_line": [1], "split_lines": [3]}, {},
         "2 of the lines of this split entry are not among the entries",
-        "give all lines of the entry: the service exports it as a whole", "here",
+        "give all lines of the entry: the service exports it as a whole", PREPARER,
     ),
     "in_doubt": (
         {}, history("UNKNOWN"),
-        "it may have been exported, according to the journal", "resolve its batch first (bktools export resolve)", "here",
+        "it may have been exported, according to the journal", "resolve its batch first (bktools export resolve)", PREPARER,
     ),
     "later_period": (
         {"date": pd.to_datetime(["2026-11-01"])}, OCTOBER,
         "it is dated 2026-11, after the period 2026-10",
-        "it waits for the close of 2026-11; correct its date in the service if it is mistyped", "in the service",
+        "it waits for the close of 2026-11; correct its date in the service if it is mistyped", SERVICE,
     ),
     "not_approved": (
-        {"approved": [False]}, {}, "it is not approved yet", "approve it in the service", "in the service",
+        {"approved": [False]}, {}, "it is not approved yet", "approve it in the service", SERVICE,
     ),
-    "no_date": ({"date": pd.to_datetime([None])}, {}, "it has no date", "add it in the service", "in the service"),
-    "no_amount": ({"amount": [None]}, {}, "it has no amount", "add it in the service", "in the service"),
+    "no_date": ({"date": pd.to_datetime([None])}, {}, "it has no date", "add it in the service", SERVICE),
+    "no_amount": ({"amount": [None]}, {}, "it has no amount", "add it in the service", SERVICE),
     "zero_amount": (
         {"amount": [Decimal("0.00")]}, {},
-        "its amount is zero", "correct the amount, or delete the entry in the service", "in the service",
+        "its amount is zero", "correct the amount, or delete the entry in the service", SERVICE,
     ),
-    "no_currency": ({"currency": [None]}, {}, "it has no currency", "add it in the service", "in the service"),
+    "no_currency": ({"currency": [None]}, {}, "it has no currency", "add it in the service", SERVICE),
     "unknown_currency": (
         {"currency": ["XXQ"]}, {},
-        "XXQ is not the code of a currency in ISO 4217", "correct the currency in the service", "in the service",
+        "XXQ is not the code of a currency in ISO 4217", "correct the currency in the service", SERVICE,
     ),
     "too_many_decimals": (
         {"currency": ["JPY"], "amount": [Decimal("12.50")]}, {},
         "its amount has more decimals than JPY, which has none",
-        "correct the amount or the currency in the service", "in the service",
+        "correct the amount or the currency in the service", SERVICE,
     ),
     "no_category": (
-        {"category_id": [None]}, KNOWN, "it has no category", "choose a category in the service", "in the service",
+        {"category_id": [None]}, KNOWN, "it has no category", "choose a category in the service", SERVICE,
     ),
     "unknown_category": (
         {}, {"categories": categories(id=OTHER)},
-        "its category was not found in the service", "choose another category in the service", "in the service",
+        "its category was not found in the service", "choose another category in the service", SERVICE,
     ),
     "category_of_other_company": (
         {}, {"categories": categories(company_id=OTHER)},
-        "its category belongs to another company", "choose another category in the service", "in the service",
+        "its category belongs to another company", "choose another category in the service", SERVICE,
     ),
     "archived_category": (
         {}, {"categories": categories(archived=True)},
-        "its category is archived", "choose another category in the service", "in the service",
+        "its category is archived", "choose another category in the service", SERVICE,
     ),
     "no_account": (
         {}, {"categories": categories(account_id=None)},
-        "its category has no account", "give the category an account in the service", "in the service",
+        "its category has no account", "give the category an account in the service", SERVICE,
     ),
     "unknown_account": (
         {}, imported(),
         "the account of its category is not among the accounts bktools knows (last list imported 2026-10-31)",
         "create the chart's accounts (bktools accounts create) or import the account list (bktools accounts import FILE)",
-        "here",
+        PREPARER,
     ),
     "archived_account": (
         {}, {"categories": categories(), "accounts": accounts(archived=True)},
-        "the account of its category is archived", "give the category another account in the service", "in the service",
+        "the account of its category is archived", "give the category another account in the service", SERVICE,
     ),
     "unknown_employee": (
         {"employee_id": [OTHER]}, NOBODY,
-        "its employee was not found in the service", "name another employee in the service", "in the service",
+        "its employee was not found in the service", "name another employee in the service", SERVICE,
     ),
 }  # fmt: skip
 
@@ -166,12 +166,12 @@ def test_each_error_holds_an_entry_back(entries, reason):
 LOOKS = {
     "earlier_period": (
         {"date": pd.to_datetime(["2026-09-30"])}, OCTOBER, 1, "it is dated 2026-09, before the period 2026-10",
-        "was 2026-09 closed? Then book it in an open period", "in the ERP",
+        "was 2026-09 closed? Then book it in an open period", ERP,
     ),
     "suspected_duplicate": (
         {"supplier": ["SJ AB", "Taxi", "sj ab ", "SJ AB", "SJ AB"], "employee_id": [OTHER] * 5}, {}, 1,
         "same company, day, amount, currency and supplier as lines 3, 4, 5",
-        "ask whether it was bought more than once; otherwise reject the copies in the service", "the employee",
+        "ask whether it was bought more than once; otherwise reject the copies in the service", EMPLOYEE,
     ),
     "suspected_second_export": (
         {"supplier": ["SJ AB"]}, {"history": sent(supplier="sj ab ")}, 1,
@@ -179,29 +179,29 @@ LOOKS = {
             "same company, day, amount, currency and supplier as an entry that was sent under another ID: "
             "2026-10-01, sj ab, in batch b1, month 2026-09"
         ),
-        "if the service issued that entry again, reject this one in the service", "in the service",
+        "if the service issued that entry again, reject this one in the service", SERVICE,
     ),
     "unusual_amount": (
         {"amount": [Decimal(12500), *(Decimal(100 + number) for number in range(11))]}, {}, 1,
         "its amount is unusual for its category, whose 12 entries in EUR are usually 35.17 to 316.50",
-        "compare it with its receipt", "the employee",
+        "compare it with its receipt", EMPLOYEE,
     ),
     "no_tax_code": (
         {"tax_code": [" "]}, {"categories": categories(), "accounts": accounts(tax_code_external_id="V25")}, 1,
         "it has no tax code, and its account has the tax code V25",
-        "add the tax code in the service, if it should have one", "in the service",
+        "add the tax code in the service, if it should have one", SERVICE,
     ),
     "no_employee": (
-        {"employee_id": [OTHER, None]}, {}, 2, "it has no employee", "name the employee in the service", "in the service",
+        {"employee_id": [OTHER, None]}, {}, 2, "it has no employee", "name the employee in the service", SERVICE,
     ),
     "reversal": (
         {"amount": [Decimal(7), Decimal(-7)], "employee_id": [OTHER] * 2}, {}, 1,
         "same company, day, currency and employee as line 2, with the opposite amount",
-        "nothing to do if one reverses the other", "here",
+        "nothing to do if one reverses the other", PREPARER,
     ),
     "foreign_currency": (
         {"currency": ["EUR", "SEK"]}, {"currency": "EUR"}, 2, "it is in SEK, and the company's own currency is EUR",
-        "check the rate that it is booked with", "in the ERP",
+        "check the rate that it is booked with", ERP,
     ),
 }  # fmt: skip
 
@@ -233,7 +233,7 @@ def test_every_check_has_a_case():
     }
     ranks = [("error", "warning", "info").index(check.severity) for check in CHECKS]
     assert ranks == sorted(ranks)
-    assert {check.who for check in CHECKS} == set(checks.WHO)
+    assert {check.who for check in CHECKS} == set(ROLES)
 
 
 @pytest.mark.parametrize(
@@ -334,12 +334,12 @@ def test_lines_of_one_id_that_differ_are_both_held_back(entries):
 
 def test_a_check_is_one_entry_of_the_table(entries, monkeypatch):
     """A new check, here of entries of the last century, is one entry: condition, texts with values, and what it needs."""
-    old = Check("old", "error", "year(entry.day) < 2000", "it is of {day}", "look", checks.ERP, ("entries.date",))
+    old = Check("old", "error", "year(entry.day) < 2000", "it is of {day}", "look", ERP, ("entries.date",))
     monkeypatch.setattr(checks, "CHECKS", (old, *CHECKS))
     plan = compose_export_jobs(entries(2, date=pd.to_datetime(["2026-10-01", "1999-12-31"])))
     assert plan.not_ready[["reason", "message"]].to_numpy().tolist() == [["old", "it is of 1999-12-31: look"]]
     found = plan.findings[["check", "severity", "message", "to_do", "who"]].to_numpy().tolist()
-    assert found == [["old", "error", "it is of 1999-12-31", "look", "in the ERP"]]
+    assert found == [["old", "error", "it is of 1999-12-31", "look", ERP]]
     assert len(compose_export_jobs(entries(2).drop(columns="date")).entries) == 2
 
 

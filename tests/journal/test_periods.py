@@ -14,6 +14,7 @@ from backends import BOTH, REFUSED, refused, typed_by_hand, without_triggers
 import bktools
 from bktools.errors import ArgumentError, JournalError
 from bktools.export.plan import BatchRequest
+from bktools.frames.schema import to_arrow
 from bktools.journal.journal import Journal
 from bktools.journal.periods import approve, record_close
 from bktools.journal.restore import restore
@@ -57,7 +58,7 @@ def close(journal, month: str, not_ready: pd.DataFrame, sent: BatchRequest | Non
         plan_id=plan,
         prepared_by="Ada",
         approved_by="Grace",
-        not_ready=not_ready,
+        held_back=to_arrow(not_ready),
         exported=pa.table({}) if sent is None else sent.rows,
     )
 

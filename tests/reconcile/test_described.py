@@ -9,7 +9,7 @@ import reconcile_world as world
 
 from bktools.frames import schema
 from bktools.reconcile import CHECKS, reconcile_accounts
-from bktools.reconcile.checks import HERE, IN_ERP, IN_SERVICE
+from bktools.frames.roles import ERP, PREPARER, SERVICE
 
 
 def reconciled(rows, **accounts):
@@ -38,28 +38,28 @@ def without(noun):
 
 MACHINES = "0400 Machines"
 CASES = {
-    "missing_in_service": (without("accounts"), [MACHINES, "create it (bktools accounts create)", HERE]),
+    "missing_in_service": (without("accounts"), [MACHINES, "create it (bktools accounts create)", PREPARER]),
     "missing_in_erp": (
-        without("chart"), [MACHINES, "archive it in the service, or bring it back in the ERP", IN_SERVICE],
+        without("chart"), [MACHINES, "archive it in the service, or bring it back in the ERP", SERVICE],
     ),
-    "name_differs": (changed("chart", name="Other"), ["0400 Other", "update it in the service", IN_SERVICE]),
-    "archived_differs": (changed("chart", archived=True), [MACHINES, "archive it in the service", IN_SERVICE]),
-    "name_missing": (changed("chart", name=None), ["0400", "give it a name in the ERP", IN_ERP]),
+    "name_differs": (changed("chart", name="Other"), ["0400 Other", "update it in the service", SERVICE]),
+    "archived_differs": (changed("chart", archived=True), [MACHINES, "archive it in the service", SERVICE]),
+    "name_missing": (changed("chart", name=None), ["0400", "give it a name in the ERP", ERP]),
     "leading_zeros_lost": (
         changed("chart", code="400"),
-        ["400 Machines", "read the chart's file as text before anything is created", HERE],
+        ["400 Machines", "read the chart's file as text before anything is created", PREPARER],
     ),
     "account_id_unknown": (
-        changed("accounts", id=None, state="EXISTS"), [MACHINES, "import it (bktools accounts import FILE)", HERE],
+        changed("accounts", id=None, state="EXISTS"), [MACHINES, "import it (bktools accounts import FILE)", PREPARER],
     ),
     "category_without_account": (
-        changed("categories", account_id=None), ["Machines", "give it an account in the service", IN_SERVICE],
+        changed("categories", account_id=None), ["Machines", "give it an account in the service", SERVICE],
     ),
     "archived_category_on_active_account": (
-        changed("categories", archived=True, name="One\r\ntwo"), ["One two", "nothing to do", HERE],
+        changed("categories", archived=True, name="One\r\ntwo"), ["One two", "nothing to do", PREPARER],
     ),
     "external_id_empty": (
-        changed("chart", external_id=None), [MACHINES, "give it an external ID in the ERP", IN_ERP],
+        changed("chart", external_id=None), [MACHINES, "give it an external ID in the ERP", ERP],
     ),
 }  # fmt: skip
 
@@ -81,7 +81,7 @@ def test_every_message_ends_with_what_is_to_be_done():
             assert row.message.endswith(f": {row.to_do}") or row.to_do == "nothing to do"
             verb = row.to_do.split(" ")[0]
             assert row.action == verb or verb not in {"update", "unarchive"}, row.message
-    assert {check.who for check in CHECKS} == {HERE, IN_SERVICE, IN_ERP}
+    assert {check.who for check in CHECKS} == {PREPARER, SERVICE, ERP}
 
 
 def test_lost_zeros_are_repaired_not_updated():

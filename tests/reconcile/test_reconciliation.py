@@ -3,6 +3,7 @@ import pickle
 
 import matplotlib as mpl
 import pandas as pd
+import pyarrow as pa
 import pytest
 import reconcile_world as world
 
@@ -149,7 +150,7 @@ def test_it_can_be_pickled(result):
 def test_what_is_listed_when_asked_is_listed_once():
     """Actions and unused accounts are the same tables however often they are asked for."""
     asked = []
-    found = Reconciliation(pd.DataFrame(), pd.DataFrame(), lambda name: asked.append(name) or pd.DataFrame())
+    found = Reconciliation(lambda name: asked.append(name) or pa.table({}))
     assert found.actions is found.actions
     assert found.unused_accounts is found.unused_accounts
     assert asked == ["actions", "unused_accounts"]

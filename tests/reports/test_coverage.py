@@ -7,8 +7,8 @@ import subprocess
 import sys
 from dataclasses import replace
 
-import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
@@ -17,7 +17,7 @@ import bktools
 from bktools.errors import ArgumentError
 from bktools.frames.schema import ACCOUNTS
 from bktools.reports.bars import DONE, WAITING
-from bktools.reports.close import Close
+from bktools.close.close import Close
 
 
 def _labels(axes) -> list[str]:
@@ -39,7 +39,8 @@ def _covered(close: Close, companies: int) -> bktools.Reconciliation:
         for place in range(companies)
         for state in ("covered", "no_account")[: 1 + place % 2]
     ]
-    return replace(close.after, coverage=pd.DataFrame(rows, columns=["company_id", "state"]))
+    companies_and_states = pa.table({"company_id": [row[0] for row in rows], "state": [row[1] for row in rows]})
+    return replace(close.after, _listed=lambda _: companies_and_states)
 
 
 def test_categories_of_a_close(close: Close):
@@ -63,27 +64,27 @@ def test_few_and_many_companies(close: Close, companies: int):
     axes = bktools.plot_coverage(coverage)
     assert len(_labels(axes)) == min(companies, 10)
     told = [int(text.split(": ")[1].split()[0]) for text in _figures(axes) if text.startswith("and ")]
-    assert sum(bar.get_width() for bar in axes.patches) + sum(told) == len(coverage.coverage)
+    assert sum(bar.get_width() for bar in axes.patches) + sum(told) == len(coverage.table("coverage"))
     axes.figure.draw_without_rendering()
     boxes = [label.get_window_extent() for label in axes.get_yticklabels()]
     assert not any(one.overlaps(other) for one, other in itertools.pairwise(boxes))
     assert all(text == "1, 1" for text in _figures(axes)[: companies // 2][:10])
-    sentence = "There are no categories." if not companies else f"{len(coverage.coverage):,} categories"
+    sentence = "There are no categories." if not companies else f"{len(coverage.table("coverage")):,} categories"
     assert sentence in [text.get_text() for text in axes.figure.texts]
 
 
 def test_wrong_things_are_refused(close: Close):
     """A frame in place of a result is an error that says what is needed."""
     with pytest.raises(ArgumentError, match="must be a Reconciliation, as reconcile_accounts returns it"):
-        bktools.plot_coverage(close.categories)
+        bktools.plot_coverage(close.entries)
 
 
 def test_lazy_frames_are_drawn_in_the_figure_that_is_passed(close: Close):
     """Frames of another engine are drawn as those of pandas are, in a figure of one's own."""
-    frames = [close.chart, ACCOUNTS.empty_table().to_pandas(), close.categories]
+    frames = [close.tables["chart"], ACCOUNTS.empty_table(), close.tables["categories"]]
     expected = bktools.plot_coverage(bktools.reconcile_accounts(*frames))
     own = Figure()
-    lazy = bktools.reconcile_accounts(*(pl.from_pandas(frame).lazy() for frame in frames))
+    lazy = bktools.reconcile_accounts(*(pl.from_arrow(frame).lazy() for frame in frames))
     drawn = bktools.plot_coverage(lazy, figure=own)
     assert own.axes == [drawn]
     assert (_labels(drawn), _figures(drawn)) == (_labels(expected), _figures(expected))

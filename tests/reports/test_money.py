@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -13,8 +14,14 @@ from matplotlib.figure import Figure
 
 import bktools
 from bktools.errors import ArgumentError, InputError
+from bktools.reports.pictures import pictures_of
 from bktools.reports.bars import DONE, STRIPES, WAITING
-from bktools.reports.close import Close
+from bktools.close.close import Close
+
+
+@pytest.fixture
+def entries(samples: tuple[Path, Path]) -> pd.DataFrame:
+    return bktools.read_entries(samples[1])
 
 
 def _labels(axes) -> list[str]:
@@ -42,6 +49,12 @@ def _spent(*rows: tuple, by="supplier", **options) -> pd.DataFrame:
     columns = ["supplier", "date", "currency", "amount"]
     frame = pd.DataFrame([(*row[:3], Decimal(row[3])) for row in rows], columns=columns)
     return bktools.spend(frame.assign(date=pd.to_datetime(frame["date"])), by, **options)
+
+
+def _waiting(plan: bktools.ExportPlan, *currencies: str) -> pd.DataFrame:
+    """Return the entries that are held back; a duplicate and an entry of another company are left out."""
+    held = plan.not_ready[~plan.not_ready["reason"].isin(["duplicate", "other_company"])]
+    return held[held["currency"].isin(currencies)] if currencies else held
 
 
 def test_the_own_currency_is_large_and_each_has_its_decimals():
@@ -117,7 +130,7 @@ def test_the_fifth_part_is_among_the_others():
 def test_nothing_to_draw_is_a_sentence(close: Close):
     """Without amounts there is a sentence in place of a chart."""
     empty = bktools.plot_spend(_spent(("a", None, "EUR", "1")).iloc[:0])
-    held = bktools.plot_money(replace(close.plan, not_ready=close.plan.not_ready.iloc[:0]), "age")
+    held = bktools.plot_money(replace(close.run.plan, not_ready=close.run.plan.not_ready.iloc[:0]), "age")
     for charts in (empty, held):
         assert "There are no entries with an amount." in _written(charts[""])
 
@@ -125,15 +138,15 @@ def test_nothing_to_draw_is_a_sentence(close: Close):
 def test_money_of_a_plan_is_whole(close: Close):
     """Ready and held back, by reason, add up to the amounts of all entries; what is only ready is not called exported."""
     charts = {}
-    exact = close.entries.groupby("currency")["amount"].sum()
+    plan = close.run.plan
+    exact = pd.concat([plan.entries, _waiting(plan)]).groupby("currency")["amount"].sum()
     for currency in exact.index:
-        charts = bktools.plot_money(close.plan, currency=currency)
+        charts = bktools.plot_money(close.run.plan, currency=currency)
         assert set(charts) == set(exact.index)
         drawn = _ends(charts[currency])
         assert sum(drawn.values()) == pytest.approx(float(exact[currency]))
-        assert drawn.pop("ready") == pytest.approx(float(close.plan.amounts[currency]))
-        held = close.plan.not_ready[close.plan.not_ready["currency"] == currency]
-        sums = held.groupby("reason")["amount"].sum().abs().sort_values(ascending=False)
+        assert drawn.pop("ready") == pytest.approx(float(close.run.plan.amounts[currency]))
+        sums = _waiting(plan, currency).groupby("reason")["amount"].sum().abs().sort_values(ascending=False)
         assert list(drawn) == [name.replace("_", " ") for name in sums.index]
         assert [abs(amount) for amount in drawn.values()] == [pytest.approx(float(amount)) for amount in sums]
     title, *legend = _written(charts["EUR"])
@@ -144,17 +157,18 @@ def test_money_of_a_plan_is_whole(close: Close):
 
 def test_two_colours_have_a_meaning(close: Close):
     """Blue is exported, orange is held back; stripes are what is not done yet, or not known."""
-    charts = bktools.plot_money(close.plan, jobs=close.jobs)
-    assert set(close.jobs["outcome"]) == {"ACCEPTED"}
+    jobs = pd.DataFrame(close.run.jobs)
+    charts = bktools.plot_money(close.run.plan, jobs=jobs)
+    assert set(jobs["outcome"]) == {"ACCEPTED"}
     assert _written(charts["EUR"])[1:3] == ["exported", "held back"]
     drawn = {(to_hex(bar.get_facecolor()).upper(), bar.get_hatch()) for ax in charts.values() for bar in ax.patches}
     assert drawn == {(DONE, ""), (WAITING, "")}
-    some = close.jobs.assign(outcome=["UNKNOWN", "REJECTED", *close.jobs["outcome"].iloc[2:]])
-    axes = bktools.plot_money(close.plan, jobs=some)["EUR"]
-    sums = close.plan.entries.query("currency == 'EUR'").groupby("batch_id")["amount"].sum()
+    some = jobs.assign(outcome=["UNKNOWN", "REJECTED", *jobs["outcome"].iloc[2:]])
+    axes = bktools.plot_money(close.run.plan, jobs=some)["EUR"]
+    sums = close.run.plan.entries.query("currency == 'EUR'").groupby("batch_id")["amount"].sum()
     in_doubt, refused = (float(sums.get(batch, 0)) for batch in some["batch_id"].iloc[:2])
     assert _ends(axes)["in doubt"] == pytest.approx(in_doubt)
-    assert _ends(axes).get("refused by the service", 0) == pytest.approx(refused)
+    assert _ends(axes).get("ready", 0) == pytest.approx(refused)
     assert STRIPES in {bar.get_hatch() for bar in axes.patches}
     assert f"{in_doubt:,.2f} in doubt" in " ".join(_written(axes))
 
@@ -191,12 +205,12 @@ def test_money_that_arrived():
     assert to_hex(axes.patches[0].get_facecolor()).upper() == DONE
 
 
-def test_ages_are_counted_to_the_day(close: Close):
+def test_ages_are_counted_to_the_day(close: Close, entries: pd.DataFrame):
     """Each entry that is held back is in the group of its age, once, with its value; the day is in the title."""
     for day in (dt.date(2026, 10, 31), dt.date(2026, 11, 12), dt.datetime(2026, 10, 31, 8, tzinfo=dt.UTC)):
         date = day.date() if isinstance(day, dt.datetime) else day
-        axes = bktools.plot_money(close.plan, "age", as_of=day, currency="EUR")["EUR"]
-        held = close.plan.not_ready[close.plan.not_ready["currency"] == "EUR"]
+        axes = bktools.plot_money(close.run.plan, "age", as_of=day, currency="EUR")["EUR"]
+        held = _waiting(close.run.plan, "EUR")
         days = (pd.Timestamp(date) - held["date"]).dt.days
         ages = pd.cut(days, [-1, 7, 30, 60], labels=["0 to 7 days", "8 to 30 days", "31 to 60 days"]).astype("str")
         sums = held.groupby(ages)["amount"].sum()
@@ -204,19 +218,19 @@ def test_ages_are_counted_to_the_day(close: Close):
         counts = ages.value_counts()
         assert [text.split(" · ")[-1] for text in _figures(axes)] == [f"{counts[age]} entries" for age in _labels(axes)]
         assert _written(axes)[0].endswith(f": held back, by age on {date}")
-    undated = replace(close.plan, not_ready=close.plan.not_ready.drop(columns="date"))
+    undated = replace(close.run.plan, not_ready=close.run.plan.not_ready.drop(columns="date"))
     assert _labels(bktools.plot_money(undated, "age")["EUR"]) == ["no date"]
-    late = pd.to_datetime(["2026-10-31 23:30"] * len(close.entries)).tz_localize("America/New_York")
-    plan = bktools.compose_export_jobs(close.entries.assign(date=late))
+    late = pd.Timestamp("2026-10-31 23:30").tz_localize("America/New_York")
+    plan = bktools.compose_export_jobs(entries.assign(date=late))
     axes = bktools.plot_money(plan, "age", as_of=dt.date(2026, 10, 31))["EUR"]
     assert _labels(axes) == ["0 to 7 days"]
 
 
-def test_months_have_what_was_exported_and_held_back(close: Close):
+def test_months_have_what_was_exported_and_held_back(close: Close, entries: pd.DataFrame):
     """Each month of the entries has a bar of their value, in parts that add up to what is ready and held back."""
-    entries = close.entries.copy()
+    entries = entries[entries["company_id"] == close.company].drop_duplicates("id")
     entries.loc[entries.index[::3], "date"] -= pd.DateOffset(months=1)
-    plan = bktools.compose_export_jobs(entries, categories=close.categories, company=close.company)
+    plan = bktools.compose_export_jobs(entries, categories=close.tables["categories"], company=close.company)
     amounts = entries.groupby([entries["currency"], entries["date"].dt.strftime("%Y-%m")])["amount"].sum()
     for currency in ("EUR", "CHF"):
         axes = bktools.plot_money(plan, "month", currency=currency)[currency]
@@ -228,10 +242,20 @@ def test_months_have_what_was_exported_and_held_back(close: Close):
     )
 
 
+def test_pictures_of_a_close(close: Close):
+    """The folder has a PNG of money, of the month's entries, and of coverage."""
+    pictures = pictures_of(close)
+    assert list(pictures) == ["money.png", "coverage.png"]
+    assert all(content.startswith(b"\x89PNG") for content in pictures.values())
+    exported = close.figures.of_fate("exported").amounts["EUR"]
+    axes = bktools.plot_money(close.entries)["EUR"]
+    assert _ends(axes)["exported"] == pytest.approx(float(exported))
+
+
 def test_wrong_things_are_refused(close: Close):
     """Another frame, a plan without amounts: one line that says what is needed. A figure that is passed is drawn on."""
     figure = Figure()
-    charts = bktools.plot_money(close.plan, figure=figure)
+    charts = bktools.plot_money(close.run.plan, figure=figure)
     assert list(figure.axes) == list(charts.values())
     spent = _spent(("a", None, "EUR", "1"))
     with pytest.raises(InputError, match="no column 'currency': give the frame that spend"):
@@ -241,10 +265,10 @@ def test_wrong_things_are_refused(close: Close):
     with pytest.raises(ArgumentError, match="entries must be an ExportPlan"):
         bktools.plot_money(spent)
     with pytest.raises(ArgumentError, match="as_of must be a date"):
-        bktools.plot_money(close.plan, "age", as_of="yesterday evening")
+        bktools.plot_money(close.run.plan, "age", as_of="yesterday evening")
     with pytest.raises(ArgumentError, match="by must be 'reason', 'age' or 'month'"):
-        bktools.plot_money(close.plan, "size")
-    rows, not_ready = close.plan.rows.drop_columns(["amount"]), close.plan.not_ready.drop(columns="amount")
-    bare = replace(close.plan, rows=rows, not_ready=not_ready)
+        bktools.plot_money(close.run.plan, "size")
+    rows, not_ready = close.run.plan.rows.drop_columns(["amount"]), close.run.plan.not_ready.drop(columns="amount")
+    bare = replace(close.run.plan, rows=rows, not_ready=not_ready)
     with pytest.raises(ArgumentError, match="must have amounts and currencies"):
         bktools.plot_money(bare)

@@ -1,0 +1,80 @@
+"""A November with everything in it: entries that come again, changed ones, corrections, a split, a batch in doubt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+import pandas as pd
+
+import bktools
+from bktools.reports.month_end import Close
+
+AGAIN, CHANGED = 20, 3
+
+
+@dataclass(frozen=True)
+class November:
+    """November planned, applied and applied again, in the folder `november`; a dry run stands beside it.
+
+    Parameters
+    ----------
+    planned, first, again, after : Close
+        A dry run; applied; applied a second time; a dry run after that.
+    before : Close
+        October, which exported the entries that come again.
+    """
+
+    before: Close
+    planned: Close
+    first: Close
+    again: Close
+    after: Close
+
+
+def entries_of_november(october: pd.DataFrame, exported: set[str]) -> pd.DataFrame:
+    """Return the file of November, made from October's."""
+    sent = october[october["id"].isin(exported)]
+    again = sent.head(AGAIN).copy()
+    # Three were changed since: an amount, a supplier, a date.
+    again.iloc[0, again.columns.get_loc("amount")] += Decimal("100.00")
+    again.iloc[1, again.columns.get_loc("supplier")] = "Another supplier"
+    again.iloc[2, again.columns.get_loc("date")] += pd.Timedelta(days=1)
+    new = sent.iloc[AGAIN : AGAIN + 40].copy()
+    new["id"] = [f"00000000-0000-4000-8000-{number:012}" for number in range(len(new))]
+    new["date"] += pd.DateOffset(months=1)
+    # Two corrections of October's entries, and a credit note.
+    for place in (0, 1, 2):
+        new.iloc[place, new.columns.get_loc("amount")] = -sent.iloc[AGAIN + 3 * place]["amount"].copy_abs()
+    new.iloc[3:6, new.columns.get_loc("approved")] = False
+    later = new.iloc[6:8].copy()
+    later["id"] = [f"00000000-0000-4000-8000-{number:012}" for number in (900, 901)]
+    later["date"] += pd.DateOffset(months=1)
+    split = new.iloc[8:9].copy()
+    whole = split["amount"].iloc[0]
+    parts = pd.concat([split.assign(amount=whole - Decimal("1.00")), split.assign(amount=Decimal("1.00"))])
+    parts["amount"] = parts["amount"].astype(new["amount"].dtype)
+    parts = parts.assign(split_line=[1, 2], split_lines=2)
+    new = pd.concat([new.drop(new.index[8]), new.iloc[9:10]])
+    whole_file = pd.concat([again, new, later, parts], ignore_index=True)
+    whole_file[["split_line", "split_lines"]] = whole_file[["split_line", "split_lines"]].fillna(0).astype("int64")
+    return whole_file.assign(line=range(2, len(whole_file) + 2))
+
+
+def closes_of_november(samples: tuple[Path, Path], root: Path) -> November:
+    """Close October, then November: planned, applied while the answer to its second job is lost, and applied again."""
+    lost = "drop:operation=create_export_job,skip=2,times=1"
+    with bktools.Sandbox(root / "sandbox", job_seconds=0.05, faults=[lost]) as service:
+        chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
+        october = bktools.read_entries(samples[1])
+        options = {"by": "Ada", "service": service, "wait": 5}
+        before = bktools.close_month(chart, october, month="2026-10", apply=True, folder=root / "october", **options)
+        sent = {*before.entries.loc[before.entries["fate"] == "exported", "id"]}
+        entries = entries_of_november(october, sent)
+        entries.attrs["bktools"] = october.attrs["bktools"]
+        options |= {"month": "2026-11", "folder": root / "november", "max_entries": 12}
+        planned, first, again, after = (
+            bktools.close_month(chart, entries, apply=apply, **options) for apply in (False, True, True, False)
+        )
+    return November(before, planned, first, again, after)

@@ -1,0 +1,253 @@
+"""One close, one truth: every page, sheet, table and line has the figures of the table of entries, run after run."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections import defaultdict
+from decimal import Decimal
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from november import AGAIN, CHANGED, November, closes_of_november
+from python_calamine import CalamineWorkbook
+
+from bktools.cli.month_end import _facts_of, _figures
+from bktools.close.actions import IDS
+from bktools.close.entries import FATES
+from bktools.frames.currencies import shown
+from bktools.reports.folder import MACHINE, MANIFEST, REPORT, TABLES, WORKBOOK
+from bktools.reports.month_end import Close
+
+# By line: number of entries, and amounts by currency that are not zero.
+Figures = dict[str, tuple[int, dict[str, Decimal]]]
+
+ABOUT_THE_RUN = {"accounts_created.csv", "journal_events.csv"}
+
+
+@pytest.fixture(scope="module")
+def november(samples: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> November:
+    """November with everything in it, closed four times."""
+    return closes_of_november(samples, tmp_path_factory.mktemp("november"))
+
+
+def rows_of(folder: Path, name: str) -> list[dict[str, str]]:
+    with (folder / MACHINE / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def counted(rows: list[dict[str, str]], key: str) -> Figures:
+    """Count and add entries by plain Python: the lines of a split entry are one."""
+    entries: dict[str, set[Any]] = defaultdict(set)
+    amounts: dict[str, dict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
+    for number, row in enumerate(rows):
+        entries[row[key]].add(row["id"] if row["split_line"] != "0" else number)
+        amounts[row[key]][row["currency"]] += Decimal(row["amount"])
+    return {name: (len(found), without_zeros(amounts[name])) for name, found in entries.items()}
+
+
+def added(rows: list[dict[str, str]], key: str) -> Figures:
+    """Add rows that have a number of entries and an amount in one currency each."""
+    found: dict[str, list[Any]] = defaultdict(lambda: [0, defaultdict(Decimal)])
+    for row in rows:
+        found[row[key]][0] += int(row["entries"])
+        found[row[key]][1][row["currency"]] += Decimal(row["amount"])
+    return {name: (count, without_zeros(amounts)) for name, (count, amounts) in found.items()}
+
+
+def without_zeros(amounts: dict[str, Any]) -> dict[str, Decimal]:
+    exact = {currency: Decimal(str(amount)) for currency, amount in amounts.items() if amount not in ("", None)}
+    return {currency: round(amount, 2) for currency, amount in exact.items() if amount}
+
+
+def of_facts(facts: dict[str, Any]) -> Figures:
+    return {name: (line["entries"], without_zeros(line["amounts"])) for name, line in facts["entries"].items()}
+
+
+def of_lines(text: str) -> Figures:
+    """Read lines such as "held back: 3 entries, EUR 521.53, USD 631.22"."""
+    found = {}
+    for line in text.splitlines():
+        name, _, rest = line.strip().partition(": ")
+        count = re.match(r"([\d,]+) entr", rest)
+        if count and (name in FATES or name == "all entries"):
+            amounts = re.findall(r"\b([A-Z]{3}) (-?[\d,.]+\d)", rest)
+            found[name] = (int(count[1].replace(",", "")), without_zeros({a: b.replace(",", "") for a, b in amounts}))
+    return found
+
+
+def of_sheet(path: Path) -> Figures:
+    """Read the first block of the workbook's first sheet."""
+    rows = CalamineWorkbook.from_path(path).get_sheet_by_name("close").to_python()
+    start = next(number for number, row in enumerate(rows) if row[0] == "Entries and amounts") + 1
+    currencies = [str(cell) for cell in rows[start][2:] if cell]
+    found = {}
+    for name, count, *amounts in rows[start + 1 :]:
+        if not name:
+            break
+        found[str(name)] = (int(count), without_zeros(dict(zip(currencies, amounts, strict=False))))
+    return found
+
+
+class Page(HTMLParser):
+    """The texts of a page: the rows of its tables by ID, and the cards of its head, each a list of texts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tables: dict[str, list[list[str]]] = defaultdict(list)
+        self.cards: list[list[str]] = []
+        self._into: list[str] | None = None
+        self._table = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        named = dict(attrs)
+        if tag == "table":
+            self._table = named.get("id") or ""
+        if tag == "div" and (named.get("class") or "").startswith("card "):
+            self.cards.append([])
+            self._into = self.cards[-1]
+        if tag == "tr":
+            self._into = []
+            self.tables[self._table].append(self._into)
+        if tag in {"td", "th"} and self._into is not None:
+            self._into.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in {"tr", "dl"}:
+            self._into = None
+
+    def handle_data(self, data: str) -> None:
+        if self._into is None or not data.strip():
+            return
+        if self.tables[self._table] and self._into is self.tables[self._table][-1]:
+            self._into[-1] += data.strip()
+        else:
+            self._into.append(data.strip())
+
+
+def of_statement(path: Path) -> Figures:
+    head, *rows = Page(path.read_text(encoding="utf-8")).tables["statement"]
+    found = {}
+    for name, count, *amounts in rows:
+        sums = {currency: amount.replace(",", "") for currency, amount in zip(head[2:], amounts, strict=True)}
+        if name.lower() in {*FATES, "all entries"}:
+            found[name.lower()] = (int(count.replace(",", "")), without_zeros(sums))
+    return found
+
+
+def of_cards(html: str) -> Figures:
+    found = {}
+    for name, count, _, *others in Page(html).cards:
+        # A card may end with a note about the month before.
+        amounts = dict(zip(others[::2], others[1::2], strict=False))
+        sums = {name: text.replace(",", "") for name, text in amounts.items() if re.fullmatch(r"[A-Z]{3}", name)}
+        found[name.lower()] = (int(count.replace(",", "")), without_zeros(sums))
+    return found
+
+
+def whole(figures: Figures, all_entries: Figures) -> Figures:
+    return figures | {"all entries": all_entries["all"]}
+
+
+@pytest.mark.parametrize("run", ["planned", "first", "after"])
+def test_every_view_has_the_figures_of_the_table_of_entries(november: November, run: str):
+    """Counted by plain Python from entries.csv: figures, totals, manifest, JSON, terminal, notebook, report, workbook."""
+    close: Close = getattr(november, run)
+    # A later close has moved the first ones.
+    moved = {"planned": november.first, "first": november.again, "after": None}[run]
+    folder = close.folder if moved is None else moved.earlier_folder
+    rows = rows_of(folder, "entries.csv")
+    expected = whole(counted(rows, "fate"), counted([row | {"one": "all"} for row in rows], "one"))
+    without_all = {name: line for name, line in expected.items() if name != "all entries"}
+    assert {*without_all} == {*FATES} - ({"exported", "in doubt"} if run == "planned" else set())
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    as_facts = without_all | {"all": expected["all entries"]}
+    html = (folder / REPORT).read_text(encoding="utf-8")
+    assert {
+        "figures.csv": added(rows_of(folder, "figures.csv"), "fate"),
+        "totals.csv": added(rows_of(folder, "totals.csv"), "fate"),
+        "manifest": of_facts(manifest["figures"]),
+        "json": of_facts(json.loads(json.dumps(_facts_of(close), default=str))),
+        "terminal": of_lines(_figures(close)),
+        "repr": of_lines(repr(close)),
+        "notebook": of_cards(close._repr_html_()),
+        "report's head": of_cards(html),
+        "report": of_statement(folder / REPORT),
+        "workbook": of_sheet(folder / WORKBOOK),
+    } == {
+        "figures.csv": without_all, "totals.csv": without_all, "manifest": as_facts, "json": as_facts,
+        "terminal": expected, "repr": expected, "notebook": without_all, "report's head": without_all,
+        "report": expected, "workbook": expected,
+    }  # fmt: skip
+
+
+def test_errors_warnings_and_reasons_are_the_same_everywhere(november: November):
+    """The number of actions by severity, and of entries by reason, in tables, manifest, JSON, terminal and workbook."""
+    close = november.after
+    folder = close.folder
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["figures"]
+    # An action has a line for each currency.
+    told = {tuple(row[name] for name in ("severity", "cause", "about", *IDS)) for row in rows_of(folder, "to_do.csv")}
+    by_severity = {name: sum(severity == name for severity, *_ in told) for name in ("error", "warning")}
+    sheet = CalamineWorkbook.from_path(folder / WORKBOOK).get_sheet_by_name("to do").to_python()
+    place = sheet[0].index("severity")
+    in_book = {name: sum(row[place] == name for row in sheet[1:]) for name in ("error", "warning")}
+    in_repr = dict(re.findall(r"(\d+) (error|warning)", repr(close)))
+    assert by_severity == close.severities == manifest["to_do"] == in_book
+    assert {name: int(count) for count, name in in_repr.items()} == by_severity
+    reasons = counted([row for row in rows_of(folder, "entries.csv") if row["fate"] == "held back"], "reason")
+    assert {name: (line["entries"], without_zeros(line["amounts"])) for name, line in manifest["reasons"]["held back"].items()} == reasons
+
+
+def test_november_is_what_happened(november: November):
+    """What comes again was exported before, three of it changed; a split entry is one; one job is in doubt, later ones wait."""
+    close = november.first
+    entries = close.entries.set_index("id")
+    assert (entries["fate"] == "exported before").sum() == AGAIN
+    changed = entries[entries["reason"] == "changed_since_export"]
+    assert len(changed) == CHANGED
+    # As it was sent, and beside it what the file says.
+    sent = november.before.entries.set_index("id").loc[changed.index]
+    assert changed["amount"].to_list() == sent["amount"].to_list()
+    assert changed["file_amount"].notna().sum() == changed["file_supplier"].notna().sum() == 1
+    split = entries[entries["split_line"] > 0]
+    assert (len(split), split.index.nunique(), split["fate"].nunique()) == (2, 1, 1)
+    assert (entries["fate"] == "in doubt").sum() == 12
+    first = close.actions[0]
+    assert (first.cause, first.entries, first.role) == ("in_doubt", 25, "preparer of the close")
+    assert first.command.startswith(f"bktools export resolve {first.ids['batch_id']} ")
+    assert {"-", ""} >= {shown(one.now - one.before - one.change, one.currency).strip("0.") for one in close.against}
+
+
+def test_the_folder_is_the_month_and_not_the_run(november: November):
+    """Applied twice, and planned again: the same tables, figures, things to do and report, but for what is about the run."""
+    first, again, after = november.again.earlier_folder, november.again.folder, november.after.folder
+    for name in TABLES.keys() - ABOUT_THE_RUN:
+        assert rows_of(first, name) == rows_of(again, name) == rows_of(after, name), name
+    manifests = [json.loads((folder / MANIFEST).read_text(encoding="utf-8")) for folder in (first, again, after)]
+    for name in ("figures", "state", "period", "inputs", "counts"):
+        values = [manifest[name] for manifest in manifests]
+        if name == "counts":
+            values = [{key: value for key, value in counts.items() if key != "findings_before"} for counts in values]
+        assert values[0] == values[1] == values[2], name
+    assert [manifest["run"]["applied"] for manifest in manifests] == [True, True, False]
+    pages = [without_the_run((folder / REPORT).read_text(encoding="utf-8")) for folder in (first, again)]
+    assert pages[0] == pages[1]
+    books = [CalamineWorkbook.from_path(folder / WORKBOOK) for folder in (first, again)]
+    for name in books[0].sheet_names:
+        cells = [
+            [[cell for cell in row if "begun" not in str(row[0])] for row in book.get_sheet_by_name(name).to_python()]
+            for book in books
+        ]
+        assert cells[0] == cells[1], name
+    assert [(folder / "money.png").read_bytes() for folder in (first, again)][0] == (after / "money.png").read_bytes()
+
+
+def without_the_run(page: str) -> str:
+    """Return a report without the times, the plan and the outcomes of its run."""
+    page = re.sub(r"<section[^>]*class=\"about\".*?</section>", "", page, flags=re.DOTALL)
+    return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?( UTC)?", "", page)
