@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +13,7 @@ from bktools.caller import command
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
 from bktools.cli.mappings import remembered
-from bktools.cli.tables import counted, counts
+from bktools.cli.tables import counted
 from bktools.contract import rules
 from bktools.errors import ArgumentError
 
@@ -262,10 +263,10 @@ STEPS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "month": ("month", str),
     "categories": ("categories", lambda frame: f"{len(frame)} rows"),
     "employees": ("employees", lambda frame: f"{len(frame)} rows"),
-    "reconciled": ("reconcile", lambda found: _verbs(found.actions)),
-    "created": ("accounts", lambda frame: counts(frame["outcome"]) or "none"),
+    "reconciled": ("reconcile", lambda found: _verbs(found.table("actions")["action"].to_pylist())),
+    "created": ("accounts", lambda rows: _outcomes(rows)),
     "plan": ("export plan", _plan),
-    "jobs": ("export jobs", lambda frame: counts(frame["outcome"]) or "none"),
+    "jobs": ("export jobs", lambda rows: _outcomes(rows)),
     "close": ("figures", _figures),
 }
 
@@ -280,13 +281,15 @@ def _line(step: str, text: str) -> str:
     return f"  {step:<12} {text}"
 
 
-def _verbs(actions: pd.DataFrame) -> str:
+def _verbs(actions: list[str]) -> str:
     order = ("create", "update", "archive", "unarchive", "none")
-    found = actions["action"].value_counts()
-    named = {"none": "unchanged"}
-    return (
-        ", ".join(f"{found[verb]} {named.get(verb, f'to {verb}')}" for verb in order if verb in found) or "no accounts"
-    )
+    found, named = Counter(actions), {"none": "unchanged"}
+    return ", ".join(f"{found[verb]} {named.get(verb, f'to {verb}')}" for verb in order if verb in found) or "no accounts"
+
+
+def _outcomes(rows: list[dict[str, Any]]) -> str:
+    found = Counter(row["outcome"] for row in rows)
+    return ", ".join(f"{count:,} {outcome}" for outcome, count in found.most_common()) or "none"
 
 
 # Things to do in a terminal, at most; the report has all of them.

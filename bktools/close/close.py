@@ -70,6 +70,10 @@ class Run:
         return counts
 
 
+def _frame(name: str) -> cached_property[pd.DataFrame]:
+    return cached_property(lambda close: to_pandas(close.tables[name], source_of(close.tables[name])))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Close:
     """A month: what became of each entry, its figures, what is to be done, and what changed since the last close.
@@ -110,10 +114,13 @@ class Close:
     run: Run
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
 
-    @cached_property
-    def entries(self) -> pd.DataFrame:
-        """One row a line of an entry of the month, with its `fate`, as it was sent, or as it is in the file."""
-        return to_pandas(self.tables["entries"])
+    # The tables as frames, each made on first use. Entries: one row a line of an entry of the month with its `fate`, as
+    # it was sent, or as it is in the file. Accounts: those that the journal knows. The others: as they were read.
+    entries = _frame("entries")
+    categories = _frame("categories")
+    employees = _frame("employees")
+    chart = _frame("chart")
+    accounts = _frame("accounts")
 
     @cached_property
     def changes(self) -> pd.DataFrame | None:

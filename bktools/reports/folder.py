@@ -19,7 +19,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pyarrow as pa
 
 from bktools import disk
@@ -59,7 +58,7 @@ def _jobs(close: Close) -> pa.Table:
 
 
 # By file: what it is, and its table.
-TABLES: dict[str, tuple[str, Callable[[Close], Any]]] = {
+TABLES: dict[str, tuple[str, Callable[[Close], pa.Table]]] = {
     "entries.csv": (
         "every entry of the month with its fate: as it was sent, otherwise as it is in the file",
         lambda close: close.tables["entries"],
@@ -78,9 +77,9 @@ TABLES: dict[str, tuple[str, Callable[[Close], Any]]] = {
     ),
     "export_jobs.csv": ("the export jobs of the month", _jobs),
     "reconciliation.csv": (
-        "what differs between the chart of accounts and the service", lambda close: close.after.findings,
+        "what differs between the chart of accounts and the service", lambda close: close.after.table("findings"),
     ),
-    "actions.csv": ("what would make each account agree with the chart", lambda close: close.after.actions),
+    "actions.csv": ("what would make each account agree with the chart", lambda close: close.after.table("actions")),
     "coverage.csv": ("each category with its account", lambda close: close.tables["coverage"]),
     "categories.csv": ("the categories, as the service has them", lambda close: close.tables["categories"]),
     "employees.csv": ("the employees, as the service has them", lambda close: close.tables["employees"]),
@@ -158,8 +157,8 @@ def write_folder(close: Close, folder: Path, profile: str = "excel") -> Path:
             files = {}
             for name, (_, table_of_close) in TABLES.items():
                 table = table_of_close(close)
-                names = list(map(str, table.columns if isinstance(table, pd.DataFrame) else table.column_names))
-                files[name] = _described(to_csv(table, staging / name, profile)) | {"rows": len(table), "columns": names}
+                described = _described(to_csv(table, staging / name, profile))
+                files[name] = described | {"rows": len(table), "columns": table.column_names}
                 files[f"{MACHINE}/{name}"] = _described(to_csv(table, staging / MACHINE / name, "machine"))
             inputs, copies = _inputs(close, staging)
             files |= copies
@@ -372,4 +371,4 @@ def _accounts_known(close: Close) -> list[dict[str, Any]]:
 
 
 def _by_check(reconciliation: Reconciliation) -> dict[str, int]:
-    return dict(Counter(reconciliation.findings["check"]))
+    return dict(Counter(reconciliation.table("findings")["check"].to_pylist()))

@@ -9,7 +9,7 @@ import pytest
 
 import bktools
 from bktools.errors import ArgumentError, InputError
-from bktools.reports.closing import month_of
+from bktools.close.month import month_of
 
 
 @pytest.fixture
@@ -22,17 +22,16 @@ def test_a_month_is_closed_once(october):
     """Planned, applied, applied again: what was done is done once, and each folder is kept."""
     planned, first, second = october.planned, october.first, october.again
     assert october.steps[0] == "month"
-    assert october.steps[1:] == list(planned.times) == [
-        "categories", "employees", "reconciled", "created", "remaining", "plan", "jobs", "record",
+    assert october.steps[1:] == [*planned.run.times, "close"] == [
+        "categories", "employees", "reconciled", "created", "remaining", "plan", "jobs", "close",
     ]  # fmt: skip
     assert october.jobs_planned == 0
-    assert "nothing was written to the service" in repr(planned)
-    assert first.jobs["outcome"].to_list() == ["ACCEPTED"]
-    assert second.jobs.empty
-    assert second.history["state"].to_list() == ["ACCEPTED"]
+    assert "planned, nothing was sent" in repr(planned)
+    assert first.run.outcomes("jobs") == {"ACCEPTED": 3}
+    assert (second.run.jobs, len(second.figures.jobs)) == ([], 3)
     assert set(october.accepted.values()) == {1}
     assert planned.folder == first.folder == second.folder
-    assert sorted(second.folder.parent.glob("october*")) == sorted([second.folder, first.kept, second.kept])
+    assert sorted(second.folder.parent.glob("october*")) == sorted([second.folder, first.earlier_folder, second.earlier_folder])
     assert f"written to {second.folder}" in repr(second)
 
 
@@ -85,7 +84,7 @@ def test_a_month_that_has_not_ended_is_approved_only_when_that_is_meant(service,
         bktools.close_month(*given, month=current, **options)
     assert bktools.load_periods(service=service).empty
     closed = bktools.close_month(*given, month=current, before_month_end=True, **options)
-    assert (closed.record.state, closed.stays_open) == ("CLOSED", "")
+    assert (closed.record.state, closed.run.stays_open) == ("CLOSED", "")
     open_month = bktools.close_month(*given, month="2026-10", apply=True, folder=tmp_path / "other", service=service)
     assert open_month.record.state == "OPEN"
 
@@ -100,7 +99,8 @@ def test_entries_without_dates_need_a_month(service, given, tmp_path):
     closed = bktools.close_month(
         chart, entries.assign(date=pd.NaT), month="2026-10", folder=tmp_path / "undated", service=service
     )
-    assert (closed.left_out, len(closed.plan.entries) + len(closed.plan.not_ready)) == (0, len(entries))
+    assert len(closed.entries) == len(entries)
+    assert not (closed.entries["reason"] == "later_period").any()
 
 
 def test_a_mistyped_date_names_no_month(service, given, tmp_path):
@@ -115,7 +115,7 @@ def test_a_mistyped_date_names_no_month(service, given, tmp_path):
         seen=lambda step, result: told.update({step: result}),
         service=service,
     )
-    assert (closed.period, closed.left_out) == ("2026-10", 1)
+    assert (closed.period, (closed.entries["reason"] == "later_period").sum()) == ("2026-10", 1)
     assert told["month"] == (
         "2026-10, by the dates of the entries; other entries: 1 of 2062-03 (another: month='YYYY-MM')"
     )

@@ -13,7 +13,7 @@ from filling import Formula, Rows, column, filled, write
 
 import bktools
 from bktools.errors import ArgumentError, InputError, StorageError
-from bktools.reports.close import Close
+from bktools.reports.month_end import Close
 from bktools.reports.fixes import FOLDER, keep_fixes, kept_fixes
 from bktools.settings import load_settings
 
@@ -29,21 +29,21 @@ def book(folder: Path) -> Path:
 def category(close: Close) -> pd.Series:
     """A category without an account that entries wait for."""
     coverage = close.after.coverage
-    waiting = close.plan.not_ready.loc[close.plan.not_ready["reason"] == "no_account", "category_id"]
+    waiting = close.entries.loc[close.entries["reason"] == "no_account", "category_id"]
     return coverage[coverage["category_id"].isin(waiting)].iloc[0]
 
 
 @pytest.fixture(scope="module")
 def account(close: Close) -> pd.Series:
     """An active account that the service has."""
-    return close.known[close.known["state"].isin(["CREATED", "MATCHED"]) & ~close.known["archived"].astype(bool)].iloc[
+    return close.accounts[close.accounts["state"].isin(["CREATED", "MATCHED"]) & ~close.accounts["archived"].astype(bool)].iloc[
         0
     ]
 
 
 def _checked(close: Close, path: Path, categories: pd.DataFrame | None = None) -> pd.DataFrame:
     categories = close.categories if categories is None else categories
-    return bktools.check_fixes(bktools.read_fixes(path), categories, close.known)
+    return bktools.check_fixes(bktools.read_fixes(path), categories, close.accounts)
 
 
 def test_nothing_filled_in(book: Path):
@@ -83,7 +83,7 @@ def test_what_became_of_it(
 ):
     """The categories loaded later say whether a fix is done, open, or done with another account."""
     path = filled(book, tmp_path / "filled.xlsx", write("new account", account["code"], f"category {category['name']}"))
-    other = close.known[close.known["id"].notna() & (close.known["id"] != account["id"])].iloc[0]
+    other = close.accounts[close.accounts["id"].notna() & (close.accounts["id"] != account["id"])].iloc[0]
     now = {"open": None, "done": account["id"], "done differently": other["id"]}[outcome]
     categories = close.categories.copy()
     categories.loc[categories["id"] == category["category_id"], "account_id"] = now
@@ -151,7 +151,7 @@ def test_a_formula_without_a_saved_value_is_not_an_empty_cell(
 def test_accounts_that_cannot_be(book: Path, close: Close, category: pd.Series, tmp_path: Path):
     """An unknown, an archived and an ambiguous account are refused, each by its name."""
     about = f"category {category['name']}"
-    archived = close.known[close.known["archived"].astype(bool)].iloc[0]
+    archived = close.accounts[close.accounts["archived"].astype(bool)].iloc[0]
     unknown = filled(book, tmp_path / "unknown.xlsx", write("new account", "9999 · Nowhere", about))
     assert _checked(close, unknown)["message"].iloc[0] == (
         "the account '9999 · Nowhere' is not among the accounts bktools knows: choose one from the list"
@@ -160,8 +160,8 @@ def test_accounts_that_cannot_be(book: Path, close: Close, category: pd.Series, 
     assert _checked(close, old)["message"].iloc[0] == (
         f"the account '{archived['code']} · {archived['name']}' is archived: choose an active one"
     )
-    twins = pd.concat([close.known, close.known.iloc[[0]].assign(external_id="twin", id=OTHER, name="Twin")])
-    code = close.known["code"].iloc[0]
+    twins = pd.concat([close.accounts, close.accounts.iloc[[0]].assign(external_id="twin", id=OTHER, name="Twin")])
+    code = close.accounts["code"].iloc[0]
     path = filled(book, tmp_path / "twins.xlsx", write("new account", code, about))
     checked = bktools.check_fixes(bktools.read_fixes(path), close.categories, twins)
     assert checked["message"].iloc[0] == f"2 accounts have the code '{code}': write the external ID of one"

@@ -248,6 +248,7 @@ def test_the_folder_is_the_month_and_not_the_run(november: November):
 
 
 def without_the_run(page: str) -> str:
-    """Return a report without the times, the plan and the outcomes of its run."""
-    page = re.sub(r"<section[^>]*class=\"about\".*?</section>", "", page, flags=re.DOTALL)
+    """Return a report without times, the list of applied closes, and the section about its run."""
+    for part in (r'<table id="closes-table".*?</table>', r'<section class="run".*?</section>'):
+        page = re.sub(part, "", page, flags=re.DOTALL)
     return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?( UTC)?", "", page)

@@ -18,8 +18,8 @@ from typer.testing import CliRunner
 import bktools
 from bktools.cli.app import app
 from bktools.cli.exits import Exit
+from bktools.close import changes
 from bktools.errors import ArgumentError, InputError, SnapshotNotFoundError
-from bktools.frames.currencies import shown
 
 OLD = pd.DataFrame(
     {
@@ -94,8 +94,8 @@ def test_two_months(sandbox, service, samples, tmp_path):
 
     closes = [closed("2026-10", october)]
     added = sandbox.server.add_category("Drones")
-    not_ready = closes[0].plan.not_ready
-    approved = not_ready.loc[not_ready["reason"] == "not_approved", "id"]
+    entries = closes[0].entries
+    approved = entries.loc[entries["reason"] == "not_approved", "id"]
     late = october[october["id"].isin(approved)].assign(status="approved", approved=True)
     ids = [str(uuid.uuid5(uuid.NAMESPACE_OID, name)) for name in october["id"]]
     november = october.assign(id=ids, date=october["date"] + pd.DateOffset(months=1)).iloc[::2]
@@ -104,44 +104,41 @@ def test_two_months(sandbox, service, samples, tmp_path):
     sent = [_sums(close, []) for close in closes]
     assert len(sent[0]) > 1
     totals = found[found["table"] == "exported"]
-    assert _told(totals) == {
-        (currency, field): (text(old), text(new), text(new - old))
+    assert _figures(totals, "currency") == {
+        currency: (old[0], new[0], new[0] - old[0], old[1], new[1])
         for currency in sent[0].keys() | sent[1].keys()
-        for field, place, text in (
-            (f"amount in {currency}", 0, lambda amount, currency=currency: shown(amount, currency)),
-            ("entries", 1, str),
-        )
-        for old, new in [(sent[0][currency][place], sent[1][currency][place])]
+        for old, new in [(sent[0][currency], sent[1][currency])]
         if old != new
     }
-    by_category = found[(found["table"] == "exported by category") & (found["field"] == "entries")]
-    named = [_sums(close, ["category_name", "account_code"]) for close in closes]
-    expected = sorted(
-        (" ".join(key[:2]), str(named[0][key][1]), str(named[1][key][1]))
+    by_category = found[found["table"] == "exported by category"]
+    named = [_sums(close, ["category_name"]) for close in closes]
+    assert _figures(by_category, "about", "currency") == {
+        key: (old[0], new[0], new[0] - old[0], old[1], new[1])
         for key in named[0].keys() | named[1].keys()
-        if named[0][key][1] != named[1][key][1]
-    )
-    assert sorted(by_category[["about", "before", "after"]].itertuples(index=False, name=None)) == expected
+        for old, new in [(named[0][key], named[1][key])]
+        if old != new
+    }
     categories = found[found["table"] == "categories"]
     assert categories[["change", "about", "id"]].to_numpy().tolist() == [["added", "Drones", added]]
     held = found[found["table"] == "held back"]
     records = [bktools.record_of(close.period, service=service).held_back for close in closes]
     assert len(approved) > 1
-    assert held["change"].value_counts().to_dict() == {
+    counts = held.assign(entries=held["entries_before"] + held["entries_after"]).groupby("change")["entries"].sum()
+    assert counts.to_dict() == {
         "resolved": len(approved),
         "still open": len(records[0]) - len(approved),
         "new": len(records[1]),
     }
-    resolved = held[held["change"] == "resolved"]
-    assert set(resolved["id"]) == set(approved)
-    assert resolved["after"].unique().tolist() == [f"exported in job {closes[1].jobs['job_id'][0]}"]
-    first = records[0].iloc[0]
-    told = held[held["id"] == first["entry_id"]].iloc[0]
-    assert told[["field", "before"]].tolist() == first[["reason", "message"]].tolist()
-    assert told["about"].startswith(f"{first['date']:%Y-%m-%d} ")
-    assert found.attrs["bktools"]["not_compared"] == []
+    assert held.loc[held["change"] == "resolved", "about"].unique().tolist() == ["not approved yet"]
+    about = found.attrs["bktools"]
+    assert (about["not_compared"], about["below_threshold"]) == ([], 0)
+    assert any(line.startswith("held back: ") and f"{len(approved)} resolved" in line for line in about["headline"])
     assert closes[0].changes is None
     pd.testing.assert_frame_equal(closes[1].changes, found)
+    large = bktools.compare("2026-10", "2026-11", threshold=500, service=service)
+    is_small = found["difference"].abs().lt(500) & found["table"].ne("exported")
+    assert large.attrs["bktools"]["below_threshold"] == is_small.sum() > 0
+    pd.testing.assert_frame_equal(large, found[~is_small.fillna(False)].reset_index(drop=True))
     nothing = bktools.compare("2026-08", "2026-10", service=service)
     assert nothing.attrs["bktools"]["not_compared"] == ["nothing was exported in 2026-08, according to the journal"]
 
@@ -149,17 +146,50 @@ def test_two_months(sandbox, service, samples, tmp_path):
 def _sums(close, keys):
     """Return exact amount and count of the exported entries of a close by these columns and currency."""
     sums = defaultdict(lambda: (Decimal(0), 0))
-    for row in close.plan.entries.to_dict("records"):
+    for row in close.entries[close.entries["fate"] == "exported"].to_dict("records"):
         key = (*(row[name] for name in keys), row["currency"]) if keys else row["currency"]
         sums[key] = (sums[key][0] + row["amount"], sums[key][1] + 1)
     return sums
 
 
-def _told(frame):
-    return {
-        row[:2]: row[2:]
-        for row in frame[["about", "field", "before", "after", "difference"]].itertuples(index=False, name=None)
-    }
+def _figures(frame, *keys):
+    columns = ["amount_before", "amount_after", "difference", "entries_before", "entries_after"]
+    rows = frame[[*keys, *columns]].itertuples(index=False, name=None)
+    return {(row[0] if len(keys) == 1 else row[: len(keys)]): row[len(keys) :] for row in rows}
+
+
+@pytest.mark.parametrize("threshold", ["much", "-5", "5 EUR", "nan%"])
+def test_a_threshold_is_an_amount_or_a_share(service, threshold):
+    """One line says what it can be."""
+    with pytest.raises(ArgumentError, match="threshold must be an amount such as 500, or a share such as 5%"):
+        bktools.compare("2026-10", "2026-11", threshold=threshold, service=service)
+
+
+def entries_of(*rows: tuple[str, str, str]) -> pa.Table:
+    """Return exported entries: supplier, amount, category."""
+    return pa.table(
+        {
+            "id": [str(number) for number in range(len(rows))],
+            "date": [dt.date(2026, 10, 1)] * len(rows),
+            "supplier": [row[0] for row in rows],
+            "description": pa.nulls(len(rows), pa.large_string()),
+            "amount": [Decimal(row[1]) for row in rows],
+            "currency": ["EUR"] * len(rows),
+            "category_id": [row[2] for row in rows],
+            "category_name": [row[2] for row in rows],
+        }
+    )
+
+
+def test_drivers_are_the_entries_that_make_the_difference():
+    """Rent that comes each month drives nothing; a new entry and one that is gone do, the largest first."""
+    old = entries_of(("Rent", "1000.00", "a"), ("Taxi", "30.00", "a"), ("Gone", "500.00", "b"))
+    new = entries_of(("Rent", "1000.00", "a"), ("Fair", "250.00", "a"), ("Desk", "400.00", "a"))
+    by_category = {row["about"]: row for row in changes._exported("exported by category", old, new)}
+    assert by_category["a"]["drivers"] == "2026-10-01 Desk +400.00; 2026-10-01 Fair +250.00"
+    assert (by_category["a"]["change"], by_category["a"]["difference"]) == ("more", Decimal("620.00"))
+    assert by_category["b"]["drivers"] == "2026-10-01 Gone -500.00"
+    assert (by_category["b"]["change"], by_category["b"]["share"]) == ("less", Decimal("-100.0"))
 
 
 def test_two_moments(sandbox, service):
@@ -234,7 +264,7 @@ def test_command(tmp_path, monkeypatch):
     done = runner.invoke(app, ["compare", "2026-09", "2026-10", "--sandbox"])
     assert done.exit_code == 0
     assert "not compared: nothing was exported in 2026-09" in done.output
-    assert "exported\tmore\tEUR\tentries\t0\t" in done.output
+    assert "exported\tmore\tEUR\tEUR\t0\t" in done.output
     written = runner.invoke(app, ["compare", "2026-09", "2026-10", "--sandbox", "--output", "changes.csv"])
     assert written.exit_code == 0
     count = int(done.output.split(" differences between 2026-09 and 2026-10")[0].splitlines()[-1].replace(",", ""))

@@ -1,0 +1,203 @@
+"""The month-end folder: whole or none, what is in it, and the earlier one kept."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import shutil
+import stat
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib import image
+from october import October
+from python_calamine import CalamineWorkbook
+
+from bktools.errors import InputError, StorageError
+from bktools.reports import folder as folder_module
+from bktools.reports.folder import MACHINE, MANIFEST, README, TABLES, WORKBOOK, check_target, write_folder
+from bktools.reports.month_end import Close
+from bktools.reports.pictures import PICTURES
+from bktools.reports.workbook import write_close
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_every_file_is_in_the_manifest_and_in_the_readme(folder: Path):
+    """The manifest names each file with its digest and size, README.txt says what each one is; nothing else is there."""
+    listed = _manifest(folder)["files"]
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert there == {*listed, MANIFEST}
+    for name, described in listed.items():
+        content = (folder / name).read_bytes()
+        assert described["sha256"] == hashlib.sha256(content).hexdigest()
+        assert described["bytes"] == len(content)
+    told = {line.split("  ")[0].strip() for line in (folder / README).read_text(encoding="utf-8").splitlines()}
+    assert {name for name in there if not name.startswith(MACHINE) and name != README} <= told
+
+
+def test_tables_are_whole_and_there_twice(folder: Path, close: Close):
+    """Each CSV file has all rows and columns of its table, for people and with plain values for programs."""
+    listed = _manifest(folder)["files"]
+    for name, (_, table_of_close) in TABLES.items():
+        table = table_of_close(close)
+        columns = list(table.column_names)
+        for path in (folder / name, folder / MACHINE / name):
+            with path.open(encoding="utf-8-sig", newline="") as file:
+                head, *rows = csv.reader(file)
+            assert (head, len(rows)) == (columns, len(table))
+        assert (listed[name]["columns"], listed[name]["rows"]) == (columns, len(table))
+    plain = (folder / MACHINE / "accounts_created.csv").read_bytes()
+    assert not plain.startswith(b"\xef\xbb\xbf")
+    assert b",027000," in plain
+
+
+def test_the_manifest_says_what_was_done(october: October, samples: tuple[Path, Path]):
+    """Persons, plan, files that were read, sources, and where the known accounts come from."""
+    close = october.fixed
+    manifest = _manifest(close.folder)
+    assert (manifest["state"], manifest["approved_by"], manifest["company_id"]) == ("approved", "Hedy", close.company)
+    run = manifest["run"]
+    assert (run["prepared_by"], run["approved_by"], run["applied"]) == ("Grace", "Hedy", True)
+    assert (run["begun_at"], run["plan_id"]) == (close.run.begun_at.isoformat(), close.run.plan.plan_id)
+    assert run["export_jobs"] == {"ACCEPTED": 1}
+    assert run["done_by"]
+    for name, source in zip(("chart", "entries"), samples, strict=True):
+        about, digest = manifest["inputs"][name], hashlib.sha256(source.read_bytes()).hexdigest()
+        copy = close.folder / about["file"]
+        assert copy.read_bytes() == source.read_bytes()
+        assert about["sha256"] == manifest["files"][copy.name]["sha256"] == digest
+        assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+        assert manifest["sources"][name]["source"] == str(source)
+    counts = {"categories": len(close.categories), "employees": len(close.employees), "chart_accounts": len(close.chart)}
+    assert {name: manifest["counts"][name] for name in counts} == counts
+    known = {row["state"]: row["accounts"] for row in manifest["accounts_known"]}
+    assert known == close.accounts["state"].value_counts().to_dict()
+
+
+def test_counts_before_and_after_are_not_mixed_up(folder: Path, close: Close):
+    """Findings by check before accounts were created and after, each counted from its own reconciliation."""
+    counts = _manifest(folder)["counts"]
+    expected = {
+        name: dict(Counter(found.findings["check"]))
+        for name, found in (("findings_before", close.before), ("findings_after", close.after))
+    }
+    assert expected["findings_before"] != expected["findings_after"]
+    assert {name: counts[name] for name in expected} == expected
+    assert Counter(row["check"] for row in _rows(folder / "reconciliation.csv")) == expected["findings_after"]
+
+
+def test_the_events_of_the_close_are_a_file(october: October):
+    """Each change of its batches, the closes and the closing of the period, with who did it."""
+    job = [("batch", "PLANNED"), ("facts", "KEPT")]
+    sent = [("batch", "SENDING"), ("batch", "ACCEPTED")]
+    events = _rows(october.fixed.folder / "journal_events.csv")
+    closes = [("close", "APPLIED"), ("close", "APPLIED")]
+    first = [*job * 3, *sent * 3]
+    found = [(event["subject"], event["after"]) for event in events]
+    assert sorted(found[: len(first)]) == sorted(first)
+    assert found[len(first) :] == [*closes, *job, *sent, ("close", "APPLIED"), ("period", "CLOSED")]
+    assert [event["done_by"] for event in events if event["subject"] in {"close", "period"}] == [
+        "Ada", "Ada", "Grace", "Hedy",
+    ]  # fmt: skip
+
+
+def test_a_file_that_changed_since_it_was_read_is_not_copied(close: Close, tmp_path: Path):
+    """The folder holds what was read or nothing, and the manifest says so."""
+    changed = tmp_path / "entries.csv"
+    changed.write_text("something else")
+    sources = {**close.run.sources, "entries": {**close.run.sources["entries"], "source": str(changed)}}
+    folder = write_folder(replace(close, run=replace(close.run, sources=sources)), tmp_path / "october")
+    about = _manifest(folder)["inputs"]["entries"]
+    assert (about["file"], about["note"][:10]) == (None, "not copied")
+    assert not (folder / "input_entries.csv").exists()
+    assert (folder / "input_chart.csv").exists()
+
+
+def test_real_books_are_not_called_a_sandbox(close: Close, tmp_path: Path):
+    """A close of another environment has its name, on the workbook and wherever it is shown."""
+    real = replace(close, environment="production")
+    book = CalamineWorkbook.from_path(write_close(real, tmp_path / WORKBOOK))
+    cells = [str(cell) for row in book.get_sheet_by_name("close").to_python() for cell in row]
+    assert not any("sandbox" in cell for cell in cells)
+    assert "production" in repr(real)
+    assert "sandbox" not in repr(real).split("written to")[0]
+
+
+def test_the_same_close_gives_the_same_workbook(folder: Path, close: Close, tmp_path: Path):
+    """Two runs of the writer give the same bytes, so that a digest in a manifest means something."""
+    pictures = {name: (folder / name).read_bytes() for name in PICTURES}
+    assert write_close(close, tmp_path / WORKBOOK, pictures).read_bytes() == (folder / WORKBOOK).read_bytes()
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_pictures_are_pictures(folder: Path, name: str):
+    """Each picture is there, large enough to be read, and not blank."""
+    pixels = image.imread(folder / name)
+    assert pixels.shape[0] > 300
+    assert pixels.shape[1] > 1000
+    assert pixels[..., :3].std() > 0.03
+
+
+def test_an_earlier_close_is_kept(close: Close, folder: Path, tmp_path: Path):
+    """A second close of the month takes the folder's name; the first stands beside it under its time."""
+    folder = Path(shutil.copytree(folder, tmp_path / "october"))
+    first = (folder / MANIFEST).read_bytes()
+    begun = close.run.begun_at.replace(year=2030)
+    write_folder(replace(close, run=replace(close.run, begun_at=begun)), folder)
+    moved = f"october.{close.run.begun_at:%Y-%m-%dT%H%M%S.%fZ}"
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith("october")) == ["october", moved]
+    assert (tmp_path / moved / MANIFEST).read_bytes() == first
+    assert _manifest(folder)["run"]["begun_at"] == begun.isoformat()
+
+
+def test_whole_or_none(close: Close, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A disk that is full in the middle leaves the earlier close as it was and nothing half-written."""
+    folder = Path(shutil.copytree(folder, tmp_path / "october"))
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    left = iter(range(3))
+    real = folder_module.to_csv
+
+    def full(*args, **kwargs):
+        if next(left, None) is None:
+            raise OSError(28, "No space left on device")
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(folder_module, "to_csv", full)
+    with pytest.raises(StorageError, match="No space left on device"):
+        write_folder(close, folder)
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    assert [path.name for path in tmp_path.iterdir() if "october" in path.name] == ["october"]
+
+
+def test_folders_of_something_else_are_refused(tmp_path: Path):
+    """A close is not written over somebody's files."""
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "cat.jpg").write_bytes(b"cat")
+    with pytest.raises(InputError, match="holds something else than a close"):
+        check_target(tmp_path / "photos")
+    with pytest.raises(InputError, match="is a file"):
+        check_target(tmp_path / "photos" / "cat.jpg")
+    (tmp_path / "empty").mkdir()
+    check_target(tmp_path / "empty")
+
+
+def test_a_manifest_that_cannot_be_read_is_not_put_aside(close: Close, tmp_path: Path):
+    """What is not certainly a close stays where it is."""
+    folder = tmp_path / "october"
+    folder.mkdir()
+    (folder / MANIFEST).write_text("{}")
+    with pytest.raises(StorageError, match="cannot be read"):
+        write_folder(close, folder)
+    assert (folder / MANIFEST).read_text() == "{}"
