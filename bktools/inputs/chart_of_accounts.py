@@ -17,7 +17,7 @@ from bktools.frames import schema
 from bktools.inputs import account_fields, cells, flags, headings, looks
 from bktools.inputs.columns import Columns, Vocabulary, normal
 from bktools.inputs.file import read_table
-from bktools.inputs.formats.registry import chart_table
+from bktools.inputs.formats.registry import chart_of_format
 from bktools.inputs.problems import kept, raise_all
 from bktools.inputs.table import Table
 
@@ -85,19 +85,27 @@ def read_chart_of_accounts(
     """
     company = None if company is None else rules.uuid_text("company", company)
     vocabulary = Vocabulary(headings.CHART, columns)
-    table = chart_table(path, encoding, delimiter=delimiter, sheet=sheet)
-    if table is None:
-        table = read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
+    chart = chart_of_format(path, encoding, delimiter=delimiter, sheet=sheet)
+    table = (
+        chart.table
+        if chart
+        else read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
+    )
     problems: list[InputError] = []
     notes: list[str] = []
-    places = vocabulary.assign(
-        table.headings,
-        table.source,
-        required=("code", "name"),
-        empty=cells.empty_columns(table),
-        looks=partial(looks.columns_of_chart, table),
-        problems=problems,
-        notes=notes,
+    # A format says which column is which.
+    places = (
+        dict(chart.places)
+        if chart and not columns
+        else vocabulary.assign(
+            table.headings,
+            table.source,
+            required=("code", "name"),
+            empty=cells.empty_columns(table),
+            looks=partial(looks.columns_of_chart, table),
+            problems=problems,
+            notes=notes,
+        )
     )
     table = cells.without_broken(table, places.values(), problems)
     if {"code", "name"} <= places.keys():

@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from bktools.caller import setting
 from bktools.errors import InputError
+from bktools.frames.delimited import SIGNS
+from bktools.inputs import cells
 from bktools.inputs.encoding import to_utf8
 from bktools.inputs.heading_row import Head, has_figure, read_head, without_headings
-from bktools.inputs.spreadsheet import as_shown
 from bktools.inputs.table import Score, Table
 
 Lines = npt.NDArray[np.int64]
@@ -28,6 +31,13 @@ Lines = npt.NDArray[np.int64]
 _MARKUP = (b"<?xml", b"<!doctype", b"<html", b"<head", b"<meta", b"<table", b"<div")
 _CHUNK = 1 << 26
 _LONGEST_TITLE = 1 << 12
+
+# ="0400" keeps a spreadsheet from reading a number; a quote inside is doubled.
+_KEPT = r'(?s)^="((?:[^"]|"")+)"$'
+# `to_csv` leads by an apostrophe what a spreadsheet takes for a formula, whatever apostrophes are there already.
+_LED = f"^'+{SIGNS}"
+_FORMULA = f"^{SIGNS}"
+_NUMBER = r"^[+-][\d.,]+$"
 
 
 class Body(NamedTuple):
@@ -64,7 +74,7 @@ def read_delimited(
         notes=(without_headings(head.first_row),) if head.first_row else (),
         title=b" ".join(text[:_LONGEST_TITLE].split(b"\n")[: head.line - 1]).decode(errors="replace"),
     )
-    return as_shown(table, text)
+    return _as_shown(table, text)
 
 
 def _refuse_cut_off(text: bytes, head: Head, source: str) -> None:
@@ -215,3 +225,55 @@ def _refuse_surplus(cells: Sequence[str], head: Head, source: str, line: int) ->
             source=source,
             line=line,
         )
+
+
+def _as_shown(table: Table, text: bytes) -> Table:
+    """Return the table with ="0400" as 0400, and without the apostrophes by which `to_csv` leads formulas.
+
+    An apostrophe is taken away only where the whole file is as `to_csv` writes it for spreadsheets, and where one leads
+    every formula. Anywhere else it may belong to the text.
+
+    Parameters
+    ----------
+    table : Table
+        Cells to the letter.
+    text : bytes
+        The file they are from, as UTF-8 without a mark.
+    """
+    is_for_spreadsheets = b"'" in text and _is_for_spreadsheets(table, text)
+    if b'="' in text:
+        table = _replaced(table, _KEPT, _inside, 'rows with cells such as ="0400", read as the text in it')
+    if is_for_spreadsheets:
+        table = _replaced(
+            table, _LED, _after_apostrophe, "rows with text led by an apostrophe for a spreadsheet, read without"
+        )
+    return table
+
+
+def _is_for_spreadsheets(table: Table, text: bytes) -> bool:
+    """Whether a file may be one that `to_csv` wrote, by its mark, line ends, quotes and apostrophes."""
+    form = table.encoding == "utf-8-sig" and table.delimiter in {",", ";"} and not text.startswith(b'"')
+    return form and b"\r\n" in text and not any(map(_has_formula, table.columns))
+
+
+def _has_formula(column: pa.ChunkedArray) -> bool:
+    is_bare = cells.matches(column, _FORMULA) & ~cells.matches(column, _NUMBER) & ~cells.matches(column, _KEPT)
+    return bool(is_bare.any())
+
+
+def _inside(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.replace_substring(pc.replace_substring_regex(column, _KEPT, r"\1"), '""', '"')
+
+
+def _after_apostrophe(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.utf8_slice_codeunits(column, 1)
+
+
+def _replaced(table: Table, pattern: str, meant: Callable[[pa.ChunkedArray], pa.ChunkedArray], remark: str) -> Table:
+    found = [cells.matches(column, pattern) for column in table.columns]
+    columns = [
+        pc.if_else(pa.array(rows), meant(column), column) if rows.any() else column
+        for column, rows in zip(table.columns, found, strict=True)
+    ]
+    notes = cells.counted(table, {remark: np.logical_or.reduce(found)})
+    return replace(table, columns=columns, notes=(*table.notes, *notes))

@@ -17,7 +17,7 @@ import numpy as np
 
 from bktools.caller import name_of, setting
 from bktools.errors import ArgumentError, GuessedEncodingWarning, InputError
-from bktools.inputs.letters import likelihood
+from bktools.inputs.letters import costs_of_ascii, likelihood
 
 # A longer mark stands before the shorter one that it starts with.
 _MARKS = (
@@ -30,57 +30,19 @@ _MARKS = (
 
 # How likely an encoding is before anything is read, as a logarithm; of two that read alike the first one is named.
 _CHANCES = {
-    **dict.fromkeys(["cp1252", "cp1251", "cp932", "gb18030", "big5hkscs", "cp949", "cp874"], 0.0),
-    **dict.fromkeys(
-        ["cp1250", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "iso8859-1", "iso8859-15", "iso8859-2"], -2.0
-    ),
-    **dict.fromkeys(
-        [
-            "cp850",
-            "cp852",
-            "cp866",
-            "cp437",
-            "mac_roman",
-            "iso8859-5",
-            "iso8859-7",
-            "iso8859-8",
-            "iso8859-9",
-            "koi8-r",
-            "cp858",
-            "euc_jp",
-            "iso8859-13",
-            "iso8859-4",
-            "cp775",
-            "cp857",
-            "cp865",
-        ],
-        -4.0,
-    ),
-    **dict.fromkeys(
-        [
-            "cp1258",
-            "iso8859-3",
-            "iso8859-6",
-            "iso8859-10",
-            "iso8859-14",
-            "iso8859-16",
-            "cp737",
-            "cp855",
-            "cp860",
-            "cp861",
-            "cp862",
-            "cp863",
-            "koi8-u",
-            "mac_latin2",
-            "mac_cyrillic",
-            "mac_greek",
-            "mac_turkish",
-            "mac_iceland",
-            "cp864",
-            "cp869",
-        ],
-        -7.0,
-    ),
+    encoding: chance
+    for chance, encodings in {
+        0.0: "cp1252 cp1251 cp874",
+        -2.0: """cp932 gb18030 big5hkscs cp949 cp1250 cp1253 cp1254 cp1255 cp1256 cp1257 iso8859-1 iso8859-15
+            iso8859-2""",
+        -4.0: """cp850 cp852 cp866 cp437 mac_roman iso8859-5 iso8859-7 iso8859-8 iso8859-9 koi8-r cp858 euc_jp
+            iso8859-13 iso8859-4 cp775 cp857 cp865""",
+        -7.0: """cp1258 iso8859-3 iso8859-6 iso8859-10 iso8859-14 cp737 cp855 cp860 cp861 cp862 cp863 koi8-u mac_latin2
+            mac_cyrillic mac_greek mac_iceland cp864 cp869""",
+        # Romanian with commas is cp1250 with cedillas byte for byte; ß of German is ş in mac_turkish.
+        -13.0: "iso8859-16 mac_turkish",
+    }.items()
+    for encoding in encodings.split()
 }
 # How many times as likely the best reading is, as a logarithm: to be taken with a warning, and to be taken at all.
 _CERTAIN, _CLEAR = 30.0, 10.0
@@ -140,7 +102,7 @@ def to_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str]
     body = data[len(mark) :]
     found = found or _unmarked_utf16(body) or "utf-8"
     if found == "utf-8":
-        error = _utf8_error(body)
+        error = utf8_error(body)
         if error is not None and (encoding is not None or mark):
             raise _undecodable(body, error, found, source)
         if error is not None:
@@ -184,7 +146,7 @@ def _unmarked_utf16(body: bytes) -> str | None:
     return None
 
 
-def _utf8_error(body: bytes) -> int | None:
+def utf8_error(body: bytes) -> int | None:
     """Return the place of the first byte that is not valid UTF-8."""
     if body.isascii():
         return None
@@ -279,17 +241,14 @@ def _sample(body: bytes) -> list[bytes]:
         at = body.index(byte)
         if byte > 127:  # noqa: PLR2004 - where ASCII ends
             begin = max(body.rfind(b"\n", 0, at) + 1, at - _LONGEST_SAMPLE)
-            lines[_first_line(body[begin : at + _LONGEST_SAMPLE])] = None
+            lines[body[begin : at + _LONGEST_SAMPLE].split(b"\n", 1)[0]] = None
     return list(lines)
-
-
-def _first_line(data: bytes) -> bytes:
-    return data.split(b"\n", 1)[0]
 
 
 def _readings(sample: bytes) -> Iterator[_Reading]:
     """Yield the different texts that the bytes are, each with the first encoding that makes it."""
     texts: set[str] = set()
+    ascii_costs = costs_of_ascii(sample)
     for encoding, chance in _CHANCES.items():
         try:
             text = sample.decode(encoding)
@@ -297,7 +256,7 @@ def _readings(sample: bytes) -> Iterator[_Reading]:
             continue
         if text not in texts:
             texts.add(text)
-            likely = likelihood(text, encoding)
+            likely = likelihood(text, encoding, ascii_costs)
             yield _Reading(encoding, text, chance + likely.whole, likely.beyond_ascii)
 
 
@@ -311,12 +270,10 @@ def _fits(body: bytes, encoding: str) -> bool:
 
 def _is_mixed(lines: Sequence[bytes], best: _Reading) -> bool:
     """Whether lines that are UTF-8 are far more likely so than in the encoding that the others are in."""
-    whole = b"\n".join(line for line in lines if _utf8_error(line) is None and not line.isascii())
-    try:
-        read = whole.decode(best.encoding)
-    except UnicodeDecodeError:
-        return True
-    return likelihood(whole.decode(), "utf-8").whole - likelihood(read, best.encoding).whole > _CLEAR
+    whole = b"\n".join(line for line in lines if utf8_error(line) is None and not line.isascii())
+    costs = costs_of_ascii(whole)
+    as_utf8, as_best = (likelihood(whole.decode(name), name, costs).whole for name in ("utf-8", best.encoding))
+    return as_utf8 - as_best > _CLEAR
 
 
 def _shown(readings: Sequence[_Reading]) -> str:

@@ -15,17 +15,23 @@ from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
+Costs = npt.NDArray[np.float64]
+
 # A pair that a language does not have, as minus a logarithm.
 _UNKNOWN = 10.0
 # Letters of ASCII say which language a text is in, but names from another language stand among them.
-_WEIGHT_OF_ASCII, _MOST_OF_ASCII = 0.3, 6.0
+_WEIGHT_OF_ASCII, _MOST_OF_ASCII, _MORE_A_LETTER = 0.3, 6.0, 1.0
 _FIRST_IDEOGRAPHIC = 0x2E80
 
 # What a character that is no letter costs where it may stand, and where it hardly does.
-_USUAL, _ODD, _IMPOSSIBLE = 6.0, 14.0, 25.0
+_WHERE_USUAL, _USUAL, _ODD, _IN_WORD, _IMPOSSIBLE = 3.0, 6.0, 14.0, 20.0, 25.0
 _APOSTROPHE = "’"  # noqa: RUF001 - this very mark is meant
-_OPENING, _CLOSING = "‘“„‚«‹¿¡", "”»›…"  # noqa: RUF001 - as above
-_BESIDE_FIGURES = "–—€£¥°§•·№™®©±×²³½¼¾¹ªº´"  # noqa: RUF001 - as above
+_OPENING, _CLOSING = "‘“„‚«‹¿¡", "”»›"  # noqa: RUF001 - as above
+_ORDINALS = "ªº"
+_BESIDE_FIGURES = f"…–—€£¥°§•·№™®©±×²³½¼¾¹´{_ORDINALS}"  # noqa: RUF001 - as above
 _CONTROL = {"Cc", "Cn", "Co", "Cs"}
 
 _COMMON, _KNOWN, _RARE, _STRANGE = 5.5, 8.5, 12.0, 15.0
@@ -42,13 +48,16 @@ _DAILY = {
     "cp949": ("ko", "euc_kr", range(0xB0, 0xC9)),
 }
 
-# As in Owner's, Partners', l'achat, dell'anno.
-_USUAL_APOSTROPHE = re.compile(
+# Marks where they usually stand: Owner's, Partners', l'achat, dell'anno; 1º, 2ª, N.º 3, Mª, n° 4; col·laboració.
+_USUAL_MARK = re.compile(
     f"[a-z]{_APOSTROPHE}(?=(?:s|t|re|ve|ll)\\b)|s{_APOSTROPHE}(?= )"
-    f"|\\b(?:[dlncjmst]|qu|(?:de|a|ne|su|da)ll|un){_APOSTROPHE}(?=[aeiouyh]|[^\\W\\d_a-z])",
+    f"|\\b(?:[dlncjmst]|qu|(?:de|a|ne|su|da)ll|un){_APOSTROPHE}(?=[aeiouyh]|[^\\W\\d_a-z])"
+    f"|(?:[0-9.]|\\b[mn])[{_ORDINALS}](?!\\w)|\\bn°(?!\\w)|l·(?=l)",
     re.IGNORECASE,
 )
-_ASCII_WORD = re.compile(r"(?<![^\W\d_])[a-z]+(?![^\W\d_])")
+# Romanian with commas, and as older encodings have it, with cedillas.
+_SAME_LETTER = str.maketrans("șț", "şţ")
+_ASCII_WORD = re.compile(rb"(?<![A-Za-z\x80-\xff])[A-Za-z]+(?![A-Za-z\x80-\xff])")
 
 
 class Likelihood(NamedTuple):
@@ -58,7 +67,18 @@ class Likelihood(NamedTuple):
     beyond_ascii: float
 
 
-def likelihood(text: str, encoding: str) -> Likelihood:
+def costs_of_ascii(data: bytes) -> Costs:
+    """Return how unlikely the words of ASCII alone are in each language, compared with the likeliest one."""
+    pairs: Counter[str] = Counter()
+    for word in _ASCII_WORD.findall(data.lower()):
+        padded = f" {word.decode()} "
+        pairs.update(map(str.__add__, padded, padded[1:]))
+    costs = _WEIGHT_OF_ASCII * _costs(pairs)
+    above_least: Costs = costs - costs.min()
+    return above_least
+
+
+def likelihood(text: str, encoding: str, ascii_costs: Costs) -> Likelihood:
     """Return how likely a text is; readings of the same bytes compare.
 
     Parameters
@@ -67,16 +87,19 @@ def likelihood(text: str, encoding: str) -> Likelihood:
         Lines with characters beyond ASCII.
     encoding : str
         The encoding it was read with: those of two bytes a character have characters that are common there.
+    ascii_costs : numpy.ndarray
+        What `costs_of_ascii` says of the bytes.
     """
-    cost = 0.0
+    cost, ideographs = 0.0, 0
     pairs: Counter[str] = Counter()
     padded = f" {text} "
-    apostrophes = {found.end() - 1 for found in _USUAL_APOSTROPHE.finditer(padded)}
+    usual_marks = {match.end() - 1 for match in _USUAL_MARK.finditer(padded)}
     for at, character in enumerate(padded):
         if character.isascii():
             continue
         before, after = padded[at - 1], padded[at + 1]
         if encoding in _DAILY and ord(character) >= _FIRST_IDEOGRAPHIC:
+            ideographs += 1
             cost += _ideographic(character, encoding) + _beside_ideographic(before) + _beside_ideographic(after)
         elif _is_letter(character):
             cost += _case(character, before, after, padded[at - 2 : at - 1]) + 2 * (encoding in _DAILY)
@@ -84,28 +107,26 @@ def likelihood(text: str, encoding: str) -> Likelihood:
             if _lower(after).isascii():
                 pairs[_lower(character) + _lower(after)] += 1
         else:
-            cost += 3.0 if at in apostrophes else _mark(character, before, after)
-    beyond, latin = _costs_in_a_language(pairs, text)
-    return Likelihood(-cost - beyond - latin, -cost - beyond)
+            cost += _WHERE_USUAL if at in usual_marks else _mark(character, before, after)
+    # The more letters there are, the less likely all of them are from another language than the words of ASCII.
+    letters = ideographs + sum(count for pair, count in pairs.items() if not pair[1].isascii())
+    of_ascii = np.minimum(ascii_costs, _MOST_OF_ASCII + _MORE_A_LETTER * letters)
+    of_pairs = _costs(pairs)
+    language = int(np.argmin(of_pairs + of_ascii))
+    # No language with ideographs is among those of the pairs.
+    least = np.median(of_ascii) if ideographs else of_ascii[language]
+    beyond_ascii = -cost - float(of_pairs[language])
+    return Likelihood(beyond_ascii - float(least), beyond_ascii)
 
 
-def _costs_in_a_language(pairs: Mapping[str, int], text: str) -> tuple[float, float]:
-    """Return the costs of these pairs, and of the words of ASCII alone, in the language in which they are least."""
-    latin: Counter[str] = Counter()
-    for word in _ASCII_WORD.findall(text.lower()):
-        padded = f" {word} "
-        latin.update(map(str.__add__, padded, padded[1:]))
-    of_latin = [_WEIGHT_OF_ASCII * _cost(latin, language) for language in _languages().values()]
-    least = min(of_latin)
-    costs = [
-        (_cost(pairs, language), min(cost - least, _MOST_OF_ASCII))
-        for language, cost in zip(_languages().values(), of_latin, strict=True)
-    ]
-    return min(costs, key=sum)
-
-
-def _cost(pairs: Mapping[str, int], language: Mapping[str, float]) -> float:
-    return sum(count * language.get(pair, _UNKNOWN) for pair, count in pairs.items())
+def _costs(pairs: Mapping[str, int]) -> Costs:
+    """Return how unlikely these pairs of letters are in each language."""
+    rows, costs = _pairs_of_languages()
+    counts = np.bincount(
+        [rows.get(pair, len(rows)) for pair in pairs], weights=list(pairs.values()), minlength=len(costs)
+    )
+    of_languages: Costs = counts @ costs
+    return of_languages
 
 
 def _lines() -> dict[str, list[str]]:
@@ -114,18 +135,21 @@ def _lines() -> dict[str, list[str]]:
 
 
 @cache
-def _languages() -> dict[str, dict[str, float]]:
-    """Return for each language how unlikely each of its pairs of letters is."""
+def _pairs_of_languages() -> tuple[dict[str, int], Costs]:
+    """Return the row of each pair of letters, and its cost in each language; the last row is of all other pairs."""
     signs = {common for common, _, _ in _DAILY.values()}
-    return {
-        language: {
+    languages = [groups for language, groups in _lines().items() if language not in signs]
+    costs = [
+        {
             group[0] + second: float(digit)
             for group in groups
             for second, digit in zip(group[1::2], group[2::2], strict=True)
         }
-        for language, groups in _lines().items()
-        if language not in signs
-    }
+        for groups in languages
+    ]
+    pairs = sorted(set().union(*costs))
+    table = [[of_language.get(pair, _UNKNOWN) for of_language in costs] for pair in [*pairs, ""]]
+    return {pair: row for row, pair in enumerate(pairs)}, np.array(table)
 
 
 @cache
@@ -135,18 +159,17 @@ def _common(language: str) -> frozenset[str]:
 
 @cache
 def _is_letter(character: str) -> bool:
-    return unicodedata.category(character)[0] in "LM"
+    return unicodedata.category(character)[0] in "LM" and character not in _ORDINALS
 
 
 @cache
 def _script(letter: str) -> str:
-    # Marks that combine stand with every alphabet.
-    return "LATIN" if letter.isascii() else unicodedata.name(letter, "").replace("COMBINING", "LATIN").split(" ")[0]
+    return "LATIN" if letter.isascii() else unicodedata.name(letter, "").split(" ")[0]
 
 
 @cache
 def _lower(character: str) -> str:
-    return character.lower()[0] if _is_letter(character) else " "
+    return character.lower()[0].translate(_SAME_LETTER) if _is_letter(character) else " "
 
 
 def _case(character: str, before: str, after: str, second_before: str) -> float:
@@ -171,8 +194,8 @@ def _mark(character: str, before: str, after: str) -> float:  # noqa: PLR0911 - 
     if character == "\xa0":
         return 9.0 if in_word else _USUAL
     if character in _BESIDE_FIGURES:
-        return _ODD if in_word else 10.0 if at_word else _USUAL
-    return 16.0 if at_word else _ODD
+        return _IN_WORD if in_word else 10.0 if at_word else _USUAL
+    return _IN_WORD if in_word else 16.0 if at_word else _ODD
 
 
 def _ideographic(character: str, encoding: str) -> float:  # noqa: PLR0911 - a table of cases

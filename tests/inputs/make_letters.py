@@ -34,6 +34,9 @@ KEYS = (
 )
 PROFILES = Path(langdetect.__file__).parent / "profiles"
 FLOOR = 9
+RAREST = 0.0002
+# Romanian with commas counts as with cedillas.
+SAME_LETTER = str.maketrans("șț", "şţ")
 
 
 def texts(value):
@@ -55,6 +58,21 @@ def profile(code):
     return json.loads(path.read_text())["freq"] if path.exists() else {}
 
 
+def ends_left_out(profile):
+    """Return for letters that end no word how often a letter follows that the profile leaves out as rare.
+
+    The end of a word is the likeliest of what is left out, such as that after ß.
+    """
+    letters, followed = Counter(), Counter()
+    for text, count in profile.items():
+        letters[text.lower()] += count * (len(text.lower()) == 1 and text.isalpha())
+        followed[text[0].lower()] += count * (len(text) == 2)
+    least = RAREST * letters.total()
+    usual = [letter for letter, count in letters.items() if count > least and not letter.isascii()]
+    ends = {letter: letters[letter] - followed[letter] for letter in usual if f"{letter} " not in profile}
+    return {letter: count for letter, count in ends.items() if count > 0}
+
+
 def pairs(code):
     """Return how likely a letter comes after another (a blank is the end of a word), both sources counting alike."""
     words, counts = set(re.findall(r"[^\W\d_][^\W\d_\u0300-\u036f]*", locale_text(code))), Counter()
@@ -63,9 +81,11 @@ def pairs(code):
     for pair, count in profile(code).items():
         if len(pair.lower()) == 2:
             read[pair.lower()] += count
+    for letter, count in ends_left_out(profile(code)).items():
+        read[f"{letter} "] += count
     for one in (seen, read):
         for pair, count in one.items():
-            counts[pair] += count / one.total()
+            counts[pair.translate(SAME_LETTER)] += count / one.total()
     firsts = Counter()
     for pair, share in counts.items():
         firsts[pair[0]] += share

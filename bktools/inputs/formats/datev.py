@@ -19,7 +19,16 @@ from bktools.frames import schema
 from bktools.inputs import cells
 from bktools.inputs.columns import normal
 from bktools.inputs.formats.delimited_text import first_cells, is_utf8, place_of, required, table_of
-from bktools.inputs.formats.format import File, Ledger, chosen, company_in_file, first_of_each
+from bktools.inputs.formats.format import (
+    Chart,
+    File,
+    Format,
+    Ledger,
+    chosen,
+    company_in_file,
+    first_of_each,
+    headed_by_fields,
+)
 from bktools.inputs.table import Table
 
 _MARKS = ("EXTF", "DTVF")
@@ -61,7 +70,7 @@ def recognises(file: File) -> bool:
     return first_cells(file)[:1] in ([mark] for mark in _MARKS)
 
 
-def chart(file: File) -> Table:
+def chart(file: File) -> Chart:
     """Return the accounts of Kontenbeschriftungen, with as many digits as the header says."""
     header = _header(file)
     if header.category != _LABELS:
@@ -77,7 +86,7 @@ def chart(file: File) -> Table:
     kept, several = first_of_each(selected, places["code"], places["name"])
     # A client's number is one of its adviser's.
     company = company_in_file("/".join(filter(None, (header.adviser, header.client))) if header.client else "", "")
-    return replace(chosen(selected, places, *several)[0].rows(kept), company=company)
+    return Chart(replace(chosen(selected, places, *several)[0].rows(kept), company=company), places)
 
 
 def ledger(file: File) -> Ledger:
@@ -94,6 +103,7 @@ def ledger(file: File) -> Ledger:
             source=file.source,
             line=table.heading_line,
         )
+    table, doubts = _postings(table)
     _refuse_wrong_rows(table)
     account, notes = _codes(table, _ACCOUNT, header)
     contra, _ = _codes(table, _CONTRA, header)
@@ -101,8 +111,9 @@ def ledger(file: File) -> Ledger:
     rows = len(table.lines)
     side = _debit_first(table)
     twice = pa.array(np.repeat(np.arange(rows), 2))
+    dates = _dates(table, header)
     doubled = {
-        "date": pc.cast(_dates(table, header), schema.TEXT),
+        "date": pc.cast(dates, schema.TEXT),
         "currency": currency,
         "text": table.columns[_TEXT],
         "document_number": table.columns[_DOCUMENT],
@@ -115,18 +126,15 @@ def ledger(file: File) -> Ledger:
     turn = pa.array(np.arange(2 * rows).reshape(2, rows).T.ravel())
     both["account_code"] = pa.chunked_array([*account.chunks, *contra.chunks]).take(turn)
     both["side"] = pa.chunked_array([*side.chunks, *_opposite(side).chunks]).take(turn)
-    wide = Table(
-        source=table.source,
+    wide = replace(
+        table,
         headings=tuple(both),
         columns=list(both.values()),
         lines=np.repeat(table.lines, 2),
-        heading_line=table.heading_line,
-        delimiter=table.delimiter,
-        encoding=table.encoding,
         notes=(*table.notes, *notes, *_remarks(table)),
-        sha256=table.sha256,
     )
-    return Ledger(wide, {name: place for place, name in enumerate(both)}, decimal=",", doubts=_reversals(table))
+    doubts += [*_outside_of_period(table, header, dates), *_reversals(table)]
+    return Ledger(wide, headed_by_fields(wide), decimal=",", doubts=doubts)
 
 
 def _header(file: File) -> _Header:
@@ -180,6 +188,15 @@ def _codes(table: Table, place: int, header: _Header) -> tuple[pa.ChunkedArray, 
     return padded, cells.counted(table, {remark: short})
 
 
+def _postings(table: Table) -> tuple[Table, list[str]]:
+    """Return the rows that have an amount and two accounts, and a doubt of those that have not."""
+    incomplete = np.logical_or.reduce([cells.blank(table.columns[place]) for place in (_AMOUNT, _ACCOUNT, _CONTRA)])
+    if incomplete.all():
+        return table, []
+    remark = "rows without an amount or one of their two accounts, such as sums, which are no postings and are left out"
+    return table.rows(~incomplete), cells.counted(table, {remark: incomplete})
+
+
 def _refuse_wrong_rows(table: Table) -> None:
     amount, side = (cells.trimmed(table.columns[place]) for place in (_AMOUNT, _SIDE))
     cells.refuse(
@@ -218,11 +235,16 @@ def _dates(table: Table, header: _Header) -> pa.ChunkedArray:
     begins = header.year_begins.isoformat()
     rule = f"must be a day and month (DDMM) of the fiscal year that begins on {begins}"
     cells.refuse(table, _DAY, cells.mask(pc.is_null(dates)), rule)
-    if header.first and header.last:
-        outside = pc.or_(pc.less(dates, pa.scalar(header.first)), pc.greater(dates, pa.scalar(header.last)))
-        rule = f"must be from {header.first.isoformat()} to {header.last.isoformat()}, as the header says (correct one of them)"
-        cells.refuse(table, _DAY, cells.mask(outside), rule)
     return dates
+
+
+def _outside_of_period(table: Table, header: _Header, dates: pa.ChunkedArray) -> list[str]:
+    """Return the rows of other days than those the header is about."""
+    if not (header.first and header.last):
+        return []
+    outside = pc.or_(pc.less(dates, pa.scalar(header.first)), pc.greater(dates, pa.scalar(header.last)))
+    period = f"{header.first.isoformat()} to {header.last.isoformat()}, the period in the header"
+    return cells.counted(table, {f"rows dated outside of {period}, such as opening balances": cells.mask(outside)})
 
 
 def _date(text: str, header: _Header) -> dt.date | None:
@@ -259,3 +281,6 @@ def _reversals(table: Table) -> list[str]:
         "rows marked as general reversals (Generalumkehr), whose Soll/Haben is read as written though it may be meant"
     )
     return cells.counted(table, {f"{remark} the other way round": is_reversal})
+
+
+FORMATS = (Format("DATEV", recognises, chart, ledger),)

@@ -6,7 +6,9 @@ import csv
 from collections.abc import Sequence
 
 from bktools.errors import InputError
+from bktools.inputs import cells
 from bktools.inputs.columns import normal
+from bktools.inputs.encoding import utf8_error
 from bktools.inputs.file import read_table
 from bktools.inputs.formats.format import File
 from bktools.inputs.table import Table
@@ -32,12 +34,13 @@ def _cells(line: str, delimiter: str) -> list[str]:
 
 
 def table_of(file: File, headings: frozenset[str], encoding: str | None) -> Table:
-    """Return the cells below the row that holds most of these headings (as `normal` gives them)."""
+    """Return the rows that hold something, below the row with most of these headings (as `normal` gives them)."""
 
-    def score(cells: Sequence[str]) -> int:
-        return len({normal(cell) for cell in cells} & headings)
+    def score(row: Sequence[str]) -> int:
+        return len({normal(cell) for cell in row} & headings)
 
-    return read_table(file.path, score, encoding=file.encoding or encoding)
+    table = read_table(file.path, score, encoding=file.encoding or encoding)
+    return cells.without_blank_rows(table, range(len(table.headings)))
 
 
 def place_of(table: Table, *headings: str) -> int | None:
@@ -64,8 +67,5 @@ def is_utf8(file: File) -> tuple[bool, bool]:
     for _, line in file.lines():
         if not line.isascii():
             has_controls = has_controls or len(line.translate(None, _CONTROLS)) < len(line)
-            try:
-                line.decode()
-            except UnicodeDecodeError:
-                whole = False
+            whole = whole and utf8_error(line) is None
     return whole, has_controls

@@ -14,7 +14,7 @@ from bktools.frames import schema
 from bktools.inputs.columns import normal
 from bktools.inputs.encoding import to_utf8
 from bktools.inputs.formats.delimited_text import first_cells, is_utf8, place_of, required, table_of
-from bktools.inputs.formats.format import File, Ledger, Rows, chosen, first_of_each
+from bktools.inputs.formats.format import Chart, File, Format, Ledger, Rows, chosen, first_of_each
 from bktools.inputs.table import Table
 
 _READ = frozenset(
@@ -35,12 +35,13 @@ def recognises(file: File) -> bool:
     return {"ecriturenum", "comptenum"} <= {cell.strip().casefold() for cell in first_cells(file)}
 
 
-def chart(file: File) -> Table:
+def chart(file: File) -> Chart:
     """Return the accounts of the postings, each once."""
     table = _read(file)
     code, name = required(table, "CompteNum"), required(table, "CompteLib")
     kept, notes = first_of_each(table, code, name)
-    return chosen(table, {"code": code, "name": name}, *notes)[0].rows(kept)
+    accounts, places = chosen(table, {"code": code, "name": name}, *notes)
+    return Chart(accounts.rows(kept), places)
 
 
 def ledger(file: File) -> Ledger:
@@ -84,7 +85,7 @@ def _split(file: File, encoding: str | None, delimiter: str) -> Table:
     rows = Rows(*(headings[place].strip() for place in kept))
     for line, data in lines:
         cells = data.decode().rstrip("\r\n").split(delimiter)
-        if len(cells) == 1 and not cells[0].strip():
+        if not "".join(cells).strip():
             continue
         if len(cells) < len(headings) or any(cells[len(headings) :]):
             raise InputError(
@@ -104,3 +105,6 @@ def _decimal(table: Table, places: dict[str, int]) -> str:
         return any(bool(np.any(pc.match_substring(column, mark).to_numpy())) for column in amounts)
 
     return "." if has(".") and not has(",") else ","
+
+
+FORMATS = (Format("FEC", recognises, chart, ledger),)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import codecs
 import gzip
 import hashlib
+import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
@@ -29,6 +30,7 @@ LONGEST_LINE = 1 << 20
 _HEAD = 1 << 16
 _ROWS = 1 << 16
 _GZIP = b"\x1f\x8b"
+_NUMBER = re.compile(r"[+-]?[0-9]{1,28}(?:\.[0-9]{1,10})?", re.ASCII)
 _DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
@@ -191,12 +193,27 @@ class Ledger:
     is_whole: bool = True
 
 
-Reader = Callable[[File], Table]
+class Chart(NamedTuple):
+    """Accounts as cells, and the column of each field: `external_id`, `code`, `name`, `type`, `archived`."""
+
+    table: Table
+    places: Mapping[str, int]
+
+
+def headed_by_fields(table: Table) -> dict[str, int]:
+    """Return the column of each field of a table whose headings are fields."""
+    return {field: place for place, field in enumerate(table.headings)}
+
+
+Reader = Callable[[File], Chart]
 LedgerReader = Callable[[File], Ledger]
 
 
 class Format(NamedTuple):
-    """A format: its name, how its first bytes look, and its readers, or the sentence that says why there is none."""
+    """A format: its name, how its first bytes look, and its readers, or the sentence that says why there is none.
+
+    Each file of this folder names its formats in `FORMATS`; nothing else is needed for them to be read.
+    """
 
     name: str
     recognises: Callable[[File], bool]
@@ -270,6 +287,13 @@ def company_in_file(number: str, name: str) -> CompanyInFile | None:
     return CompanyInFile(number.strip(), name.strip()) if number.strip() or name.strip() else None
 
 
+def number(text: str, name: str, file: File, line: int) -> Decimal:
+    """Return a number of the form 1234.50; anything else is an `InputError` that names it."""
+    if not _NUMBER.fullmatch(text):
+        raise InputError(f"{name} is {text[:40]!r}, must be a number such as 1234.50", source=file.source, line=line)
+    return Decimal(text)
+
+
 POSTING = ("account_code", "account_name", "date", "currency", "text", "document_number", "voucher_id", "tax_code")
 
 
@@ -287,17 +311,7 @@ def chosen(table: Table, fields: Mapping[str, pa.ChunkedArray | int], *notes: st
     """
     headings = [table.headings[place] if isinstance(place, int) else name for name, place in fields.items()]
     columns = [table.columns[place] if isinstance(place, int) else place for place in fields.values()]
-    selected = Table(
-        source=table.source,
-        headings=tuple(headings),
-        columns=columns,
-        lines=table.lines,
-        heading_line=table.heading_line,
-        delimiter=table.delimiter,
-        encoding=table.encoding,
-        notes=(*table.notes, *notes),
-        sha256=table.sha256,
-    )
+    selected = replace(table, headings=tuple(headings), columns=columns, notes=(*table.notes, *notes))
     return selected, {name: place for place, name in enumerate(fields)}
 
 

@@ -14,10 +14,19 @@ import pyarrow.compute as pc
 from bktools.errors import InputError
 from bktools.inputs import cells
 from bktools.inputs.formats.delimited_text import first_cells, place_of, required, table_of
-from bktools.inputs.formats.format import POSTING, File, Ledger, Rows, Total, chosen, from_row_above
-from bktools.inputs.formats.numbers import stated
+from bktools.inputs.formats.format import (
+    POSTING,
+    Chart,
+    File,
+    Format,
+    Ledger,
+    Rows,
+    Total,
+    chosen,
+    from_row_above,
+    headed_by_fields,
+)
 from bktools.inputs.formats.xml_records import Record, records, root_of
-from bktools.inputs.table import Table
 
 _WANTED = {
     "gnc:count-data": frozenset({"", "@type"}),
@@ -47,7 +56,7 @@ def recognises(file: File) -> bool:
     return root_of(file)[0] == "gnc-v2"
 
 
-def chart(file: File) -> Table:
+def chart(file: File) -> Chart:
     """Return the accounts but the root; the external ID is GnuCash's own, which stays when an account is renamed."""
     accounts = _Accounts(file)
     rows = Rows("external_id", "code", "name", "type")
@@ -60,7 +69,8 @@ def chart(file: File) -> Table:
         if account.text("act:type") != "ROOT":
             code = accounts.code(account.text("act:id"), account.line)
             rows.add(account.line, account.text("act:id"), code, account.text("act:name"), account.text("act:type"))
-    return rows.table(file, "is a GnuCash file without accounts", "read as GnuCash")
+    table = rows.table(file, "is a GnuCash file without accounts", "read as GnuCash")
+    return Chart(table, headed_by_fields(table))
 
 
 def ledger(file: File) -> Ledger:
@@ -82,10 +92,10 @@ def ledger(file: File) -> Ledger:
     totals = []
     if "transaction" in counts:
         totals.append(
-            Total("gnc:count-data transaction", stated(counts["transaction"], "", file), Decimal(transactions))
+            Total("gnc:count-data transaction", counts["transaction"].number("", file), Decimal(transactions))
         )
     table = rows.table(file, "is a GnuCash file without transactions", "read as GnuCash")
-    return Ledger(table, {name: place for place, name in enumerate(rows.headings)}, totals=totals)
+    return Ledger(table, headed_by_fields(table), totals=totals)
 
 
 class _Accounts:
@@ -197,7 +207,7 @@ def recognises_tree(file: File) -> bool:
     return newer <= found or {"type", "full_name", "code", "commoditym", "placeholder"} <= found
 
 
-def tree(file: File) -> Table:
+def tree(file: File) -> Chart:
     """Return the accounts of a CSV export of the account tree."""
     table = table_of(file, _TREE, None)
     code, full_name = (
@@ -212,4 +222,21 @@ def tree(file: File) -> Table:
     hidden = place_of(table, "Hidden")
     if hidden is not None:
         fields["archived"] = hidden
-    return chosen(table, fields, "read as GnuCash's export of the account tree")[0]
+    return Chart(*chosen(table, fields, "read as GnuCash's export of the account tree"))
+
+
+FORMATS = (
+    Format("GnuCash", recognises, chart, ledger),
+    Format(
+        "GnuCash transactions",
+        recognises_transactions,
+        "is GnuCash's export of transactions: for a chart, export the account tree, or read the GnuCash file itself",
+        transactions,
+    ),
+    Format(
+        "GnuCash account tree",
+        recognises_tree,
+        tree,
+        "is GnuCash's export of the account tree: for the ledger, export the transactions, or read the GnuCash file itself",
+    ),
+)

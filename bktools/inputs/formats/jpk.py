@@ -5,10 +5,8 @@ from __future__ import annotations
 from decimal import Decimal
 
 from bktools.errors import InputError
-from bktools.inputs.formats.format import POSTING, File, Ledger, Rows, Total
-from bktools.inputs.formats.numbers import stated
+from bktools.inputs.formats.format import POSTING, Chart, File, Format, Ledger, Rows, Total, headed_by_fields
 from bktools.inputs.formats.xml_records import Record, records, root_of
-from bktools.inputs.table import Table
 
 _SIDES = ("Winien", "Ma")
 _WANTED = {
@@ -30,12 +28,13 @@ def recognises(file: File) -> bool:
     return root_of(file)[0] == "JPK" and 'kodSystemowy="JPK_KR (' in file.text
 
 
-def chart(file: File) -> Table:
+def chart(file: File) -> Chart:
     """Return the accounts of the statement of balances (ZOiS)."""
     rows = Rows("code", "name", "type")
     for record in records(file, {"ZOiS": _WANTED["ZOiS"]}):
         rows.add(record.line, record.text("KodKonta"), record.text("OpisKonta"), record.text("TypKonta"))
-    return rows.table(file, "is a JPK_KR file without accounts (ZOiS): export it whole", "read as JPK_KR")
+    table = rows.table(file, "is a JPK_KR file without accounts (ZOiS): export it whole", "read as JPK_KR")
+    return Chart(table, headed_by_fields(table))
 
 
 def ledger(file: File) -> Ledger:
@@ -54,7 +53,7 @@ def ledger(file: File) -> Ledger:
                 names[record.text("KodKonta")] = record.text("OpisKonta")
             case "Dziennik":
                 journal_rows += 1
-                journal_sum += stated(record, "DziennikKwotaOperacji", file)
+                journal_sum += record.number("DziennikKwotaOperacji", file)
                 vouchers[record.text("NrZapisuDziennika")] = (
                     record.text("DataOperacji"),
                     record.text("NrDowoduKsiegowego"),
@@ -65,17 +64,16 @@ def ledger(file: File) -> Ledger:
                 _add(rows, record, vouchers, names, file)
             case "DziennikCtrl":
                 found = {"LiczbaWierszyDziennika": Decimal(journal_rows), "SumaKwotOperacji": journal_sum}
-                totals += [Total(name, stated(record, name, file), value) for name, value in found.items()]
+                totals += [Total(name, record.number(name, file), value) for name, value in found.items()]
             case "KontoZapisCtrl":
                 of_rows: dict[str, str | Decimal] = {
                     "LiczbaWierszyKontoZapisj": Decimal(lines),
                     "SumaWinien": "debit",
                     "SumaMa": "credit",
                 }
-                totals += [Total(name, stated(record, name, file), value) for name, value in of_rows.items()]
+                totals += [Total(name, record.number(name, file), value) for name, value in of_rows.items()]
     table = rows.table(file, "is a JPK_KR file without postings (KontoZapis): export it whole", "read as JPK_KR")
-    places = {name: place for place, name in enumerate(rows.headings)}
-    return Ledger(table, places, currency=currency, totals=totals)
+    return Ledger(table, headed_by_fields(table), currency=currency, totals=totals)
 
 
 def _add(
@@ -92,8 +90,11 @@ def _add(
     for side in _SIDES:
         amount, account = record.text(f"Kwota{side}"), record.text(f"KodKonta{side}")
         # A posting has two sides, and a filler stands where it has one alone.
-        if not amount or (account not in names and not stated(record, f"Kwota{side}", file)):
+        if not amount or (account not in names and not record.number(f"Kwota{side}", file)):
             continue
         own = record.text(f"OpisZapisu{side}") or text
         amounts = (amount, "") if side == "Winien" else ("", amount)
         rows.add(record.line, account, names.get(account, ""), date, "", own, document, number, "", *amounts)
+
+
+FORMATS = (Format("JPK_KR", recognises, chart, ledger),)

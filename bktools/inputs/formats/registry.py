@@ -1,37 +1,25 @@
-"""The table of formats, each one line: how it is recognised, and the readers of its chart and its general ledger."""
+"""Which format a file is of, and the readers of its chart and its general ledger."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
+from pkgutil import iter_modules
 
 from bktools.caller import is_command, name_of
 from bktools.errors import ArgumentError, InputError
-from bktools.inputs.formats import datev, fec, gnucash, jpk, saft, sie
-from bktools.inputs.formats.format import File, Format
-from bktools.inputs.table import Table
+from bktools.inputs import formats
+from bktools.inputs.formats.format import Chart, File, Format
 
-FORMATS = (
-    Format("SIE", sie.recognises, sie.chart, sie.ledger),
-    Format("DATEV", datev.recognises, datev.chart, datev.ledger),
-    Format("FEC", fec.recognises, fec.chart, fec.ledger),
-    Format("SAF-T", saft.recognises, saft.chart, saft.ledger),
-    Format("JPK_KR", jpk.recognises, jpk.chart, jpk.ledger),
-    Format("GnuCash", gnucash.recognises, gnucash.chart, gnucash.ledger),
-    Format(
-        "GnuCash transactions",
-        gnucash.recognises_transactions,
-        "is GnuCash's export of transactions: for a chart, export the account tree, or read the GnuCash file itself",
-        gnucash.transactions,
-    ),
-    Format(
-        "GnuCash account tree",
-        gnucash.recognises_tree,
-        gnucash.tree,
-        "is GnuCash's export of the account tree: for the ledger, export the transactions, or read the GnuCash file itself",
-    ),
-)
+
+@cache
+def known_formats() -> tuple[Format, ...]:
+    """Return the formats that the files of this folder name in `FORMATS`, in the order of the files' names."""
+    modules = (import_module(f"{formats.__name__}.{module.name}") for module in iter_modules(formats.__path__))
+    return tuple(one for module in modules for one in getattr(module, "FORMATS", ()))
 
 
 def recognised(path: str | PathLike[str], encoding: str | None = None) -> tuple[File, Format] | None:
@@ -39,12 +27,14 @@ def recognised(path: str | PathLike[str], encoding: str | None = None) -> tuple[
     file = File.at(Path(path), encoding)
     if file is None:
         return None
-    found = next((one for one in FORMATS if one.recognises(file)), None)
+    found = next((one for one in known_formats() if one.recognises(file)), None)
     return None if found is None else (file, found)
 
 
-def chart_table(path: str | PathLike[str], encoding: str | None = None, **of_tables: str | int | None) -> Table | None:
-    """Return the accounts of a file of one of the formats, headed by field; None for a table of no format.
+def chart_of_format(
+    path: str | PathLike[str], encoding: str | None = None, **of_tables: str | int | None
+) -> Chart | None:
+    """Return the accounts of a file of one of the formats; None for a table of no format.
 
     Raises
     ------

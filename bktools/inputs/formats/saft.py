@@ -11,10 +11,18 @@ from decimal import Decimal
 import pyarrow.compute as pc
 
 from bktools.errors import InputError
-from bktools.inputs.formats.format import POSTING, File, Ledger, Rows, Total, company_in_file
-from bktools.inputs.formats.numbers import stated
+from bktools.inputs.formats.format import (
+    POSTING,
+    Chart,
+    File,
+    Format,
+    Ledger,
+    Rows,
+    Total,
+    company_in_file,
+    headed_by_fields,
+)
 from bktools.inputs.formats.xml_records import Record, records, root_of
-from bktools.inputs.table import Table
 
 _ACCOUNTS = ("Account", "GeneralLedger")
 _LINES = ("Line", "DebitLine", "CreditLine", "TransactionLine")
@@ -61,7 +69,7 @@ def recognises(file: File) -> bool:
     return root_of(file)[0] == "AuditFile"
 
 
-def chart(file: File) -> Table:
+def chart(file: File) -> Chart:
     """Return the accounts of the master files."""
     rows = Rows("code", "name", "type")
     note, company = "read as SAF-T", None
@@ -76,12 +84,9 @@ def chart(file: File) -> Table:
                 record.text("AccountDescription"),
                 record.text("AccountType", "GroupingCategory"),
             )
-    return rows.table(
-        file,
-        "is a SAF-T file without accounts (MasterFiles): export it with the chart of accounts",
-        note,
-        company=company,
-    )
+    nothing = "is a SAF-T file without accounts (MasterFiles): export it with the chart of accounts"
+    table = rows.table(file, nothing, note, company=company)
+    return Chart(table, headed_by_fields(table))
 
 
 def ledger(file: File) -> Ledger:
@@ -108,7 +113,7 @@ def ledger(file: File) -> Ledger:
     table = rows.table(
         file, "is a SAF-T file without postings (GeneralLedgerEntries): export it with the general ledger", note
     )
-    places = {name: place for place, name in enumerate(rows.headings)}
+    places = headed_by_fields(table)
     posted = set(pc.unique(table.columns[places["account_code"]]).to_pylist())
     # An account that sums up others, as Portugal has them, has no postings of its own.
     sums = {code for code in movements.keys() - posted if any(one != code and one.startswith(code) for one in names)}
@@ -117,8 +122,8 @@ def ledger(file: File) -> Ledger:
 
 
 def _movement(account: Record, file: File) -> Decimal:
-    stated_ones = (sign * stated(account, name, file) for name, sign in _BALANCES.items() if account.text(name))
-    return sum(stated_ones, Decimal())
+    movements = (sign * account.number(name, file) for name, sign in _BALANCES.items() if account.text(name))
+    return sum(movements, Decimal())
 
 
 def _note(header: Record) -> str:
@@ -160,13 +165,16 @@ def _of_voucher(line: Record, *paths: str) -> str:
 
 def _totals(record: Record, transactions: int, lines: int, file: File) -> list[Total]:
     totals = [
-        Total(name, stated(record, name, file), side)
+        Total(name, record.number(name, file), side)
         for name, side in (("TotalDebit", "debit"), ("TotalCredit", "credit"))
         if record.text(name)
     ]
     if record.text("NumberOfEntries"):
-        number = stated(record, "NumberOfEntries", file)
+        number = record.number("NumberOfEntries", file)
         # Some systems count the lines of the transactions.
         counted = lines if number == lines else transactions
         totals.append(Total("NumberOfEntries", number, Decimal(counted)))
     return totals
+
+
+FORMATS = (Format("SAF-T", recognises, chart, ledger),)

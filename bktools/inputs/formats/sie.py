@@ -13,16 +13,32 @@ from typing import NamedTuple
 
 from bktools.caller import setting
 from bktools.errors import InputError
-from bktools.inputs.encoding import to_utf8
-from bktools.inputs.formats.format import POSTING, File, Ledger, Rows, company_in_file
-from bktools.inputs.formats.numbers import number
-from bktools.inputs.table import Table
+from bktools.inputs.encoding import to_utf8, utf8_error
+from bktools.inputs.formats.format import (
+    POSTING,
+    Chart,
+    File,
+    Format,
+    Ledger,
+    Rows,
+    company_in_file,
+    headed_by_fields,
+    number,
+)
 
 _FIRST = re.compile(r"\s*#(?:FLAGGA|PROGRAM|FORMAT|GEN|SIETYP)\s", re.IGNORECASE)
 _FIELD = re.compile(r'\s*(?:"((?:\\"|[^"])*)"|\{([^{}]*)\}|([^\s"{}]+))')
 _THIS_YEAR = "0"
 # The file's checksum, and balances of objects such as cost centres.
 _UNVERIFIED = ("KSUMMA", "OIB", "OUB")
+# Other records, such as where the program keeps its files, may be in another encoding than the file.
+_READ = frozenset(
+    {
+        "SIETYP", "VALUTA", "KONTO", "KTYP", "ORGNR", "FNAMN", "IB", "UB", "RES", "VER", "TRANS", "RTRANS", "{", "}",
+        *_UNVERIFIED,
+    }
+)  # fmt: skip
+_RECORD = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:#([^\s\"{}]+)|([{}])\s*\Z)")
 # What programs write for å, ä, ö, é in Windows' encoding, and in the one of the format, PC8.
 _IN_WINDOWS = frozenset(b"\xe5\xe4\xf6\xe9\xc5\xc4\xd6\xc9")
 _IN_PC8 = frozenset(b"\x86\x84\x94\x82\x8f\x8e\x99\x90")
@@ -42,7 +58,7 @@ def recognises(file: File) -> bool:
     return _FIRST.match(file.text) is not None
 
 
-def chart(file: File) -> Table:
+def chart(file: File) -> Chart:
     """Return the accounts (`#KONTO`) with their type (`#KTYP`)."""
     names: dict[str, tuple[int, str]] = {}
     types: dict[str, str] = {}
@@ -62,9 +78,9 @@ def chart(file: File) -> Table:
     for code, (line, account_name) in names.items():
         rows.add(line, code, account_name, types.get(code, ""))
     company = company_in_file(number, name)
-    return rows.table(
-        file, "is a SIE file without accounts (#KONTO)", "read as SIE", encoding=encoding, company=company
-    )
+    nothing = "is a SIE file without accounts (#KONTO)"
+    table = rows.table(file, nothing, "read as SIE", encoding=encoding, company=company)
+    return Chart(table, headed_by_fields(table))
 
 
 def ledger(file: File) -> Ledger:
@@ -83,9 +99,12 @@ def ledger(file: File) -> Ledger:
     unverified = ", ".join(f"#{label}" for label in _UNVERIFIED if label in found)
     notes = [f"not verified: {unverified} of the file"] * bool(unverified)
     table = reader.rows.table(file, nothing, f"read as SIE type {reader.type or '4'}", *notes, encoding=encoding)
-    places = {name: place for place, name in enumerate(reader.rows.headings)}
     return Ledger(
-        table, places, date_format="%Y%m%d", currency=reader.currency, movements=reader.movements(), is_whole=True
+        table,
+        headed_by_fields(table),
+        date_format="%Y%m%d",
+        currency=reader.currency,
+        movements=reader.movements(),
     )
 
 
@@ -167,8 +186,17 @@ class _Reader:
         } | self._balances["RES"]
 
 
-def _records(file: File, encoding: str) -> Iterator[_Record]:
+def _lines(file: File) -> Iterator[tuple[int, str, bytes]]:
+    """Yield the lines of the records that are read, with their number and label."""
     for line, data in file.lines():
+        match = _RECORD.match(data)
+        label = (match[1] or match[2]).decode("ascii", errors="replace").upper() if match else ""
+        if label in _READ:
+            yield line, label, data
+
+
+def _records(file: File, encoding: str) -> Iterator[_Record]:
+    for line, label, data in _lines(file):
         try:
             text = data.decode(encoding).strip()
         except UnicodeDecodeError as error:
@@ -177,11 +205,7 @@ def _records(file: File, encoding: str) -> Iterator[_Record]:
                 source=file.source,
                 line=line,
             ) from None
-        if text in {"{", "}"}:
-            yield _Record(line, text, [])
-        elif text.startswith("#"):
-            label, *fields = _fields(text[1:], file, line)
-            yield _Record(line, label.upper(), fields)
+        yield _Record(line, label, _fields(text, file, line)[1:] if text.startswith("#") else [])
 
 
 def _fields(text: str, file: File, line: int) -> list[str]:
@@ -209,25 +233,20 @@ def _encoding(file: File) -> str:
     if file.encoding is not None:
         return to_utf8(b"", file.encoding, file.source)[1]
     is_utf8, seen = True, set[int]()
-    for _, line in file.lines():
-        if not line.isascii():
-            seen |= set(line) - set(range(128))
-            is_utf8 = is_utf8 and _is_utf8(line)
+    for line, _, data in _lines(file):
+        if not data.isascii():
+            seen |= set(data)
+            is_utf8 = is_utf8 and utf8_error(data) is None
+        if not is_utf8 and seen & _IN_WINDOWS and seen & _IN_PC8:
+            raise InputError(
+                f"holds letters of two encodings: choose one with {setting('encoding', 'cp437')} or"
+                f" {setting('encoding', 'cp1252')}",
+                source=file.source,
+                line=line,
+            )
     if is_utf8:
         return "utf-8-sig"
-    in_windows, in_pc8 = seen & _IN_WINDOWS, seen & _IN_PC8
-    if in_windows and in_pc8:
-        raise InputError(
-            f"holds letters of two encodings: choose one with {setting('encoding', 'cp437')} or"
-            f" {setting('encoding', 'cp1252')}",
-            source=file.source,
-        )
-    return "cp1252" if in_windows else "cp437"
+    return "cp1252" if seen & _IN_WINDOWS else "cp437"
 
 
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+FORMATS = (Format("SIE", recognises, chart, ledger),)

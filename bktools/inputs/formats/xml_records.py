@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from typing import NamedTuple
 from xml.parsers import expat
 
 from bktools.errors import InputError
-from bktools.inputs.formats.format import File
+from bktools.inputs.formats.format import File, number
 
 _DEEPEST = 64
 _MOST_KINDS = 50_000
@@ -38,6 +39,10 @@ class Record(NamedTuple):
     def text(self, *paths: str) -> str:
         """Return the first of these texts that is not empty."""
         return next((self.texts[path] for path in paths if self.texts.get(path)), "")
+
+    def number(self, path: str, file: File) -> Decimal:
+        """Return a text that is a number; anything else is an `InputError` that names it."""
+        return number(self.text(path), path, file, self.line)
 
     def text_around(self, name: str, *paths: str) -> str:
         """Return a text of the record of that name around this one."""

@@ -100,10 +100,6 @@ def test_general_reversals(write, key, mark):
         ('5,00;"S";"EUR";;;"";4930;4930;"";0310;"";"";;""', "must be another account than Konto"),
         ('5,00;"S";"EUR";;;"";4930;1200;"";3110;"";"";;""', "must be a day and month"),
         ('5,00;"S";"EUR";;;"";4930;1200;"";2902;"";"";;""', "must be a day and month"),
-        (
-            '5,00;"S";"EUR";;;"";4930;1200;"";0311;"";"";;""',
-            "must be from 2026-10-01 to 2026-10-31, as the header says",
-        ),
         ('5,00;"S";"EUR"', "must hold accounts of 1 to 9 digits"),
     ],
 )
@@ -112,6 +108,43 @@ def test_rows_that_break_a_rule(write, row, why):
     row = row.replace("3110", "3109") if "day and month" in why and "3110" in row else row
     with pytest.raises(InputError, match=why):
         ledger(write, batch(row))
+
+
+@pytest.mark.parametrize(
+    ("row", "why", "amounts"),
+    [
+        # An opening balance: the first day of the year, in an export of October.
+        (
+            '900,00;"S";"EUR";;;"";1200;9000;"";0101;"EB";"";;"Saldovortrag"',
+            r"rows dated outside of 2026-10-01 to 2026-10-31, the period in the header, .*: 1 \(line 4\)",
+            ["119.00", "-119.00", "900.00", "-900.00"],
+        ),
+        (
+            '900,00;"S";"EUR";;;"";1200;;"";0310;"EB";"";;"Saldovortrag"',
+            r"left out: 1 \(line 4\)",
+            ["119.00", "-119.00"],
+        ),
+        ('1.019,00;;;;;;;;;;"";"";;"Summe"', r"left out: 1 \(line 4\)", ["119.00", "-119.00"]),
+        ('"";"S";"EUR";;;"";4930;1200;"";0310;"";"";;""', r"left out: 1 \(line 4\)", ["119.00", "-119.00"]),
+    ],
+)
+def test_rows_that_may_be_no_postings(write, row, why, amounts):
+    """Opening balances, sums and rows without an amount are refused with the way out, and with it read or left out."""
+    text = batch(ROWS[0], row)
+    with pytest.raises(InputError, match=why) as caught:
+        ledger(write, text)
+    assert "read it anyway with verify='warn'" in str(caught.value)
+    with pytest.warns(UnverifiedTableWarning, match=why):
+        postings = bktools.read_general_ledger(write(text, "a.csv", "cp1252"), verify="warn")
+    assert list(map(str, postings["amount"])) == amounts
+
+
+@pytest.mark.parametrize("row", [";" * 13, ";".join(['""'] * 14), " ;" * 13])
+def test_empty_rows(write, row):
+    """A row without anything, as spreadsheets leave below a table, is none."""
+    assert len(ledger(write, batch(ROWS[0], row, ROWS[1], row))) == 4
+    rows = labels('27;"EDV-Software";"de-DE"', ";;")
+    assert len(bktools.read_chart_of_accounts(write(rows, "labels.csv", "cp1252"))) == 1
 
 
 @pytest.mark.parametrize(
@@ -130,6 +163,13 @@ def test_headers(write, options, why):
     """The header must say what the rows are and what they leave out."""
     with pytest.raises(InputError, match=why):
         ledger(write, batch(*ROWS, **options))
+
+
+def test_a_short_header(write):
+    """Cells that the header leaves out at its end are empty ones, and amounts are in euros."""
+    header, rest = batch(ROWS[1].replace("EUR", "")).split("\r\n", 1)
+    postings = ledger(write, ";".join(header.split(";")[:14]) + "\r\n" + rest)
+    assert postings[["account_code", "currency"]].values.tolist() == [["4930", "EUR"], ["1200", "EUR"]]
 
 
 def labels(*rows, length="4"):

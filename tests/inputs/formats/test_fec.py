@@ -60,6 +60,15 @@ def test_accounts_repeat_and_are_one(write):
     assert "accounts with several names in the file, of which the first is kept: 1" in chart.attrs["bktools"]["notes"]
 
 
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_empty_rows(write, quote):
+    """Rows without anything, as spreadsheets leave below a table, are none, whether the headings are quoted or not."""
+    heading, rows = fec().split("\r\n", 1)
+    text = "\t".join(f"{quote}{cell}{quote}" for cell in heading.split("\t"))
+    path = write(f"{text}\r\n{rows}{heading.count(chr(9)) * chr(9)}\r\n\r\n", "FEC.txt")
+    assert list(map(str, bktools.read_general_ledger(path)["amount"])) == AMOUNTS
+
+
 def test_points_where_there_is_no_comma(write):
     """A file of points alone has decimal points."""
     found = bktools.read_general_ledger(write(fec().replace(",", "."), "FEC.txt"))

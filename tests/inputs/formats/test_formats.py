@@ -17,9 +17,10 @@ import pytest
 import bktools
 from bktools.caller import command
 from bktools.errors import ArgumentError, InputError
+from bktools.inputs import formats
 from bktools.inputs.formats import format as format_module
 from bktools.inputs.formats.not_read import refuse_not_read
-from bktools.inputs.formats.registry import FORMATS, recognised
+from bktools.inputs.formats.registry import known_formats, recognised
 
 FILES = Path(__file__).parent / "files"
 EXPECTED = json.loads((FILES / "expected.json").read_text(encoding="utf-8"))
@@ -49,8 +50,47 @@ def test_ledgers_of_files_as_people_have_them(name):
 def test_every_format_is_met():
     """Each of the files above is of another line of the table, and a plain table is of none."""
     found = {recognised(FILES / name)[1].name for name in EXPECTED}
-    assert found == {"SIE", "FEC", "DATEV", "SAF-T"} <= {one.name for one in FORMATS}
+    assert found == {"SIE", "FEC", "DATEV", "SAF-T"} <= {one.name for one in known_formats()}
     assert recognised(FILES / "expected.json") is None
+
+
+INVENTED = """
+from bktools.inputs.formats.format import Chart, Format, Ledger, Rows, headed_by_fields
+
+def rows(file, *headings):
+    table = Rows(*headings)
+    for line, data in file.lines():
+        cells = data.decode().split("~")
+        if len(cells) == len(headings):
+            table.add(line, *cells)
+    return table.table(file, "has no rows", "read as Invented", encoding="utf-8")
+
+def chart(file):
+    # Headings that say nothing, and that say something else: `places` is what counts.
+    return Chart(rows(file, "Code", "Rubbish"), {"name": 0, "code": 1})
+
+def ledger(file):
+    table = rows(file, "account_code", "date", "amount")
+    return Ledger(table, headed_by_fields(table))
+
+FORMATS = (Format("Invented", lambda file: file.head.startswith(b"INVENTED"), chart, ledger),)
+"""
+
+
+def test_a_format_is_one_file(write, tmp_path, monkeypatch):
+    """A file in the folder of formats is all that a new one needs, and its columns are those that it says."""
+    (tmp_path / "invented.py").write_text(INVENTED, encoding="utf-8")
+    monkeypatch.setattr(formats, "__path__", [*formats.__path__, str(tmp_path)])
+    known_formats.cache_clear()
+    try:
+        chart = bktools.read_chart_of_accounts(write("INVENTED\nCash~Kasse 1\nBank~Giro 2\n"))
+        assert chart[["code", "name"]].values.tolist() == [["Kasse 1", "Cash"], ["Giro 2", "Bank"]]
+        path = write("INVENTED\n1000~2026-10-03~5.00\n2000~2026-10-03~-5.00\n")
+        assert postings(path) == [["2026-10-03", "1000", "5.00"], ["2026-10-03", "2000", "-5.00"]]
+        assert bktools.read_general_ledger(path).attrs["bktools"]["format"] == "Invented"
+    finally:
+        sys.modules.pop(f"{formats.__name__}.invented")
+        known_formats.cache_clear()
 
 
 @pytest.mark.parametrize("argument", ["columns", "delimiter", "sheet", "decimal", "date_format"])

@@ -148,18 +148,23 @@ def test_damaged_files(write, text, why):
 
 
 def test_letters_of_two_encodings(write):
-    """Bytes that are letters in PC8 beside bytes that are letters in Windows' encoding are not guessed."""
-    data = HEAD.encode("cp437") + '#FTYP "Å"\n'.encode("cp1252") + VOUCHERS.encode("cp437")
-    path = write(data, "bok.se")
-    with pytest.raises(InputError, match="letters of two encodings: choose one with encoding='cp437'"):
+    """Letters of PC8 beside letters of Windows' encoding are not guessed; records that are not read do not count."""
+    data = (HEAD + VOUCHERS).encode("cp437")
+    path = write(data.replace(b"#FNAMN", '#FNAMN "Å"\n#FTYP'.encode("cp1252")), "bok.se")
+    with pytest.raises(InputError, match=r"line 15: holds letters of two encodings.*choose one with encoding='cp437'"):
         bktools.read_general_ledger(path)
     assert len(bktools.read_general_ledger(path, encoding="cp437")) == 5
+    program = '#FNR "C:\\Bokföring\\Är"\n#ADRESS "not closed\n'.encode("cp1252")
+    for encoding in ("cp437", "utf-8"):
+        path = write((HEAD + VOUCHERS).encode(encoding).replace(b"#GEN", program + b"#GEN"), "bok.se")
+        assert bktools.read_general_ledger(path)["account_name"][2] == "Företagskonto"
+        assert bktools.read_chart_of_accounts(path)["name"][0] == "Företagskonto"
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
 def test_an_encoding_that_is_said_is_used(write, encoding):
     """Bytes that do not fit the encoding that was asked for are refused with their line."""
-    with pytest.raises(InputError, match="line 2: byte 0x94 is no"):
+    with pytest.raises(InputError, match="line 14: byte 0x94 is no"):
         bktools.read_general_ledger(write(HEAD + VOUCHERS, "bok.se", "cp437"), encoding=encoding)
 
 
