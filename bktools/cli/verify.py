@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 # Columns of a finding that are printed.
 COLUMNS = ["severity", "check", "about", "message", "to_do", "who"]
-# What was sent, or may have been.
-SENT = ["ACCEPTED", "SENDING", "UNKNOWN"]
 # Postings to look at that are printed for a batch in doubt.
 MOST_POSTINGS = 10
 
@@ -41,12 +40,19 @@ def verify(
         ),
     ],
     month: Annotated[
-        str | None, typer.Option("--month", metavar="YYYY-MM", help="Only the entries of this month, as 2026-10.")
+        str | None,
+        typer.Option(
+            "--month",
+            metavar="YYYY-MM",
+            help="Only the entries of this month, as 2026-10. Default: the ledger's months.",
+        ),
     ] = None,
     entries: Annotated[
         Path | None,
         typer.Option(
-            "--entries", metavar="FILE", help="The file of the entries, for those of which the journal kept no amount."
+            "--entries",
+            metavar="FILE",
+            help="The file of the entries: it shows changes since the export, and has amounts that the journal lacks.",
         ),
     ] = None,
     out: Annotated[
@@ -91,6 +97,7 @@ def verify(
     entry_sheet: options.EntrySheet = None,
     entry_decimal: options.EntryDecimal = None,
     entry_date_format: options.EntryDateFormat = None,
+    split_lines: options.EntrySplitLines = False,
     save_entry_mapping: options.SaveEntryMapping = None,
     profile: options.Profile = "excel",
 ) -> None:
@@ -98,8 +105,10 @@ def verify(
 
     Each is booked once, missing, booked twice, or different.
 
-    For a batch whose outcome is unknown, the command that settles it is printed where the ledger proves the outcome, and
-    otherwise the postings to look at.
+    Control totals list the accounts that are open. Without --month, the months of the ledger are compared.
+
+    For a batch with an unknown outcome, the command that settles it is printed where the ledger proves the outcome.
+    Otherwise the postings to look at are printed.
 
     Example: bktools verify --ledger bookkeeping.se --month 2026-10
     """
@@ -108,16 +117,18 @@ def verify(
     from bktools.inputs.general_ledger import read_general_ledger
     from bktools.journal.export_jobs import load_export_jobs, unknown_outcomes
     from bktools.ledger import match_ledger
-    from bktools.ledger.settlements import Sending, settlements
+    from bktools.ledger.inputs import SENT
+    from bktools.ledger.settlements import Sending, as_frame, settlements
 
     if month is not None:
         rules.month("--month", month)
     ledger_as = options.reading(column, delimiter, encoding, sheet, decimal, date_format)
     entries_as = options.reading(
-        entry_column, entry_delimiter, entry_encoding, entry_sheet, entry_decimal, entry_date_format, "--entry-column"
-    )
+        entry_column, entry_delimiter, entry_encoding, entry_sheet, entry_decimal, entry_date_format, "--entry-column",
+        split_lines=split_lines,
+    )  # fmt: skip
     with options.connected(environment, sandbox=sandbox, company=company) as service:
-        known = options.the_company(service)
+        company_id = options.the_company(service)
         reads = options.READS_ENTRIES | {"verify": "--verify"}
         with (
             results.readable(ledger) as file,
@@ -126,27 +137,29 @@ def verify(
         ):
             postings = read_general_ledger(file, verify=verify, **read_as)
         remark(recognised(postings.attrs["bktools"]))
-        exported = load_export_jobs(known, entries=True, service=service)
+        exported = load_export_jobs(company_id, entries=True, service=service)
         exported = exported[exported["state"].isin(SENT)]
         if entries is not None:
-            exported = _filled(exported, entries, entries_as, save_entry_mapping, known, service)
+            exported = _with_file(exported, entries, entries_as, save_entry_mapping, company_id, service)
         elif len(exported) and exported["amount"].isna().all():
             raise ArgumentError(
                 "--entries", "must name the file of the entries: the journal kept no amounts when they were sent"
             )
-        of_month = _of_month(exported, month)
+        of_months, left_out = _of_months(exported, postings, month)
         with command({"days": "--days", "explained": "--explained"}):
-            match = match_ledger(of_month, postings, days=days)
+            match = match_ledger(of_months, postings, days=days)
             # Every exported entry is needed: a sum in the ledger has all entries of its group.
             sendings = {
-                batch: Sending(*known_of_it)
-                for batch, known_of_it in unknown_outcomes(known, service=service).items()
-                if batch in set(of_month["batch_id"])
+                batch: Sending(*sending)
+                for batch, sending in unknown_outcomes(company_id, service=service).items()
+                if month is None or batch in {*of_months["batch_id"]}
             }
             settled = settlements(exported, postings, sendings, explained=explained or (), days=days)
-    results.say("\n".join([match.headline, *(f"  {line}" for line in match.sums)]))
-    for phrase in match.unchecked:
-        results.say(f"  not compared: {phrase}")
+    match = replace(match, unchecked=(*left_out, *match.unchecked), settlements=as_frame(settled))
+    has_arrived = match.has_arrived and (len(of_months) > 0 or exported.empty)
+    results.say(
+        "\n  ".join([match.headline, *match.sums, *match.remarks, *match.account_lines("ledger_totals.csv (--out)")])
+    )
     if len(match.findings) and results.is_for_people():
         typer.echo("")
         show(match.findings[COLUMNS], whole="--out FOLDER")
@@ -156,15 +169,15 @@ def verify(
         match.to_csv(out, profile)
         results.say(f"\nWritten to {out}/")
     results.result(
-        has_arrived=match.has_arrived, entries=match.counts, findings=match.findings, not_compared=match.unchecked,
-        settlements=settled, written_to=out,
+        has_arrived=has_arrived, entries=match.counts, remarks=match.remarks, findings=match.findings,
+        open_accounts=match.open_accounts, not_compared=match.unchecked, settlements=settled, written_to=out,
     )  # fmt: skip
-    if not match.has_arrived:
+    if not has_arrived:
         raise typer.Exit(Exit.INCOMPLETE)
 
 
 def _say(settlement: Settlement, same: str) -> None:
-    """Print what the ledger says about a batch in doubt, with the command that records it."""
+    """Print the evidence about a batch in doubt, with the command that records its outcome."""
     decided = "" if settlement.outcome else "not decided: "
     results.say(f"\nbatch {settlement.batch_id}, outcome unknown: {decided}{settlement.text}")
     for posting in settlement.postings[:MOST_POSTINGS]:
@@ -182,44 +195,54 @@ def _say(settlement: Settlement, same: str) -> None:
         )
 
 
-def _filled(
+def _with_file(
     exported: pd.DataFrame,
     path: Path,
-    given: dict[str, Any],
+    read_as: dict[str, Any],
     save: str | None,
     company: str,
     service: Service,
 ) -> pd.DataFrame:
-    """Return the exported entries with the facts of the file, where the journal has none."""
+    """Return the exported entries with the values and changes of their file."""
     from bktools.frames.names import with_names
     from bktools.frames.schema import to_arrow
     from bktools.inputs.entries import read_entries
     from bktools.journal.accounts import load_accounts
-    from bktools.ledger.facts import with_facts
+    from bktools.ledger.entries_file import with_file
     from bktools.snapshots.tables import load_categories, load_employees
 
     categories = load_categories(company, max_age=0, service=service)
     employees = load_employees(company, max_age=0, service=service)
     with (
         command(options.READS_ENTRIES_BESIDE_CHART),
-        remembered("entries", path, given, save, "--save-entry-mapping") as read_as,
+        remembered("entries", path, read_as, save, "--save-entry-mapping") as arguments,
     ):
-        read = read_entries(path, company=company, categories=categories, employees=employees, **read_as)
-    named = with_names(
-        to_arrow(read), categories=categories, accounts=load_accounts(company, service=service), employees=employees
-    )
-    return with_facts(exported, named)
+        read = read_entries(path, company=company, categories=categories, employees=employees, **arguments)
+    accounts = load_accounts(company, service=service)
+    named = with_names(to_arrow(read), categories=categories, accounts=accounts, employees=employees)
+    return with_file(exported, named)
 
 
-def _of_month(exported: pd.DataFrame, month: str | None) -> pd.DataFrame:
-    """Return the entries of a month: of its close, or where none is kept, by their dates."""
-    if month is None:
-        return exported
+def _of_months(
+    exported: pd.DataFrame, postings: pd.DataFrame, month: str | None
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Return the entries of a month, or of the months that the ledger covers, and a phrase about each other month.
+
+    The month of an entry is that of its close, or of its date where the journal has no close.
+    """
     months = exported["period"].fillna(exported["date"].dt.strftime("%Y-%m"))
-    unknown = int(months.isna().sum())
-    if unknown:
-        tell(
-            f"bktools: {unknown} entries have no month in the journal and are left out: give their file with --entries"
-        )
-    found: pd.DataFrame = exported[months == month]
-    return found
+    if month is not None:
+        unknown = int(months.isna().sum())
+        if unknown:
+            tell(
+                f"bktools: {unknown} entries without a month in the journal are left out: give their file with --entries"
+            )
+        return exported[(months == month).fillna(value=False)], ()
+    days = postings["date"].dt.strftime("%Y-%m")
+    is_covered = months.between(days.min(), days.max()) if len(days) else months.isna()
+    is_covered = is_covered.fillna(value=False) | months.isna()
+    others = months[~is_covered].value_counts().sort_index()
+    span = f"which has postings of {days.min()} to {days.max()}" if len(days) else "which has no postings"
+    return exported[is_covered], tuple(
+        f"{count:,} entries of {other}, a month that is not in the ledger, {span}" for other, count in others.items()
+    )

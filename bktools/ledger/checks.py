@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 SEVERITIES = ("error", "warning", "info")
 
-# What became of an entry, the worst last.
+# The outcomes of an entry, the worst last.
 STATUSES = (
     "booked",
     "in_a_sum",
@@ -24,7 +24,11 @@ STATUSES = (
 # Each as it was exported.
 ARRIVED = {"booked", "in_a_sum"}
 
-Facts = Mapping[str, Any]
+# States of a batch that may be booked or not.
+IN_DOUBT = ("UNKNOWN", "SENDING")
+
+# The words of an entry by name, as `findings.Case` has them.
+Words: TypeAlias = Any
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,11 +42,11 @@ class Check:
     severity : str
         One of SEVERITIES.
     message, to_do : str
-        The fact and the next step, with names of facts in braces.
+        The message and the next step; words of the entry are in braces.
     who : str
         Who does it: "in the ERP", "in the service", "the employee" or "here".
     where : callable
-        Whether it is about an entry, by its facts.
+        Whether it is about an entry, by its words.
     """
 
     status: str
@@ -50,7 +54,7 @@ class Check:
     message: str
     to_do: str
     who: str
-    where: Callable[[Facts], bool] = lambda _: True
+    where: Callable[[Words], bool] = lambda _: True
 
 
 CHECKS: tuple[Check, ...] = (
@@ -60,13 +64,22 @@ CHECKS: tuple[Check, ...] = (
         "{money} on {account} is not in the ledger, which ends on {ledger_until}",
         "export the ledger again up to {date} or later, then verify again",
         "in the ERP",
-        where=lambda facts: facts["is_early"],
+        where=lambda words: words["is_early"],
+    ),
+    Check(
+        "missing",
+        "error",
+        "{money} on {account} is not in the ledger within {days} days of {date}; the outcome of batch {batch} is unknown",
+        "settle the batch first: bktools verify says whether the ledger proves its outcome",
+        "here",
+        where=lambda words: words["is_in_doubt"],
     ),
     Check(
         "missing",
         "error",
         "{money} on {account} is not in the ledger within {days} days of {date}",
-        "look up the job {job} in the service: where it failed, book the entry by hand or export it again",
+        "look up {job} in the service; where it failed, book the entry in the ERP by hand: it counts as exported, and"
+        " is not sent again",
         "in the service",
     ),
     Check(
@@ -96,7 +109,7 @@ CHECKS: tuple[Check, ...] = (
         "dated {booked_date} in the ledger instead of {date}, in another month: {vouchers}",
         "check that it is booked in the right month",
         "in the ERP",
-        where=lambda facts: facts["booked_date"][:7] != facts["date"][:7],
+        where=lambda words: words["booked_date"][:7] != words["date"][:7],
     ),
     Check(
         "another_date",
@@ -108,7 +121,7 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "ambiguous",
         "error",
-        "one of {equal} equal entries, with only {found} found in the ledger: {vouchers}; {lacking} missing",
+        "one of {equal} equal entries, of which only {booked_equal} are booked: {vouchers}; {missing_equal}",
         "find out in the ERP which of them is missing",
         "in the ERP",
     ),
@@ -122,6 +135,6 @@ CHECKS: tuple[Check, ...] = (
 )
 
 
-def check_of(facts: Facts) -> Check:
+def check_of(words: Words) -> Check:
     """Return the check of an entry that is not plainly booked."""
-    return next(check for check in CHECKS if check.status == facts["status"] and check.where(facts))
+    return next(check for check in CHECKS if check.status == words["status"] and check.where(words))

@@ -1,13 +1,11 @@
-"""The two frames of a match as Arrow tables, checked, and the SQL that gives both the same columns."""
+"""The two frames of a match as Arrow tables, checked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-import duckdb
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -31,12 +29,11 @@ IS_KIND: Mapping[str, Callable[[pa.DataType], bool]] = {
     "an exact number": lambda kind: pa.types.is_decimal(kind) or pa.types.is_integer(kind),
 }
 
-# The columns whose texts are compared.
+# The columns with the texts that are compared.
 TEXTS_OF = {"exported": ("supplier", "description"), "ledger": ("text",)}
 
-# An entry ID in a document number or a text.
-ENTRY_ID = "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
-LENGTH_OF_AN_ID = 36
+# Texts that repeat: each different one is held, compared and copied once.
+REPEATED = ("account_code", "currency")
 LONGEST_AMOUNT = 38
 
 
@@ -54,29 +51,24 @@ class Inputs:
         What is not compared, and why.
     compared : frozenset of str
         The columns that both frames have.
-    rows : dict
-        By side, "entries" and "postings", the columns of its view, with the number of the row.
     """
 
     exported: pa.Table
     ledger: pa.Table
     unchecked: tuple[str, ...]
     compared: frozenset[str]
-    rows: dict[str, pa.Table] = field(default_factory=dict)
 
     @property
     def money(self) -> pa.DataType:
         """The type of the amounts on both sides."""
         return self.ledger.schema.field("amount").type
 
-    def texts(self, side: str, places: Iterable[int]) -> dict[int, str | None]:
-        """Return the text of rows of one side, "exported" or "ledger", by their places."""
-        table = self.exported if side == "exported" else self.ledger
-        names = [name for name in TEXTS_OF[side] if _has(table, name)]
-        wanted = list(places)
-        columns = [table.column(name).take(pa.array(wanted, schema.COUNT)).to_pylist() for name in names]
-        rows = zip(*columns, strict=True) if columns else ((),) * len(wanted)
-        return {place: " ".join(filter(None, row)) or None for place, row in zip(wanted, rows, strict=True)}
+    def texts(self, side: str, rows: list[int]) -> list[str]:
+        """Return the texts of some rows of one side, "exported" or "ledger"; "" where a row has none."""
+        table: pa.Table = getattr(self, side)
+        names = [name for name in TEXTS_OF[side] if has_values(table, name)]
+        columns = table.select(names).take(pa.array(rows, schema.COUNT)).to_pydict().values()
+        return [" ".join(filter(None, texts)) for texts in zip(*columns, strict=True)] if names else [""] * len(rows)
 
 
 def read(exported: Any, ledger: Any) -> Inputs:
@@ -106,7 +98,9 @@ def read(exported: Any, ledger: Any) -> Inputs:
             raise InputError(f"column {column} is empty in {gaps:,} row{'s' if gaps > 1 else ''}: fill it", source=name)
     entries, left_out = _sent(entries)
     _refuse_companies(entries)
-    compared = frozenset(name for name in postings.column_names if _has(entries, name) and _has(postings, name))
+    compared = frozenset(
+        name for name in postings.column_names if has_values(entries, name) and has_values(postings, name)
+    )
     return Inputs(entries, postings, (*_not_compared(entries, postings), *left_out), compared)
 
 
@@ -138,7 +132,8 @@ def _typed(table: pa.Table, name: str) -> pa.Table:
         if wanted == "a date":
             table = table.set_column(place, column, pc.cast(table.column(place), schema.DATE, safe=False))
         elif wanted == "text":
-            table = table.set_column(place, column, pc.cast(table.column(place), schema.TEXT))
+            texts = pc.cast(table.column(place), schema.TEXT)
+            table = table.set_column(place, column, texts.dictionary_encode() if column in REPEATED else texts)
     return table
 
 
@@ -188,165 +183,23 @@ def _not_compared(entries: pa.Table, postings: pa.Table) -> list[str]:
         f"{noun}: {name} {column}"
         for column, noun in needed.items()
         for name, table in (("the exported entries have no", entries), ("the ledger has no", postings))
-        if not _has(table, column)
+        if not has_values(table, column)
     ]
-    if not (_has(entries, "description") or _has(entries, "supplier")):
+    if not (has_values(entries, "description") or has_values(entries, "supplier")):
         phrases.append("texts: the exported entries have no description and no supplier")
-    if not _has(postings, "text"):
+    if not has_values(postings, "text"):
         phrases.append("texts: the ledger has no text")
-    if not _has(postings, "voucher_id"):
+    if not has_values(postings, "voucher_id"):
         phrases.append("net and tax in several postings: the ledger has no voucher_id")
     return phrases
 
 
-def show(connection: duckdb.DuckDBPyConnection, inputs: Inputs) -> None:
-    """Make the views `entries` and `postings`, with the columns that are matched: SQL of them is the same for both.
-
-    Raises
-    ------
-    InputError
-        When an entry is given more than once.
-    """
-    used = [name for name in (*USED["exported"], "split_line") if _has(inputs.exported, name)]
-    inputs.rows["entries"] = _numbered(inputs.exported.select(used))
-    connection.register("exported_rows", inputs.rows["entries"])
-    connection.execute(f"CREATE VIEW entries AS {view_of(inputs, 'entries', 'exported_rows')}")
-    _refuse_repeated(
-        connection,
-        "entry_id" if _is_plain(inputs.exported.column("entry_id")) else "id",
-        are_split=_has(inputs.exported, "split_line")
-        and schema.number_of_entries(inputs.exported) < len(inputs.exported),
-    )
-    used = [name for name in USED["ledger"] if _has(inputs.ledger, name)]
-    ledger = _numbered(inputs.ledger.select(used))
-    connection.register("given_ledger", ledger)
-    connection.execute(f"CREATE TABLE named AS {_named(inputs)}")
-    # Entries are searched only where a posting has what may be an ID.
-    has_ids = connection.execute("SELECT count(*) > 0 FROM named").fetchall()[0][0]
-    ids = connection.execute(f"FROM named {'SEMI JOIN entries ON word = id' if has_ids else ''}").fetchnumpy()
-    documents = connection.execute(_in_texts(inputs)).fetchnumpy()
-    for name, found in (("named", ids), ("word", documents)):
-        ledger = ledger.append_column(name, _spread(found, len(ledger)))
-    inputs.rows["postings"] = ledger
-    connection.register("ledger_rows", ledger)
-    connection.execute(f"CREATE VIEW postings AS {view_of(inputs, 'postings', 'ledger_rows')}")
-
-
-def view_of(inputs: Inputs, side: str, rows: str) -> str:
-    """Return the query of the columns that are matched, for all rows of a side or for some of them."""
-    return f"SELECT {columns_of(inputs, side)} FROM {rows}"
-
-
-def columns_of(inputs: Inputs, side: str, prefix: str = "") -> str:
-    """Return the SQL of the columns that are matched; a column that is not compared is constant.
-
-    Parameters
-    ----------
-    inputs : Inputs
-        The frames.
-    side : str
-        "entries" or "postings".
-    prefix : str
-        Of the names of the columns that are read, and of those that are returned.
-    """
-    is_entries = side == "entries"
-    table = inputs.exported if is_entries else inputs.ledger
-
-    def text(name: str) -> str:
-        return f"nullif(trim({prefix}{name}), '')" if _has(table, name) else "NULL::VARCHAR"
-
-    # An unknown currency is not even that of another unknown one.
-    unknown = "?" if is_entries else "??"
-    compared = {
-        "account": ("account_code", text("account_code"), "''"),
-        "currency": ("currency", f"coalesce(upper({text('currency')}), '{unknown}')", "''"),
-        "date": ("date", f"{prefix}date", "DATE '1970-01-01'"),
-    }
-    columns = {
-        "no": f"{prefix}no",
-        "amount": f"{prefix}amount" if _has(table, "amount") else f"NULL::DECIMAL(38, {inputs.money.scale})",
-        **{name: value if source in inputs.compared else same for name, (source, value, same) in compared.items()},
-        "id": f"lower(trim({prefix}entry_id))" if is_entries else f"{prefix}named",
-        "document": f"lower({text('document_number')})",
-    }
-    if is_entries:
-        columns["batch"] = text("batch_id")
-        if _has(table, "split_line"):
-            columns["split_line"] = f"{prefix}split_line"
-    else:
-        columns["document"] = f"coalesce({prefix}word, {columns['document']})"
-        columns["voucher"] = text("voucher_id")
-    return ", ".join(f"{value} AS {prefix}{name}" for name, value in columns.items())
-
-
-def _numbered(table: pa.Table) -> pa.Table:
-    """Return a table with the numbers of its rows; texts that repeat are compared once, as a dictionary."""
-    for name in ("account_code", "currency"):
-        if name in table.column_names:
-            place = table.column_names.index(name)
-            table = table.set_column(place, name, pc.dictionary_encode(table.column(place)))
-    return table.append_column("no", pa.array(np.arange(len(table))))
-
-
-def _spread(found: Mapping[str, Any], count: int) -> pa.Array:
-    """Return a column with the texts that were found for some rows, null for the others."""
-    places = np.full(count, -1)
-    places[found["no"]] = np.arange(len(found["no"]))
-    return pa.array(list(found["word"]), schema.TEXT).take(pa.array(places, mask=places < 0))
-
-
-def _is_plain(texts: pa.ChunkedArray) -> bool:
-    """Whether texts have no capital letter and no space, as IDs of the service; so they need not be made comparable."""
-    for chunk in texts.chunks:
-        content = np.frombuffer(chunk.buffers()[2] or b"", np.uint8)
-        # Bytes of the capitals of other alphabets are above those of all ASCII characters.
-        if ((content <= ord(" ")) | (content > ord("~")) | ((content >= ord("A")) & (content <= ord("Z")))).any():
-            return False
-    return True
-
-
-def _refuse_repeated(connection: duckdb.DuckDBPyConnection, column: str, *, are_split: bool) -> None:
-    """Refuse entries that are given twice; of a split entry each line is given once."""
-    by = f"{column}, split_line" if are_split else column
-    # Sorting digests takes a fraction of the time of counting texts.
-    source = "entries" if column == "id" else "exported_rows"
-    digests = np.sort(connection.execute(f"SELECT hash({by}) AS digest FROM {source}").fetchnumpy()["digest"])
-    if not (digests[1:] == digests[:-1]).any():
-        return
-    by = by.replace("entry_id", "id")
-    repeated = connection.execute(f"SELECT id FROM entries GROUP BY {by} HAVING count(*) > 1 ORDER BY id").fetchall()
-    if repeated:
-        raise InputError(
-            f"has {len(repeated):,} entr{'y' if len(repeated) == 1 else 'ies'} more than once, such as"
-            f" {repeated[0][0]}: give each entry once",
-            source="exported",
-        )
-
-
-def _named(inputs: Inputs) -> str:
-    """Return the query of the postings that may name an entry by its ID, in the document number or the text."""
-    names = [name for name in ("document_number", "text") if _has(inputs.ledger, name)]
-    is_long = " OR ".join(f"strlen({name}) >= {LENGTH_OF_AN_ID}" for name in names) or "false"
-    texts = f"concat_ws(' ', {', '.join(names)})" if names else "''"
-    return f"SELECT no, lower(regexp_extract({texts}, '{ENTRY_ID}')) AS word FROM given_ledger WHERE {is_long}"
-
-
-def _in_texts(inputs: Inputs) -> str:
-    """Return the query of the postings with the document number of an entry in their text, but not as their own."""
-    if not (_has(inputs.exported, "document_number") and _has(inputs.ledger, "text")):
-        return "SELECT 0 AS no, '' AS word WHERE false"
-    own = "lower(trim(document_number))" if _has(inputs.ledger, "document_number") else "''"
-    # A short number, or a word without a digit, may be anything.
-    return f"""
-        SELECT no, min(word) AS word FROM (
-            SELECT no, unnest(string_split_regex(lower(text), '[\\s,;()]+')) AS word FROM given_ledger
-            WHERE coalesce({own}, '') NOT IN (SELECT document FROM entries WHERE document IS NOT NULL)
-        ) SEMI JOIN entries ON word = document
-        WHERE strlen(word) >= 4 AND regexp_matches(word, '[0-9]')
-        GROUP BY no
-    """
-
-
-def _has(table: pa.Table, name: str) -> bool:
-    """Whether a table has a column with a value; the journal has all columns, empty where nothing was kept."""
+def has_values(table: pa.Table, name: str) -> bool:
+    """Whether a table has a column with a value; the journal has all columns, empty ones, too."""
     return name in table.column_names and (not len(table) or table.column(name).null_count < len(table))
+
+
+def plain_texts(table: pa.Table) -> pa.Table:
+    """Return a table with every text written out, as people get it."""
+    kinds = [field.with_type(schema.TEXT) if pa.types.is_dictionary(field.type) else field for field in table.schema]
+    return table.cast(pa.schema(kinds))

@@ -17,7 +17,7 @@ from bktools.consoles import readable
 from bktools.frames.arrow import tables_to_arrow
 from bktools.frames.currencies import shown
 from bktools.frames.delimited import tables_to_csv
-from bktools.ledger.checks import ARRIVED, SEVERITIES, STATUSES
+from bktools.ledger.checks import ARRIVED, IN_DOUBT, SEVERITIES, STATUSES
 
 # Statuses in words.
 WORDS = {
@@ -32,7 +32,17 @@ WORDS = {
     "not_comparable": "not comparable",
 }
 
-_TABLES = ("entries", "findings", "totals", "batches", "postings")
+# The sums of an open account, with their names.
+TOTALS = {
+    "exported": "exported (gross)",
+    "ledger": "in the ledger (net)",
+    "on_other_accounts": "on other accounts, such as tax",
+    "not_from_export": "not from an export",
+    "unexplained": "unexplained",
+}
+SHOWN = 10
+
+_TABLES = ("entries", "findings", "totals", "postings")
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -43,7 +53,7 @@ class LedgerMatch:
     ----------
     entries : DataFrame
         One row per entry: its own columns; `status` (booked, in_a_sum, missing, booked_twice, another_amount,
-        another_account, another_date, ambiguous, not_comparable); the posting that was found for it as
+        another_account, another_date, ambiguous, not_comparable); its posting as
         booked_date, booked_account_code, booked_amount, booked_text, booked_document_number, booked_voucher_id, booked_line
         and so on, for each entry of a sum the same; `bookings` (how often it is booked); `matched_by`; `score` (similarity of the texts, 0 to 100, where they were compared);
         `differences`; to_do and who.
@@ -53,11 +63,14 @@ class LedgerMatch:
     unchecked : tuple of str
         What was not compared, and why.
     not_from_export : int
-        How many postings on the entries' accounts, in their months, answer for no entry.
+        How many postings on the entries' accounts, in their months, are matched with no entry.
     lacking : int
         How many of the ambiguous entries are missing.
     ledger_from, ledger_until : date
         First and last day of the postings; None for an empty ledger.
+    settlements : DataFrame
+        The evidence of the ledger about each batch with an unknown outcome, from `bktools verify`: batch_id, outcome
+        ("accepted", "released", null where it is not decided), evidence, postings to look at. Without rows otherwise.
 
     Notes
     -----
@@ -82,27 +95,31 @@ class LedgerMatch:
     ledger_until: dt.date | None
     # Tables that are computed on first use.
     _listed: Mapping[str, Callable[[], pd.DataFrame]]
+    settlements: pd.DataFrame = dataclasses.field(default_factory=pd.DataFrame)
 
     @functools.cached_property
     def postings(self) -> pd.DataFrame:
-        """One row per posting of the ledger, with `entry_id` (the entry it answers for) and `status`: that of the entry,
+        """One row per posting of the ledger, with `entry_id` (the entry that it books) and `status`: that of the entry,
         "not from an export" on the entries' accounts in their months, or null.
         """  # noqa: D205 - the sentence takes two lines
         return self._listed["postings"]()
 
     @functools.cached_property
     def totals(self) -> pd.DataFrame:
-        """Control totals, one row per account, month and currency: account_code, account_name, month, currency, entries
-        and exported (count and sum of the entries), postings and ledger (those of the postings), difference (ledger less
-        exported; null where the currencies cannot be compared), not_from_export (the part of the ledger that answers for
-        no entry).
-        """  # noqa: D205 - the columns take several lines
+        """Control totals, one row per account, month and currency.
+
+        account_code, account_name, month, currency; entries and exported (count and sum of the entries, as they were
+        exported: gross, where they hold tax); postings and ledger (those of the account: net, where tax is booked
+        apart); on_other_accounts (the rest of the entries' vouchers, such as tax); difference (ledger less exported;
+        null where the currencies cannot be compared); not_from_export (the part of the ledger that is matched with no
+        entry); unexplained (the difference with on_other_accounts, without not_from_export: 0 where all is booked).
+        """
         return self._listed["totals"]()
 
-    @functools.cached_property
-    def batches(self) -> pd.DataFrame:
-        """One row per batch and currency: entries and their amount, then how many have each status."""
-        return self._listed["batches"]()
+    @property
+    def open_accounts(self) -> pd.DataFrame:
+        """The control totals that are not settled: `unexplained` is not 0, or cannot be computed."""
+        return self.totals[self.totals["unexplained"].isna() | (self.totals["unexplained"] != 0).fillna(value=True)]
 
     @property
     def counts(self) -> dict[str, int]:
@@ -116,7 +133,9 @@ class LedgerMatch:
         return set(self.counts) <= ARRIVED
 
     def to_csv(self, folder: str | Path, profile: str = "excel") -> list[Path]:
-        """Write ledger_entries.csv, ledger_findings.csv, ledger_totals.csv, ledger_batches.csv and ledger_postings.csv.
+        """Write ledger_entries.csv, ledger_findings.csv, ledger_totals.csv and ledger_postings.csv.
+
+        ledger_settlements.csv is written, too, where there are batches with an unknown outcome.
 
         Parameters
         ----------
@@ -132,27 +151,25 @@ class LedgerMatch:
         StorageError
             When a file cannot be written; an existing file is unchanged.
         """
-        return tables_to_csv({f"ledger_{name}": getattr(self, name) for name in _TABLES}, folder, profile)
+        return tables_to_csv({f"ledger_{name}": table for name, table in self._tables().items()}, folder, profile)
 
     def to_arrow(self) -> dict[str, pa.Table]:
-        """Return entries, findings, totals, batches and postings by name, each as `bktools.to_arrow` does."""
-        return tables_to_arrow({name: getattr(self, name) for name in _TABLES})
+        """Return entries, findings, totals and postings by name, each as `bktools.to_arrow` does."""
+        return tables_to_arrow(self._tables())
+
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        tables = {name: getattr(self, name) for name in _TABLES}
+        return tables | ({"settlements": self.settlements} if len(self.settlements) else {})
 
     def __getstate__(self) -> dict[str, Any]:
         """Return all tables for pickle and copy, computed now."""
-        return (
-            self.__dict__ | {name: getattr(self, name) for name in ("postings", "totals", "batches")} | {"_listed": {}}
-        )
+        return self.__dict__ | {name: getattr(self, name) for name in ("postings", "totals")} | {"_listed": {}}
 
     def __repr__(self) -> str:
-        lines = [self.headline, *(f"  {line}" for line in self.sums)]
-        lines += [
-            f"  {severity:<8}{count:>7,} {check}: {message}" for severity, check, count, message in self._by_check()
-        ]
-        if len(self.findings):
-            lines.append("  each with its first finding; all of them are in .findings")
-        lines += [f"  not compared: {phrase}" for phrase in self.unchecked]
-        return readable("\n".join(lines))
+        lines = [f"{severity:<8}{count:>7,} {check}: {message}" for severity, check, count, message in self._by_check()]
+        lines += ["each with its first finding; all of them are in .findings"] if lines else []
+        lines = [*self.sums, *lines, *self.remarks, *self.account_lines(".open_accounts")]
+        return readable("\n  ".join([self.headline, *lines]))
 
     def _repr_html_(self) -> str:
         rows = [
@@ -176,8 +193,13 @@ class LedgerMatch:
                     looks=[views.ON_ONE_LINE, "", "", ""],
                 ),
                 views.table(
-                    [""], [[f"not compared: {phrase}"] for phrase in self.unchecked], total=len(self.unchecked)
+                    ["account", "month", "currency", *TOTALS.values()],
+                    self._open_rows(),
+                    total=len(self.open_accounts),
+                    where=".open_accounts",
+                    looks=["", views.ON_ONE_LINE, "", *[views.TO_THE_RIGHT] * len(TOTALS)],
                 ),
+                views.table([""], [[line] for line in self.remarks], total=len(self.remarks)),
             ]
         )
 
@@ -185,13 +207,13 @@ class LedgerMatch:
     def headline(self) -> str:
         """One line: the days of the ledger, and how many entries have each status."""
         counts = self.counts
-        found = ", ".join(f"{counts[status]:,} {WORDS[status]}" for status in WORDS if status in counts)
+        numbers = ", ".join(f"{counts[status]:,} {WORDS[status]}" for status in WORDS if status in counts)
         lacking = f" ({self.lacking:,} of them missing)" if self.lacking else ""
         period = f", {self.ledger_from} to {self.ledger_until}" if self.ledger_from else " without postings"
         others = f"; {self.not_from_export:,} posting{'' if self.not_from_export == 1 else 's'} not from an export"
         others = others if self.not_from_export else ""
         entries = f"{len(self.entries):,} exported entr{'y' if len(self.entries) == 1 else 'ies'}"
-        return f"Ledger{period}: {entries}: {found.replace('ambiguous', f'ambiguous{lacking}') or 'none'}{others}"
+        return f"Ledger{period}: {entries}: {numbers.replace('ambiguous', f'ambiguous{lacking}') or 'none'}{others}"
 
     def _money(self) -> list[tuple[str, ...]]:
         """Return by currency the amounts that were exported, booked once, and missing."""
@@ -215,12 +237,72 @@ class LedgerMatch:
             for currency, exported, booked, missing in self._money()
         ]
 
+    @property
+    def remarks(self) -> list[str]:
+        """A line for each of: sums, split entries, entries that changed, batches in doubt, and what was not compared."""
+        entries = self.entries
+        lines = []
+        in_sums = entries[entries["status"] == "in_a_sum"]
+        if len(in_sums):
+            kinds = in_sums["matched_by"].value_counts().sort_index()
+            lines.append("in a sum: " + ", ".join(f"{count:,} entries by {kind}" for kind, count in kinds.items()))
+        split = entries[entries["split_line"].fillna(0) > 0] if "split_line" in entries else entries[:0]
+        if len(split):
+            count = split["entry_id"].nunique()
+            lines.append(f"split: {count:,} entries with {len(split):,} lines; each line is compared by itself")
+        if "changed_since_export" in entries:
+            changed = entries.dropna(subset="changed_since_export")
+            lines += [f"changed since export: {entry}: {change}" for entry, change in _changes(changed.head(SHOWN))]
+            lines += [f"changed since export: {len(changed) - SHOWN:,} more"] if len(changed) > SHOWN else []
+        decided = {} if self.settlements.empty else self.settlements.set_index("batch_id")["outcome"].dropna().to_dict()
+        if {"state", "batch_id"} <= {*entries}:
+            for batch, rows in entries[entries["state"].isin(IN_DOUBT)].groupby("batch_id"):
+                undecided = (
+                    "bktools verify says whether the ledger proves it" if self.settlements.empty else "not decided"
+                )
+                proof = f"the ledger shows that it was {decided[batch]}" if batch in decided else undecided
+                lines.append(f"outcome unknown: batch {batch} with {len(rows):,} entries: {proof}")
+        return [*lines, *(f"not compared: {phrase}" for phrase in self.unchecked)]
+
+    def _open_rows(self) -> list[tuple[str, ...]]:
+        """Return the open accounts as text: account, month and currency, then the sums of TOTALS."""
+        rows = []
+        for row in self.open_accounts.to_dict("records"):
+            names = [str(row[name]) for name in ("account_code", "account_name") if not pd.isna(row[name])]
+            currency = str(row["currency"])
+            sums = [shown(row[name], currency) or "none" for name in TOTALS]
+            rows.append((" ".join(names) or "no account", str(row["month"]), currency, *sums))
+        return rows
+
+    def account_lines(self, where: str) -> list[str]:
+        """Return a line for each of the first open accounts; `where` names the place of the others."""
+        rows = self._open_rows()
+        if not rows:
+            return [f"control totals: all {len(self.totals):,} accounts agree"] if len(self.totals) else []
+        lines = []
+        for account, month, currency, *sums in rows[:SHOWN]:
+            values = zip(sums, TOTALS.values(), strict=True)
+            said = ", ".join(f"{value} {name}" for value, name in values if value not in ("0.00", "0"))
+            lines.append(f"  {account}, {month}, {currency}: {said}")
+        more = [f"  and {len(rows) - SHOWN:,} more in {where}"] if len(rows) > SHOWN else []
+        return [f"control totals: {len(rows):,} of {len(self.totals):,} accounts are open", *lines, *more]
+
     def _by_check(self) -> list[tuple[str, str, int, str]]:
         """Return severity, check, count, and the first finding; the most severe first."""
-        found = []
+        lines = []
         for severity in SEVERITIES:
             rows = self.findings[self.findings["severity"] == severity]
             for check, same in rows.groupby("check", sort=False):
                 first = same.iloc[0]
-                found.append((severity, str(check), len(same), views.short(f"{first['about']}: {first['message']}")))
-        return found
+                lines.append((severity, str(check), len(same), views.short(f"{first['about']}: {first['message']}")))
+        return lines
+
+
+def _changes(entries: pd.DataFrame) -> list[tuple[str, str]]:
+    """Return the name of each entry, and its change."""
+    names = [name for name in ("date", "supplier", "description") if name in entries]
+    rows = entries[[*names, "changed_since_export"]].astype("object").itertuples(index=False)
+    return [
+        (", ".join(str(value).removesuffix(" 00:00:00") for value in values if not pd.isna(value)), change)
+        for *values, change in rows
+    ]

@@ -3,42 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from rapidfuzz import fuzz, process, utils
 
-from bktools.ledger.keys import Numbers
+from bktools.ledger.columns import Numbers
 
 # Texts that are at least so similar, of 100, are of one matter; a text decides where it is so much more similar.
 SIMILAR = 70
 CLEARLY = 10
 # Texts of larger groups of equal entries and postings are not compared: entries are taken in their order.
 LARGEST_GROUP = 10_000
+LARGEST_NUMBER = 2**61
 
 Scores: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
-# Text, amount without its decimal point, and day by its number.
-Row: TypeAlias = tuple[str, int | None, int | None]
 
 
-def words(text: str | None) -> str:
+class Row(NamedTuple):
+    """The values that decide between rows that agree: the text, the amount without its decimal point, and the number of the day."""
+
+    text: str
+    amount: int | None
+    day: int | None
+
+
+def words(text: str) -> str:
     """Return a text as it is compared: letters and digits alone, in lower case."""
-    return utils.default_process(text) if text else ""
+    return utils.default_process(text)
 
 
 def similar(pairs: tuple[Numbers, Numbers], rows: Sequence[Mapping[int, Row]]) -> tuple[Numbers, Numbers, Scores]:
-    """Return those pairs without any other candidate whose texts do not speak against it."""
-    ours, theirs = ([known[no][0] for no in side.tolist()] for side, known in zip(pairs, rows, strict=True))
+    """Return the pairs, each without any other candidate, that have similar texts, or lack one."""
+    ours, theirs = ([side_rows[no].text for no in side.tolist()] for side, side_rows in zip(pairs, rows, strict=True))
     scores = process.cpdist(ours, theirs, scorer=fuzz.token_set_ratio, dtype=np.float64)
     has_both = np.array([bool(one and other) for one, other in zip(ours, theirs, strict=True)], dtype=bool)
-    kept = ~has_both | (scores >= SIMILAR)
-    return pairs[0][kept], pairs[1][kept], np.where(has_both, scores, np.nan)[kept]
+    agrees = ~has_both | (scores >= SIMILAR)
+    return pairs[0][agrees], pairs[1][agrees], np.where(has_both, scores, np.nan)[agrees]
 
 
-def told_apart(
+def best_pairs(
     group: tuple[Numbers, Numbers], rows: Sequence[Mapping[int, Row]], text: str, tied: set[int]
 ) -> tuple[Numbers, Numbers, Scores]:
-    """Return the pairs of a group in which all rows agree in the keys.
+    """Return the pairs of a group in which all rows agree; entries that nothing tells apart are added to `tied`.
 
     The most similar texts come first, then the nearest amount and day, then the order of the frames.
     """
@@ -50,16 +57,19 @@ def told_apart(
         elif len(entries) > few:
             tied.update(entries.tolist())
         return entries[:few], postings[:few], np.full(few, np.nan)
-    ours, theirs = ([known[no] for no in side.tolist()] for side, known in zip(group, rows, strict=True))
+    ours, theirs = ([side_rows[no] for no in side.tolist()] for side, side_rows in zip(group, rows, strict=True))
     scores = _scores(ours, theirs)
-    allowed = {"orders": scores >= 0, "agrees": ~(scores < SIMILAR), "decides": scores >= SIMILAR}[text]
-    if text == "orders":
-        allowed[:] = True
-    ones, others = np.nonzero(allowed)
-    order = np.lexsort((others, ones, *_apart(ours, theirs, ones, others), -np.nan_to_num(scores[allowed])))
+    is_allowed = {
+        "orders": np.ones(scores.shape, bool), "agrees": ~(scores < SIMILAR), "decides": scores >= SIMILAR,
+    }[text]  # fmt: skip
+    one_of, other_of = np.nonzero(is_allowed)
+    days = _distances(*([row.day for row in side] for side in (ours, theirs)))
+    amounts = _distances(*([row.amount for row in side] for side in (ours, theirs)))
+    ranks = (other_of, one_of, days[is_allowed], amounts[is_allowed], -np.nan_to_num(scores[is_allowed]))
+    order = np.lexsort(ranks)
     pairs: dict[int, int] = {}
     taken: set[int] = set()
-    for one, other in zip(ones[order].tolist(), others[order].tolist(), strict=True):
+    for one, other in zip(one_of[order].tolist(), other_of[order].tolist(), strict=True):
         if one not in pairs and other not in taken:
             pairs[one] = other
             taken.add(other)
@@ -72,24 +82,24 @@ def told_apart(
     return entries[one], postings[other], scores[one, other]
 
 
+def _distances(ours: Sequence[int | None], theirs: Sequence[int | None]) -> Numbers:
+    """Return how far days or amounts of all pairs are apart, as numbers of the same order; 0 where one is unknown."""
+    # An amount may have more digits than a number of 64 bits.
+    is_long = any(abs(value or 0) > LARGEST_NUMBER for value in (*ours, *theirs))
+    one, other = (np.array([value or 0 for value in side], object if is_long else np.int64) for side in (ours, theirs))
+    distances = np.abs(np.subtract.outer(one, other))
+    distances[[value is None for value in ours], :] = 0
+    distances[:, [value is None for value in theirs]] = 0
+    return np.unique(distances, return_inverse=True)[1].reshape(distances.shape) if is_long else distances
+
+
 def _scores(ours: Sequence[Row], theirs: Sequence[Row]) -> Scores:
     """Return how similar the texts of all pairs are, 0 to 100; NaN where one is missing."""
-    one, other = ([row[0] for row in side] for side in (ours, theirs))
+    one, other = ([row.text for row in side] for side in (ours, theirs))
     scores = process.cdist(one, other, scorer=fuzz.token_set_ratio, dtype=np.float64)
     scores[[not text for text in one], :] = np.nan
     scores[:, [not text for text in other]] = np.nan
     return scores
-
-
-def _apart(ours: Sequence[Row], theirs: Sequence[Row], ones: Numbers, others: Numbers) -> tuple[Numbers, Numbers]:
-    """Return how far days and amounts of pairs are apart, as numbers of the same order; 0 where one is unknown."""
-    apart = []
-    for column in (2, 1):
-        one, other = (np.array([row[column] for row in side], dtype=object) for side in (ours, theirs))
-        # An amount may have more digits than a number of 64 bits.
-        distances = [0 if a is None or b is None else abs(a - b) for a, b in zip(one[ones], other[others], strict=True)]
-        apart.append(np.unique(np.array(distances, dtype=object), return_inverse=True)[1])
-    return apart[0], apart[1]
 
 
 def _is_clear(scores: Scores, one: int, other: int, without: Sequence[int]) -> bool:

@@ -69,6 +69,11 @@ def write_ledger(path, rows, *, last="2026-10-30", around=()):
     path.write_text(HEADING + "\n".join(lines), encoding="utf-8")
 
 
+def result(said):
+    """Return the JSON object of a command."""
+    return json.loads(said[said.index("{") :])
+
+
 def test_all_arrived(run, sandbox, entries, tmp_path):
     """A ledger with every entry is code 0, with the sums by currency, and nothing to do."""
     export(run, sandbox)
@@ -91,9 +96,29 @@ def test_what_differs_is_listed(run, sandbox, entries, tmp_path):
     assert 'booked 2 times on 5800: voucher A 2, "Ticket 2", line 3; voucher A 5, "Ticket 2", line 5' in said
     assert "2026-10-03, Ticket 3, EUR 31.50\tEUR 35.10 is booked instead of EUR 31.50 on 5800" in said
     assert "2026-10-04, Ticket 4, EUR 41.50\tEUR 41.50 on 5800 Travel is not in the ledger within 7 days of" in said
+    assert "export it again" not in said
+    assert "control totals: 1 of 1 accounts are open" in said
+    assert "5800 Travel, 2026-10, EUR: 106.00 exported (gross), 89.60 in the ledger (net), -16.40 unexplained" in said
+    (account,) = result(run("verify --ledger ledger.csv --format json")[1])["open_accounts"]
+    assert account["unexplained"] == "-16.40"
     written = sorted(path.name for path in (tmp_path / "proof").iterdir())
-    assert written == [f"ledger_{name}.csv" for name in ("batches", "entries", "findings", "postings", "totals")]
+    assert written == [f"ledger_{name}.csv" for name in ("entries", "findings", "postings", "totals")]
     assert (tmp_path / "proof" / "ledger_entries.csv").stat().st_mode & 0o077 == 0
+
+
+def test_the_months_of_the_ledger_are_compared(run, sandbox, entries, tmp_path):
+    """Without a month, entries of months that the ledger does not cover are left out and counted; none at all is code 10."""
+    september = add_earlier(run, tmp_path)
+    export(run, sandbox)
+    write_ledger(tmp_path / "ledger.csv", dict(enumerate(entries, 1)))
+    code, said = run("verify --ledger ledger.csv")
+    assert (code, "4 exported entries: 4 booked once\n" in said) == (Exit.DONE, True), said
+    assert "not compared: 2 entries of 2026-09, a month that is not in the ledger" in said
+    assert run("verify --ledger ledger.csv --month 2026-09")[0] == Exit.INCOMPLETE
+    write_ledger(tmp_path / "ledger.csv", september, last="2026-09-30")
+    assert "2 exported entries: 2 booked once" in run("verify --ledger ledger.csv")[1]
+    write_ledger(tmp_path / "ledger.csv", {}, last="2027-01-05")
+    assert run("verify --ledger ledger.csv")[0] == Exit.INCOMPLETE
 
 
 def test_a_batch_in_doubt_that_arrived_is_accepted_by_the_printed_command(run, sandbox, entries, tmp_path):
@@ -266,14 +291,18 @@ def test_another_sender_may_have_the_answer(run, sandbox, entries, tmp_path, mon
 
 
 def test_json_has_the_settlement(run, sandbox, entries, tmp_path):
-    """Outcome, evidence and postings to look at are in the JSON result."""
+    """Outcome, evidence and postings to look at are in the JSON result, and in a file of the folder."""
     export(run, sandbox, lost=True)
     write_ledger(tmp_path / "ledger.csv", {1: entries[0]}, last="2030-01-01")
     said = run("verify --ledger ledger.csv --format json")[1]
-    (settlement,) = json.loads(said[said.index("{") :])["settlements"]
+    (settlement,) = result(said)["settlements"]
     assert settlement["outcome"] is None
     assert "1 booked once, 1 missing" in settlement["text"]
     assert len(settlement["postings"]) == 1
+    said = run("verify --ledger ledger.csv --out proof --profile machine")[1]
+    batch = settlement["batch_id"]
+    assert f"outcome unknown: batch {batch} with 2 entries: not decided" in said
+    assert batch in (tmp_path / "proof" / "ledger_settlements.csv").read_text(encoding="utf-8")
 
 
 def test_a_batch_of_which_a_part_arrived_is_settled_by_nobody(run, sandbox, entries, tmp_path):
@@ -312,6 +341,20 @@ def test_a_journal_without_amounts_takes_the_file_of_the_entries(run, sandbox, e
         run("verify --ledger ledger.csv")
     code, said = run("verify --ledger ledger.csv --entries whole.csv --month 2026-10")
     assert (code, "4 booked once" in said) == (Exit.DONE, True), said
+    # The first entry in two lines: both are compared, if the file is said to have such lines.
+    first = next(line for line in whole.splitlines() if ",11.50," in line)
+    halves = "\n".join(first.replace("11.50", amount) for amount in ("11.00", "0.50"))
+    (tmp_path / "whole.csv").write_text(whole.replace(first, halves), encoding="utf-8")
+    halves = {
+        1: ("2026-10-01", "11.00", "Ticket 1"),
+        2: ("2026-10-01", "0.50", "Ticket 1"),
+        **dict(enumerate(entries[1:], 3)),
+    }
+    write_ledger(tmp_path / "ledger.csv", halves)
+    with pytest.raises(InputError, match=r"1 exported entry is on several lines .* give --split-lines"):
+        run("verify --ledger ledger.csv --entries whole.csv")
+    code, said = run("verify --ledger ledger.csv --entries whole.csv --split-lines")
+    assert (code, "5 booked once" in said, "split: 1 entries with 2 lines" in said) == (Exit.DONE, True, True), said
 
 
 def test_bad_input_is_one_line(run, sandbox, entries, tmp_path):

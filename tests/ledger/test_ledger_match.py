@@ -31,7 +31,10 @@ MESSAGES = {
         "error",
         "2026-10-04, Hotel Berlin, EUR 107.00",
         "EUR 107.00 on 5810 Hotels is not in the ledger within 7 days of 2026-10-04",
-        "look up the job of batch batch0 in the service: where it failed, book the entry by hand or export it again",
+        (
+            "look up the job of batch batch0 in the service; where it failed, book the entry in the ERP by hand: it counts"
+            " as exported, and is not sent again"
+        ),
         "in the service",
     ],
     "booked_twice": [
@@ -142,7 +145,7 @@ def test_equal_entries_of_which_one_is_missing():
     assert match.entries["booked_voucher_id"].isna().all()
     assert match.postings["status"].tolist()[0] == "ambiguous"
     message = (
-        'one of 2 equal entries, with only 1 found in the ledger: voucher A 1, document D1, "Bahn Köln", line 2;'
+        'one of 2 equal entries, of which only 1 are booked: voucher A 1, document D1, "Bahn Köln", line 2;'
         " 1 of them is missing"
     )
     assert match.findings["message"].tolist() == [message] * 2
@@ -186,33 +189,59 @@ def test_the_payment_of_a_missing_entry_is_no_booking():
     assert match_ledger(entries, ledger(postings)).entries["status"].tolist() == ["booked"] * 3 + ["missing"]
 
 
-def test_batches_and_totals():
-    """Batches count every status and add up; the totals of both sides and their difference are exact."""
+def test_totals():
+    """The totals of both sides and their difference are exact."""
     match = october_match()
-    counted = match.batches[
-        [
-            "booked",
-            "missing",
-            "booked_twice",
-            "another_amount",
-            "another_account",
-            "another_date",
-            "ambiguous",
-            "not_comparable",
-        ]
-    ]
-    assert (counted.sum(axis=1) == match.batches["entries"]).all()
-    assert match.batches[["batch_id", "entries", "booked", "missing", "missing_amount"]].to_numpy().tolist()[0] == [
-        "batch0",
-        6,
-        1,
-        1,
-        Decimal("107.00"),
-    ]
     travel = match.totals[match.totals["account_code"] == "5800"].iloc[0]
     assert [travel[name] for name in ("account_name", "month", "exported", "ledger", "difference", "not_from_export")] == [
         "Travel", "2026-10", Decimal("526.00"), Decimal("529.00"), Decimal("3.00"), Decimal("5.00")
     ]  # fmt: skip
+
+
+def test_every_open_account_is_shown():
+    """Five differences open three accounts, which every view shows; tax on another account opens none."""
+    match = october_match()
+    opened = match.open_accounts[["account_code", "on_other_accounts", "not_from_export", "unexplained"]]
+    assert opened.to_numpy().tolist() == [
+        ["4930", Decimal("0.00"), Decimal("0.00"), Decimal("242.00")],
+        ["5800", Decimal("12.00"), Decimal("5.00"), Decimal("10.00")],
+        ["5810", Decimal("0.00"), Decimal("0.00"), Decimal("-235.00")],
+    ]
+    for view in (repr(match), match._repr_html_()):
+        assert all(text in view for text in ("4930 Office", "5800 Travel", "5810 Hotels", "-235.00", "gross", "net"))
+    entries = exported().head(11)
+    with_tax = [
+        line for number, row in enumerate(entries.to_dict("records")) for line in booking(number, row, tax="9.00")
+    ]
+    assert len(match_ledger(entries, ledger(with_tax)).open_accounts) == 0
+
+
+def test_sums_splits_changes_and_doubt_are_in_every_view():
+    """What is in a sum, split, changed since the export or in doubt is said in words and in the notebook."""
+    entries = exported(4).assign(account_code="5800", split_line=[1, 2, 0, 0], date=pd.Timestamp("2026-10-05"))
+    entries.loc[1, "entry_id"] = entries.loc[0, "entry_id"]
+    entries["changed_since_export"] = [None, None, "amount 114.00 → 115.00", None]
+    entries["state"] = ["ACCEPTED", "ACCEPTED", "UNKNOWN", "UNKNOWN"]
+    row = entries.iloc[0].to_dict()
+    match = match_ledger(entries, ledger(booking(1, row, amount=entries["amount"].sum())))
+    for view in (repr(match), match._repr_html_()):
+        for text in (
+            "in a sum: 4 entries by sum of account and day",
+            "split: 1 entries with 2 lines",
+            "changed since export: 2026-10-05, Papier A4: amount 114.00 → 115.00",
+            "outcome unknown: batch batch1 with 2 entries",
+        ):
+            assert text in view, text
+
+
+def test_an_entry_in_doubt_is_not_booked_by_hand():
+    """A missing entry of a batch in doubt is settled first; one that was accepted is booked by hand: it is not sent again."""
+    match = match_ledger(exported(2).assign(state=["UNKNOWN", "ACCEPTED"]), ledger(plainly_booked(exported(2)))[:0])
+    assert set(match.findings["check"]) == {"missing"}
+    later = ledger(booking(9, exported(2).iloc[0].to_dict(), amount=5, date="2026-12-01"))
+    to_do = match_ledger(exported(2).assign(state=["UNKNOWN", "ACCEPTED"]), later).findings["to_do"].tolist()
+    assert sorted("settle the batch" in text for text in to_do) == [False, True]
+    assert "by hand: it counts as exported, and is not sent again" in " ".join(to_do)
 
 
 def test_every_tool():
@@ -272,7 +301,6 @@ def test_empty_frames(empty):
     )
     assert match.counts == ({} if empty == "exported" else {"missing": 2})
     assert match.has_arrived == (empty == "exported")
-    assert isinstance(match.batches, pd.DataFrame)
     assert "exported entries" in repr(match)
 
 
@@ -330,7 +358,7 @@ def test_files(tmp_path):
     match = match_ledger(exported().assign(description="=1+1"), ledger(plainly_booked(exported())))
     paths = match.to_csv(tmp_path / "proof")
     assert [path.name for path in paths] == [
-        f"ledger_{name}.csv" for name in ("entries", "findings", "totals", "batches", "postings")
+        f"ledger_{name}.csv" for name in ("entries", "findings", "totals", "postings")
     ]
     assert "'=1+1" in paths[0].read_text(encoding="utf-8-sig")
     with pytest.raises(ArgumentError, match="profile must be one of"):
