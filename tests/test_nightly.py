@@ -1,4 +1,4 @@
-"""The nightly job of the README runs as it stands there."""
+"""The nightly job of the guide runs as it stands there."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
-NIGHTLY = README.partition("\n## A nightly job\n")[2].partition("\n## ")[0]
+from bktools.cli.guide import text_of
+
+NIGHTLY = text_of("team").partition("\n## Every night\n")[2]
 
 
 def example(language):

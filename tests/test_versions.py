@@ -1,4 +1,4 @@
-"""The versions that the README names are those that the package asks for."""
+"""The versions that CONTRIBUTING.md names are those that the package asks for."""
 
 from __future__ import annotations
 

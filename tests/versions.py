@@ -1,4 +1,4 @@
-"""Write the README's table of the versions that the tests ran with: `python tests/versions.py --lowest PYTHON --newest PYTHON`.
+"""Write the table of CONTRIBUTING.md with the versions that the tests ran with: `python tests/versions.py --lowest PYTHON --newest PYTHON`.
 
 Each is the interpreter of an environment that passed. A library's lowest version is also its bound in `pyproject.toml`.
 """
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-README = ROOT / "README.md"
+CONTRIBUTING = ROOT / ".github" / "CONTRIBUTING.md"
 HEADING = "| library | lowest | newest tried |\n| --- | --- | --- |\n"
 TABLE = re.compile(re.escape(HEADING) + r"((?:\|.*\n)*)")
 # Extras that both environments have.
@@ -55,8 +55,8 @@ def table(lowest: Mapping[str, str], newest: Mapping[str, str]) -> str:
 
 
 def rows() -> dict[str, tuple[str, str]]:
-    """Return the lowest and the newest version of each line of the README's table."""
-    lines = TABLE.search(README.read_text(encoding="utf-8"))[1].splitlines()
+    """Return the lowest and the newest version of each line of the table."""
+    lines = TABLE.search(CONTRIBUTING.read_text(encoding="utf-8"))[1].splitlines()
     return {name: (lowest, newest) for name, lowest, newest in (line.strip("| ").split(" | ") for line in lines)}
 
 
@@ -66,7 +66,7 @@ def main() -> None:
     parser.add_argument("--newest", required=True, metavar="PYTHON")
     given = parser.parse_args()
     made = table(installed(given.lowest, bounds()), installed(given.newest, bounds()))
-    README.write_text(TABLE.sub(made, README.read_text(encoding="utf-8")), encoding="utf-8")
+    CONTRIBUTING.write_text(TABLE.sub(made, CONTRIBUTING.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

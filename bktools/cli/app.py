@@ -17,6 +17,7 @@ from bktools.cli import (
     employees,
     export,
     fixes,
+    guide,
     journal,
     ledger,
     mappings,
@@ -25,9 +26,10 @@ from bktools.cli import (
     reconcile,
     sandbox,
     snapshots,
+    spend,
     verify,
 )
-from bktools.cli.exits import told
+from bktools.cli.exits import exit_codes
 from bktools.cli.help import Command, Group
 from bktools.cli.unattended import LogFormat, LogLevel
 
@@ -38,7 +40,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    epilog=told(),
+    epilog=exit_codes(),
 )
 
 app.command("month-end")(month_end.month_end)
@@ -46,12 +48,14 @@ app.command("reconcile")(reconcile.reconcile)
 app.command("ledger")(ledger.ledger)
 app.command("fixes")(fixes.fixes)
 app.command("verify")(verify.verify)
+app.command("spend")(spend.spend)
 app.command("categories")(categories.categories)
 app.command("employees")(employees.employees)
 app.command("compare")(compare.compare)
 app.command("balance")(balance.balance)
 app.command("check")(check.check)
 app.command("config")(config.config)
+app.command("guide")(guide.guide)
 app.add_typer(accounts.app, name="accounts")
 app.add_typer(export.app, name="export")
 app.add_typer(journal.app, name="journal")
@@ -64,9 +68,9 @@ app.add_typer(snapshots.app, name="snapshots")
 def _with_help(group: typer.Typer) -> None:
     for command in group.registered_commands:
         assert command.callback is not None
-        command.cls, command.epilog = Command, told(inspect.signature(command.callback).parameters)
+        command.cls, command.epilog = Command, exit_codes(inspect.signature(command.callback).parameters)
     for nested in group.registered_groups:
-        nested.cls, nested.epilog = Group, told()
+        nested.cls, nested.epilog = Group, exit_codes()
         if nested.typer_instance is not None:
             _with_help(nested.typer_instance)
 
@@ -108,5 +112,5 @@ def every_command(
 
     The options below may stand anywhere in a command.
 
-    Try it without a service: bktools month-end --sandbox
+    Try it without a service: bktools month-end --sandbox. Read more: bktools guide
     """

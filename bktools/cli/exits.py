@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 from bktools import errors
 
@@ -13,7 +15,7 @@ class Exit(IntEnum):
 
     DONE = 0
     FAILED = 1
-    USAGE = 2  # click's own for a wrong option
+    USAGE = 2  # the parser's own for a wrong option
     CONFIGURATION = 3
     INPUT = 4
     UNREACHABLE = 5
@@ -27,64 +29,135 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
-# For the help.
+@dataclass(frozen=True)
+class Meaning:
+    """What an exit code means, and what a program or a person does about it.
+
+    Parameters
+    ----------
+    text : str
+        The meaning, for the help.
+    to_do : str
+        The next step, for whoever has not read the message.
+    needs : frozenset of str
+        The code is only of commands with one of these parameters; empty for all commands.
+    """
+
+    text: str
+    to_do: str
+    needs: frozenset[str] = frozenset()
+
+
+_SERVICE = frozenset({"environment"})
+
 MEANINGS = {
-    Exit.DONE: "done",
-    Exit.FAILED: "failed",
-    Exit.USAGE: "wrong option",
-    Exit.CONFIGURATION: "configuration",
-    Exit.INPUT: "a file or an argument cannot be used",
-    Exit.UNREACHABLE: "no connection to the service",
-    Exit.REFUSED: "credentials refused",
-    Exit.SERVICE: "the service failed",
-    Exit.STORAGE: "a file or the storage failed",
-    Exit.JOURNAL: "the journal refuses",
-    Exit.INCOMPLETE: "part of the work was not done, as listed",
-    Exit.FINDINGS: "findings, as --fail-on asks",
-    Exit.SOME_COMPANIES: "some companies failed, the others are done",
-    Exit.INTERRUPTED: "interrupted",
-}
-# Codes of some commands alone, and the parameter that a command needs to end with one.
-ONLY_WITH = {
-    Exit.CONFIGURATION: {"environment"},
-    Exit.UNREACHABLE: {"environment"},
-    Exit.REFUSED: {"environment"},
-    Exit.SERVICE: {"environment"},
-    Exit.JOURNAL: {"environment"},
-    Exit.INCOMPLETE: {"apply", "ledger", "month", "company"},
-    Exit.FINDINGS: {"fail_on"},
-    Exit.SOME_COMPANIES: {"companies", "companies_file"},
-}
+    Exit.DONE: Meaning("done", "nothing"),
+    Exit.FAILED: Meaning("failed", "report it with the output of --verbose and of bktools --version"),
+    Exit.USAGE: Meaning("wrong option", "correct the command; --help lists its options"),
+    Exit.CONFIGURATION: Meaning(
+        "configuration", "correct the setting; bktools config shows all values and their sources", _SERVICE
+    ),
+    Exit.INPUT: Meaning("a file or an argument cannot be used", "correct the file or the argument that is named"),
+    Exit.UNREACHABLE: Meaning(
+        "no connection to the service", "run the command again later; bktools check tests the connection", _SERVICE
+    ),
+    Exit.REFUSED: Meaning("credentials refused", "renew the token or ask for its permission, then bktools check", _SERVICE),
+    Exit.SERVICE: Meaning("the service failed", "run the command again later", _SERVICE),
+    Exit.STORAGE: Meaning("a file or the storage failed", "free or repair the disk, then run the command again"),
+    Exit.JOURNAL: Meaning("the journal refuses", "a person decides: the message names the step", _SERVICE),
+    Exit.INCOMPLETE: Meaning(
+        "part of the work was not done, as listed", "a person reads the list, unknown outcomes first",
+        frozenset({"apply", "ledger", "month", "company"}),
+    ),
+    Exit.FINDINGS: Meaning("findings, as --fail-on asks", "a person works on the findings", frozenset({"fail_on"})),
+    Exit.SOME_COMPANIES: Meaning(
+        "some companies failed, the others are done", "run the command again: it asks only for those that failed",
+        frozenset({"companies", "companies_file"}),
+    ),
+    Exit.INTERRUPTED: Meaning("interrupted", "run the command again: completed steps are skipped"),
+}  # fmt: skip
 
 
-def told(parameters: Collection[str] | None = None) -> str:
+def exit_codes(parameters: Collection[str] | None = None) -> str:
     """Return the sentence about the exit codes that a command with these parameters has; by default all codes."""
-    known = {
-        code: meaning
+    listed = [
+        f"{code:d} {meaning.text}"
         for code, meaning in MEANINGS.items()
-        if parameters is None or code not in ONLY_WITH or ONLY_WITH[code] & set(parameters)
-    }
-    return f"Exit codes: {', '.join(f'{code:d} {meaning}' for code, meaning in known.items())}."
+        if parameters is None or not meaning.needs or meaning.needs & set(parameters)
+    ]
+    return f"Exit codes: {', '.join(listed)}."
 
 
-# The first class that fits decides.
-BY_ERROR: tuple[tuple[type[BaseException], Exit], ...] = (
-    (errors.ConfigurationError, Exit.CONFIGURATION),
-    (errors.ArgumentError, Exit.INPUT),
-    (errors.InputError, Exit.INPUT),
-    (errors.PlanError, Exit.INPUT),
-    (errors.SnapshotNotFoundError, Exit.INPUT),
-    (errors.NotSentError, Exit.UNREACHABLE),
-    (errors.ConnectionLostError, Exit.UNREACHABLE),
-    (errors.AuthenticationError, Exit.REFUSED),
-    (errors.ScopeError, Exit.REFUSED),
-    (errors.ServiceError, Exit.SERVICE),
-    (errors.StorageError, Exit.STORAGE),
-    (errors.JournalError, Exit.JOURNAL),
-    (errors.BktoolsError, Exit.FAILED),
+# By error, its exit code and the page of the guide about it. The first class that fits decides.
+BY_ERROR: tuple[tuple[type[BaseException], Exit, str], ...] = (
+    (errors.ConfigurationError, Exit.CONFIGURATION, "settings"),
+    (errors.ArgumentError, Exit.INPUT, ""),
+    (errors.InputError, Exit.INPUT, "files"),
+    (errors.PlanError, Exit.INPUT, "after-export"),
+    (errors.SnapshotNotFoundError, Exit.INPUT, "notebooks"),
+    (errors.NotSentError, Exit.UNREACHABLE, "settings"),
+    (errors.ConnectionLostError, Exit.UNREACHABLE, "promises"),
+    (errors.AuthenticationError, Exit.REFUSED, "settings"),
+    (errors.ScopeError, Exit.REFUSED, "settings"),
+    (errors.ExportRefusedError, Exit.SERVICE, "reasons"),
+    (errors.ServiceError, Exit.SERVICE, "promises"),
+    (errors.StorageError, Exit.STORAGE, "promises"),
+    (errors.JournalError, Exit.JOURNAL, "after-export"),
 )
+# Errors whose line cannot say all that a person needs.
+LONG_STORIES = (errors.ConfigurationError, errors.JournalError)
 
 
 def exit_of(error: BaseException) -> Exit:
     """Return the exit code of an error."""
-    return next((code for kind, code in BY_ERROR if isinstance(error, kind)), Exit.FAILED)
+    if is_of_the_parser(error):
+        return Exit.USAGE
+    return next((code for kind, code, _ in BY_ERROR if isinstance(error, kind)), Exit.FAILED)
+
+
+def page_of(error: BaseException) -> str:
+    """Return the page of the guide about an error, "" for none."""
+    return next((page for kind, _, page in BY_ERROR if isinstance(error, kind)), "")
+
+
+def needs_its_page(error: BaseException) -> bool:
+    """Whether a person needs more than the message: the page of the guide is named below it."""
+    return isinstance(error, LONG_STORIES) or bool(getattr(error, "settings", ()))
+
+
+def described(error: Exception) -> dict[str, Any]:
+    """Return an error as data for programs.
+
+    Returns
+    -------
+    dict
+        kind (name of the class), message, to_do (the next step), guide (the command that shows the page about it),
+        exit_code, fields (by the error's own names).
+    """
+    code, page = exit_of(error), page_of(error)
+    # The context of the parser holds its objects; the body of an answer is for people, `detail` has its message.
+    fields = (
+        {} if is_of_the_parser(error) else {name: value for name, value in vars(error).items() if name not in NO_DATA}
+    )
+    return {
+        "kind": "UsageError" if code is Exit.USAGE else type(error).__name__,
+        "message": message_of(error),
+        "to_do": MEANINGS[code].to_do,
+        "guide": f"bktools guide {page}" if page else None,
+        "exit_code": int(code),
+        "fields": {name: value for name, value in fields.items() if value not in (None, "", ())},
+    }
+
+
+# Attributes of errors that are no fields for programs.
+NO_DATA = ("body", "headers", "__notes__")
+
+
+def message_of(error: BaseException) -> str:
+    """Return the message of an error of bktools, or of the parser."""
+    return str(error.format_message() if is_of_the_parser(error) else error)  # type: ignore[attr-defined]
+
+
+def is_of_the_parser(error: BaseException) -> bool:
+    """Whether the parser refused the command; its classes have another home in each version of Typer."""
+    return hasattr(error, "format_message") and hasattr(error, "show")

@@ -45,7 +45,7 @@ app = typer.Typer(help="Export jobs: compose, submit once, show and settle them.
 
 
 @app.command("compose")
-@results.facts
+@results.lists
 def compose(
     entries: Annotated[
         Path | None,
@@ -172,7 +172,7 @@ def compose(
 
 
 @app.command("submit")
-@results.facts
+@results.lists
 def submit(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The plan that compose wrote; - is standard input.")],
     apply: options.Apply = False,

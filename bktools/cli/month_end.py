@@ -35,7 +35,7 @@ CLOSES = {
 }
 
 
-@results.facts
+@results.lists
 def month_end(
     sandbox: options.Sandbox = False,
     apply: options.Apply = False,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FAIL_ON = {"error": ("error",), "warning": ("error", "warning")}
 
 
-@results.facts
+@results.lists
 def reconcile(
     chart: options.Chart = None,
     company: options.Company = None,

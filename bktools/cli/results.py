@@ -1,6 +1,6 @@
 """The result of a command, in the format that the user chooses: a table, or facts. Other text is on standard error then.
 
-`table` and `facts` give a command its options; `hand_over`, `say` and `result` follow them.
+`table`, `lists` and `facts` give a command its options; `hand_over`, `say` and `result` follow them.
 """
 
 from __future__ import annotations
@@ -58,6 +58,34 @@ SUFFIX_OF = {
 
 _EXACT = "In JSON, amounts are text, so that no program rounds them, and times are UTC."
 
+# For a result with many rows.
+PARTS = {
+    "limit": (
+        Annotated[
+            int | None,
+            typer.Option(
+                "--limit",
+                min=1,
+                metavar="COUNT",
+                help="Only the first COUNT rows of each list.",
+                rich_help_panel=OUTPUT,
+            ),
+        ],
+        None,
+    ),
+    "summary": (
+        Annotated[
+            bool,
+            typer.Option(
+                "--summary",
+                help="Only counts instead of rows: of all rows, and by each column that has few values. With amounts, "
+                "also their sums by currency.",
+                rich_help_panel=OUTPUT,
+            ),
+        ],
+        False,
+    ),
+}
 FOR_TABLES = {
     "format": (
         Annotated[
@@ -86,6 +114,7 @@ FOR_TABLES = {
         None,
     ),
     "profile": (Annotated[str | None, profile_option("excel in a file, machine on standard output")], None),
+    **PARTS,
 }
 FOR_FACTS = {
     "format": (
@@ -106,6 +135,8 @@ class _Asked:
     file: str = STREAM
     suffix: str = ""
     profile: str | None = None
+    limit: int | None = None
+    summary: bool = False
 
 
 _NOTHING = _Asked()
@@ -113,8 +144,13 @@ _asked: ContextVar[_Asked] = ContextVar("asked", default=_NOTHING)
 
 
 def table(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command whose result is a table the options --format, --output and --profile."""
+    """Give a command whose result is a table the options --format, --output, --profile, --limit and --summary."""
     return _with(command, FOR_TABLES, _for_table)
+
+
+def lists(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command whose result has lists of many rows the options --format, --limit and --summary."""
+    return _with(command, FOR_FACTS | PARTS, _Asked)
 
 
 def facts(command: Callable[..., None]) -> Callable[..., None]:
@@ -144,10 +180,16 @@ def _with(
     return run
 
 
-def _for_table(format: TableFormat | None, output: str | None, profile: str | None) -> _Asked:  # noqa: A002 - the option
+def _for_table(
+    format: TableFormat | None,  # noqa: A002 - the option
+    output: str | None,
+    profile: str | None,
+    limit: int | None,
+    summary: bool,
+) -> _Asked:
     named = SUFFIX_OF.get(format, "") if format else ""
     if output is None or output == STREAM:
-        return _Asked(format or TableFormat.TABLE, STREAM, named, profile)
+        return _Asked(format or TableFormat.TABLE, STREAM, named, profile, limit, summary)
     suffix = Path(output).suffix.lower()
     if suffix not in SUFFIXES:
         if not named:
@@ -157,7 +199,7 @@ def _for_table(format: TableFormat | None, output: str | None, profile: str | No
         raise ArgumentError(
             "--format", f"cannot be {format} with --output {output}, whose suffix decides: leave it out"
         )
-    return _Asked(format or TableFormat.TABLE, output, suffix, profile)
+    return _Asked(format or TableFormat.TABLE, output, suffix, profile, limit, summary)
 
 
 @contextmanager
@@ -189,11 +231,33 @@ def say(text: str) -> None:
 def result(**known: Any) -> None:
     """Write the facts as one JSON object, where the user asks for it."""
     if _asked.get().format == FactsFormat.JSON:
-        import msgspec
+        write_json({name: _part(value) for name, value in known.items()})
 
-        from bktools.cli.formats import to_json
 
-        write_out(msgspec.json.format(to_json(known), indent=2) + b"\n")
+def write_json(value: Any) -> None:
+    """Write a value to standard output as JSON for people and programs."""
+    import msgspec
+
+    from bktools.cli.formats import to_json
+
+    write_out(msgspec.json.format(to_json(value), indent=2) + b"\n")
+
+
+def _part(value: Any) -> Any:
+    """Return what --limit and --summary leave of a table or a list of rows; other values stay as they are."""
+    asked = _asked.get()
+    if asked.limit is None and not asked.summary:
+        return value
+    is_frame = hasattr(value, "itertuples")
+    if not is_frame and not (isinstance(value, list) and value and all(isinstance(row, dict) for row in value)):
+        return value
+    if asked.summary:
+        import pandas as pd
+
+        from bktools.cli.summary import summary_of
+
+        value = summary_of(value if is_frame else pd.DataFrame(value))
+    return value[: asked.limit]
 
 
 def hand_over(
@@ -215,9 +279,13 @@ def hand_over(
     from bktools.cli.formats import WRITERS
     from bktools.cli.tables import counted, show
 
-    asked, shown = _asked.get(), frame if columns is None else frame[columns]
+    asked, rows = _asked.get(), len(frame)
+    is_part, frame = asked.summary or asked.limit is not None, _part(frame)
+    shown = frame if columns is None or asked.summary else frame[columns]
+    if len(frame) < rows and not asked.summary:
+        remark(f"the first {len(frame):,} of {counted(rows, 'row')} (--limit {asked.limit})")
     if not asked.suffix:
-        if text is None:
+        if text is None or is_part:
             show(shown, most=most, whole="--output FILE")
         else:
             typer.echo(text)

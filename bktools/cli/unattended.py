@@ -16,7 +16,8 @@ from contextlib import ExitStack, contextmanager
 from enum import StrEnum
 from typing import Any, NoReturn, TextIO, TypeVar
 
-from bktools.cli.exits import exit_of
+from bktools.cli.exits import described, exit_of, is_of_the_parser, message_of, needs_its_page, page_of
+from bktools.cli.output import remark
 from bktools.errors import BktoolsError
 from bktools.progress import hushed, running
 from bktools.visible import visible, visible_line
@@ -109,17 +110,30 @@ def unattended(arguments: Sequence[str], *, interval: float = HEARTBEAT) -> Iter
 
 
 def fail(error: Exception, arguments: Sequence[str]) -> NoReturn:
-    """End the command with the exit code of an error, after one line about it."""
-    code, is_expected = exit_of(error), isinstance(error, BktoolsError)
+    """End the command with the exit code of an error, after one line about it, and as data where that was asked for."""
+    code, is_expected = exit_of(error), isinstance(error, BktoolsError) or is_of_the_parser(error)
+    if asks_for_json(arguments):
+        from bktools.cli.results import write_json
+
+        write_json({"error": described(error)})
     wants_traceback = "--verbose" in arguments or not is_expected
     if _log_format(arguments) is not None:
         fields = {"error": type(error).__name__, "exit_code": int(code)}
-        log.error("%s", error, exc_info=error if wants_traceback else None, extra=fields)
+        log.error("%s", message_of(error), exc_info=error if wants_traceback else None, extra=fields)
+    elif is_of_the_parser(error):
+        error.show()  # type: ignore[attr-defined]
     elif wants_traceback:
         print(visible("".join(traceback.format_exception(error))), end="", file=sys.stderr)
     else:
         print(f"{PREFIX}{error}", file=sys.stderr)
+    if needs_its_page(error):
+        remark(f"{PREFIX}more about this: bktools guide {page_of(error)}")
     sys.exit(code)
+
+
+def asks_for_json(arguments: Sequence[str]) -> bool:
+    """Whether a command's output is JSON, also where its arguments cannot be parsed."""
+    return "--format=json" in arguments or ("--format", "json") in itertools.pairwise(arguments)
 
 
 def _log_format(arguments: Sequence[str]) -> LogFormat | None:

@@ -25,13 +25,11 @@ if TYPE_CHECKING:
 
 # Columns of a finding that are printed.
 COLUMNS = ["severity", "check", "about", "message", "to_do", "who"]
-# What was sent, or may have been.
-SENT = ["ACCEPTED", "SENDING", "UNKNOWN"]
 # Postings to look at that are printed for a batch in doubt.
 MOST_POSTINGS = 10
 
 
-@results.facts
+@results.lists
 def verify(
     ledger: Annotated[
         Path,
@@ -52,7 +50,9 @@ def verify(
     entries: Annotated[
         Path | None,
         typer.Option(
-            "--entries", metavar="FILE", help="The file of the entries, for those of which the journal kept no amount."
+            "--entries",
+            metavar="FILE",
+            help="The file of the entries: it shows changes since the export, and has amounts that the journal lacks.",
         ),
     ] = None,
     out: Annotated[
@@ -105,8 +105,10 @@ def verify(
 
     Each is booked once, missing, booked twice, or different.
 
-    For a batch whose outcome is unknown, the command that settles it is printed where the ledger proves the outcome, and
-    otherwise the postings to look at.
+    Control totals list the accounts that are open. Without --month, the months of the ledger are compared.
+
+    For a batch with an unknown outcome, the command that settles it is printed where the ledger proves the outcome.
+    Otherwise the postings to look at are printed.
 
     Example: bktools verify --ledger bookkeeping.se --month 2026-10
     """
@@ -115,6 +117,7 @@ def verify(
     from bktools.inputs.general_ledger import read_general_ledger
     from bktools.journal.export_jobs import load_export_jobs, unknown_outcomes
     from bktools.ledger import match_ledger
+    from bktools.ledger.inputs import SENT
     from bktools.ledger.settlements import Sending, as_frame, settlements
 
     if month is not None:
@@ -174,7 +177,7 @@ def verify(
 
 
 def _say(settlement: Settlement, same: str) -> None:
-    """Print what the ledger says about a batch in doubt, with the command that records it."""
+    """Print the evidence about a batch in doubt, with the command that records its outcome."""
     decided = "" if settlement.outcome else "not decided: "
     results.say(f"\nbatch {settlement.batch_id}, outcome unknown: {decided}{settlement.text}")
     for posting in settlement.postings[:MOST_POSTINGS]:
@@ -200,7 +203,7 @@ def _with_file(
     company: str,
     service: Service,
 ) -> pd.DataFrame:
-    """Return the exported entries with what the journal lacks of them, and what has changed, from their file."""
+    """Return the exported entries with the values and changes of their file."""
     from bktools.frames.names import with_names
     from bktools.frames.schema import to_arrow
     from bktools.inputs.entries import read_entries
@@ -225,14 +228,14 @@ def _of_months(
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Return the entries of a month, or of the months that the ledger covers, and a phrase about each other month.
 
-    An entry is of the month of its close, or where none is kept, of its date.
+    The month of an entry is that of its close, or of its date where the journal has no close.
     """
     months = exported["period"].fillna(exported["date"].dt.strftime("%Y-%m"))
     if month is not None:
         unknown = int(months.isna().sum())
         if unknown:
             tell(
-                f"bktools: {unknown} entries have no month in the journal and are left out: give their file with --entries"
+                f"bktools: {unknown} entries without a month in the journal are left out: give their file with --entries"
             )
         return exported[(months == month).fillna(value=False)], ()
     days = postings["date"].dt.strftime("%Y-%m")

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 SEVERITIES = ("error", "warning", "info")
 
-# What became of an entry, the worst last.
+# The outcomes of an entry, the worst last.
 STATUSES = (
     "booked",
     "in_a_sum",
@@ -42,7 +42,7 @@ class Check:
     severity : str
         One of SEVERITIES.
     message, to_do : str
-        What happened and the next step, with names of words in braces.
+        The message and the next step; words of the entry are in braces.
     who : str
         Who does it: "in the ERP", "in the service", "the employee" or "here".
     where : callable
@@ -69,8 +69,8 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "missing",
         "error",
-        "{money} on {account} is not in the ledger within {days} days of {date}, and the outcome of batch {batch} is unknown",
-        "settle the batch first: bktools verify says what the ledger proves of it",
+        "{money} on {account} is not in the ledger within {days} days of {date}; the outcome of batch {batch} is unknown",
+        "settle the batch first: bktools verify says whether the ledger proves its outcome",
         "here",
         where=lambda words: words["is_in_doubt"],
     ),
@@ -78,8 +78,8 @@ CHECKS: tuple[Check, ...] = (
         "missing",
         "error",
         "{money} on {account} is not in the ledger within {days} days of {date}",
-        "look up {job} in the service; where it failed, book the entry in the ERP by hand: it counts as exported, and is not"
-        " sent again",
+        "look up {job} in the service; where it failed, book the entry in the ERP by hand: it counts as exported, and"
+        " is not sent again",
         "in the service",
     ),
     Check(

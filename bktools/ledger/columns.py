@@ -1,4 +1,4 @@
-"""The columns in which entries and postings are compared, written alike on both sides, and what agrees as one number a row."""
+"""The columns in which entries and postings are compared, written alike on both sides, and their digests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 Digests: TypeAlias = np.ndarray[Any, np.dtype[np.uint64]]
 Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 
-# Odd numbers whose bits are spread evenly.
+# Odd numbers with evenly spread bits.
 SPREAD, MIXED = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 # The longer side of a step is first cut down to the rows that may agree, where it is so many times as long.
 MANY_TIMES = 8
@@ -48,10 +48,10 @@ WHERE strlen(document) >= {LENGTH_OF_AN_ID} OR strlen(text) >= {LENGTH_OF_AN_ID}
 
 
 def comparable(connection: duckdb.DuckDBPyConnection, inputs: Inputs) -> tuple[pa.Table, pa.Table]:
-    """Return entries and postings with the columns that are compared, and make the views `entries` and `postings` of them.
+    """Return the columns of entries and postings that are compared; the connection has both by these names.
 
-    Both have the number of the row (`no`), account, amount, currency, date, document, and the entry's ID: of a posting the
-    one that it names. Entries have their batch and line, postings their voucher. A column that only one side has is the
+    Both have the number of the row (`no`), account, amount, currency, date and document, and the entry's ID: a posting has
+    the one that it names. Entries have their batch and line, postings their voucher. A column that only one side has is the
     same in every row.
 
     Raises
@@ -73,7 +73,7 @@ def comparable(connection: duckdb.DuckDBPyConnection, inputs: Inputs) -> tuple[p
     texts = {"no": postings["no"], "document": postings["document"], "text": _text(inputs.ledger, "text")}
     connection.register("ledger_texts", pa.table(texts))
     connection.execute(f"CREATE TABLE named AS {NAMED_IDS}")
-    # Entries are searched only where a posting has what may be an ID.
+    # Entries are searched only where a posting may have an ID.
     has_ids = connection.execute("SELECT count(*) > 0 FROM named").fetchall()[0][0]
     ids = connection.execute(f"FROM named {'SEMI JOIN entries ON word = id' if has_ids else ''}").fetchnumpy()
     postings["id"] = _at(ids, len(inputs.ledger))
@@ -85,7 +85,7 @@ def comparable(connection: duckdb.DuckDBPyConnection, inputs: Inputs) -> tuple[p
 
 
 def _alike(inputs: Inputs, table: pa.Table, unknown_currency: str) -> dict[str, Any]:
-    """Return the columns that both sides have. An unknown currency is not even that of another unknown one."""
+    """Return the columns that both sides have. Two unknown currencies are not the same one."""
     count = len(table)
 
     def currencies(texts: pa.Array) -> pa.Array:

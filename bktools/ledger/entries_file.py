@@ -1,4 +1,4 @@
-"""Exported entries beside their file: what the journal does not have of them, and what has changed since."""
+"""Exported entries beside their file, which has values that the journal lacks, and values that have changed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bktools.errors import InputError
 from bktools.frames.engine import engine, scannable
 from bktools.frames.schema import FACTS, MONEY, split_lines, to_pandas
 
-# What is compared, with its noun and what is shown of it.
+# The columns that are compared, each with its noun and the text that is shown.
 COMPARED = {
     "amount": ("amount", "amount"), "currency": ("currency", "currency"), "date": ("date", "date"),
     "category_id": ("category", "coalesce({side}.category_name, {side}.category_id)"),
@@ -29,7 +29,7 @@ ORDER BY ours.no, theirs.split_line
 
 
 def with_file(exported: pd.DataFrame, entries: Any) -> pd.DataFrame:
-    """Return exported entries with what the journal lacks of them, from the file of the entries, by entry ID and line.
+    """Return exported entries with the values that the journal lacks, from the file of the entries, by ID and line.
 
     Parameters
     ----------

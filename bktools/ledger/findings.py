@@ -1,4 +1,4 @@
-"""What became of the entries that are not plainly booked: status, differences, and the findings in words."""
+"""The entries that are not plainly booked: status, differences, and the words of their findings."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Equals:
 
 
 class Evidence:
-    """What the match says of each entry, for the words of its case.
+    """Everything that a match knows of its entries, for the words of each case.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class Case:
     Parameters
     ----------
     evidence : Evidence
-        What the match says.
+        Everything that the match knows.
     number : int
         The entry.
     row : mapping
@@ -231,7 +231,7 @@ def _is_early(case: Case) -> bool:
     return last is None or (day is not None and last < day)
 
 
-# What the messages name.
+# The words of the messages, by name.
 WORDS: Mapping[str, Callable[[Case], Any]] = {
     "about": _about,
     "account": lambda case: _account(case.row, "") if "account_code" in case.evidence.compared else "any account",

@@ -29,7 +29,7 @@ IS_KIND: Mapping[str, Callable[[pa.DataType], bool]] = {
     "an exact number": lambda kind: pa.types.is_decimal(kind) or pa.types.is_integer(kind),
 }
 
-# The columns whose texts are compared.
+# The columns with the texts that are compared.
 TEXTS_OF = {"exported": ("supplier", "description"), "ledger": ("text",)}
 
 # Texts that repeat: each different one is held, compared and copied once.
@@ -195,7 +195,7 @@ def _not_compared(entries: pa.Table, postings: pa.Table) -> list[str]:
 
 
 def has_values(table: pa.Table, name: str) -> bool:
-    """Whether a table has a column with a value; the journal has all columns, empty where nothing was kept."""
+    """Whether a table has a column with a value; the journal has all columns, empty ones, too."""
     return name in table.column_names and (not len(table) or table.column(name).null_count < len(table))
 
 

@@ -42,7 +42,7 @@ TOTALS = {
 }
 SHOWN = 10
 
-_TABLES = ("entries", "findings", "totals", "batches", "postings")
+_TABLES = ("entries", "findings", "totals", "postings")
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -53,7 +53,7 @@ class LedgerMatch:
     ----------
     entries : DataFrame
         One row per entry: its own columns; `status` (booked, in_a_sum, missing, booked_twice, another_amount,
-        another_account, another_date, ambiguous, not_comparable); the posting that was found for it as
+        another_account, another_date, ambiguous, not_comparable); its posting as
         booked_date, booked_account_code, booked_amount, booked_text, booked_document_number, booked_voucher_id, booked_line
         and so on, for each entry of a sum the same; `bookings` (how often it is booked); `matched_by`; `score` (similarity of the texts, 0 to 100, where they were compared);
         `differences`; to_do and who.
@@ -63,13 +63,13 @@ class LedgerMatch:
     unchecked : tuple of str
         What was not compared, and why.
     not_from_export : int
-        How many postings on the entries' accounts, in their months, answer for no entry.
+        How many postings on the entries' accounts, in their months, are matched with no entry.
     lacking : int
         How many of the ambiguous entries are missing.
     ledger_from, ledger_until : date
         First and last day of the postings; None for an empty ledger.
     settlements : DataFrame
-        What the ledger says of each batch whose outcome is unknown, as `bktools verify` finds out: batch_id, outcome
+        The evidence of the ledger about each batch with an unknown outcome, from `bktools verify`: batch_id, outcome
         ("accepted", "released", null where it is not decided), evidence, postings to look at. Without rows otherwise.
 
     Notes
@@ -99,7 +99,7 @@ class LedgerMatch:
 
     @functools.cached_property
     def postings(self) -> pd.DataFrame:
-        """One row per posting of the ledger, with `entry_id` (the entry it answers for) and `status`: that of the entry,
+        """One row per posting of the ledger, with `entry_id` (the entry that it books) and `status`: that of the entry,
         "not from an export" on the entries' accounts in their months, or null.
         """  # noqa: D205 - the sentence takes two lines
         return self._listed["postings"]()
@@ -115,11 +115,6 @@ class LedgerMatch:
         entry); unexplained (the difference with on_other_accounts, without not_from_export: 0 where all is booked).
         """
         return self._listed["totals"]()
-
-    @functools.cached_property
-    def batches(self) -> pd.DataFrame:
-        """One row per batch and currency: entries and their amount, then how many have each status."""
-        return self._listed["batches"]()
 
     @property
     def open_accounts(self) -> pd.DataFrame:
@@ -138,9 +133,9 @@ class LedgerMatch:
         return set(self.counts) <= ARRIVED
 
     def to_csv(self, folder: str | Path, profile: str = "excel") -> list[Path]:
-        """Write ledger_entries.csv, ledger_findings.csv, ledger_totals.csv, ledger_batches.csv and ledger_postings.csv.
+        """Write ledger_entries.csv, ledger_findings.csv, ledger_totals.csv and ledger_postings.csv.
 
-        With batches whose outcome is unknown, ledger_settlements.csv, too.
+        ledger_settlements.csv is written, too, where there are batches with an unknown outcome.
 
         Parameters
         ----------
@@ -159,7 +154,7 @@ class LedgerMatch:
         return tables_to_csv({f"ledger_{name}": table for name, table in self._tables().items()}, folder, profile)
 
     def to_arrow(self) -> dict[str, pa.Table]:
-        """Return entries, findings, totals, batches and postings by name, each as `bktools.to_arrow` does."""
+        """Return entries, findings, totals and postings by name, each as `bktools.to_arrow` does."""
         return tables_to_arrow(self._tables())
 
     def _tables(self) -> dict[str, pd.DataFrame]:
@@ -168,9 +163,7 @@ class LedgerMatch:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return all tables for pickle and copy, computed now."""
-        return (
-            self.__dict__ | {name: getattr(self, name) for name in ("postings", "totals", "batches")} | {"_listed": {}}
-        )
+        return self.__dict__ | {name: getattr(self, name) for name in ("postings", "totals")} | {"_listed": {}}
 
     def __repr__(self) -> str:
         lines = [f"{severity:<8}{count:>7,} {check}: {message}" for severity, check, count, message in self._by_check()]
@@ -214,13 +207,13 @@ class LedgerMatch:
     def headline(self) -> str:
         """One line: the days of the ledger, and how many entries have each status."""
         counts = self.counts
-        found = ", ".join(f"{counts[status]:,} {WORDS[status]}" for status in WORDS if status in counts)
+        numbers = ", ".join(f"{counts[status]:,} {WORDS[status]}" for status in WORDS if status in counts)
         lacking = f" ({self.lacking:,} of them missing)" if self.lacking else ""
         period = f", {self.ledger_from} to {self.ledger_until}" if self.ledger_from else " without postings"
         others = f"; {self.not_from_export:,} posting{'' if self.not_from_export == 1 else 's'} not from an export"
         others = others if self.not_from_export else ""
         entries = f"{len(self.entries):,} exported entr{'y' if len(self.entries) == 1 else 'ies'}"
-        return f"Ledger{period}: {entries}: {found.replace('ambiguous', f'ambiguous{lacking}') or 'none'}{others}"
+        return f"Ledger{period}: {entries}: {numbers.replace('ambiguous', f'ambiguous{lacking}') or 'none'}{others}"
 
     def _money(self) -> list[tuple[str, ...]]:
         """Return by currency the amounts that were exported, booked once, and missing."""
@@ -264,7 +257,9 @@ class LedgerMatch:
         decided = {} if self.settlements.empty else self.settlements.set_index("batch_id")["outcome"].dropna().to_dict()
         if {"state", "batch_id"} <= {*entries}:
             for batch, rows in entries[entries["state"].isin(IN_DOUBT)].groupby("batch_id"):
-                undecided = "bktools verify says what the ledger proves" if self.settlements.empty else "not decided"
+                undecided = (
+                    "bktools verify says whether the ledger proves it" if self.settlements.empty else "not decided"
+                )
                 proof = f"the ledger shows that it was {decided[batch]}" if batch in decided else undecided
                 lines.append(f"outcome unknown: batch {batch} with {len(rows):,} entries: {proof}")
         return [*lines, *(f"not compared: {phrase}" for phrase in self.unchecked)]
@@ -304,7 +299,7 @@ class LedgerMatch:
 
 
 def _changes(entries: pd.DataFrame) -> list[tuple[str, str]]:
-    """Return the name of each entry, and what changed."""
+    """Return the name of each entry, and its change."""
     names = [name for name in ("date", "supplier", "description") if name in entries]
     rows = entries[[*names, "changed_since_export"]].astype("object").itertuples(index=False)
     return [

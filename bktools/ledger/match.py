@@ -13,7 +13,7 @@ from bktools.ledger.ledger_match import LedgerMatch
 from bktools.ledger.matches import matches
 from bktools.ledger.tables import result
 
-# Days between an entry and its posting: a week, in which an ERP books what it received.
+# Days between an entry and its posting: an ERP books what it received within a week.
 DAYS = 7
 MOST_DAYS = 366
 
@@ -23,9 +23,9 @@ def match_ledger(exported: Any, ledger: Any, *, days: SupportsIndex = DAYS) -> L
 
     Entries are matched one to one, exact matches first: a posting that names the entry's ID in its document number or
     text, whatever else differs; the entry's document number; account, amount and date; the sum of a voucher (net and
-    tax, or several cost centres); sums of whole groups of entries (a document, account and day, batch and account, account
-    and month), with everything that was exported under that key; another date within some days; then one difference in account or amount on the same
-    day, where the texts are similar. Equal entries of which only some are found are ambiguous: nothing is guessed.
+    tax, or several cost centres); sums of whole groups of entries (a document, account and day, batch and account,
+    account and month), with everything that was exported under that key; another date within some days; then one
+    difference in account or amount on the same day, where the texts are similar. Equal entries of which only some are booked are ambiguous: nothing is guessed.
 
     Parameters
     ----------

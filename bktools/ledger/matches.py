@@ -19,7 +19,7 @@ from bktools.ledger.texts import Row, Scores, best_pairs, similar, words
 NOBODY = -1
 # Wide enough for every amount.
 EXACT_DIGITS = Context(prec=80)
-# What both sides must have for a sum, by column of its group.
+# The columns that both sides must have for a sum, by column of its group.
 NEEDED = {"account": "account_code", "date": "date", "month": "date", "amount": "amount"}
 
 
@@ -98,8 +98,8 @@ class _Search:
         self._open()
 
     def _open(self) -> None:
-        """Show the entries and postings that are not matched; what was made of the open ones before is made again."""
-        self._connection.register("answering", pa.table({"no": np.flatnonzero(self.matched.entry != NOBODY)}))
+        """Show the entries and postings that are not matched; tables of the open ones before are dropped."""
+        self._connection.register("matched_postings", pa.table({"no": np.flatnonzero(self.matched.entry != NOBODY)}))
         self._tables = {
             "open_entries": self._some(self._entries, self.matched.posting == NOBODY),
             "open_postings": self._some(self._postings, self.matched.entry == NOBODY),
@@ -293,9 +293,10 @@ def groups(
 
 
 def _alone(entry_keys: Digests, posting_keys: Digests) -> tuple[Flags, Numbers]:
-    """Return for most entries with a key that both sides have once that they do, and the place of the posting.
+    """Return which entries have a key that both sides surely have once, and for each entry the row of the posting.
 
-    Each key has a slot by its first bits: what is alone in its slot is found without sorting, which takes three times as long.
+    Each key has a slot by its first bits. Keys that are alone in their slot, most of them, need no sorting, which takes three
+    times as long.
     """
     bits = max(len(entry_keys), len(posting_keys)).bit_length() + 2
     slots, others = (np.right_shift(keys, np.uint64(64 - bits)).astype(np.int64) for keys in (entry_keys, posting_keys))

@@ -1,4 +1,4 @@
-"""What a ledger says about batches whose outcome is unknown: evidence for the person who records the outcome.
+"""The evidence of a ledger about batches with an unknown outcome, for the person who records the outcome.
 
 Each batch is matched twice, as if it was booked and as if it was not. An outcome is proposed only when one of the two
 fits and the other does not.
@@ -30,14 +30,14 @@ ARRIVED = {"booked", "another_date", "in_a_sum"}
 GROUPS = (("batch",), ("batch", "account"), ("document",), ("account", "date"), ("account", "month"))
 # An accounting system may date its postings before the entries, by so many days.
 EARLIER = dt.timedelta(days=31)
-# More batches in doubt are not judged: each one doubles what is compared.
+# With more other batches in doubt nothing is decided: each one doubles the number of comparisons.
 MOST_OTHERS = 3
 SHOWN = 10
 
 
 @dataclass(frozen=True)
 class Sending:
-    """What the journal knows of the sending of a batch.
+    """The journal's data about the sending of a batch.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Sending:
 
 @dataclass(frozen=True)
 class Settlement:
-    """What the ledger says about a batch in doubt.
+    """The evidence of the ledger about a batch in doubt.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ def settlements(
     explained: Sequence[str] = (),
     days: int = DAYS,
 ) -> list[Settlement]:
-    """Return what a ledger says about each batch whose outcome is unknown.
+    """Return the evidence of a ledger about each batch with an unknown outcome.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def settlements(
     ledger : DataFrame
         As `read_general_ledger` returns it.
     sendings : mapping
-        What the journal knows of each batch whose outcome is unknown.
+        The journal's data about each batch with an unknown outcome.
     explained : sequence of str
         Vouchers, or documents, that a person has looked up: they hold no entry of a batch in doubt.
     days : int
@@ -123,7 +123,7 @@ class _NotDecidedError(Exception):
 
 
 class _Evidence:
-    """The entries and postings, and what they say about a batch."""
+    """The entries and postings, and their evidence about a batch."""
 
     def __init__(self, exported: pd.DataFrame, ledger: pd.DataFrame, explained: Sequence[str], days: int) -> None:
         self._exported, self._days = exported, days
@@ -151,7 +151,7 @@ class _Evidence:
         return bool((self._exported["batch_id"] == batch).any())
 
     def settlement(self, batch: str, sending: Sending) -> Settlement:
-        """Return what the ledger says about one batch, whatever became of the others in doubt."""
+        """Return the evidence about one batch, for every outcome that the others in doubt may have."""
         in_doubt = self._exported["state"].isin(IN_DOUBT) & (self._exported["batch_id"] != batch)
         others = sorted(self._exported.loc[in_doubt, "batch_id"].unique())
         if sending.undelivered:
@@ -168,7 +168,7 @@ class _Evidence:
             lines = tuple(self._posting(place) for place in sorted(set(reason.places)))
             return Settlement(batch, None, reason.why, lines)
         if len({outcome for outcome, _ in outcomes}) > 1:
-            return Settlement(batch, None, f"it depends on what became of {', '.join(others)}: settle that first")
+            return Settlement(batch, None, f"it depends on the outcome of {', '.join(others)}: settle that first")
         outcome, text = min(outcomes)
         explained = f"; explained by hand: {self._explained}" if self._explained else ""
         return Settlement(batch, outcome, f"{text}{explained}")
@@ -198,7 +198,9 @@ class _Evidence:
             raise _NotDecidedError("its postings may as well be those of entries that were exported before", shared)
         lost = both.entries[both.entries["entry_id"].isin(without.arrived) & ~both.entries["status"].isin(ARRIVED)]
         if len(lost):
-            raise _NotDecidedError(f"with it, {len(lost)} entries that were exported before are not found", places)
+            raise _NotDecidedError(
+                f"with it, {len(lost)} entries that were exported before are not in the ledger", places
+            )
         in_sums = rows[rows["matched_by"].str.startswith("sum ")]
         if len(in_sums) and len(pd.unique(in_sums["booked_line"])) == 1:
             booked = set(both.places_of(in_sums))
@@ -220,7 +222,7 @@ class _Evidence:
     def _released(self, batch: str, rows: pd.DataFrame, without: _Match, sending: Sending) -> str:
         """Return the evidence that a batch was not booked."""
         none = f"none of its {len(rows)} entries is in {self._span}"
-        self._require_facts(rows, none)
+        self._require_values(rows, none)
         self._refuse_zero(rows)
         before = without.entries[without.entries["state"] == "ACCEPTED"]
         self._require_whole(rows, before, sending, none)
@@ -256,9 +258,9 @@ class _Evidence:
                 f"{none} alone, but {len(fits)} posting{'s' if len(fits) > 1 else ''} may hold them: look at each", fits
             )
         batches = ", ".join(shown_batches[-3:])
-        return f"{none}, alone or in a sum; what was accepted before is in it (batch {batches})"
+        return f"{none}, alone or in a sum; an earlier accepted batch is in it (batch {batches})"
 
-    def _require_facts(self, rows: pd.DataFrame, none: str) -> None:
+    def _require_values(self, rows: pd.DataFrame, none: str) -> None:
         unknown = [
             name
             for name in ("account_code", "date", "amount")
@@ -297,7 +299,7 @@ class _Evidence:
     def _refuse_zero(self, rows: pd.DataFrame) -> None:
         """Refuse a batch of which a group sums up to zero: a sum with it is the same as one without it."""
         if any(not total for columns in GROUPS for total, _ in _totals(rows, columns)):
-            raise _NotDecidedError("some of its entries sum up to zero, so no sum tells whether they are in it")
+            raise _NotDecidedError("some of its entries sum up to zero, so no sum shows whether it has them")
 
     def _unexplained(self, rows: pd.DataFrame, match: _Match) -> list[int]:
         """Return the places of postings that no exported entry explains, from some time before the batch on."""
@@ -316,13 +318,13 @@ class _Evidence:
                 amounts |= {amount, -amount} - {Decimal()}
         others = self._open.loc[self._unexplained(rows, match)]
         is_there = others["account_code"].str.strip().isin(_accounts(rows)) | others["amount"].isin(amounts)
-        found = set(others.index[is_there])
+        fitting = set(others.index[is_there])
         for number in ("voucher_id", "document_number"):
             if number in others:
                 for columns in ([number, "date"], [number, "date", others["amount"] < 0]):
                     sums = others.groupby(columns)["amount"].transform("sum")
-                    found |= set(others.index[sums.isin(amounts).fillna(value=False)])
-        return sorted(found)
+                    fitting |= set(others.index[sums.isin(amounts).fillna(value=False)])
+        return sorted(fitting)
 
     def _value(self, place: int, name: str) -> str:
         value: Any = self._ledger.loc[place, name] if name in self._ledger else None

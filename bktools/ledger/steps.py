@@ -28,7 +28,7 @@ class Step:
     group : tuple of str
         For a sum: all entries with the same values of these columns are matched together, with their total.
     differs : bool
-        Whether the total may differ, for a group of which other totals were found.
+        Whether the total may differ, for a group of which other totals are booked.
     """
 
     by: str
@@ -104,11 +104,11 @@ DOUBLES = (
     Step(EXACTLY, (*EXACT, "date"), text="agrees"),
 )
 
-# What agrees, by its place in `Matches.by`.
+# The columns that agree, in words; `Matches.by` has their places.
 BY = tuple(dict.fromkeys(step.by for step in (*STEPS, *BY_TEXT)))
 
-# The sides of the vouchers whose amount stands in several postings: net and tax, or several cost centres. Only one
-# account of the side is one that entries have.
+# The sides of vouchers with the amount in several postings: net and tax, or several cost centres. Only one account of the
+# side is one that entries have.
 VOUCHERS = """
 CREATE OR REPLACE TABLE vouchers AS
 SELECT
@@ -142,20 +142,20 @@ JOIN postings ON postings.voucher = sides.voucher AND postings.currency = sides.
 GROUP BY sides.no HAVING count(*) = any_value(len(members))
 """
 
-# Without the other accounts of the vouchers that are found, such as creditors, bank and tax: the payment of an entry has
-# its amount too, and is no booking of it.
+# Without the other accounts of the vouchers that are matched, such as creditors, bank and tax: the payment of an entry has
+# its amount, too, and is no booking of it.
 UNCOMMON = """
 CREATE OR REPLACE TABLE others AS
 SELECT account, voucher FROM postings
 WHERE account IN (SELECT account FROM open_postings)
     AND account NOT IN (FROM entry_accounts WHERE account IS NOT NULL);
 CREATE OR REPLACE TABLE matched_vouchers AS
-SELECT voucher FROM postings SEMI JOIN answering USING (no) WHERE voucher IN (SELECT voucher FROM others);
+SELECT voucher FROM postings SEMI JOIN matched_postings USING (no) WHERE voucher IN (SELECT voucher FROM others);
 CREATE OR REPLACE TABLE uncommon AS
 FROM open_postings WHERE account NOT IN (SELECT account FROM others WHERE voucher IN (FROM matched_vouchers))
 """
 
-# Tables whose rows are several postings.
+# Tables with rows of several postings.
 SEVERAL = ("vouchers", "sides")
 
 # The totals of the groups of entries, each under the number of its first entry. A group with an unknown amount, or with a

@@ -1,4 +1,4 @@
-"""The tables of a match: what became of each entry and posting, control totals of both sides, and batches."""
+"""The tables of a match: entries and postings with their outcome, findings, and control totals of both sides."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from bktools.frames.engine import engine
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, TEXT, to_pandas
-from bktools.ledger.checks import SEVERITIES, STATUSES
+from bktools.ledger.checks import SEVERITIES
 from bktools.ledger.columns import Flags, Numbers
 from bktools.ledger.findings import Case, Equals, Evidence, or_null
 from bktools.ledger.inputs import Inputs, plain_texts
@@ -83,12 +83,6 @@ JOIN currencies USING (currency)
 ORDER BY account NULLS FIRST, month, currency
 """
 
-# Statuses of which a batch has the amount, too.
-WITH_AMOUNT = ("booked", "in_a_sum", "missing")
-BATCHES = (
-    "SELECT {keys}, count(*) AS entries, sum(amount) AS amount, {counts} FROM result GROUP BY {keys} ORDER BY {keys}"
-)
-
 
 def result(
     connection: duckdb.DuckDBPyConnection,
@@ -124,7 +118,6 @@ def result(
             "postings": partial(
                 _postings, inputs, matched, entries.column("status"), not_exported, [*ambiguous.values()]
             ),
-            "batches": partial(_batches, entries),
         },
     )
 
@@ -152,7 +145,7 @@ def _with_evidence(inputs: Inputs, matched: Matches, first: Numbers) -> pa.Table
         if name in inputs.ledger.column_names:
             entries = entries.append_column(f"booked_{name}", inputs.ledger.column(name).take(numbers))
     if matched.amount:
-        # What is booked of a voucher is the sum of its postings.
+        # A voucher books the sum of its postings.
         is_sum = np.isin(first, list(matched.amount))
         sums = pa.array([matched.amount[entry] for entry in first[is_sum].tolist()], inputs.money)
         amounts = pc.replace_with_mask(entries.column("booked_amount"), pa.array(is_sum), sums)
@@ -171,7 +164,7 @@ def _are_same(entries: pa.Table, compared: frozenset[str]) -> Flags:
 
 
 def _with_cases(entries: pa.Table, bookings: Numbers, numbers: Numbers, cases: Sequence[Case]) -> pa.Table:
-    """Return the entries with their status, and with what differs and what is to be done."""
+    """Return the entries with their status, the differences and the next step."""
     row = np.zeros(len(entries), dtype=np.int64)
     row[numbers] = np.arange(1, len(numbers) + 1)
     rows = pa.array(row)
@@ -232,7 +225,9 @@ def _totals(
         "beside": pa.table({"no": beside, "cost": cost}),
     }
     with engine("match_ledger", **tables) as connection:
-        return _frame(connection, TOTALS)
+        # A table is planned once; a relation would be planned twice, for its columns and for its rows.
+        connection.execute(f"CREATE TABLE totals AS {TOTALS}")
+        return to_pandas(connection.table("totals").to_arrow_table())
 
 
 def _postings(
@@ -246,25 +241,3 @@ def _postings(
     table = inputs.ledger.append_column("status", pa.array(statuses, TEXT, from_pandas=True))
     table = table.append_column("entry_id", inputs.exported.column("entry_id").take(entries))
     return to_pandas(plain_texts(table.select(in_reading_order(table.column_names))))
-
-
-def _batches(entries: pa.Table) -> pd.DataFrame:
-    """Return what became of each batch, by currency."""
-    keys = [name for name in ("batch_id", "state", "sent_at", "job_id", "currency") if name in entries.column_names]
-    if "amount" not in entries.column_names:
-        entries = entries.append_column("amount", pa.nulls(len(entries), pa.decimal128(38, 2)))
-    if not keys:
-        entries, keys = entries.append_column("currency", pa.nulls(len(entries), TEXT)), ["currency"]
-    counts = []
-    for status in STATUSES:
-        counts.append(f"count(*) FILTER (status = '{status}') AS {status}")
-        if status in WITH_AMOUNT:
-            counts.append(f"sum(amount) FILTER (status = '{status}') AS {status}_amount")
-    with engine("match_ledger", result=entries) as connection:
-        return _frame(connection, BATCHES.format(keys=", ".join(keys), counts=", ".join(counts)))
-
-
-def _frame(connection: duckdb.DuckDBPyConnection, query: str) -> pd.DataFrame:
-    # A table is planned once; a relation would be planned twice, for its columns and for its rows.
-    connection.execute(f"CREATE TABLE frame AS {query}")
-    return to_pandas(connection.table("frame").to_arrow_table())

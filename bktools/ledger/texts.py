@@ -21,7 +21,7 @@ Scores: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
 
 class Row(NamedTuple):
-    """What is compared of rows that agree: the text, the amount without its decimal point, and the number of the day."""
+    """The values that decide between rows that agree: the text, the amount without its decimal point, and the number of the day."""
 
     text: str
     amount: int | None
@@ -34,7 +34,7 @@ def words(text: str) -> str:
 
 
 def similar(pairs: tuple[Numbers, Numbers], rows: Sequence[Mapping[int, Row]]) -> tuple[Numbers, Numbers, Scores]:
-    """Return those pairs without any other candidate whose texts do not speak against it."""
+    """Return the pairs, each without any other candidate, that have similar texts, or lack one."""
     ours, theirs = ([side_rows[no].text for no in side.tolist()] for side, side_rows in zip(pairs, rows, strict=True))
     scores = process.cpdist(ours, theirs, scorer=fuzz.token_set_ratio, dtype=np.float64)
     has_both = np.array([bool(one and other) for one, other in zip(ours, theirs, strict=True)], dtype=bool)
@@ -45,7 +45,7 @@ def similar(pairs: tuple[Numbers, Numbers], rows: Sequence[Mapping[int, Row]]) -
 def best_pairs(
     group: tuple[Numbers, Numbers], rows: Sequence[Mapping[int, Row]], text: str, tied: set[int]
 ) -> tuple[Numbers, Numbers, Scores]:
-    """Return the pairs of a group in which all rows agree in the keys, and add the entries that nothing tells apart to `tied`.
+    """Return the pairs of a group in which all rows agree; entries that nothing tells apart are added to `tied`.
 
     The most similar texts come first, then the nearest amount and day, then the order of the frames.
     """

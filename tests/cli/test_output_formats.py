@@ -10,6 +10,8 @@ import shlex
 import signal
 import subprocess
 import sys
+from collections import Counter, defaultdict
+from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
@@ -33,6 +35,8 @@ MAIN_PATHS = {
     "verify": ("--ledger {ledger}", Exit.INCOMPLETE),
     "categories": ("", None),
     "employees": ("", None),
+    "guide": ("", None),
+    "spend": ("{entries} --by supplier", None),
     "compare": ("2026-09 2026-10", None),
     "balance": ("", None),
     "check": ("", None),
@@ -69,7 +73,7 @@ MAIN_PATHS = {
 }
 # Those whose result is a table, which JSON has as a list of rows.
 TABLES = {
-    "check", "ledger", "fixes", "categories", "employees", "compare", "config", "accounts list", "accounts create",
+    "check", "guide", "ledger", "fixes", "spend", "categories", "employees", "compare", "config", "accounts list", "accounts create",
     "export history", "mappings list", "periods", "sandbox faults", "snapshots list", "snapshots show",
 }  # fmt: skip
 IN_A_DATABASE = {"journal move", "journal rights", "journal waive"}
@@ -135,18 +139,18 @@ def world(served, monkeypatch):
     return words
 
 
-def paths_of(command, path=()):
-    """Yield the path of every command that does something by itself."""
+def commands_of(command, path=()):
+    """Yield each command that does something by itself, with its path."""
     nested = getattr(command, "commands", {})
     if path and (not nested or command.invoke_without_command):
-        yield " ".join(path)
+        yield " ".join(path), command
     for name, one in nested.items():
-        yield from paths_of(one, (*path, name))
+        yield from commands_of(one, (*path, name))
 
 
 def test_every_command_has_its_main_path_here():
     """A new command needs a line in `MAIN_PATHS`, and with it a result that a program can read."""
-    assert set(paths_of(get_command(app))) == set(MAIN_PATHS)
+    assert dict(commands_of(get_command(app))).keys() == MAIN_PATHS.keys()
 
 
 @pytest.mark.parametrize("command", MAIN_PATHS)
@@ -179,6 +183,60 @@ def served_until_it_answers(line: str) -> str:
         lines.append(process.stdout.readline())
     process.send_signal(signal.SIGINT)
     return "".join(lines) + process.communicate(timeout=60)[0]
+
+
+def test_an_error_of_every_command_is_read_by_a_program(run):
+    """With --format json an error is one object on standard output: kind, message, what to do, page of the guide, fields."""
+    unknown = defaultdict(lambda: "x.csv", key="0123")
+    for path, command in commands_of(get_command(app)):
+        line = f"{path} {MAIN_PATHS[path][0].format_map(unknown)}"
+        options = {name for parameter in command.params for name in parameter.opts}
+        lines = {"UsageError": (f"{line} --nothing", Exit.USAGE)}
+        if "--output" in options:
+            lines["ArgumentError"] = f"{line} --output x.csv", Exit.INPUT
+        # The table of `check` has the error of a setting as a row.
+        if "--environment" in options and path != "check":
+            lines["ConfigurationError"] = f"{line} --environment nowhere", Exit.CONFIGURATION
+        for kind, (wrong, code) in lines.items():
+            done = run(*shlex.split(wrong), "--format", "json")
+            error = json.loads(done.stdout)["error"]
+            assert (error["kind"], error["exit_code"], done.returncode) == (kind, code, code), wrong
+            assert error.keys() == {"kind", "message", "to_do", "guide", "exit_code", "fields"}
+            assert error["to_do"]
+            # People read the same message, as always.
+            assert " ".join(error["message"].split()[:5]) in " ".join(done.stderr.split())
+
+
+def test_the_fields_of_an_error_are_data(run):
+    """A program reads which file, which field and which option settle it; a person is told the page of the guide."""
+    Path("chart.csv").write_text("Kontonr alt;Bez\n0400;Bank\n", encoding="utf-8")
+    done = run("reconcile", "--chart", "chart.csv", "--sandbox", "--format=json")
+    error = json.loads(done.stdout)["error"]
+    assert (error["kind"], error["exit_code"], error["guide"]) == ("InputError", 4, "bktools guide files")
+    assert error["fields"]["source"] == "chart.csv"
+    done = run("categories", "--environment", "nowhere")
+    assert done.stdout == ""
+    assert done.stderr.splitlines()[-1] == "bktools: more about this: bktools guide settings"
+
+
+def test_part_of_a_list(world):
+    """Every command that lists gives its first rows, or its counts with exact sums, in each format."""
+    whole = json.loads(invoke("export history --entries --format json").stdout)
+    assert json.loads(invoke("export history --entries --limit 3 --format json").stdout) == whole[:3]
+    table = json.loads(invoke("export history --entries --summary --format json").stdout)
+    of_all = {row["currency"]: row for row in table if row["column"] == "rows"}
+    assert sum(row["rows"] for row in of_all.values()) == len(whole)
+    euros = [Decimal(row["amount"]) for row in whole if row["currency"] == "EUR"]
+    assert (Decimal(of_all["EUR"]["amount"]), of_all["EUR"]["rows"]) == (sum(euros), len(euros))
+    states = Counter((row["state"], row["currency"]) for row in whole)
+    assert {(row["value"], row["currency"]): row["rows"] for row in table if row["column"] == "state"} == states
+    assert "id" not in {row["column"] for row in table}
+    line = f"reconcile --chart {world['chart']} --format json"
+    rows, counts = invoke(line).stdout, invoke(f"{line} --summary").stdout
+    assert len(counts) * 20 < len(rows)
+    assert {"column": "rows", "value": "all", "rows": 93} in json.loads(counts)["actions"]
+    assert len(json.loads(invoke(f"{line} --limit 2").stdout)["actions"]) == 2
+    assert invoke("categories --limit 2 --format csv").stdout.count("\n") == 3
 
 
 def test_formats_agree(world, tmp_path):

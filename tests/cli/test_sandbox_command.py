@@ -20,6 +20,7 @@ import pytest
 
 import bktools
 from bktools.cli.exits import Exit
+from bktools.cli.guide import text_of
 from bktools.sandbox import parse_fault, write_account_list, write_sample_data
 from bktools.sandbox.faults import KINDS, OPERATIONS, OPTIONS, Fault
 from bktools.settings import load_settings
@@ -100,10 +101,9 @@ def test_what_is_printed_for_bktools_can_be_pasted(tmp_path):
         assert value in done.stdout
 
 
-def test_the_readme_runs_as_it_stands(tmp_path):
-    """Every curl of the README, pasted in its order after the printed line, is answered as it says."""
-    text = (Path(bktools.__file__).parents[1] / "README.md").read_text("utf-8")
-    section = text.split("## The sandbox with curl\n")[1].split("\n## ")[0]
+def test_the_page_of_the_guide_runs_as_it_stands(tmp_path):
+    """Every curl of the page about the sandbox, pasted in its order after the printed line, is answered as it says."""
+    section = text_of("sandbox")
     block = re.search(r"```bash\n(.*?)```", section, re.DOTALL)[1].replace("\\\n", "")
     commands = re.findall(r"^(?:curl|NEXT).*", block, re.MULTILINE)
     with served() as (variables, _, _):

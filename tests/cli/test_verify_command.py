@@ -109,7 +109,7 @@ def test_what_differs_is_listed(run, sandbox, entries, tmp_path):
     (account,) = result(run("verify --ledger ledger.csv --format json")[1])["open_accounts"]
     assert account["unexplained"] == "-16.40"
     written = sorted(path.name for path in (tmp_path / "proof").iterdir())
-    assert written == [f"ledger_{name}.csv" for name in ("batches", "entries", "findings", "postings", "totals")]
+    assert written == [f"ledger_{name}.csv" for name in ("entries", "findings", "postings", "totals")]
     assert (tmp_path / "proof" / "ledger_entries.csv").stat().st_mode & 0o077 == 0
 
 

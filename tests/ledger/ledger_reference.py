@@ -1,4 +1,4 @@
-"""What `match_ledger` finds, in plain Python that reads like its definition: row by row, without an engine."""
+"""The results of `match_ledger` in plain Python that reads like its definition: row by row, without an engine."""
 
 from __future__ import annotations
 

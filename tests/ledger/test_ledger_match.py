@@ -189,29 +189,9 @@ def test_the_payment_of_a_missing_entry_is_no_booking():
     assert match_ledger(entries, ledger(postings)).entries["status"].tolist() == ["booked"] * 3 + ["missing"]
 
 
-def test_batches_and_totals():
-    """Batches count every status and add up; the totals of both sides and their difference are exact."""
+def test_totals():
+    """The totals of both sides and their difference are exact."""
     match = october_match()
-    counted = match.batches[
-        [
-            "booked",
-            "missing",
-            "booked_twice",
-            "another_amount",
-            "another_account",
-            "another_date",
-            "ambiguous",
-            "not_comparable",
-        ]
-    ]
-    assert (counted.sum(axis=1) == match.batches["entries"]).all()
-    assert match.batches[["batch_id", "entries", "booked", "missing", "missing_amount"]].to_numpy().tolist()[0] == [
-        "batch0",
-        6,
-        1,
-        1,
-        Decimal("107.00"),
-    ]
     travel = match.totals[match.totals["account_code"] == "5800"].iloc[0]
     assert [travel[name] for name in ("account_name", "month", "exported", "ledger", "difference", "not_from_export")] == [
         "Travel", "2026-10", Decimal("526.00"), Decimal("529.00"), Decimal("3.00"), Decimal("5.00")
@@ -321,7 +301,6 @@ def test_empty_frames(empty):
     )
     assert match.counts == ({} if empty == "exported" else {"missing": 2})
     assert match.has_arrived == (empty == "exported")
-    assert isinstance(match.batches, pd.DataFrame)
     assert "exported entries" in repr(match)
 
 
@@ -379,7 +358,7 @@ def test_files(tmp_path):
     match = match_ledger(exported().assign(description="=1+1"), ledger(plainly_booked(exported())))
     paths = match.to_csv(tmp_path / "proof")
     assert [path.name for path in paths] == [
-        f"ledger_{name}.csv" for name in ("entries", "findings", "totals", "batches", "postings")
+        f"ledger_{name}.csv" for name in ("entries", "findings", "totals", "postings")
     ]
     assert "'=1+1" in paths[0].read_text(encoding="utf-8-sig")
     with pytest.raises(ArgumentError, match="profile must be one of"):

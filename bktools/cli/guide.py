@@ -1,0 +1,131 @@
+"""`bktools guide`: the pages that travel with the package, in the terminal and in the browser."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bktools.cli import options, results
+from bktools.errors import ArgumentError
+
+# In the order in which a newcomer needs them.
+TOPICS = (
+    "first-month", "files", "accounts", "reasons", "after-export", "team", "notebooks", "settings", "promises", "automation",
+    "sandbox", "changing",
+)  # fmt: skip
+
+# A longer line is hard to read.
+WIDEST = 100
+
+# Links between pages: files beside each other, which the terminal shows as commands.
+_LINK = re.compile(r"\[([^\]]+)\]\(([a-z-]+)\.md\)")
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>
+<style>
+:root {{ color-scheme: light dark }}
+body {{ font: 1rem/1.55 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }}
+pre {{ overflow-x: auto; padding: .75rem; background: #8882; border-radius: .4rem }}
+code {{ font: .9em ui-monospace, monospace }}
+table {{ border-collapse: collapse; display: block; overflow-x: auto }}
+th, td {{ text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid #8885 }}
+nav a {{ margin-right: .8rem }}
+</style></head><body><nav>{links}</nav>{body}</body></html>
+"""
+
+
+@results.table
+def guide(
+    topic: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TOPIC",
+            help="The page; without it the pages are listed.",
+            autocompletion=options.one_of(lambda: TOPICS),
+        ),
+    ] = None,
+    open_it: Annotated[bool, typer.Option("--open", help="Show the page in the browser.")] = False,
+) -> None:
+    """Read the guide: short pages, each about one question.
+
+    Example: bktools guide files
+    """
+    import pandas as pd
+
+    if topic is not None and topic not in TOPICS:
+        raise ArgumentError("TOPIC", f"must be one of {', '.join(TOPICS)}", topic)
+    if open_it:
+        _open(topic or TOPICS[0])
+        return
+    if topic is None:
+        pages = pd.DataFrame([(name, title_of(name)) for name in TOPICS], columns=["topic", "title"])
+        lines = "".join(f"  bktools guide {name:<14} {title_of(name)}\n" for name in TOPICS)
+        results.hand_over(pages, text=f"{lines}\n--open shows a page in the browser.")
+        return
+    page = pd.DataFrame([(topic, title_of(topic), text_of(topic))], columns=["topic", "title", "markdown"])
+    results.hand_over(page, text=in_terminal(topic))
+
+
+def text_of(topic: str) -> str:
+    """Return a page as Markdown."""
+    return resources.files("bktools").joinpath("guide", f"{topic}.md").read_text(encoding="utf-8")
+
+
+def title_of(topic: str) -> str:
+    """Return the heading of a page."""
+    return text_of(topic).partition("\n")[0].removeprefix("# ")
+
+
+def in_terminal(topic: str, width: int | None = None) -> str:
+    """Return a page for a terminal: plain text, at most 100 columns wide."""
+    import io
+    import shutil
+
+    from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.markdown import Heading, Markdown
+
+    class Left(Heading):
+        """A heading at the left, underlined in plain text."""
+
+        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+            line = "=" if self.tag == "h1" else "-"
+            yield f"\n{self.text.plain}\n{line * len(self.text.plain)}"
+
+    class Page(Markdown):
+        """Markdown with such headings."""
+
+        elements = Markdown.elements | {"heading_open": Left}
+
+    width = width or min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns)
+    out = io.StringIO()
+    text = _LINK.sub(r"`bktools guide \2`", text_of(topic))
+    Console(file=out, width=width, color_system=None, legacy_windows=False).print(Page(text, hyperlinks=False))
+    lines = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+    return re.sub(r"\n{3,}", "\n\n", lines).strip("\n")
+
+
+def in_browser(topic: str) -> str:
+    """Return a page as HTML that needs no network."""
+    from markdown_it import MarkdownIt
+
+    links = " ".join(f'<a href="{name}.html">{name}</a>' for name in TOPICS)
+    text = _LINK.sub(r"[\1](\2.html)", text_of(topic))
+    body = MarkdownIt("commonmark").enable("table").render(text)
+    return _PAGE.format(title=f"bktools: {title_of(topic)}", links=links, body=body)
+
+
+def _open(topic: str) -> None:
+    """Write all pages to a folder of their own, so that their links work, and open one of them."""
+    import tempfile
+    import webbrowser
+
+    folder = Path(tempfile.mkdtemp(prefix="bktools-guide-"))
+    for name in TOPICS:
+        (folder / f"{name}.html").write_text(in_browser(name), encoding="utf-8")
+    page = folder / f"{topic}.html"
+    webbrowser.open(page.as_uri())
+    results.say(str(page))

@@ -1,0 +1,154 @@
+"""The guide: every example runs, every link leads somewhere, and nothing that a user can name is missing."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+from make_guide import GUIDE, made
+from typer.main import get_command
+from typer.testing import CliRunner
+
+import bktools
+from bktools import errors
+from bktools.cli.app import app
+from bktools.cli.exits import BY_ERROR
+from bktools.cli.guide import TOPICS, in_browser, in_terminal, text_of, title_of
+from bktools.sandbox.sample import write_account_list, write_sample_ledger
+from bktools.settings import SETTINGS, load_settings
+
+PAGES = {topic: text_of(topic) for topic in TOPICS}
+# About three screens.
+LONGEST = 128
+
+# The examples share a sandbox.
+pytestmark = pytest.mark.xdist_group("guide")
+
+
+def test_the_pages_are_those_of_the_folder():
+    """Each page is listed, short, and begins with its title."""
+    assert sorted(TOPICS) == sorted(path.stem for path in GUIDE.iterdir())
+    assert [topic for topic in TOPICS if PAGES[topic].count("\n") > LONGEST] == []
+    assert all(PAGES[topic].startswith(f"# {title_of(topic)}\n\n") for topic in TOPICS)
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_tables_are_those_of_the_code(topic: str):
+    """What the code knows (reasons, statuses, files, exit codes) is in the page; `python tests/make_guide.py` writes it."""
+    assert made(PAGES[topic]) == PAGES[topic]
+
+
+def test_links_lead_somewhere():
+    """Links between pages are pages, and each error leads to one."""
+    links = {link for text in PAGES.values() for link in re.findall(r"\]\(([^)]+)\)", text)}
+    assert {link.removesuffix(".md") for link in links} <= {*TOPICS}
+    assert {page for *_, page in BY_ERROR} <= {*TOPICS, ""}
+
+
+def test_everything_that_has_a_name_is_in_the_guide():
+    """Public names, settings and commands; and every command, class of error and setting that a page names exists."""
+    text = "\n".join(PAGES.values())
+    listed = bktools.__doc__.partition("::\n\n")[2].partition("\n\n`help")[0]
+    assert sorted(re.findall(r"(?<=[ ,])(\w+)(?=,|$)", listed, re.MULTILINE)) == sorted(bktools.__all__)
+    table = PAGES["notebooks"].partition("## Public names")[2].partition("\n## ")[0]
+    assert set(bktools.__all__) <= set(re.findall(r"`(\w+)`", table))
+    assert set(re.findall(r"BKTOOLS_([A-Z_]+)", PAGES["settings"])) == {n.upper() for n in SETTINGS} | {
+        "ENVIRONMENT",
+        "CONFIG",
+    }
+    commands = get_command(app).commands
+    assert set(re.findall(r"(?:`|^)bktools ([a-z][a-z-]+)", text, re.MULTILINE)) == {*commands}
+    assert [name for name in re.findall(r"errors\.(\w+)", text) if not hasattr(errors, name)] == []
+
+
+def test_the_config_file_is_read(tmp_path):
+    """The config file of the settings page is a valid one."""
+    path = tmp_path / "guide.toml"
+    text = re.search(r"```toml\n(.*?)```", PAGES["settings"], re.DOTALL)[1].replace("…", "token")
+    path.write_text(text, encoding="utf-8")
+    settings = load_settings(config_file=path, env={})
+    assert (settings.environment, settings.base_url) == ("production", "https://books.example.com")
+    assert load_settings("staging", config_file=path, env={}).token is None
+
+
+def test_a_page_in_the_terminal_and_in_the_browser(tmp_path, monkeypatch):
+    """In a terminal lines fit and links are commands; in the browser each page is one file with links to the others."""
+    for topic in TOPICS:
+        lines = in_terminal(topic, 80).splitlines()
+        assert max(map(len, lines)) <= 80
+        assert lines[0] == title_of(topic)
+    assert "bktools guide files" in " ".join(in_terminal("first-month").split())
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    assert CliRunner().invoke(app, ["guide", "files", "--open"]).exit_code == 0
+    pages = Path(opened[0].removeprefix("file://")).parent
+    assert sorted(path.stem for path in pages.iterdir()) == sorted(TOPICS)
+    links = re.findall(r'href="([^"]+)"', in_browser("files"))
+    assert all((pages / link).exists() for link in links)
+    assert "<table>" in in_browser("files")
+    assert not re.search("src=|&lt;!--", in_browser("reasons"))
+
+
+def examples(topic: str) -> list[tuple[str, str]]:
+    """Return the language and the text of each example of a page that is run here."""
+    blocks = re.findall(r"(<!-- not run: [^>]+ -->\n\n)?```(\w+)\n(.*?)```", PAGES[topic], re.DOTALL)
+    return [(language, text) for mark, language, text in blocks if not mark and language in {"console", "python"}]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory, samples):
+    """A folder with the files that the pages name, and the variables of a served sandbox, after a first export."""
+    folder = tmp_path_factory.mktemp("guide")
+    (folder / "config.toml").touch()
+    (folder / "chart.csv").write_bytes(samples[0].read_bytes())
+    (folder / "entries.csv").write_bytes(samples[1].read_bytes())
+    chart = (folder / "chart.csv").read_text("utf-8-sig").replace("Konto;Bezeichnung", "Kontonr;Text", 1)
+    (folder / "konten.csv").write_text(chart, encoding="utf-8")
+    write_account_list(folder)
+    with bktools.Sandbox(folder / "state", job_seconds=0.05) as sandbox, pytest.MonkeyPatch.context() as patch:
+        settings = sandbox.settings
+        (folder / "companies.txt").write_text(f"{settings.company}\n")
+        variables = {
+            "BASE_URL": settings.base_url, "TOKEN": settings.token.reveal(), "COMPANY": settings.company,
+            "BALANCE_URL": settings.balance_url, "BALANCE_TOKEN": settings.balance_token.reveal(),
+            "CONFIG": folder / "config.toml", "DATA_DIR": folder / "data", "CACHE_DIR": folder / "cache",
+            "MARKS_DIR": folder / "marks",
+        }  # fmt: skip
+        variables = {f"BKTOOLS_{name}": str(value) for name, value in variables.items()}
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        patch.chdir(folder)
+        assert CliRunner().invoke(app, ["accounts", "create", "--chart", "chart.csv", "--apply"]).exit_code == 0
+        assert (
+            CliRunner().invoke(app, shlex.split("export compose entries.csv --out a.plan --max-entries 100")).exit_code
+            == 0
+        )
+        CliRunner().invoke(app, shlex.split("export submit a.plan --apply --wait 9"))
+        with bktools.connect() as service:
+            exported = bktools.load_export_jobs(entries=True, service=service)
+        write_sample_ledger(exported[exported["state"] == "ACCEPTED"], folder).rename(folder / "bookkeeping.se")
+        yield folder, variables
+
+
+@pytest.mark.parametrize("topic", [topic for topic in TOPICS if examples(topic)])
+def test_every_example_is_run(topic: str, world, monkeypatch):
+    """The commands and the Python of a page work as they stand there, in their order."""
+    folder, variables = world
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    names: dict[str, object] = {}
+    for language, text in examples(topic):
+        if language == "python":
+            exec(compile(text, f"{topic}.md", "exec"), names)
+            continue
+        for line in text.splitlines():
+            code = re.search(r"# exit code (\d+)$", line)
+            done = CliRunner().invoke(app, shlex.split(line, comments=True)[1:])
+            assert done.exit_code == (int(code[1]) if code else 0), f"{line}\n{done.output}\n{done.exception!r}"
