@@ -157,9 +157,8 @@ def verify(
             settled = settlements(exported, postings, sendings, explained=explained or (), days=days)
     match = replace(match, unchecked=(*left_out, *match.unchecked), settlements=as_frame(settled))
     has_arrived = match.has_arrived and (len(of_months) > 0 or exported.empty)
-    results.say(
-        "\n  ".join([match.headline, *match.sums, *match.remarks, *match.account_lines("ledger_totals.csv (--out)")])
-    )
+    lines = [*match.sums, *match.remarks, *match.account_lines("ledger_totals.csv (--out FOLDER)")]
+    results.say("\n  ".join([match.headline, *map(visible_line, lines)]))
     if len(match.findings) and results.is_for_people():
         typer.echo("")
         show(match.findings[COLUMNS], whole="--out FOLDER")
