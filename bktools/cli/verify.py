@@ -233,9 +233,7 @@ def _of_months(
     if month is not None:
         unknown = int(months.isna().sum())
         if unknown:
-            tell(
-                f"bktools: {unknown} entries without a month in the journal are left out: give their file with --entries"
-            )
+            tell(f"bktools: {unknown} entries without a month are left out: give their file with --entries")
         return exported[(months == month).fillna(value=False)], ()
     days = postings["date"].dt.strftime("%Y-%m")
     is_covered = months.between(days.min(), days.max()) if len(days) else months.isna()

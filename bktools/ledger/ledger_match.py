@@ -241,7 +241,7 @@ class LedgerMatch:
 
     @property
     def remarks(self) -> list[str]:
-        """A line for each of: sums, split entries, entries that changed, batches in doubt, and what was not compared."""
+        """A line for sums, split entries, entries that changed, batches in doubt, and columns that are not compared."""
         entries = self.entries
         lines = []
         in_sums = entries[entries["status"] == "in_a_sum"]
