@@ -157,9 +157,8 @@ def verify(
             settled = settlements(exported, postings, sendings, explained=explained or (), days=days)
     match = replace(match, unchecked=(*left_out, *match.unchecked), settlements=as_frame(settled))
     has_arrived = match.has_arrived and (len(of_months) > 0 or exported.empty)
-    results.say(
-        "\n  ".join([match.headline, *match.sums, *match.remarks, *match.account_lines("ledger_totals.csv (--out)")])
-    )
+    lines = [*match.sums, *match.remarks, *match.account_lines("ledger_totals.csv (--out FOLDER)")]
+    results.say("\n  ".join([match.headline, *map(visible_line, lines)]))
     if len(match.findings) and results.is_for_people():
         typer.echo("")
         show(match.findings[COLUMNS], whole="--out FOLDER")
@@ -234,9 +233,7 @@ def _of_months(
     if month is not None:
         unknown = int(months.isna().sum())
         if unknown:
-            tell(
-                f"bktools: {unknown} entries without a month in the journal are left out: give their file with --entries"
-            )
+            tell(f"bktools: {unknown} entries without a month are left out: give their file with --entries")
         return exported[(months == month).fillna(value=False)], ()
     days = postings["date"].dt.strftime("%Y-%m")
     is_covered = months.between(days.min(), days.max()) if len(days) else months.isna()

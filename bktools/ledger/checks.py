@@ -69,7 +69,7 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "missing",
         "error",
-        "{money} on {account} is not in the ledger within {days} days of {date}; the outcome of batch {batch} is unknown",
+        "{money} on {account} is not in the ledger within {days} days of {date}; batch {batch} is in doubt",
         "settle the batch first: bktools verify says whether the ledger proves its outcome",
         "here",
         where=lambda words: words["is_in_doubt"],

@@ -50,9 +50,9 @@ WHERE strlen(document) >= {LENGTH_OF_AN_ID} OR strlen(text) >= {LENGTH_OF_AN_ID}
 def comparable(connection: duckdb.DuckDBPyConnection, inputs: Inputs) -> tuple[pa.Table, pa.Table]:
     """Return the columns of entries and postings that are compared; the connection has both by these names.
 
-    Both have the number of the row (`no`), account, amount, currency, date and document, and the entry's ID: a posting has
-    the one that it names. Entries have their batch and line, postings their voucher. A column that only one side has is the
-    same in every row.
+    Both have the number of the row (`no`), account, amount, currency, date and document, and the entry's ID: a posting
+    has the one that it names. Entries have their batch and line, postings their voucher. A column that only one side has
+    is the same in every row.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def _refuse_repeated(connection: duckdb.DuckDBPyConnection, key: str) -> None:
 
 @dataclass(frozen=True)
 class Keys:
-    """Some rows by number, with a digest of the columns that must agree, and their days: 0 where days need not agree."""
+    """Some rows by number, with a digest of the columns that must agree, and days: 0 where they need not agree."""
 
     rows: Numbers
     digests: Digests

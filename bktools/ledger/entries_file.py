@@ -21,7 +21,8 @@ COMPARED = {
 # An entry that was sent before the journal kept amounts has all lines of the file.
 JOINED = """
 CREATE TABLE joined AS
-SELECT {columns}, coalesce(theirs.split_line, ours.split_line) AS split_line, nullif(concat_ws('; ', {changes}), '') AS changed_since_export
+SELECT {columns}, coalesce(theirs.split_line, ours.split_line) AS split_line,
+    nullif(concat_ws('; ', {changes}), '') AS changed_since_export
 FROM ours LEFT JOIN file_rows AS theirs ON lower(ours.entry_id) = lower(theirs.id)
     AND (ours.split_line = theirs.split_line OR ours.split_line = 0 AND ours.amount IS NULL)
 ORDER BY ours.no, theirs.split_line
@@ -36,8 +37,8 @@ def with_file(exported: pd.DataFrame, entries: Any) -> pd.DataFrame:
     exported : DataFrame
         As `load_export_jobs(entries=True)` returns it.
     entries : DataFrame or pyarrow.Table
-        As `read_entries` returns it, with names: `id`, and any of the journal's columns; `document_number` is added where
-        there is one, and `split_line` says which lines are the parts of one entry.
+        As `read_entries` returns it, with names: `id`, and any of the journal's columns; `document_number` is added
+        where there is one, and `split_line` says which lines are the parts of one entry.
 
     Returns
     -------
@@ -59,7 +60,8 @@ def with_file(exported: pd.DataFrame, entries: Any) -> pd.DataFrame:
     columns += [f"coalesce(ours.{name}, theirs.{name}) AS {name}" for name in FACTS]
     columns += ["theirs.document_number"] * ("document_number" in theirs.column_names)
     changes = [
-        f"if({_compared('ours', name)} <> {_compared('theirs', name)}, concat('{noun} ', {_shown(text, 'ours')}, ' → ', {_shown(text, 'theirs')}), NULL)"
+        f"if({_compared('ours', name)} <> {_compared('theirs', name)},"
+        f" concat('{noun} ', {_shown(text, 'ours')}, ' → ', {_shown(text, 'theirs')}), NULL)"
         for name, (noun, text) in COMPARED.items()
     ]
     with engine("verify", ours=ours, theirs=theirs) as connection:
@@ -97,7 +99,8 @@ def _refuse_repeated(connection: Any) -> None:
     values = ", ".join(COMPARED)
     rows = connection.execute(
         f"""
-        CREATE TABLE file_rows AS FROM theirs QUALIFY row_number() OVER (PARTITION BY lower(id), split_line, {values} ORDER BY no) = 1;
+        CREATE TABLE file_rows AS FROM theirs
+        QUALIFY row_number() OVER (PARTITION BY lower(id), split_line, {values} ORDER BY no) = 1;
         SELECT id FROM file_rows SEMI JOIN ours ON lower(file_rows.id) = lower(ours.entry_id)
         GROUP BY lower(id), id, split_line HAVING count(*) > 1 ORDER BY id
         """
@@ -105,7 +108,7 @@ def _refuse_repeated(connection: Any) -> None:
     if rows:
         count = f"{len(rows):,} exported entr{'y is' if len(rows) == 1 else 'ies are'}"
         raise InputError(
-            f"{count} on several lines with different data, such as {rows[0][0]}: give --split-lines where the lines are the"
-            " parts of one entry, otherwise keep the line that was exported",
+            f"{count} on several lines with different data, such as {rows[0][0]}: give --split-lines where the lines are"
+            " the parts of one entry, otherwise keep the line that was exported",
             source="entries",
         )

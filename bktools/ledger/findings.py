@@ -26,8 +26,8 @@ MOST_VOUCHERS = 5
 VOUCHER = {"voucher_id": "voucher {}", "document_number": "document {}", "text": '"{}"', "line": "line {}"}
 # The columns of an entry that messages name, and its posting's columns in the same row.
 NAMED = (
-    "date", "supplier", "description", "account_code", "account_name", "amount", "currency", "state", "batch_id", "job_id",
-    "matched_by", "booked_date", "booked_account_code", "booked_account_name", "booked_amount", "booked_currency",
+    "date", "supplier", "description", "account_code", "account_name", "amount", "currency", "state", "batch_id",
+    "job_id", "matched_by", "booked_date", "booked_account_code", "booked_account_name", "booked_amount", "booked_currency",
 )  # fmt: skip
 COMPARED = ("account", "amount", "currency", "date")
 

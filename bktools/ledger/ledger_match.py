@@ -95,7 +95,9 @@ class LedgerMatch:
     ledger_until: dt.date | None
     # Tables that are computed on first use.
     _listed: Mapping[str, Callable[[], pd.DataFrame]]
-    settlements: pd.DataFrame = dataclasses.field(default_factory=pd.DataFrame)
+    settlements: pd.DataFrame = dataclasses.field(
+        default_factory=lambda: pd.DataFrame(columns=["batch_id", "outcome", "evidence", "postings"])
+    )
 
     @functools.cached_property
     def postings(self) -> pd.DataFrame:
@@ -239,7 +241,7 @@ class LedgerMatch:
 
     @property
     def remarks(self) -> list[str]:
-        """A line for each of: sums, split entries, entries that changed, batches in doubt, and what was not compared."""
+        """A line for sums, split entries, entries that changed, batches in doubt, and columns that are not compared."""
         entries = self.entries
         lines = []
         in_sums = entries[entries["status"] == "in_a_sum"]
@@ -249,29 +251,32 @@ class LedgerMatch:
         split = entries[entries["split_line"].fillna(0) > 0] if "split_line" in entries else entries[:0]
         if len(split):
             count = split["entry_id"].nunique()
-            lines.append(f"split: {count:,} entries with {len(split):,} lines; each line is compared by itself")
+            entry = "entry" if count == 1 else "entries"
+            lines.append(f"split: {count:,} {entry} with {len(split):,} lines; each line is compared by itself")
         if "changed_since_export" in entries:
             changed = entries.dropna(subset="changed_since_export")
             lines += [f"changed since export: {entry}: {change}" for entry, change in _changes(changed.head(SHOWN))]
             lines += [f"changed since export: {len(changed) - SHOWN:,} more"] if len(changed) > SHOWN else []
-        decided = {} if self.settlements.empty else self.settlements.set_index("batch_id")["outcome"].dropna().to_dict()
-        if {"state", "batch_id"} <= {*entries}:
-            for batch, rows in entries[entries["state"].isin(IN_DOUBT)].groupby("batch_id"):
-                undecided = (
-                    "bktools verify says whether the ledger proves it" if self.settlements.empty else "not decided"
-                )
-                proof = f"the ledger shows that it was {decided[batch]}" if batch in decided else undecided
-                lines.append(f"outcome unknown: batch {batch} with {len(rows):,} entries: {proof}")
+        outcomes = dict(zip(self.settlements["batch_id"], self.settlements["outcome"], strict=True))
+        in_doubt = entries[entries["state"].isin(IN_DOUBT)] if {"state", "batch_id"} <= {*entries} else entries[:0]
+        for batch, count in (in_doubt["batch_id"].value_counts(sort=False) if len(in_doubt) else pd.Series()).items():
+            proof = "bktools verify says whether the ledger proves it"
+            if batch in outcomes:
+                outcome = outcomes[batch]
+                proof = "not decided" if pd.isna(outcome) else f"the ledger shows that it was {outcome}"
+            lines.append(f"outcome unknown: batch {batch} with {count:,} entries: {proof}")
         return [*lines, *(f"not compared: {phrase}" for phrase in self.unchecked)]
 
     def _open_rows(self) -> list[tuple[str, ...]]:
-        """Return the open accounts as text: account, month and currency, then the sums of TOTALS."""
+        """Return the open accounts as text: account, month and currency, then the sums of TOTALS, "" for zero."""
         rows = []
         for row in self.open_accounts.to_dict("records"):
-            names = [str(row[name]) for name in ("account_code", "account_name") if not pd.isna(row[name])]
-            currency = str(row["currency"])
-            sums = [shown(row[name], currency) or "none" for name in TOTALS]
-            rows.append((" ".join(names) or "no account", str(row["month"]), currency, *sums))
+            account, month, currency = (
+                " ".join(str(row[name]) for name in names if not pd.isna(row[name]))
+                for names in (("account_code", "account_name"), ("month",), ("currency",))
+            )
+            sums = ["" if pd.isna(row[name]) or not row[name] else shown(row[name], currency) for name in TOTALS]
+            rows.append((account or "no account", month, currency, *sums[:-1], sums[-1] or "not"))
         return rows
 
     def account_lines(self, where: str) -> list[str]:
@@ -281,9 +286,8 @@ class LedgerMatch:
             return [f"control totals: all {len(self.totals):,} accounts agree"] if len(self.totals) else []
         lines = []
         for account, month, currency, *sums in rows[:SHOWN]:
-            values = zip(sums, TOTALS.values(), strict=True)
-            said = ", ".join(f"{value} {name}" for value, name in values if value not in ("0.00", "0"))
-            lines.append(f"  {account}, {month}, {currency}: {said}")
+            values = ", ".join(f"{value} {name}" for value, name in zip(sums, TOTALS.values(), strict=True) if value)
+            lines.append(f"  {', '.join(filter(None, (account, month, currency)))}: {values}")
         more = [f"  and {len(rows) - SHOWN:,} more in {where}"] if len(rows) > SHOWN else []
         return [f"control totals: {len(rows):,} of {len(self.totals):,} accounts are open", *lines, *more]
 

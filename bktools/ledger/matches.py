@@ -150,7 +150,7 @@ class _Search:
             left = self._postings.keys(step.keys, is_first).cut(right)
             is_new = False
             for offset in self._offsets(step):
-                # Each time every posting gets one double at most, so that the doubles of equal entries are theirs in turn.
+                # Each time a posting gets one double at most, so that the doubles of equal entries are theirs in turn.
                 while True:
                     still_open = left, right.only(matched.entry[right.rows] == NOBODY)
                     first, double, _ = self._pairs(step, (self._postings, others), still_open, offset, set())
@@ -234,7 +234,7 @@ class _Search:
     def _whole_sums(
         self, step: Step, entries: Numbers, postings: Numbers, scores: Scores
     ) -> tuple[Numbers, Numbers, Scores]:
-        """Return the pairs of those sums that have everything that was exported under their key, and nothing ambiguous."""
+        """Return the pairs of sums that have everything that was exported under their key, and nothing ambiguous."""
         if len(entries):
             is_whole = np.isin(
                 entries, self._chosen(WHOLE_SUMS.format(table=step.left, group=", ".join(step.group)), entries)
@@ -295,8 +295,8 @@ def groups(
 def _alone(entry_keys: Digests, posting_keys: Digests) -> tuple[Flags, Numbers]:
     """Return which entries have a key that both sides surely have once, and for each entry the row of the posting.
 
-    Each key has a slot by its first bits. Keys that are alone in their slot, most of them, need no sorting, which takes three
-    times as long.
+    Each key has a slot by its first bits. Keys that are alone in their slot, most of them, need no sorting, which takes
+    three times as long.
     """
     bits = max(len(entry_keys), len(posting_keys)).bit_length() + 2
     slots, others = (np.right_shift(keys, np.uint64(64 - bits)).astype(np.int64) for keys in (entry_keys, posting_keys))

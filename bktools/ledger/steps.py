@@ -107,8 +107,8 @@ DOUBLES = (
 # The columns that agree, in words; `Matches.by` has their places.
 BY = tuple(dict.fromkeys(step.by for step in (*STEPS, *BY_TEXT)))
 
-# The sides of vouchers with the amount in several postings: net and tax, or several cost centres. Only one account of the
-# side is one that entries have.
+# The sides of vouchers with the amount in several postings: net and tax, or several cost centres. Only one account of
+# the side is one that entries have.
 VOUCHERS = """
 CREATE OR REPLACE TABLE vouchers AS
 SELECT
@@ -142,8 +142,8 @@ JOIN postings ON postings.voucher = sides.voucher AND postings.currency = sides.
 GROUP BY sides.no HAVING count(*) = any_value(len(members))
 """
 
-# Without the other accounts of the vouchers that are matched, such as creditors, bank and tax: the payment of an entry has
-# its amount, too, and is no booking of it.
+# Without the other accounts of the vouchers that are matched, such as creditors, bank and tax: the payment of an entry
+# has its amount, too, and is no booking of it.
 UNCOMMON = """
 CREATE OR REPLACE TABLE others AS
 SELECT account, voucher FROM postings
@@ -158,8 +158,8 @@ FROM open_postings WHERE account NOT IN (SELECT account FROM others WHERE vouche
 # Tables with rows of several postings.
 SEVERAL = ("vouchers", "sides")
 
-# The totals of the groups of entries, each under the number of its first entry. A group with an unknown amount, or with a
-# total of zero, cannot be told from none.
+# The totals of the groups of entries, each under the number of its first entry. A group with an unknown amount, or with
+# a total of zero, cannot be told from none.
 SUMS = """
 CREATE OR REPLACE TABLE {name} AS
 SELECT

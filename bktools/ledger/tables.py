@@ -43,7 +43,7 @@ WHERE account IN (FROM entry_accounts) AND account <> '' AND id IS NULL
 ORDER BY open_postings.no
 """
 
-# An entry is gross, and its cost may be booked net: the other postings of its voucher, such as tax, are those of `beside`.
+# An entry is gross, and its cost may be booked net: `beside` has the other postings of its voucher, such as tax.
 TOTALS = """
 WITH
     span AS (SELECT date_trunc('month', min(date)) AS first, last_day(max(date)) AS last FROM entries),

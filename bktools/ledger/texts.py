@@ -21,7 +21,7 @@ Scores: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
 
 class Row(NamedTuple):
-    """The values that decide between rows that agree: the text, the amount without its decimal point, and the number of the day."""
+    """The values that decide between rows that agree: text, amount without its decimal point, and number of the day."""
 
     text: str
     amount: int | None

@@ -361,7 +361,7 @@ def test_a_journal_without_amounts_takes_the_file_of_the_entries(run, sandbox, e
     with pytest.raises(InputError, match=r"1 exported entry is on several lines .* give --split-lines"):
         run("verify --ledger ledger.csv --entries whole.csv")
     code, said = run("verify --ledger ledger.csv --entries whole.csv --split-lines")
-    assert (code, "5 booked once" in said, "split: 1 entries with 2 lines" in said) == (Exit.DONE, True, True), said
+    assert (code, "5 booked once" in said, "split: 1 entry with 2 lines" in said) == (Exit.DONE, True, True), said
 
 
 def test_bad_input_is_one_line(run, sandbox, entries, tmp_path):

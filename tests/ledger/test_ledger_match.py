@@ -227,7 +227,7 @@ def test_sums_splits_changes_and_doubt_are_in_every_view():
     for view in (repr(match), match._repr_html_()):
         for text in (
             "in a sum: 4 entries by sum of account and day",
-            "split: 1 entries with 2 lines",
+            "split: 1 entry with 2 lines",
             "changed since export: 2026-10-05, Papier A4: amount 114.00 → 115.00",
             "outcome unknown: batch batch1 with 2 entries",
         ):
