@@ -71,7 +71,7 @@ class Page(HTMLParser):
         if tag not in VOID:
             self.open.append(tag)
         if tag == "table":
-            self.name = given["id"] or ""
+            self.name = given.get("id") or given["class"] or ""
             self.tables[self.name] = []
         if tag == "tr":
             self.tables[self.name].append([])
