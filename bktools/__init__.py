@@ -15,11 +15,12 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from bktools.checkup import check
+    from bktools.close.changes import compare
+    from bktools.close.record import PeriodRecord, record_of
     from bktools.connection import Sandbox, connect
     from bktools.export import ExportPlan, compose_export_jobs
     from bktools.frames.arrow import to_arrow
     from bktools.frames.delimited import to_csv
-    from bktools.widgets.show import show
     from bktools.inputs.chart_of_accounts import read_chart_of_accounts
     from bktools.inputs.entries import read_entries
     from bktools.inputs.general_ledger import read_general_ledger
@@ -28,19 +29,18 @@ if TYPE_CHECKING:
     from bktools.journal.periods import close_period, load_periods, reopen_period
     from bktools.ledger import LedgerMatch, match_ledger
     from bktools.reconcile import Reconciliation, reconcile_accounts
-    from bktools.close.changes import compare
-    from bktools.reports.month_end import close_month
     from bktools.reports.coverage import plot_coverage
     from bktools.reports.excel import to_excel
     from bktools.reports.fixes import check_fixes, read_fixes
     from bktools.reports.money import plot_money, plot_spend
+    from bktools.reports.month_end import close_month
     from bktools.reports.outcomes import Outcomes
-    from bktools.close.record import PeriodRecord, record_of
     from bktools.service import Service
     from bktools.snapshots.tables import get_balance, get_employee, load_categories, load_employees
     from bktools.spending import spend
     from bktools.submit import create_accounts, submit_export_jobs
     from bktools.widgets.entries import pick_entries
+    from bktools.widgets.show import show
 
 _HOMES = {
     "ExportPlan": "bktools.export",

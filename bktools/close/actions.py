@@ -367,7 +367,10 @@ def _some(names: Sequence[str], between: str = ", ") -> str:
 def table_of(actions: Iterable[Action]) -> pa.Table:
     """Return actions as a table: one row per action and currency, because amounts are never added over currencies."""
     rows = [
-        {name: getattr(one, name) for name in ("severity", "role", "person", "to_do", "about", "why", "cause", "command")}
+        {
+            name: getattr(one, name)
+            for name in ("severity", "role", "person", "to_do", "about", "why", "cause", "command")
+        }
         | {"entries": money.entries, "amount": money.amount, "currency": currency}
         | {name: one.ids.get(name) for name in IDS}
         | {"entry_ids": " ".join(one.entry_ids), "category_ids": " ".join(one.category_ids)}
