@@ -69,7 +69,9 @@ def test_everything_is_on_the_picture(groups: int):
     """No text is outside of the picture or over another, whatever the number of bars, and a page shows all of it."""
     counts = pd.DataFrame({"exported": range(groups, 0, -1)}, index=[f"a long name of {n}" for n in range(groups)])
     charts = [
-        bars.chart("EUR", counts, [f"1,234,567.00 · {n:,} entries" for n in range(groups)], "{:,}".format, is_large=is_large)
+        bars.chart(
+            "EUR", counts, [f"1,234,567.00 · {n:,} entries" for n in range(groups)], "{:,}".format, is_large=is_large
+        )
         for is_large in (True, False, False, False, False)
     ]
     axes = bars.draw(charts, title=f"{'October 2026, ' * 7}Muster GmbH\nnot approved", looks=LOOKS, figure=None, note="not drawn: a\nand b")

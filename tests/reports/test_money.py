@@ -236,7 +236,10 @@ def test_months_have_what_was_exported_and_held_back(close: Close, entries: pd.D
         axes = bktools.plot_money(plan, "month", currency=currency)[currency]
         assert _labels(axes) == ["2026-09", "2026-10"]
         assert _ends(axes) == {month: pytest.approx(float(amount)) for month, amount in amounts[currency].items()}
-    assert _written(axes)[0] == f"September 2026 to October 2026, company {close.company[:8]}: ready and held back by month"
+    assert (
+        _written(axes)[0]
+        == f"September 2026 to October 2026, company {close.company[:8]}: ready and held back by month"
+    )
 
 
 def test_pictures_of_a_close(close: Close):
