@@ -16,7 +16,7 @@ from typing import Any
 from bktools.visible import visible
 
 SHOWN_ROWS = 20
-LONGEST_CELL = 200
+LONGEST_CELL = 300
 LONGEST_HEADING = 600
 
 # Marks differ in shape, so that they can be told apart in light and dark themes.

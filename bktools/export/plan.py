@@ -302,10 +302,10 @@ class ExportPlan:
     def __repr__(self) -> str:
         lines = [f"ExportPlan {self.plan_id}: {self._headline()}"]
         lines += [f"  ready: {currency} {shown(amount, currency)}" for currency, amount in self.amounts.items()]
-        told = self.told
+        rows: list[Any] = list(self.told.itertuples())
         lines += [
             f"  {row.severity:<8}{row.entries:>7,} {row.check}: {': '.join(filter(None, [row.value, row.message, row.to_do]))}"
-            for row in told.itertuples()
+            for row in rows
         ]
         lines += [f"  not checked: {phrase}" for phrase in self.unchecked]
         lines += [f"  next: {step}" for step in self._next_steps()]
@@ -313,12 +313,15 @@ class ExportPlan:
 
     def _repr_html_(self) -> str:
         told = self.told
+        rows: list[Any] = list(told.itertuples())
         reasons = pd.DataFrame(
             {
-                "reason": [f"{views.MARKS[row.severity]} {row.check.replace('_', ' ')}" for row in told.itertuples()],
+                "reason": [f"{views.MARKS[row.severity]} {row.check.replace('_', ' ')}" for row in rows],
                 # A currency stays beside its amount.
-                "value": told["value"].str.replace(" ", "\u00a0").str.replace(",\u00a0", ", "),
-                **{name: told[name] for name in ("entries", "to_do", "who")},
+                "value": [row.value.replace(" ", "\u00a0").replace(",\u00a0", ", ") for row in rows],
+                "entries": told["entries"],
+                "message": [f"{row.message}: {row.to_do}" for row in rows],
+                "who": told["who"],
             }
         )
         held = self.not_ready.head(views.SHOWN_ROWS)
@@ -358,11 +361,12 @@ class ExportPlan:
         # The currency with most entries: amounts of two currencies cannot be compared.
         main = next(iter(reasons.get("currency", pd.Series(dtype="str")).value_counts().index), "")
         groups = [
-            (*key, number_of_entries(rows), _sums_by_currency(rows, main))
+            (str(severity), str(check), number_of_entries(rows), _sums_by_currency(rows, main))
             for frame in (reasons, others)
-            for key, rows in frame.groupby(["severity", "check"], sort=False)
+            for (severity, check), rows in frame.groupby(["severity", "check"], sort=False)
         ]
-        groups.sort(key=lambda group: (list(views.MARKS).index(group[0]), -abs(group[3].get(main, 0)), -group[2]))
+        severities = list(views.MARKS)
+        groups.sort(key=lambda group: (severities.index(group[0]), -abs(group[3].get(main, Decimal())), -group[2]))
         values = [", ".join(f"{code} {shown(sums[code], code)}" for code in sums) for *_, sums in groups]
         summary = pd.DataFrame([group[:3] for group in groups], columns=["severity", "check", "entries"])
         texts = self.findings.groupby(["severity", "check"], sort=False)[["message", "to_do", "who"]].first()

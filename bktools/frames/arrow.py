@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
 
-from bktools.frames.engine import in_pandas, source_of
+from bktools.frames.engine import described, in_pandas, source_of
 from bktools.frames.schema import DATE, TEXT, are_days, days
 from bktools.frames.schema import to_arrow as plain_table
 
@@ -50,10 +49,8 @@ def to_arrow(frame: Any) -> pa.Table:
     """
     known = source_of(frame)
     table = plain_table(frame if isinstance(frame, pa.Table) else in_pandas(frame))
-    columns = [_exact(column) for column in table.columns]
-    metadata = {"bktools": json.dumps(known, default=str)} if known else None
-    schema = pa.schema(list(zip(table.column_names, (column.type for column in columns), strict=True)), metadata)
-    return pa.table(columns, schema=schema)
+    exact = pa.table([_exact(column) for column in table.columns], table.column_names)
+    return described(exact, known) if known else exact
 
 
 def tables_to_arrow(tables: Mapping[str, Any]) -> dict[str, pa.Table]:

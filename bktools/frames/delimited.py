@@ -286,7 +286,11 @@ def _in_minor_units(
             continue
         text = columns[name]
         for code in pc.unique(table.column(currency)).to_pylist():
-            zeros = rf"(\{decimal}\d{{{units}}})0+$" if (units := MINOR_UNITS.get(str(code), USUAL)) else rf"(\{decimal})0+$"
+            zeros = (
+                rf"(\{decimal}\d{{{units}}})0+$"
+                if (units := MINOR_UNITS.get(str(code), USUAL))
+                else rf"(\{decimal})0+$"
+            )
             shorter = pc.replace_substring_regex(text, zeros, r"\1" if units else "")
             text = pc.if_else(pc.fill_null(pc.equal(table.column(currency), code), False), shorter, text)
         money[name] = text

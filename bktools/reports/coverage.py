@@ -54,7 +54,7 @@ def plot_coverage(reconciliation: Reconciliation, *, title: str | None = None, f
     ...     reconciliation = bktools.reconcile_accounts(chart, bktools.load_accounts(service=service), categories)
     >>> ax = bktools.plot_coverage(reconciliation, title="October 2026, Muster GmbH")
     >>> ax.get_yticklabels()[0].get_text()
-    'covered'
+    'unknown account'
     """
     coverage = bars.checked(reconciliation, "reconciliation", Reconciliation, "reconcile_accounts").table("coverage")
     states = [state.replace("_", " ") for state in coverage["state"].to_pylist()]

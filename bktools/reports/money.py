@@ -109,7 +109,7 @@ def plot_spend(
         frame["part"] = _labels(frame, [key for key in keys if key != "month"], nothing="")
         looks = _tinted(frame)
         frame["part"] = frame["part"].where(frame["part"].isin(looks), OTHERS)
-    charts = {}
+    charts: dict[str, Chart] = {}
     for code, rows in _by_currency(frame, currency):
         money, is_large = partial(shown, currency=code), not charts
         heading = f"{code} {money(bars.total(rows['amount']))}"
@@ -175,7 +175,7 @@ def plot_money(
     >>> plan = bktools.compose_export_jobs(bktools.read_entries("data/accounting_entries.csv"))
     >>> charts = bktools.plot_money(plan, title="October 2026, Muster GmbH", currency="EUR")
     >>> [label.get_text() for label in charts["EUR"].get_yticklabels()]
-    ['ready', 'not approved', 'duplicate']
+    ['ready', 'not approved', 'no category']
     """
     if by not in {"reason", "age", "month"}:
         raise ArgumentError("by", "must be 'reason', 'age' or 'month'", by)
@@ -215,9 +215,11 @@ def plot_money(
 def _with_states(entries: ExportPlan | LedgerMatch | pd.DataFrame | pa.Table, jobs: pd.DataFrame | None) -> pa.Table:
     """Return the entries with `state`, and with a `reason` in words, which is the state of those not held back."""
     states: list[str | None]
-    if isinstance(entries, pd.DataFrame | pa.Table) and {"fate", "reason"} <= {*getattr(entries, "column_names", entries.columns)}:
+    if isinstance(entries, pd.DataFrame | pa.Table) and {"fate", "reason"} <= {
+        *getattr(entries, "column_names", entries.columns)
+    }:
         table = to_arrow(entries, "the entries")
-        states = [OF_FATES.get(fate) for fate in table.column("fate").to_pylist()]
+        states = [OF_FATES.get(str(fate)) for fate in table.column("fate").to_pylist()]
         reasons = table.column("reason").to_pylist()
     elif isinstance(entries, LedgerMatch):
         table = to_arrow(entries.entries, "the entries")
@@ -228,8 +230,8 @@ def _with_states(entries: ExportPlan | LedgerMatch | pd.DataFrame | pa.Table, jo
         held = as_exported(to_arrow(plan.not_ready, "the entries"))
         of_batches = {} if jobs is None else dict(zip(jobs["batch_id"], jobs["outcome"], strict=True))
         outcomes = [of_batches.get(batch) for batch in plan.rows.column("batch_id").to_pylist()]
-        reasons = [None] * len(plan.rows) + held.column("reason").to_pylist()
-        states = [OF_OUTCOMES.get(outcome, READY) for outcome in outcomes]
+        reasons = [""] * len(plan.rows) + held.column("reason").to_pylist()
+        states = [OF_OUTCOMES.get(str(outcome), READY) for outcome in outcomes]
         states += [OF_FATES.get(OF_REASON.get(reason, HELD)) for reason in reasons[len(states) :]]
         table = pa.concat_tables([plan.rows, held], promote_options="permissive")
     if not {"amount", "currency"} <= set(table.column_names):
@@ -280,9 +282,7 @@ def _figures(amounts: pd.Series, entries: pd.Series, money: Any, *, is_large: bo
     # As in `spend`: a share of the amounts that have the sign of their sum.
     side = bars.total(amounts)
     whole = bars.total(amount for amount in amounts if amount * side > 0)
-    shares = [
-        f" · {_percent(amount / whole)}" if amount * side > 0 and len(amounts) > 1 else "" for amount in amounts
-    ]
+    shares = [f" · {_percent(amount / whole)}" if amount * side > 0 and len(amounts) > 1 else "" for amount in amounts]
     return [
         f"{money(amount)}{share} · {count:,} entr{'y' if count == 1 else 'ies'}"
         for amount, share, count in zip(amounts, shares, entries, strict=True)

@@ -64,7 +64,7 @@ function render({ model, el }) {
   let selected = new Set(model.get("selected"));
 
   const root = element("div", {
-    class: `bktools-picker ${model.get("key")}`, role: "group", "aria-label": isPicker ? "Entries to pick from" : "Table",
+    class: `bktools-picker ${isPicker ? "bktools-picking" : ""} ${model.get("key")}`, role: "group", "aria-label": isPicker ? "Entries to pick from" : "Table",
     onkeydown: (event) => event.stopPropagation(),
   });
   const search = element("input", {

@@ -54,7 +54,9 @@ class Shown:
         columns = room()
         fitting = widths if columns is None else column_widths(widths, prose, columns)
         told = [
-            GAP.join(_padded(cut(line[place], fitting[place]), fitting[place], right[place]) for place in fitting).rstrip()
+            GAP.join(
+                _padded(cut(line[place], fitting[place]), fitting[place], right[place]) for place in fitting
+            ).rstrip()
             for line in lines
         ]
         left_out = ", ".join(lines[0][place] for place in widths if place not in fitting)

@@ -62,8 +62,8 @@ def browser() -> Iterator[Browser]:
 
 
 def _told(page: Page, begin: str) -> str:
-    page.wait_for_function(f"document.querySelector('.bktools-totals').textContent.startsWith({begin!r})")
-    return str(page.locator(".bktools-totals").first.text_content())
+    page.wait_for_function(f"document.querySelector('.bktools-picking .bktools-totals').textContent.startsWith({begin!r})")
+    return str(page.locator(".bktools-picking .bktools-totals").first.text_content())
 
 
 def _run_again(page: Page, begin: str) -> str:
@@ -86,36 +86,59 @@ def _own_keys_do_nothing(page: Page) -> bool:
 
 @pytest.mark.timeout(180)
 def test_three_entries_by_mouse_become_a_plan(lab: str, browser: Browser):
-    """Without a selection nothing is sent; three clicks select, the totals follow, and the plan is of those three."""
-    with page_of(browser, lab.format("03_export_jobs.ipynb")) as page:
+    """At 1,100 pixels: without a selection nothing is sent; three clicks select, the totals follow, and the plan is of those."""
+    with page_of(browser, lab.format("03_export_jobs.ipynb"), width=1100) as page:
         run_all(page)
         assert "0 entries ready in 0 batches" in _run_again(page, "plan =")
         assert "nothing to do: no outcomes" in _run_again(page, "outcomes =")
-        rows = page.locator(".bktools-picker tbody tr")
+        rows = page.locator(".bktools-picking tbody tr")
         rows.first.scroll_into_view_if_needed()
         assert rows.count() == 100
-        assert not page.locator(".bktools-picked").is_visible()
+        assert page.locator(".bktools-picked").filter(visible=True).count() == 0
         # Text as it stands in the page, whether the notebook has drawn it yet or not.
-        names = page.locator(".bktools-picker th").all_text_contents()
+        names = page.locator(".bktools-picking th").all_text_contents()
         assert names[:9] == [
-            "Selected", "state", "date", "supplier", "description", "category", "account", "employee", "amount",
+            "Selected", "date", "supplier", "amount", "currency", "state", "description", "category", "account",
         ]  # fmt: skip
         picked = [rows.nth(place).locator("td").all_text_contents() for place in (0, 1, 2)]
         for place in (0, 1, 2):
             rows.nth(place).locator("td").nth(3).click()
         said = _told(page, "3 of 320 entries selected")
-        for currency in {cells[9] for cells in picked}:
-            amount = sum(Decimal(cells[8].replace(",", "")) for cells in picked if cells[9] == currency)
+        for currency in {cells[4] for cells in picked}:
+            amount = sum(Decimal(cells[3].replace(",", "")) for cells in picked if cells[4] == currency)
             assert f"{currency} {amount:,}" in said
         assert _own_keys_do_nothing(page)
+        _a_table_is_sorted_and_searched(page)
         ready, waiting = re.findall(r"(\d+) entr\w+ ready.*?(\d+) not ready", _run_again(page, "plan ="))[0]
         assert int(ready) + int(waiting) == 3
-        assert int(ready) == sum(cells[1].startswith("ready") for cells in picked) > 0
+        assert int(ready) == sum(cells[5].startswith("ready") for cells in picked) > 0
+
+
+def _a_table_is_sorted_and_searched(page: Page) -> None:
+    """A table of `show` has a field that searches all of its rows, and headings that sort them; money is in sight."""
+    table = page.locator(".bktools-picker:not(.bktools-picking)").first
+    table.scroll_into_view_if_needed()
+    rows = table.locator("tbody tr")
+    before = rows.count()
+    word = str(rows.nth(0).locator("td").nth(1).text_content())
+    table.get_by_label("Search all columns").fill(word)
+    assert "that match, of" in str(table.locator(".bktools-bar").last.text_content())
+    assert all(word.lower() in str(text).lower() for text in rows.all_text_contents())
+    table.get_by_label("Search all columns").fill("")
+    assert rows.count() == before
+    table.locator(".bktools-sort").nth(1).click()
+    assert table.locator("th").nth(1).get_attribute("aria-sort") == "ascending"
+    grid = page.locator(".bktools-picking .bktools-scroll").bounding_box()
+    assert grid is not None
+    for name in ("date", "supplier", "amount", "currency"):
+        heading = page.locator(".bktools-picking th", has_text=name).first.bounding_box()
+        assert heading is not None
+        assert heading["x"] + heading["width"] <= grid["x"] + grid["width"], name
 
 
 def _names_are_text(page: Page) -> None:
     """Markup in names, messages and descriptions is shown as it stands, in the grid, its totals and the views."""
-    picker = page.locator(".bktools-picker").last
+    picker = page.locator(".bktools-picking").last
     picker.locator("tbody tr").first.wait_for()
     assert "<img src=x" in picker.locator("tbody tr").first.inner_text()
     assert "<img src=x" in picker.locator(".bktools-totals").inner_text()
@@ -130,7 +153,7 @@ def test_filters_keys_and_a_notebook_opened_again(lab: str, browser: Browser):
     with page_of(browser, notebook, dark=True) as page:
         run_all(page)
         _names_are_text(page)
-        picker = page.locator(".bktools-picker").first
+        picker = page.locator(".bktools-picking").first
         picker.scroll_into_view_if_needed()
         bar = picker.locator(".bktools-bar").last
         picker.get_by_label("Filter amount").fill(">1,000")
@@ -172,7 +195,7 @@ def test_filters_keys_and_a_notebook_opened_again(lab: str, browser: Browser):
         page.evaluate("async () => { await jupyterapp.commands.execute('docmanager:save'); }")
         page.evaluate("async () => { await jupyterapp.shell.currentWidget.sessionContext.shutdown(); }")
     with page_of(browser, notebook, dark=True) as page:
-        kept = page.locator(".bktools-picked").first
+        kept = page.locator(".bktools-picked", has_text="entries selected").first
         kept.scroll_into_view_if_needed()
         assert said in str(kept.text_content())
         assert kept.locator("tbody tr").count() == 3

@@ -81,7 +81,13 @@ def _draw_grid(page: Page, picker: Any) -> None:
             const model = { get: name => state[name], set() {}, save_changes() {}, on() {} };
             widget.render({ model, el: document.querySelector('#grid') });
         }""",
-        [code, {name: getattr(picker.widget, name) for name in ("columns", "rows", "page", "picking", "selected", "told", "key")}],
+        [
+            code,
+            {
+                name: getattr(picker.widget, name)
+                for name in ("columns", "rows", "page", "picking", "selected", "told", "key")
+            },
+        ],
     )
 
 

@@ -26,13 +26,13 @@ def main() -> None:
             plan = page.locator(".jp-CodeCell", has_text="everything = bktools.compose_export_jobs")
             plan.scroll_into_view_if_needed()
             plan.locator(".jp-OutputArea-output").screenshot(path=PLAN)
-            rows = page.locator(".bktools-picker tbody tr")
+            rows = page.locator(".bktools-picking tbody tr")
             rows.first.scroll_into_view_if_needed()
             for place in (0, 2, 5):
                 rows.nth(place).locator("td").nth(1).click()
-            page.locator(".bktools-totals", has_text="3 of 320 entries selected").wait_for()
+            page.locator(".bktools-picking .bktools-totals", has_text="3 of 320 entries selected").wait_for()
             page.mouse.move(0, 0)
-            page.locator(".bktools-picker").screenshot(path=PICKER)
+            page.locator(".bktools-picking").screenshot(path=PICKER)
     print(f"{PLAN}\n{PICKER}")
 
 

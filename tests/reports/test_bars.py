@@ -74,7 +74,13 @@ def test_everything_is_on_the_picture(groups: int):
         )
         for is_large in (True, False, False, False, False)
     ]
-    axes = bars.draw(charts, title=f"{'October 2026, ' * 7}Muster GmbH\nnot approved", looks=LOOKS, figure=None, note="not drawn: a\nand b")
+    axes = bars.draw(
+        charts,
+        title=f"{'October 2026, ' * 7}Muster GmbH\nnot approved",
+        looks=LOOKS,
+        figure=None,
+        note="not drawn: a\nand b",
+    )
     figure = axes[0].figure
     figure.draw_without_rendering()
     page, texts = figure.bbox, [text for text in figure.texts if text.get_text()]

@@ -14,10 +14,10 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import bktools
+from bktools.close.close import Close
 from bktools.errors import ArgumentError
 from bktools.frames.schema import ACCOUNTS
 from bktools.reports.bars import DONE, WAITING
-from bktools.close.close import Close
 
 
 def _labels(axes) -> list[str]:
@@ -69,7 +69,7 @@ def test_few_and_many_companies(close: Close, companies: int):
     boxes = [label.get_window_extent() for label in axes.get_yticklabels()]
     assert not any(one.overlaps(other) for one, other in itertools.pairwise(boxes))
     assert all(text == "1, 1" for text in _figures(axes)[: companies // 2][:10])
-    sentence = "There are no categories." if not companies else f"{len(coverage.table("coverage")):,} categories"
+    sentence = "There are no categories." if not companies else f"{len(coverage.table('coverage')):,} categories"
     assert sentence in [text.get_text() for text in axes.figure.texts]
 
 

@@ -13,10 +13,10 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import bktools
-from bktools.errors import ArgumentError, InputError
-from bktools.reports.pictures import pictures_of
-from bktools.reports.bars import DONE, STRIPES, WAITING
 from bktools.close.close import Close
+from bktools.errors import ArgumentError, InputError
+from bktools.reports.bars import DONE, STRIPES, WAITING
+from bktools.reports.pictures import pictures_of
 
 
 @pytest.fixture

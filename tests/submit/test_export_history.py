@@ -127,7 +127,7 @@ def test_the_history_has_what_was_known_of_each_entry(sandbox, service):
     assert str(history["date"].dtype).startswith("datetime64")
     found = history.set_index("entry_id").loc[entries["id"].to_list()]
     assert found["amount"].to_list() == entries["amount"].to_list()
-    assert found["amount"].dtype == pd.ArrowDtype(pa.decimal128(38, 3))
+    assert found["amount"].dtype == pd.ArrowDtype(pa.decimal128(15, 3))
     assert found["date"].dt.strftime("%Y-%m-%d").to_list() == ["2026-10-31", "2026-10-01", "2026-10-02"]
     assert found["currency"].to_list() == ["JPY", "EUR", "KWD"]
     assert found["supplier"].to_list()[:2] == ["=HYPERLINK()", "<b>Müller</b>"]

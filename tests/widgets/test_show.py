@@ -131,7 +131,10 @@ def test_a_grid_has_all_rows_a_title_and_the_order_of_the_frame():
     assert [column["label"] for column in grid.columns] == [
         "who", "month", "currency", "entries", "amount", "share",
     ]  # fmt: skip
-    assert grid.rows == [["Ben", "2026-10", "EUR", "2", "5.00", "83.3%"], ["Ada", "2026-10", "EUR", "1", "1.00", "16.7%"]]
+    assert grid.rows == [
+        ["Ben", "2026-10", "EUR", "2", "5.00", "83.3%"],
+        ["Ada", "2026-10", "EUR", "1", "1.00", "16.7%"],
+    ]
     assert (grid.page, grid.picking, grid.told) == (1, False, "October 2026, Muster GmbH")
     assert repr(shown).split("\n")[0] == "October 2026, Muster GmbH"
     assert "<b>October 2026, Muster GmbH</b>" in shown._repr_html_()
