@@ -262,7 +262,7 @@ def test_wrong_things_are_refused(close: Close):
         bktools.plot_spend(pd.DataFrame({"a": [1]}))
     with pytest.raises(ArgumentError, match="spend must be a DataFrame, as spend returns it, not list"):
         bktools.plot_spend([])
-    with pytest.raises(ArgumentError, match="entries must be an ExportPlan"):
+    with pytest.raises(ArgumentError, match="entries must be an ExportPlan, a LedgerMatch"):
         bktools.plot_money(spent)
     with pytest.raises(ArgumentError, match="as_of must be a date"):
         bktools.plot_money(close.run.plan, "age", as_of="yesterday evening")
