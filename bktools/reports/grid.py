@@ -18,13 +18,8 @@ NAVY, RED, QUIET, PALE, GREY = "#1F3A5F", "#D55E00", "#BBBBBB", "#FFF7D6", "#F2F
 # Text is at the left whatever its script, so that a column stays a column.
 FONT = {"font_name": "Arial", "font_size": 9, "valign": "top", "align": "left"}
 HEAD = {
-    "bold": True,
-    "font_color": "#FFFFFF",
-    "bg_color": NAVY,
-    "text_wrap": True,
-    "border": 1,
-    "border_color": "#FFFFFF",
-}
+    "bold": True, "font_color": "#FFFFFF", "bg_color": NAVY, "text_wrap": True, "border": 1, "border_color": "#FFFFFF",
+}  # fmt: skip
 TITLE = {"bold": True, "font_size": 16, "font_color": NAVY}
 HEADING = {"bold": True, "font_size": 11, "font_color": NAVY}
 NOTE = {"font_color": "#555555"}
@@ -209,21 +204,17 @@ class Grid:
 
     def _write(self, place: int, value: Value, look: Look) -> None:
         form = self.book.format(_look_of(value), look)
-        if value is None:
-            if look:
-                self.sheet.write_blank(self.row, place, None, form)
-        elif isinstance(value, Money):
-            if value.amount is not None and not is_exact(value.amount):
-                self.sheet.write_string(self.row, place, shown(*value), form)
-            else:
-                write_cell(self.sheet, self.row, place, value.amount, form, form)
+        if isinstance(value, Money):
+            is_text = value.amount is not None and not is_exact(value.amount)
+            value = shown(*value) if is_text else value.amount
         elif isinstance(value, Share):
-            part = None if value.percent is None else value.percent / 100
-            write_cell(self.sheet, self.row, place, part, form, form)
+            value = None if value.percent is None else value.percent / 100
+        elif isinstance(value, bool):
+            value = "yes" if value else "no"
+        if value is None and look:
+            self.sheet.write_blank(self.row, place, None, form)
         else:
-            write_cell(
-                self.sheet, self.row, place, ("no", "yes")[value] if isinstance(value, bool) else value, form, form
-            )
+            write_cell(self.sheet, self.row, place, value, form, form)
 
 
 def _look_of(value: Value) -> Look:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import uuid
-from pathlib import Path
-
-os.environ["PYSPARK_PYTHON"] = sys.executable
 
 import pandas as pd
 import pyarrow as pa
@@ -15,17 +11,12 @@ from pyspark.sql import SparkSession
 
 import bktools
 
-sys.path.append(str(Path(__file__).parents[1]))
-
-from spark import SETTINGS
-
 COMPANIES = [str(uuid.UUID(int=number, version=4)) for number in (1, 2)]
 
 
 def main() -> None:
     """Print the name of each work whose result is that of pandas."""
-    builder = SparkSession.builder.remote("local[1]")
-    session = builder.config(map=SETTINGS).getOrCreate()
+    session = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
 
     def lifted(frame: pd.DataFrame) -> object:
         return session.createDataFrame(pa.Table.from_pandas(frame, preserve_index=False))
