@@ -231,7 +231,12 @@ def _small_chart(figure: Figure, chart: Chart, place: tuple[float, float, float]
     texts = []
     for row, (name, text) in enumerate(zip(chart.bars.index, chart.figures, strict=True)):
         letters = max(int(room / SMALL_LETTER) - width(text) - 2, 4)
-        looks_of_text: dict[str, Any] = {"fontsize": 8, "transform": ax.get_yaxis_transform(), "va": "center", "color": INK}
+        looks_of_text: dict[str, Any] = {
+            "fontsize": 8,
+            "transform": ax.get_yaxis_transform(),
+            "va": "center",
+            "color": INK,
+        }
         texts.append(ax.text(0, row - 0.15, drawable(str(name), letters), **looks_of_text))
         texts.append(ax.text(1, row - 0.15, text, ha="right", **looks_of_text))
     _lettered([heading, *texts, *_noted(ax, chart)])

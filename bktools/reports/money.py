@@ -188,8 +188,10 @@ def plot_money(
     sums = spend(rows, [by, "state"]).dropna(subset="amount")
     sums = sums.assign(bar=sums[by], part=sums["state"])
     if by == "reason":
+        codes = list(dict.fromkeys(sums["currency"]))
         keys = [
-            (states.index(state), -abs(amount)) for state, amount in zip(sums["state"], sums["amount"], strict=True)
+            (codes.index(code), states.index(state), -abs(amount))
+            for code, state, amount in zip(sums["currency"], sums["state"], sums["amount"], strict=True)
         ]
         sums, order = sums.iloc[sorted(range(len(keys)), key=keys.__getitem__)], _as_they_come
     charts = _charts(sums, looks, order, first=currency, latest=by == "month")
