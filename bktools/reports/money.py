@@ -66,8 +66,8 @@ def plot_spend(
     Parameters
     ----------
     spend : DataFrame
-        As `spend` returns it: a bar a group, the largest first. With the key "month" a bar a month, in parts by the other
-        keys: the four largest, and the rest.
+        As `spend` returns it: a bar a group, the largest first. With the key "month" a bar a month, in parts by the
+        other keys: the four largest, and the rest.
     title : str, optional
         Month and company for the heading, such as "October 2026, Muster GmbH". Default: those of the entries.
     currency : str, optional
@@ -78,8 +78,8 @@ def plot_spend(
     Returns
     -------
     dict of matplotlib.axes.Axes
-        The chart of each currency; `["EUR"].figure.savefig(path)` saves all of them. Other groups and currencies than the
-        largest are told as text, with their exact sums.
+        The chart of each currency; `["EUR"].figure.savefig(path)` saves all of them. Other groups and currencies than
+        the largest are told as text, with their exact sums.
 
     Raises
     ------
@@ -132,11 +132,12 @@ def plot_money(
     ----------
     entries : ExportPlan, LedgerMatch, DataFrame or pyarrow.Table
         As `compose_export_jobs` returns it, from entries with amounts and currencies; as `match_ledger` returns it, to
-        draw what arrived; or entries with the columns `fate`, `reason`, `amount` and `currency`, such as those of a close.
+        draw what arrived; or entries with the columns `fate`, `reason`, `amount` and `currency`, such as those of a
+        close.
     by : str
         "reason": a bar for what is exported, ready or arrived, and one for each reason why the rest is not, most money
-        first. "age": what is held back, by the age of the entries. "month": a bar a month of the entries' dates, in parts
-        by what is exported, ready and held back.
+        first. "age": what is held back, by the age of the entries. "month": a bar a month of the entries' dates, in
+        parts by what is exported, ready and held back.
     jobs : DataFrame, optional
         As `submit_export_jobs` returns it: the entries of a plan in its accepted batches are exported, not just ready.
     as_of : date, datetime or Period, optional
@@ -151,7 +152,8 @@ def plot_money(
     Returns
     -------
     dict of matplotlib.axes.Axes
-        The chart of each currency. Other reasons and currencies than the largest are told as text, with their exact sums.
+        The chart of each currency. Other reasons and currencies than the largest are told as text, with their exact
+        sums.
 
     Raises
     ------
@@ -241,7 +243,7 @@ def _charts(
     first: str | None,
     latest: bool,
 ) -> dict[str, Chart]:
-    """Return a chart of the sums of each currency, that of `first` before the others, with their columns `bar` and `part`."""
+    """Return a chart of each currency, that of `first` before the others, from sums with the columns `bar` and `part`."""
     codes = sorted(dict.fromkeys(sums["currency"]), key=lambda code: code != (first or "").upper())
     charts: dict[str, Chart] = {}
     for code in codes:
