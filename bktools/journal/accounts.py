@@ -60,6 +60,8 @@ def record_accounts(
         Company and external ID of each retired account.
     """
     rows, listed = list(rows), defaultdict(set)
+    if not rows:
+        return []
     for row in rows:
         listed[row["company_id"]].add(row["external_id"])
     stamp = now().isoformat()
