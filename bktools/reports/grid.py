@@ -18,7 +18,8 @@ NAVY, RED, QUIET, PALE, GREY = "#1F3A5F", "#D55E00", "#BBBBBB", "#FFF7D6", "#F2F
 # Text is at the left whatever its script, so that a column stays a column.
 FONT = {"font_name": "Arial", "font_size": 9, "valign": "top", "align": "left"}
 HEAD = {
-    "bold": True, "font_color": "#FFFFFF", "bg_color": NAVY, "text_wrap": True, "border": 1, "border_color": "#FFFFFF",
+    "bold": True, "font_size": 10, "font_color": "#FFFFFF", "bg_color": NAVY, "text_wrap": True, "border": 1,
+    "border_color": "#FFFFFF",
 }  # fmt: skip
 TITLE = {"bold": True, "font_size": 16, "font_color": NAVY}
 HEADING = {"bold": True, "font_size": 11, "font_color": NAVY}

@@ -177,7 +177,7 @@ def test_full_disk(run, small_disk):
     assert list(small_disk.iterdir()) == []
     again = run("month-end", "--sandbox", "--apply")
     assert again.returncode == Exit.DONE
-    assert "exported" in Path("month-end-2026-10/entries_not_ready.csv").read_text(encoding="utf-8-sig")
+    assert "exported" in Path("month-end-2026-10/entries.csv").read_text(encoding="utf-8-sig")
 
 
 def test_full_disk_under_the_journal(run, small_disk):

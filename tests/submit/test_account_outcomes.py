@@ -123,7 +123,7 @@ def test_a_refused_credential_stops_all(talking):
 
 
 def test_the_intent_is_known_before_the_request(talking):
-    """When the request arrives the journal says already that the account is being created, and nothing more of it."""
+    """When a request arrives the journal says already that the accounts of its group are being created, and nothing more."""
     seen = []
 
     def answer(raw, connection, request):
@@ -133,5 +133,7 @@ def test_the_intent_is_known_before_the_request(talking):
 
     with talking(answer) as (_, service):
         bktools.create_accounts(listed(ASKED, ASKED | {"external_id": "9991"}), apply=True, service=service)
-    assert [frame["state"].tolist() for frame in seen] == [["SENDING", "SENDING"], ["CREATED", "SENDING"]]
-    assert [frame["name"].notna().tolist() for frame in seen] == [[False, False], [True, False]]
+        after = bktools.load_accounts(service=service)
+    assert [frame["state"].tolist() for frame in seen] == [["SENDING", "SENDING"]] * 2
+    assert [frame["name"].notna().tolist() for frame in seen] == [[False, False]] * 2
+    assert (after["state"].tolist(), after["name"].notna().all()) == (["CREATED", "CREATED"], True)
