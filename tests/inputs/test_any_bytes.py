@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 import tempfile
 import zipfile
-from functools import cache
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import pandas as pd

@@ -80,7 +80,9 @@ def test_a_workbook_or_parquet(tmp_path, suffix):
 def test_a_part_of_a_ledger(write):
     """A voucher that does not balance among others that do is read with a note."""
     rows = ["7,5800,10.00", "7,1200,-10.00", "8,5800,5.00"]
-    found = bktools.read_general_ledger(write("Date,Voucher,Account,Amount\n" + "".join(f"2026-10-05,{row}\n" for row in rows)))
+    found = bktools.read_general_ledger(
+        write("Date,Voucher,Account,Amount\n" + "".join(f"2026-10-05,{row}\n" for row in rows))
+    )
     assert "vouchers that do not balance, as in a part of a ledger: 1" in found.attrs["bktools"]["notes"]
 
 
