@@ -142,7 +142,7 @@ def test_names_that_are_none(october):
 def test_what_is_not_saved(tmp_path):
     """A file without headings cannot be known again, and one that needs no option needs no mapping."""
     path = tmp_path / "file.csv"
-    path.write_text("4930;2026-10-01;1.50\n" * 4, encoding="utf-8")
+    path.write_text("4930;2026-10-01;1.50\n1200;2026-10-01;-1.50\n" * 2, encoding="utf-8")
     settled = ("--column", "account_code=column 1", "--column", "date=column 2", "--column", "amount=column 3")
     done = run("ledger", path, *settled, "--save-mapping", "none")
     assert "mapping 'none' not saved: file.csv has no headings to know it by" in done.output

@@ -41,13 +41,11 @@ ENTRIES = {
 CHARTS = {
     "no code": ("Farbe;Name\n0400;a\n", "columns"),
     "two codes": ("Konto;Code;Name\n0400;1;a\n", "columns"),
-    "one code twice": ("Konto;Name\n0400;a\n0400;b\n", "columns"),
     "an unknown word": ("Konto;Name;Aktiv\n0400;a;vielleicht\n", "columns"),
     "rates": ("Konto;Name;*Tax  Code\n0400;a;0.1\n", "columns"),
 }
 ACCOUNTS = {
     "no id": ("Nr;External ID;Name\n1;0400;a\n", "columns"),
-    "one id twice": (f"id;External ID;Name\n{ENTRY};0400;a\n{ENTRY};0500;b\n", "columns"),
 }
 # Command, what its file can be, the heading and the beginning of a row, and what an option's name begins with.
 COMMANDS = {

@@ -264,7 +264,7 @@ def test_inch_marks_are_no_quotes(write):
 def test_a_file_without_headings(write):
     """The columns of a file without headings are named by their places; its first row is an account, and a note shows it."""
     path = write("1010;Kassa\n1220;Bank\n1930;Konto\n")
-    with pytest.raises(InputError, match="columns={'code': 'column 1', 'name': 'column 2'}"):
+    with pytest.raises(InputError, match=r"columns=\{'code': 'column 1', 'name': 'column 2'\}"):
         read_chart_of_accounts(path)
     chart = read_chart_of_accounts(path, columns={"code": "column 1", "name": "column 2"})
     assert chart["code"].tolist() == ["1010", "1220", "1930"]
