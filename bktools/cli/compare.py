@@ -39,9 +39,7 @@ def compare(
         options.connected(environment, sandbox=sandbox, company=company) as service,
         command({"before": "BEFORE", "after": "AFTER", "threshold": "--from"}),
     ):
-        changes = compare(
-            before, after, company=options.the_company(service), threshold=changes_from, service=service
-        )
+        changes = compare(before, after, company=options.the_company(service), threshold=changes_from, service=service)
     about = changes.attrs["bktools"]
     for reason in about["not_compared"]:
         tell(f"not compared: {reason}")

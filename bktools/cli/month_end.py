@@ -18,8 +18,6 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from bktools.close.figures import Valued
     from bktools.export import ExportPlan
     from bktools.reports.month_end import Close
@@ -248,7 +246,11 @@ def _plan(plan: ExportPlan) -> str:
     from bktools.frames.schema import number_of_entries
 
     count = number_of_entries(plan.rows)
-    return f"{counted(count, 'entry', 'entries')} to send in {counted(len(plan.batches), 'job')}" if count else "nothing to send"
+    return (
+        f"{counted(count, 'entry', 'entries')} to send in {counted(len(plan.batches), 'job')}"
+        if count
+        else "nothing to send"
+    )
 
 
 def _figures(close: Close) -> str:
@@ -258,15 +260,20 @@ def _figures(close: Close) -> str:
     return "\n".join([first, *(_line("", line) for line in others)])
 
 
+def _outcomes(rows: list[dict[str, Any]]) -> str:
+    found = Counter(row["outcome"] for row in rows)
+    return ", ".join(f"{count:,} {outcome}" for outcome, count in found.most_common()) or "none"
+
+
 # By step of a close: its name, and a function that formats its result.
 STEPS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "month": ("month", str),
     "categories": ("categories", lambda frame: f"{len(frame)} rows"),
     "employees": ("employees", lambda frame: f"{len(frame)} rows"),
     "reconciled": ("reconcile", lambda found: _verbs(found.table("actions")["action"].to_pylist())),
-    "created": ("accounts", lambda rows: _outcomes(rows)),
+    "created": ("accounts", _outcomes),
     "plan": ("export plan", _plan),
-    "jobs": ("export jobs", lambda rows: _outcomes(rows)),
+    "jobs": ("export jobs", _outcomes),
     "close": ("figures", _figures),
 }
 
@@ -284,12 +291,9 @@ def _line(step: str, text: str) -> str:
 def _verbs(actions: list[str]) -> str:
     order = ("create", "update", "archive", "unarchive", "none")
     found, named = Counter(actions), {"none": "unchanged"}
-    return ", ".join(f"{found[verb]} {named.get(verb, f'to {verb}')}" for verb in order if verb in found) or "no accounts"
-
-
-def _outcomes(rows: list[dict[str, Any]]) -> str:
-    found = Counter(row["outcome"] for row in rows)
-    return ", ".join(f"{count:,} {outcome}" for outcome, count in found.most_common()) or "none"
+    return (
+        ", ".join(f"{found[verb]} {named.get(verb, f'to {verb}')}" for verb in order if verb in found) or "no accounts"
+    )
 
 
 # Things to do in a terminal, at most; the report has all of them.
@@ -312,7 +316,9 @@ def _say_to_do(close: Close) -> None:
         results.say("\n".join(lines))
     if close.changed:
         lines = [*close.changed["headline"], *(f"not compared: {phrase}" for phrase in close.changed["not_compared"])]
-        results.say("\n".join([f"\nSince {close.last_month}:", *(f"  {line}" for line in lines or ["nothing changed"])]))
+        results.say(
+            "\n".join([f"\nSince {close.last_month}:", *(f"  {line}" for line in lines or ["nothing changed"])])
+        )
 
 
 def _value(one: Valued) -> str:

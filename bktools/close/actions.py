@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.close.entries import BLOCKED, LEFT_OUT, OF_REASON, PLANNED_ACCOUNT, label_of
+from bktools.close.entries import BLOCKED, CHANGED, LEFT_OUT, OF_REASON, PLANNED_ACCOUNT, label_of
 from bktools.close.figures import Money, Valued, largest_first, sums_of
 from bktools.frames.roles import EMPLOYEE, ERP, PREPARER, ROLES, SERVICE
 from bktools.frames.schema import COUNT, MONEY, TEXT
@@ -66,6 +66,7 @@ LABELS = {
 
 IDS = ("category_id", "account_id", "external_id", "entry_id", "batch_id")
 SHOWN_ENTRIES = 2
+FIRST = ("in_doubt", CHANGED)
 
 
 @dataclass(frozen=True)
@@ -209,7 +210,9 @@ class Actions:
         return tuple(found)
 
     def _urgency(self, one: Action) -> tuple[Any, ...]:
-        return one.cause != "in_doubt", SEVERITIES.index(one.severity), *largest_first(one.money, self._own)
+        # First what may be booked, then what is booked otherwise than the service says.
+        first = FIRST.index(one.cause) if one.cause in FIRST else len(FIRST)
+        return first, SEVERITIES.index(one.severity), *largest_first(one.money, self._own)
 
     def _waiting(self, keys: Iterable[Any]) -> tuple[dict[str, Money], tuple[str, ...]]:
         """Return the money and the IDs of entries, by their IDs, or by their lines where they have none."""
@@ -367,7 +370,10 @@ def _some(names: Sequence[str], between: str = ", ") -> str:
 def table_of(actions: Iterable[Action]) -> pa.Table:
     """Return actions as a table: one row per action and currency, because amounts are never added over currencies."""
     rows = [
-        {name: getattr(one, name) for name in ("severity", "role", "person", "to_do", "about", "why", "cause", "command")}
+        {
+            name: getattr(one, name)
+            for name in ("severity", "role", "person", "to_do", "about", "why", "cause", "command")
+        }
         | {"entries": money.entries, "amount": money.amount, "currency": currency}
         | {name: one.ids.get(name) for name in IDS}
         | {"entry_ids": " ".join(one.entry_ids), "category_ids": " ".join(one.category_ids)}

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.caller import name_of
-from bktools.close.entries import label_of
 from bktools.close.differences import between_frames, between_moments
+from bktools.close.entries import label_of
 from bktools.close.figures import NO_CURRENCY, Money, change_of, currencies_of, sums_of
 from bktools.close.record import PeriodRecord, record_in, required_company
 from bktools.connection import service_or_default
@@ -57,8 +57,8 @@ class Threshold:
     def is_reached(self, row: Mapping[str, Any]) -> bool:
         """Whether a difference is as large; one in a group that had nothing before always is, by share."""
         if self.is_share:
-            return row["share"] is None or abs(row["share"]) >= self.least
-        return abs(row["difference"]) >= self.least
+            return row["share"] is None or bool(abs(row["share"]) >= self.least)
+        return bool(abs(row["difference"]) >= self.least)
 
 
 def threshold_of(value: str | float | Decimal | None) -> Threshold | None:
@@ -172,7 +172,9 @@ def _is_frame(value: Any) -> bool:
 
 
 def _handed(changes: pa.Table, about: Mapping[str, Any]) -> pd.DataFrame:
-    return to_pandas(changes, {"headline": [], "below_threshold": 0, "not_compared": []} | {**about, "rows": len(changes)})
+    return to_pandas(
+        changes, {"headline": [], "below_threshold": 0, "not_compared": []} | {**about, "rows": len(changes)}
+    )
 
 
 def months_between(
@@ -196,12 +198,12 @@ def months_between(
     moments = [pc.max(rows["sent_at"]).as_py() for rows in (old, new)]
     if None not in moments:
         try:
-            tables = between_moments(*moments, after.company, accounts, service)
+            tables = between_moments(moments[0], moments[1], after.company, accounts, service)
             parts += [_of_rows(name, changes) for name, changes in tables.items()]
         except SnapshotNotFoundError as error:
             not_compared.append(f"categories and employees: {error}")
     table = pa.concat_tables(parts, promote_options="permissive")
-    about = {"before": before.period, "after": after.period, "not_compared": not_compared}
+    about: dict[str, Any] = {"before": before.period, "after": after.period, "not_compared": not_compared}
     about |= {"headline": headline_of(table, before.period), "below_threshold": len(rows) - len(large)}
     return described(table, about)
 
@@ -271,7 +273,12 @@ def _contributions(old: pa.Table, new: pa.Table, key: str) -> dict[tuple[Any, st
     for rows, sign in ((old, -1), (new, 1)):
         for row in rows.select(columns).to_pylist():
             if row["amount"] is not None:
-                alike = (row.get(key, ""), row["currency"] or NO_CURRENCY, row["supplier"] or row["description"], row["amount"])
+                alike = (
+                    row.get(key, ""),
+                    row["currency"] or NO_CURRENCY,
+                    row["supplier"] or row["description"],
+                    row["amount"],
+                )
                 left[alike] += sign
                 named[*alike, sign] = _about(row)
     found: dict[tuple[Any, str], list[tuple[Decimal, str]]] = {}

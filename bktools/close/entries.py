@@ -131,7 +131,9 @@ def _of_file(
         for batch, category in zip(batches, categories, strict=True)
     ]
     # What an export job waits for is said where that is settled.
-    told = [outcome[batch]["message"] if reason == REFUSED else "" for batch, reason in zip(batches, reasons, strict=True)]
+    told = [
+        outcome[batch]["message"] if reason == REFUSED else "" for batch, reason in zip(batches, reasons, strict=True)
+    ]
     steps = [STEPS.get(reason, "") for reason in reasons]
     ready = _with(ready, reason=reasons, message=told, to_do=steps)
     facts = {(row["check"], row["id"], row.get("line")): (row["message"], row["to_do"]) for row in findings}

@@ -124,7 +124,7 @@ def sums_of(entries: pa.Table, *keys: str, own: str | None = None) -> list[Sum]:
 
 def largest_first(money: Mapping[str, Money], own: str | None) -> tuple[Decimal, int]:
     """Return the key that sorts by the amount in the company's own currency, then by the number of entries."""
-    amount = money[own].amount if own in money else None
+    amount = money[own].amount if own is not None and own in money else None
     return -abs(amount or Decimal(0)), -sum(one.entries for one in money.values())
 
 
@@ -192,7 +192,9 @@ class Figures:
     @cached_property
     def against(self) -> tuple[Difference, ...]:
         """What was exported, and is ready, beside the last month that was closed, by currency; () without one."""
-        before = {currency: money for one in sums_of(self._last, own=self._own) for currency, money in one.money.items()}
+        before = {
+            currency: money for one in sums_of(self._last, own=self._own) for currency, money in one.money.items()
+        }
         now = self.of_fate(EXPORTED, READY).money
         none = Money(0, None)
         return tuple(
@@ -251,7 +253,8 @@ def _difference(currency: str, before: Money, now: Money) -> Difference:
 
 def _table(keys: tuple[str, ...], sums: Iterable[Sum]) -> pa.Table:
     rows = [
-        {name: one.keys[name] for name in keys} | {"currency": currency, "entries": money.entries, "amount": money.amount}
+        {name: one.keys[name] for name in keys}
+        | {"currency": currency, "entries": money.entries, "amount": money.amount}
         for one in sums
         for currency, money in one.money.items()
     ]

@@ -63,6 +63,7 @@ def require_dates(entries: pd.DataFrame) -> None:
 def _counts(entries: pd.DataFrame) -> pd.Series:
     """Return the number of entries of each month, the earliest first."""
     require_dates(entries)
-    dates = entries["date"].dropna() if "date" in entries.columns else pd.Series([], dtype="datetime64[us]")
-    months: pd.Series = dates.dt.strftime("%Y-%m").value_counts().sort_index()
+    if "date" not in entries.columns:
+        return pd.Series(dtype="int64")
+    months: pd.Series = entries["date"].dropna().dt.strftime("%Y-%m").value_counts().sort_index()
     return months

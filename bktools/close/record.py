@@ -209,7 +209,9 @@ def required_company(company: str | None) -> str:
     return rules.uuid_text("company", company)
 
 
-def record_in(journal: Journal, month: str, company: str, environment: str, sent: pa.Table | None = None) -> PeriodRecord:
+def record_in(
+    journal: Journal, month: str, company: str, environment: str, sent: pa.Table | None = None
+) -> PeriodRecord:
     """Return the record of a month from an open journal; `sent` are the company's sent entries, where they were read."""
     closes = [row | {"at": rules.timestamp(row["at"])} for row in closes_of(journal, company, month)]
     sent = sent_entries(journal, company) if sent is None else sent

@@ -6,6 +6,7 @@ import datetime as dt
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import partial
 from typing import Any, SupportsIndex, TypeVar
 
@@ -74,7 +75,7 @@ class Request:
         by: str | None,
         approved_by: str | None,
         before_month_end: bool,
-        threshold: object,
+        threshold: str | float | Decimal | None,
         **others: Any,
     ) -> Request:
         """Return a request whose arguments keep their rules.
@@ -203,7 +204,9 @@ class _Steps:
         rows = entries_of(plan, month, sent, jobs, findings, frozenset(assumed))
         stays_open = self._record_close(plan, rows, jobs) if request.apply else ""
         record = record_in(self._journal, month, company, self._environment, sent)
-        own = self._service.settings.currency or next(iter(currencies_of((one.money for one in sums_of(rows)), None)), None)
+        own = self._service.settings.currency or next(
+            iter(currencies_of((one.money for one in sums_of(rows)), None)), None
+        )
         actions = Actions(
             rows,
             findings=_of_month(findings, history, month, lambda rest: compose(history=self._as_history(rest))),

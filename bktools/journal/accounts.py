@@ -60,6 +60,8 @@ def record_accounts(
         Company and external ID of each retired account.
     """
     rows, listed = list(rows), defaultdict(set)
+    if not rows:
+        return []
     for row in rows:
         listed[row["company_id"]].add(row["external_id"])
     stamp = now().isoformat()
@@ -95,7 +97,7 @@ def record_accounts(
 
 def known_accounts(journal: Journal, listed: Mapping[str, Collection[str]]) -> dict[tuple[str, str], Row]:
     """Return state and ID of the accounts with these external IDs, by company and external ID; unknown ones are left out."""
-    found = {}
+    found: dict[tuple[str, str], Row] = {}
     for company_id, external_ids in listed.items():
         journal.wanted(external_ids)
         sql = """SELECT external_id, state, account_id FROM accounts

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.contract.accounts import CompanyInFile
-from bktools.frames.engine import Scannable, has_order, is_spark, scannable, source_of
+from bktools.frames.engine import has_order, is_spark, scannable, source_of
 from bktools.frames.names import last_import
 from bktools.frames.schema import TEXT
 from bktools.reconcile import inputs, spark, tables
 from bktools.reconcile.reconciliation import Reconciliation
-
 
 # The tables that every reconciliation makes; the others are computed on first use.
 FIRST = ("findings", "coverage")

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-import pandas as pd
 import pyarrow as pa
 
 from bktools.frames.engine import is_spark, native, scannable

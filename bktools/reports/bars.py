@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
-# The colours have one meaning in every picture: blue is done, orange waits for somebody, and grey is neither. They differ in
-# lightness, too, for a print without colours.
+# The colours have one meaning in every picture: blue is done, orange waits for somebody, and grey is neither. They
+# differ in lightness, too, for a print without colours.
 PAGE, INK = "#FFFFFF", "#1F1F1F"
 DONE, WAITING, NEUTRAL = "#14588F", "#D9771B", "#5C6670"
 # Stripes in place of a full bar: not done yet, or not known.
@@ -41,7 +41,8 @@ LONGEST_NAME, LONGEST_LINE = 36, 110
 # Points of the title, and its letters that fit in one line.
 TITLE_SIZE, LONGEST_TITLE = 13, 74
 
-# DejaVu comes with matplotlib and has Latin, Greek, Cyrillic, Hebrew and Arabic; the others draw the letters that it lacks.
+# DejaVu comes with matplotlib and has Latin, Greek, Cyrillic, Hebrew and Arabic; the others draw the letters that it
+# lacks.
 FONTS = (
     "DejaVu Sans", "Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans CJK TC", "Noto Sans CJK KR", "Source Han Sans",
     "Yu Gothic", "Hiragino Sans", "Microsoft YaHei", "PingFang SC", "Malgun Gothic", "Apple SD Gothic Neo",
@@ -92,7 +93,7 @@ def chart(
     is_large: bool = True,
     latest: bool = False,
 ) -> Chart:
-    """Return a chart of the first bars, or of the latest; its note has the sum of those left out, formatted by `shown`."""
+    """Return a chart of the first bars, or of the latest; its note has the sum of the others, formatted by `shown`."""
     most = LARGE_BARS if is_large else SMALL_BARS
     if (left := len(bars) - most) <= 0:
         return Chart(heading, bars, figures)
@@ -231,7 +232,12 @@ def _small_chart(figure: Figure, chart: Chart, place: tuple[float, float, float]
     texts = []
     for row, (name, text) in enumerate(zip(chart.bars.index, chart.figures, strict=True)):
         letters = max(int(room / SMALL_LETTER) - width(text) - 2, 4)
-        looks_of_text: dict[str, Any] = {"fontsize": 8, "transform": ax.get_yaxis_transform(), "va": "center", "color": INK}
+        looks_of_text: dict[str, Any] = {
+            "fontsize": 8,
+            "transform": ax.get_yaxis_transform(),
+            "va": "center",
+            "color": INK,
+        }
         texts.append(ax.text(0, row - 0.15, drawable(str(name), letters), **looks_of_text))
         texts.append(ax.text(1, row - 0.15, text, ha="right", **looks_of_text))
     _lettered([heading, *texts, *_noted(ax, chart)])

@@ -33,8 +33,8 @@ def plot_coverage(reconciliation: Reconciliation, *, title: str | None = None, f
     Returns
     -------
     matplotlib.axes.Axes
-        A bar a state with the number of its categories, the covered ones first. Of several companies a bar each, the one
-        with most categories to be settled on top; after 10 companies the others are told as text.
+        A bar a state with the number of its categories, the covered ones first. Of several companies a bar each, the
+        one with most categories to be settled on top; after 10 companies the others are told as text.
 
     Raises
     ------

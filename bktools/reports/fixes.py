@@ -14,6 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from bktools import disk
+from bktools.close.actions import IDS, MAPPINGS, key_of
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError, StorageError
 from bktools.frames.engine import in_pandas
@@ -22,7 +23,6 @@ from bktools.inputs.cells import refuse_broken
 from bktools.inputs.columns import normal
 from bktools.inputs.file import read_table
 from bktools.inputs.table import Table
-from bktools.close.actions import IDS, MAPPINGS, key_of
 from bktools.reports.workbook import BETWEEN, FORMAT, LINE_ID, LINES, NEW_ACCOUNT, NOTE, TO_DO, label_of
 from bktools.settings import Settings
 

@@ -316,9 +316,7 @@ def facts_of(close: Close) -> dict[str, Any]:
             for fate in dict.fromkeys(line["fate"] for line in close.statement if line["reason"])
         },
         "to_do": close.severities,
-        "by_role": {
-            one.role: {"errors": one.errors, "warnings": one.warnings} | _value(one) for one in close.by_role
-        },
+        "by_role": {one.role: {"errors": one.errors, "warnings": one.warnings} | _value(one) for one in close.by_role},
         "against": {
             "month": close.last_month or None,
             "currencies": {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -66,8 +66,8 @@ def plot_spend(
     Parameters
     ----------
     spend : DataFrame
-        As `spend` returns it: a bar a group, the largest first. With the key "month" a bar a month, in parts by the other
-        keys: the four largest, and the rest.
+        As `spend` returns it: a bar a group, the largest first. With the key "month" a bar a month, in parts by the
+        other keys: the four largest, and the rest.
     title : str, optional
         Month and company for the heading, such as "October 2026, Muster GmbH". Default: those of the entries.
     currency : str, optional
@@ -78,8 +78,8 @@ def plot_spend(
     Returns
     -------
     dict of matplotlib.axes.Axes
-        The chart of each currency; `["EUR"].figure.savefig(path)` saves all of them. Other groups and currencies than the
-        largest are told as text, with their exact sums.
+        The chart of each currency; `["EUR"].figure.savefig(path)` saves all of them. Other groups and currencies than
+        the largest are told as text, with their exact sums.
 
     Raises
     ------
@@ -103,23 +103,16 @@ def plot_spend(
     keys = list(frame.columns[: list(frame.columns).index("currency")])
     by = " and ".join(key.removesuffix("_name").removesuffix("_id").replace("_", " ") for key in keys) or "currency"
     title = frame.attrs.get("bktools", {}).get("title", "") if title is None else title
-    frame = frame.dropna(subset="amount").assign(label=lambda rows: _labels(rows, keys))
-    looks: dict[str, Look] = {"": (NEUTRAL, "")}
+    frame = frame.dropna(subset="amount")
     if "month" in keys:
-        frame["part"] = _labels(frame, [key for key in keys if key != "month"], nothing="")
-        looks = _tinted(frame)
-        frame["part"] = frame["part"].where(frame["part"].isin(looks), OTHERS)
-    charts: dict[str, Chart] = {}
-    for code, rows in _by_currency(frame, currency):
-        money, is_large = partial(shown, currency=code), not charts
-        heading = f"{code} {money(bars.total(rows['amount']))}"
-        if "month" in keys:
-            table = _table(rows, _months(rows["month"]), "month", looks, "part")
-            charts[code] = _monthly(heading, table, money, is_large=is_large)
-        else:
-            table = pd.DataFrame({"": rows["amount"].to_numpy(dtype="object")}, list(rows["label"]), dtype="object")
-            figures = _figures(rows["amount"], rows["entries"], money, is_large=is_large)
-            charts[code] = bars.chart(heading, table, figures, money, is_large=is_large)
+        parts = _labels(frame, [key for key in keys if key != "month"], nothing="")
+        looks = _tinted(frame.assign(part=parts))
+        frame = frame.assign(bar=frame["month"], part=[part if part in looks else OTHERS for part in parts])
+    else:
+        looks = {"": (NEUTRAL, "")}
+        frame = frame.assign(bar=_labels(frame, keys), part="")
+    order = _months if "month" in keys else _as_they_come
+    charts = _charts(frame, looks, order, first=currency, latest="month" in keys)
     return _drawn(charts, bars.titled(title, f"spend by {by}"), looks, figure)
 
 
@@ -139,11 +132,12 @@ def plot_money(
     ----------
     entries : ExportPlan, LedgerMatch, DataFrame or pyarrow.Table
         As `compose_export_jobs` returns it, from entries with amounts and currencies; as `match_ledger` returns it, to
-        draw what arrived; or entries with the columns `fate`, `reason`, `amount` and `currency`, such as those of a close.
+        draw what arrived; or entries with the columns `fate`, `reason`, `amount` and `currency`, such as those of a
+        close.
     by : str
         "reason": a bar for what is exported, ready or arrived, and one for each reason why the rest is not, most money
-        first. "age": what is held back, by the age of the entries. "month": a bar a month of the entries' dates, in parts
-        by what is exported, ready and held back.
+        first. "age": what is held back, by the age of the entries. "month": a bar a month of the entries' dates, in
+        parts by what is exported, ready and held back.
     jobs : DataFrame, optional
         As `submit_export_jobs` returns it: the entries of a plan in its accepted batches are exported, not just ready.
     as_of : date, datetime or Period, optional
@@ -158,7 +152,8 @@ def plot_money(
     Returns
     -------
     dict of matplotlib.axes.Axes
-        The chart of each currency. Other reasons and currencies than the largest are told as text, with their exact sums.
+        The chart of each currency. Other reasons and currencies than the largest are told as text, with their exact
+        sums.
 
     Raises
     ------
@@ -184,41 +179,34 @@ def plot_money(
     states = [state for state in STATES if state in set(rows.column("state").to_pylist())]
     about = f"{', '.join(states[:-1])} and {states[-1]}" if len(states) > 1 else (*states, "nothing to export")[0]
     looks = {state: STATES[state] for state in states}
-    charts: dict[str, Chart] = {}
+    order: Callable[[pd.Series], list[str]] = _months
     if by == "age":
         day = _day_of(as_of)
         rows = rows.filter(pc.is_in(rows.column("state"), pa.array(WITH_REASONS, TEXT)))
         rows = rows.append_column("age", _ages(rows.column("date"), day))
-        waiting = next((state for state in states if state in WITH_REASONS), "held back")
+        waiting = next((state for state in states if state in WITH_REASONS), HELD)
         about, looks = f"{waiting}, by age on {day}", {waiting: STATES[waiting]}
-        order = [name for _, name in AGES] + [OLDEST, UNDATED]
-        for code, sums in _by_currency(spend(rows, ["age", "state"]), currency):
-            table = _table(sums, [age for age in order if age in set(sums["age"])], "age", looks, "state")
-            in_order = sums.set_index("age").loc[table.index]
-            charts[code] = _chart(code, table, in_order["amount"], in_order["entries"], is_large=not charts)
-    elif by == "month":
-        about += " by month"
-        for code, sums in _by_currency(spend(rows, ["month", "state"]).dropna(subset="amount"), currency):
-            table = _table(sums, _months(sums["month"]), "month", looks, "state")
-            heading = f"{code} {shown(bars.total(sums['amount']), code)}" if charts else _heading(code, sums)
-            charts[code] = _monthly(heading, table, partial(shown, currency=code), is_large=not charts)
-    else:
-        for code, sums in _by_currency(spend(rows, ["reason", "state"]).dropna(subset="amount"), currency):
-            by_state = [list(STATES).index(state) for state in sums["state"]]
-            sizes = [-abs(amount) for amount in sums["amount"]]
-            sums = sums.assign(order=by_state, size=sizes).sort_values(["order", "size"], kind="stable")  # noqa: PLW2901
-            table = _table(sums, list(sums["reason"]), "reason", looks, "state")
-            charts[code] = _chart(_heading(code, sums), table, sums["amount"], sums["entries"], is_large=not charts)
-    return _drawn(charts, bars.titled(title, about), looks, figure)
+        order = _in_order_of_age
+    sums = spend(rows, [by, "state"]).dropna(subset="amount")
+    sums = sums.assign(bar=sums[by], part=sums["state"])
+    if by == "reason":
+        codes = list(dict.fromkeys(sums["currency"]))
+        keys = [
+            (codes.index(code), states.index(state), -abs(amount))
+            for code, state, amount in zip(sums["currency"], sums["state"], sums["amount"], strict=True)
+        ]
+        sums, order = sums.iloc[sorted(range(len(keys)), key=keys.__getitem__)], _as_they_come
+    charts = _charts(sums, looks, order, first=currency, latest=by == "month")
+    return _drawn(charts, bars.titled(title, f"{about} by month" if by == "month" else about), looks, figure)
 
 
 def _with_states(entries: ExportPlan | LedgerMatch | pd.DataFrame | pa.Table, jobs: pd.DataFrame | None) -> pa.Table:
     """Return the entries with `state`, and with a `reason` in words, which is the state of those not held back."""
     states: list[str | None]
-    if isinstance(entries, pd.DataFrame | pa.Table) and {"fate", "reason"} <= {
-        *getattr(entries, "column_names", entries.columns)
-    }:
+    if isinstance(entries, pd.DataFrame | pa.Table):
         table = to_arrow(entries, "the entries")
+        if not {"fate", "reason"} <= set(table.column_names):
+            raise ArgumentError("entries", "must be an ExportPlan, a LedgerMatch, or have the columns fate and reason")
         states = [OF_FATES.get(str(fate)) for fate in table.column("fate").to_pylist()]
         reasons = table.column("reason").to_pylist()
     elif isinstance(entries, LedgerMatch):
@@ -247,59 +235,63 @@ def _with_states(entries: ExportPlan | LedgerMatch | pd.DataFrame | pa.Table, jo
     return pa.table(columns).filter(pc.is_valid(columns["state"]))
 
 
-def _by_currency(sums: pd.DataFrame, first: str | None) -> list[tuple[str, pd.DataFrame]]:
-    """Return the sums of each currency: the company's own first, then in the order of the sums."""
-    groups = [(str(code), rows) for code, rows in sums.groupby("currency", sort=False)]
-    return sorted(groups, key=lambda group: group[0] != (first or "").upper())
+def _charts(
+    sums: pd.DataFrame,
+    looks: Mapping[str, Look],
+    order: Callable[[pd.Series], list[str]],
+    *,
+    first: str | None,
+    latest: bool,
+) -> dict[str, Chart]:
+    """Return a chart of each currency, that of `first` before the others, from sums with the columns `bar` and `part`."""
+    codes = sorted(dict.fromkeys(sums["currency"]), key=lambda code: code != (first or "").upper())
+    charts: dict[str, Chart] = {}
+    for code in codes:
+        rows, money, is_large = sums[sums["currency"] == code], partial(shown, currency=code), not charts
+        table = _table(rows, order(rows["bar"]), looks)
+        entries = rows.groupby("bar")["entries"].sum()
+        amounts = [bars.total(row) for row in table.to_numpy()]
+        figures = [money(amount) for amount in amounts]
+        if is_large:
+            counts = [int(entries.get(name, 0)) for name in table.index]
+            figures = [*map(_with_share, figures, _shares(amounts), counts)]
+        parts: list[str] = list(table.columns) if is_large and set(table.columns) <= set(STATES) else []
+        sums_of_parts = [f"{money(bars.total(table[part]))} {part}" for part in parts] or [money(bars.total(amounts))]
+        heading = f"{code} {', '.join(sums_of_parts)}"
+        charts[code] = bars.chart(heading, table, figures, money, is_large=is_large, latest=latest)
+    return charts
 
 
-def _heading(currency: str, sums: pd.DataFrame) -> str:
-    """Return the sum of each state, such as "EUR 1,200.00 exported, 300.00 held back"."""
-    amounts = [
-        f"{shown(bars.total(sums.loc[sums['state'] == state, 'amount']), currency)} {state}"
-        for state in STATES
-        if state in set(sums["state"])
-    ]
-    return f"{currency} {', '.join(amounts)}"
-
-
-def _chart(heading: str, table: pd.DataFrame, amounts: pd.Series, entries: pd.Series, *, is_large: bool) -> Chart:
-    currency = heading.split(" ", 1)[0]
-    money = partial(shown, currency=currency)
-    heading = heading if is_large and " " in heading else f"{currency} {money(bars.total(amounts))}"
-    return bars.chart(heading, table, _figures(amounts, entries, money, is_large=is_large), money, is_large=is_large)
-
-
-def _monthly(heading: str, table: pd.DataFrame, money: Any, *, is_large: bool) -> Chart:
-    figures = [money(bars.total(amounts)) for amounts in table.to_numpy()]
-    return bars.chart(heading, table, figures, money, is_large=is_large, latest=True)
-
-
-def _figures(amounts: pd.Series, entries: pd.Series, money: Any, *, is_large: bool) -> list[str]:
-    """Return the text at the end of each bar: the amount; in a large chart also its share and the number of entries."""
-    if not is_large:
-        return [money(amount) for amount in amounts]
-    # As in `spend`: a share of the amounts that have the sign of their sum.
+def _shares(amounts: Sequence[Decimal]) -> list[str]:
+    """Return, as `spend` does, the share of each amount of those that have the sign of their sum."""
     side = bars.total(amounts)
     whole = bars.total(amount for amount in amounts if amount * side > 0)
-    shares = [f" · {_percent(amount / whole)}" if amount * side > 0 and len(amounts) > 1 else "" for amount in amounts]
-    return [
-        f"{money(amount)}{share} · {count:,} entr{'y' if count == 1 else 'ies'}"
-        for amount, share, count in zip(amounts, shares, entries, strict=True)
-    ]
+    return [_percent(amount / whole) if amount * side > 0 and len(amounts) > 1 else "" for amount in amounts]
+
+
+def _with_share(amount: str, share: str, count: int) -> str:
+    return " · ".join(filter(None, [amount, share, f"{count:,} entr{'y' if count == 1 else 'ies'}"]))
 
 
 def _percent(share: Decimal) -> str:
     return f"{float(share):.0%}" if share >= SMALLEST_SHARE else "under 1%"
 
 
-def _table(sums: pd.DataFrame, names: list[str], bar: str, looks: Iterable[str], part: str) -> pd.DataFrame:
+def _table(sums: pd.DataFrame, names: list[str], looks: Iterable[str]) -> pd.DataFrame:
     """Return the exact amounts: a row a bar, a column a part."""
     cells: dict[tuple[str, str], list[Decimal]] = defaultdict(list)
-    for name, column, amount in zip(sums[bar], sums[part], sums["amount"], strict=True):
-        cells[name, column].append(amount)
-    parts = [look for look in looks if look in set(sums[part])]
+    for name, part, amount in zip(sums["bar"], sums["part"], sums["amount"], strict=True):
+        cells[name, part].append(amount)
+    parts = [look for look in looks if look in set(sums["part"])]
     return pd.DataFrame([[bars.total(cells[name, part]) for part in parts] for name in names], names, parts, "object")
+
+
+def _as_they_come(names: pd.Series) -> list[str]:
+    return list(dict.fromkeys(names))
+
+
+def _in_order_of_age(ages: pd.Series) -> list[str]:
+    return [name for name in (*(name for _, name in AGES), OLDEST, UNDATED) if name in set(ages)]
 
 
 def _months(months: pd.Series) -> list[str]:

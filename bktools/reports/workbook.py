@@ -53,7 +53,6 @@ FILL, CLOSED = (
 # Currencies with a column on the first sheet's page; others have theirs beside the page.
 PRINTED_CURRENCIES = 6
 LABEL, AMOUNT = 58, 14
-HEADINGS = {"fate": "status", "external_id": "code", "sent_in": "month of its close"}
 # Columns with codes that are written as words.
 WORDS: dict[str, Callable[[str], str]] = {"reason": words_of, "state": lambda code: code.replace("_", " ")}
 
@@ -194,7 +193,7 @@ def _listing(book: Book, name: str, table: pa.Table, labels: Sequence[str]) -> N
     names = [column for column in filled if column not in first and not _is_identifier(column)]
     order = [*first, *names, *(column for column in filled if column not in (*first, *names))]
     rows = [[_value(row, column) for column in order] for row in table.select(order).to_pylist()]
-    titles = [HEADINGS.get(column, column.removesuffix("_name").replace("_", " ")) for column in order]
+    titles = [column.removesuffix("_name").replace("_", " ") for column in order]
     widths = [_width(title, (row[place] for row in rows)) for place, title in enumerate(titles)]
     if labels:
         titles, widths = [*titles, "account to choose"], [*widths, grid.WIDEST]
@@ -229,21 +228,16 @@ def _amounts(amounts: Mapping[str, Decimal]) -> list[Value]:
         [(currency, amount)] = amounts.items()
         return [Money(amount, currency), (currency, {"indent": 1})]
     texts = "\n".join(shown(amount, currency) for currency, amount in amounts.items())
-    return [
-        (texts or None, {"align": "right", **grid.WRAPPED}),
-        ("\n".join(amounts) or None, {"indent": 1, **grid.WRAPPED}),
-    ]
+    right, beside = ({**look, **grid.WRAPPED} for look in ({"align": "right"}, {"indent": 1}))
+    return [(texts or None, right), ("\n".join(amounts) or None, beside)]
 
 
 def _labels(close: Close) -> list[str]:
     """Return the active accounts of the chart as a person chooses them."""
     chart = close.tables[CHART].select(["code", "external_id", "name", "archived"])
     rows = chart.sort_by([("code", "ascending"), ("external_id", "ascending")]).to_pylist()
-    return [
-        label_of(row["code"], row["external_id"], row["name"])
-        for row in rows
-        if row["external_id"] and not row["archived"]
-    ]
+    active = (row for row in rows if row["external_id"] and not row["archived"])
+    return [label_of(row["code"], row["external_id"], row["name"]) for row in active]
 
 
 def _value(row: Mapping[str, Any], column: str) -> Value:

@@ -198,14 +198,14 @@ def _created(journal: Journal, wanted: Sequence[Mapping[str, Any]], service: Ser
             listed[account["company_id"]].append(account["external_id"])
         known = {key: row for key, row in known_accounts(journal, listed).items() if row["state"] in KNOWN_STATES}
         new = [account for account in group if _key(account) not in known]
-        for account in group:
-            if _key(account) in known:
-                row = known[_key(account)]
-                yield _row(account, row["state"], row["account_id"], "exists already; nothing was sent")
         record_accounts(journal, [_memory(account, "SENDING") for account in new])
         answers: list[dict[str, Any]] = []
         try:
-            for account in new:
+            for account in group:
+                row = known.get(_key(account))
+                if row is not None:
+                    yield _row(account, row["state"], row["account_id"], "exists already; nothing was sent")
+                    continue
                 answers.append(_sent(account, service, budget))
                 yield _row(account, answers[-1]["state"], answers[-1].get("account_id"), answers[-1]["message"])
         finally:

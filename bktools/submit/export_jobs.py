@@ -193,7 +193,9 @@ def submit_with(
     doubts = Doubts(journal)
     # Requests are made one at a time, to save memory.
     batches = (plan.request(batch_id) for own in of_company.values() for batch_id in own)
-    return [_row_unsent(journal, batch, doubts, "SENDING") or _row(batch, "PLANNED", WOULD_BE_SENT) for batch in batches]
+    return [
+        _row_unsent(journal, batch, doubts, "SENDING") or _row(batch, "PLANNED", WOULD_BE_SENT) for batch in batches
+    ]
 
 
 def _require_its_journal(plan: ExportPlan, journal: Journal) -> None:

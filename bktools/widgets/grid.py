@@ -15,8 +15,8 @@ from bktools.visible import visible
 MAX_ROWS = 20_000
 LONGEST_TEXT = 200
 
-# The table is for a notebook that is opened again, and for exported pages. This style hides it while its grid is on the page,
-# and in JupyterLab and Notebook 7 the message that there is no grid. An untrusted notebook shows both.
+# The table is for a notebook that is opened again, and for exported pages. This style hides it while its grid is on the
+# page, and in JupyterLab and Notebook 7 the message that there is no grid. An untrusted notebook shows both.
 _STYLE = """<style>
 .jp-OutputArea:has(.bktools-picked):not(:has(.bktools-picker)) .jupyter-widgets {{ display: none; }}
 body:has(.bktools-picker.{key}) .bktools-picked.{key} {{ display: none; }}

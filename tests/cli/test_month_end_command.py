@@ -22,10 +22,10 @@ FILES = {
     "accounts_created.csv",
     "categories.csv",
     "employees.csv",
-    "entries_not_ready.csv",
+    "entries.csv",
+    "figures.csv",
     "export_jobs.csv",
-    "export_history.csv",
-    "export_plan.csv",
+    "to_do.csv",
     "manifest.json",
     "reconciliation.csv",
     "coverage.png",
@@ -46,25 +46,23 @@ def test_first_and_second_run(run):
     assert {path.name for path in folder.iterdir()} >= FILES
     outcomes = Counter(row["outcome"] for row in rows(folder / "accounts_created.csv"))
     assert outcomes.keys() == {"CREATED", "MATCHED", "EXISTS"}
-    assert Counter(row["outcome"] for row in rows(folder / "export_jobs.csv")) == {"ACCEPTED": 1}
-    reasons = Counter(row["reason"] for row in rows(folder / "entries_not_ready.csv"))
+    assert [row["fate"] for row in rows(folder / "export_jobs.csv")] == ["exported"]
+    entries = rows(folder / "entries.csv")
+    reasons = Counter(row["reason"] for row in entries)
     assert {"no_account", "not_approved", "archived_account", "duplicate", "other_company"} <= reasons.keys()
-    planned = rows(folder / "export_plan.csv")
-    assert len(planned) + reasons.total() == 320
-    for said in ("sandbox", "created", "ACCEPTED", "Not done, and why:", "Written to month-end-2026-10/"):
+    assert (len(entries), Counter(row["fate"] for row in entries)["exported"]) == (320, 225)
+    for said in ("sandbox", "created", "ACCEPTED", "To do: ", "Written to month-end-2026-10/"):
         assert said.lower() in first.stdout.lower()
 
     second = run("month-end", "--sandbox", "--apply")
     assert (second.returncode, second.stderr) == (Exit.DONE, "")
     assert rows(folder / "accounts_created.csv") == []
-    assert rows(folder / "export_jobs.csv") == []
-    assert Counter(row["reason"] for row in rows(folder / "entries_not_ready.csv"))["exported"] == len(planned)
+    assert rows(folder / "entries.csv") == entries
     kept = [path for path in Path().iterdir() if path.name.startswith("month-end-2026-10.")]
     assert len(kept) == 1
-    assert rows(kept[0] / "export_plan.csv") == planned
+    assert rows(kept[0] / "entries.csv") == entries
     assert f"The earlier close is kept as {kept[0]}/" in second.stdout
-    # What was sent before is in every folder.
-    assert [row["state"] for row in rows(folder / "export_history.csv")] == ["ACCEPTED"]
+    assert "nothing to send" in second.stdout
 
 
 def test_without_apply_nothing_is_written(run):
@@ -89,7 +87,7 @@ def test_an_unknown_outcome_comes_first(run, samples, tmp_path):
             again = run(*close, *more, **access)
             assert again.returncode == Exit.INCOMPLETE
             assert re.match(r"outcome unknown: batch \w+ .* bktools export resolve", again.stdout)
-        assert rows(Path("month-end-2026-10/export_jobs.csv")) == []
+        assert [row["fate"] for row in rows(Path("month-end-2026-10/export_jobs.csv"))] == ["in doubt"]
         assert run("month-end", "--format", "json", *close[1:], **access).stdout.count('"outcome_unknown": [') == 1
         assert run("export", "compose", files[-1], "--out", "empty.plan", **access).returncode == Exit.DONE
         for more in ((), ("--apply",)):
@@ -101,7 +99,7 @@ def test_an_entry_that_was_changed_after_its_export_is_named(run, samples):
     """The second close names the entry with both amounts; the exported one is kept beside the new one."""
     assert run("month-end", "--sandbox", "--apply").returncode == Exit.DONE
     folder = Path("month-end-2026-10")
-    sent = rows(folder / "machine" / "export_plan.csv")[0]
+    sent = next(row for row in rows(folder / "machine" / "entries.csv") if row["fate"] == "exported")
     lines = samples[1].read_text(encoding="utf-8").splitlines()
     changed = [line.replace(sent["amount"], "987654.32") if sent["id"] in line else line for line in lines]
     Path("changed.csv").write_text("\n".join(changed), encoding="utf-8")
@@ -110,11 +108,9 @@ def test_an_entry_that_was_changed_after_its_export_is_named(run, samples):
     told = next(line for line in again.stdout.splitlines() if "→ 987,654.32" in line)
     assert (sent["date"] in told, " amount " in told) == (True, True)
     assert "undo the change in the service, and enter the difference as a new entry" in again.stdout
-    held = rows(folder / "machine" / "entries_not_ready.csv")
-    assert {row["id"] for row in held if row["reason"] == "changed_since_export"} == {sent["id"]}
-    assert "987,654.32" not in again.stdout.replace(told, "")
-    (held,) = (row for row in held if row["id"] == sent["id"])
-    assert (held["amount"], held["exported_amount"]) == ("987654.32", sent["amount"])
+    (changed,) = (row for row in rows(folder / "machine" / "entries.csv") if row["reason"] == "changed_since_export")
+    assert (changed["id"], changed["fate"]) == (sent["id"], "exported")
+    assert (changed["amount"], changed["file_amount"]) == (sent["amount"], "987654.32")
 
 
 def test_categories_and_employees_are_loaded_once(tmp_path, monkeypatch):
@@ -145,7 +141,7 @@ def test_the_manifest_is_true(run):
     folder = Path("close")
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["environment"] == "sandbox"
-    assert manifest["applied"] is True
+    assert manifest["run"]["applied"] is True
     for name, about in manifest["files"].items():
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == about["sha256"]
         if "rows" in about:
@@ -153,7 +149,7 @@ def test_the_manifest_is_true(run):
     assert manifest["counts"]["categories"] == len(rows(folder / "categories.csv")) == 240
     assert manifest["sources"]["categories"]["filters"]["company_id"] == [manifest["company_id"]]
     assert manifest["versions"].keys() >= {"bktools", "python", "pandas"}
-    assert all(seconds >= 0 for seconds in manifest["seconds"].values())
+    assert all(seconds >= 0 for seconds in manifest["run"]["seconds"].values())
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.rglob("*") if path.is_file()} == {0o600}
     assert stat.S_IMODE((folder / "machine").stat().st_mode) == 0o700
@@ -183,8 +179,8 @@ def test_a_month_leaves_later_entries_out(run):
     """Entries dated after the month that is closed wait for the next close."""
     done = run("month-end", "--sandbox", "--month", "2026-09")
     assert done.returncode == Exit.DONE
-    assert "320 entries are dated after 2026-09" in done.stdout
-    assert rows(Path("month-end-2026-09/export_plan.csv")) == []
+    assert "left out: 320 entries" in done.stdout
+    assert {row["fate"] for row in rows(Path("month-end-2026-09/entries.csv"))} == {"left out"}
 
 
 def test_small_batches_wait_for_each_other(run):
@@ -192,5 +188,5 @@ def test_small_batches_wait_for_each_other(run):
     done = run("month-end", "--sandbox", "--apply", "--max-entries", "100")
     assert done.returncode == Exit.DONE
     jobs = rows(Path("month-end-2026-10/export_jobs.csv"))
-    assert [row["outcome"] for row in jobs] == ["ACCEPTED"] * len(jobs)
+    assert [row["fate"] for row in jobs] == ["exported"] * len(jobs)
     assert len({row["job_id"] for row in jobs}) == len(jobs) >= 2

@@ -90,7 +90,7 @@ def test_doubt_is_settled_by_following_the_message(run, service):
     assert blocked.returncode == Exit.INCOMPLETE
     history = run("export", "history", "--sandbox").stdout
     assert "UNKNOWN" in history
-    reasons = Path("month-end-2026-10/entries_not_ready.csv").read_text(encoding="utf-8-sig")
+    reasons = Path("month-end-2026-10/entries.csv").read_text(encoding="utf-8-sig")
     assert "in_doubt" in reasons
     command = re.search(r"bktools (export resolve .+) --outcome", run("export", "status", "--sandbox").stdout)[1]
     assert waiting in command

@@ -11,6 +11,7 @@ from hand_made import COMPANY, entry_id
 
 from bktools import compose_export_jobs
 from bktools.errors import ArgumentError
+from bktools.export import checks
 from bktools.export.checks import CHECKS, Check
 from bktools.frames.roles import EMPLOYEE, ERP, PREPARER, ROLES, SERVICE
 from bktools.frames.schema import STRINGS

@@ -62,7 +62,9 @@ def browser() -> Iterator[Browser]:
 
 
 def _told(page: Page, begin: str) -> str:
-    page.wait_for_function(f"document.querySelector('.bktools-picking .bktools-totals').textContent.startsWith({begin!r})")
+    page.wait_for_function(
+        f"document.querySelector('.bktools-picking .bktools-totals').textContent.startsWith({begin!r})"
+    )
     return str(page.locator(".bktools-picking .bktools-totals").first.text_content())
 
 

@@ -8,8 +8,8 @@ import pytest
 import reconcile_world as world
 
 from bktools.frames import schema
-from bktools.reconcile import CHECKS, reconcile_accounts
 from bktools.frames.roles import ERP, PREPARER, SERVICE
+from bktools.reconcile import CHECKS, reconcile_accounts
 
 
 def reconciled(rows, **accounts):

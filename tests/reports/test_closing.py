@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 import bktools
-from bktools.errors import ArgumentError, InputError
 from bktools.close.month import month_of
+from bktools.errors import ArgumentError, InputError
 
 
 @pytest.fixture
@@ -31,7 +31,9 @@ def test_a_month_is_closed_once(october):
     assert (second.run.jobs, len(second.figures.jobs)) == ([], 3)
     assert set(october.accepted.values()) == {1}
     assert planned.folder == first.folder == second.folder
-    assert sorted(second.folder.parent.glob("october*")) == sorted([second.folder, first.earlier_folder, second.earlier_folder])
+    assert sorted(second.folder.parent.glob("october*")) == sorted(
+        [second.folder, first.earlier_folder, second.earlier_folder]
+    )
     assert f"written to {second.folder}" in repr(second)
 
 

@@ -13,8 +13,8 @@ from filling import Formula, Rows, column, filled, write
 
 import bktools
 from bktools.errors import ArgumentError, InputError, StorageError
-from bktools.reports.month_end import Close
 from bktools.reports.fixes import FOLDER, keep_fixes, kept_fixes
+from bktools.reports.month_end import Close
 from bktools.settings import load_settings
 
 OTHER = "123e4567-e89b-42d3-a456-426614174000"
@@ -36,9 +36,9 @@ def category(close: Close) -> pd.Series:
 @pytest.fixture(scope="module")
 def account(close: Close) -> pd.Series:
     """An active account that the service has."""
-    return close.accounts[close.accounts["state"].isin(["CREATED", "MATCHED"]) & ~close.accounts["archived"].astype(bool)].iloc[
-        0
-    ]
+    return close.accounts[
+        close.accounts["state"].isin(["CREATED", "MATCHED"]) & ~close.accounts["archived"].astype(bool)
+    ].iloc[0]
 
 
 def _checked(close: Close, path: Path, categories: pd.DataFrame | None = None) -> pd.DataFrame:

@@ -80,7 +80,11 @@ def test_the_manifest_says_what_was_done(october: October, samples: tuple[Path, 
         assert about["sha256"] == manifest["files"][copy.name]["sha256"] == digest
         assert stat.S_IMODE(copy.stat().st_mode) == 0o600
         assert manifest["sources"][name]["source"] == str(source)
-    counts = {"categories": len(close.categories), "employees": len(close.employees), "chart_accounts": len(close.chart)}
+    counts = {
+        "categories": len(close.categories),
+        "employees": len(close.employees),
+        "chart_accounts": len(close.chart),
+    }
     assert {name: manifest["counts"][name] for name in counts} == counts
     known = {row["state"]: row["accounts"] for row in manifest["accounts_known"]}
     assert known == close.accounts["state"].value_counts().to_dict()

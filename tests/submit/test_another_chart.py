@@ -266,5 +266,5 @@ def test_a_close_without_tax_codes_holds_back_no_entry_for_them(service, samples
     with bktools.Sandbox(tmp_path / "other", job_seconds=0.05) as other:
         told["company_id"] = other.settings.company
         expected = bktools.close_month(told, entries, month="2026-10", apply=True, folder=tmp_path / "b", service=other)
-    assert len(closed.plan.entries) == len(expected.plan.entries)
-    assert "tax codes, because the chart has no column for them" in closed.unchecked
+    assert len(closed.run.plan.entries) == len(expected.run.plan.entries)
+    assert "tax codes, because the chart has no column for them" in closed.run.unchecked

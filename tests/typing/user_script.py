@@ -51,7 +51,7 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         )
 
         close = bktools.close_month(chart, entries, month="2026-10", folder=folder / "october", service=service)
-        print(close.folder, close.plan.plan_id)
+        print(close.folder, close.state, close.entries, close.changes)
 
         bktools.close_period("2026-10", by="Ada", company=company, service=service)
         bktools.reopen_period("2026-10", by="Ada", reason="an invoice came late", company=company, service=service)
