@@ -115,11 +115,6 @@ def exit_of(error: BaseException) -> Exit:
     return next((code for kind, code, _ in BY_ERROR if isinstance(error, kind)), Exit.FAILED)
 
 
-def page_of(error: BaseException) -> str:
-    """Return the page of the guide about an error, "" for none."""
-    return next((page for kind, _, page in BY_ERROR if isinstance(error, kind)), "")
-
-
 def needs_its_page(error: BaseException) -> bool:
     """Whether a person needs more than the message: the page of the guide is named below it."""
     return isinstance(error, LONG_STORIES) or bool(getattr(error, "settings", ()))
@@ -134,28 +129,26 @@ def described(error: Exception) -> dict[str, Any]:
         kind (name of the class), message, to_do (the next step), guide (the command that shows the page about it),
         exit_code, fields (by the error's own names).
     """
-    code, page = exit_of(error), page_of(error)
+    code = exit_of(error)
+    page = next((page for kind, _, page in BY_ERROR if isinstance(error, kind)), "")
     # The context of the parser holds its objects; the body of an answer is for people, `detail` has its message.
-    fields = (
-        {} if is_of_the_parser(error) else {name: value for name, value in vars(error).items() if name not in NO_DATA}
-    )
+    fields = {} if is_of_the_parser(error) else vars(error)
     return {
         "kind": "UsageError" if code is Exit.USAGE else type(error).__name__,
-        "message": message_of(error),
+        "message": str(error.format_message() if is_of_the_parser(error) else error),  # type: ignore[attr-defined]
         "to_do": MEANINGS[code].to_do,
         "guide": f"bktools guide {page}" if page else None,
         "exit_code": int(code),
-        "fields": {name: value for name, value in fields.items() if value not in (None, "", ())},
+        "fields": {
+            name: value
+            for name, value in fields.items()
+            if name not in NO_DATA and not (value is None or (isinstance(value, str | tuple) and not value))
+        },
     }
 
 
 # Attributes of errors that are no fields for programs.
 NO_DATA = ("body", "headers", "__notes__")
-
-
-def message_of(error: BaseException) -> str:
-    """Return the message of an error of bktools, or of the parser."""
-    return str(error.format_message() if is_of_the_parser(error) else error)  # type: ignore[attr-defined]
 
 
 def is_of_the_parser(error: BaseException) -> bool:

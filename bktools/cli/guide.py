@@ -54,20 +54,20 @@ def guide(
 
     Example: bktools guide files
     """
-    import pandas as pd
-
     if topic is not None and topic not in TOPICS:
         raise ArgumentError("TOPIC", f"must be one of {', '.join(TOPICS)}", topic)
     if open_it:
         _open(topic or TOPICS[0])
         return
-    if topic is None:
-        pages = pd.DataFrame([(name, title_of(name)) for name in TOPICS], columns=["topic", "title"])
-        lines = "".join(f"  bktools guide {name:<14} {title_of(name)}\n" for name in TOPICS)
-        results.hand_over(pages, text=f"{lines}\n--open shows a page in the browser.")
+    # A page opens without pandas, which takes longer to import than the rest.
+    if results.is_for_people():
+        lines = [f"  bktools guide {name:<14} {title_of(name)}" for name in TOPICS]
+        typer.echo(in_terminal(topic) if topic else "\n".join([*lines, "", "--open shows a page in the browser."]))
         return
-    page = pd.DataFrame([(topic, title_of(topic), text_of(topic))], columns=["topic", "title", "markdown"])
-    results.hand_over(page, text=in_terminal(topic))
+    import pandas as pd
+
+    rows = [(name, title_of(name), text_of(name)) for name in ([topic] if topic else TOPICS)]
+    results.hand_over(pd.DataFrame(rows, columns=["topic", "title", "markdown"]), ["topic", "title"])
 
 
 def text_of(topic: str) -> str:

@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager
 from enum import StrEnum
 from typing import Any, NoReturn, TextIO, TypeVar
 
-from bktools.cli.exits import described, exit_of, is_of_the_parser, message_of, needs_its_page, page_of
+from bktools.cli.exits import described, is_of_the_parser, needs_its_page
 from bktools.cli.output import remark
 from bktools.errors import BktoolsError
 from bktools.progress import hushed, running
@@ -38,7 +38,7 @@ WITH_VALUE = ("--log-format", "--log-level")
 _Words = TypeVar("_Words", bound=StrEnum)
 
 # Fields of a log line beside time, level and message.
-FIELDS = ("error", "exit_code", "seconds", "request_id")
+FIELDS = ("error", "exit_code", "seconds", "request_id", "guide")
 
 
 class LogLevel(StrEnum):
@@ -111,24 +111,25 @@ def unattended(arguments: Sequence[str], *, interval: float = HEARTBEAT) -> Iter
 
 def fail(error: Exception, arguments: Sequence[str]) -> NoReturn:
     """End the command with the exit code of an error, after one line about it, and as data where that was asked for."""
-    code, is_expected = exit_of(error), isinstance(error, BktoolsError) or is_of_the_parser(error)
+    data = described(error)
     if asks_for_json(arguments):
         from bktools.cli.results import write_json
 
-        write_json({"error": described(error)})
+        write_json({"error": data})
+    is_expected = isinstance(error, BktoolsError) or is_of_the_parser(error)
     wants_traceback = "--verbose" in arguments or not is_expected
     if _log_format(arguments) is not None:
-        fields = {"error": type(error).__name__, "exit_code": int(code)}
-        log.error("%s", message_of(error), exc_info=error if wants_traceback else None, extra=fields)
+        fields = {"error": data["kind"], "exit_code": data["exit_code"], "guide": data["guide"]}
+        log.error("%s", data["message"], exc_info=error if wants_traceback else None, extra=fields)
     elif is_of_the_parser(error):
         error.show()  # type: ignore[attr-defined]
     elif wants_traceback:
         print(visible("".join(traceback.format_exception(error))), end="", file=sys.stderr)
     else:
         print(f"{PREFIX}{error}", file=sys.stderr)
-    if needs_its_page(error):
-        remark(f"{PREFIX}more about this: bktools guide {page_of(error)}")
-    sys.exit(code)
+        if needs_its_page(error):
+            remark(f"{PREFIX}more about this: {data['guide']}")
+    sys.exit(data["exit_code"])
 
 
 def asks_for_json(arguments: Sequence[str]) -> bool:
@@ -224,9 +225,7 @@ class _Logged(io.TextIOBase):
     def write(self, text: str) -> int:
         *lines, self._pieces.rest = (getattr(self._pieces, "rest", "") + text).split("\n")
         for line in filter(str.strip, lines):
-            # The parser of the command line has a prefix of its own for its errors.
-            level = logging.ERROR if line.startswith("Error: ") else logging.WARNING
-            log.log(level, "%s", line.removeprefix(PREFIX).strip())
+            log.warning("%s", line.removeprefix(PREFIX).strip())
         return len(text)
 
 

@@ -29,9 +29,11 @@ CHARTS = [
 
 
 def one_line(done: subprocess.CompletedProcess[str]) -> str:
-    assert done.stderr.count("\n") == 1, done.stderr
-    assert done.stderr.startswith("bktools: ")
-    return done.stderr
+    """Return the line of the error; the line after it may name the page of the guide."""
+    line, *more = done.stderr.splitlines(keepends=True)
+    assert [text for text in more if not text.startswith("bktools: more about this: bktools guide ")] == []
+    assert line.startswith("bktools: ")
+    return line
 
 
 def nothing_written() -> bool:

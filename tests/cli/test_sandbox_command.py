@@ -18,7 +18,6 @@ from pathlib import Path
 
 import pytest
 
-import bktools
 from bktools.cli.exits import Exit
 from bktools.cli.guide import text_of
 from bktools.sandbox import parse_fault, write_account_list, write_sample_data

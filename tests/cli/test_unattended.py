@@ -14,7 +14,7 @@ from typer.main import get_command
 
 import bktools
 from bktools.cli.app import app
-from bktools.cli.exits import MEANINGS, Exit, told
+from bktools.cli.exits import MEANINGS, Exit, exit_codes
 from bktools.cli.unattended import common_first, fail, unattended
 from bktools.errors import ServerError
 from bktools.progress import note, progress
@@ -61,7 +61,7 @@ def test_an_error_is_a_line_of_the_log(run):
     assert (error["level"], error["error"], error["exit_code"]) == ("ERROR", "ArgumentError", Exit.INPUT)
     assert "traceback" not in error
     unknown = log_of(run("categories", "--nonsense", "--quiet", "--log-format", "json"))
-    assert next(line["message"] for line in unknown if line["level"] == "ERROR").startswith("Error: No such option")
+    assert next(line["message"] for line in unknown if line["level"] == "ERROR").startswith("No such option")
 
 
 def test_quiet_leaves_results_warnings_and_errors(run, failing):
@@ -105,7 +105,7 @@ def test_every_help_has_the_exit_codes():
     assert len(found) > 30
     for path, command in found:
         text = " ".join(command.get_help(click.Context(command, info_name="bktools")).split())
-        assert told() in text if hasattr(command, "commands") else "Exit codes: 0 done, 1 failed" in text, path
+        assert exit_codes() in text if hasattr(command, "commands") else "Exit codes: 0 done, 1 failed" in text, path
     helps = {" ".join(path): command.epilog for path, command in found}
     assert "11 findings" in helps["reconcile"]
     assert not {"5 no", "11 findings", "12 some"} & set(re.findall(r"\d+ \w+", helps["mappings show"]))
