@@ -18,7 +18,7 @@ from bktools.frames import schema
 from bktools.inputs import amounts, cells, dates, names, sides, words
 from bktools.inputs.cells import collected, leave_out, option, question, raise_all
 from bktools.inputs.columns import Columns, Vocabulary, columns_like
-from bktools.inputs.evidence import contradictions, lone_half, running_balance, without_report_rows
+from bktools.inputs.evidence import contradictions, lone_half, running_balance, some_rows, without_report_rows
 from bktools.inputs.file import read_table
 from bktools.inputs.formats.registry import refuse_ledgers
 from bktools.inputs.proposals import read_or_propose
@@ -348,7 +348,7 @@ def _without_texts(table: Table, places: Mapping[str, int], notes: list[str]) ->
         return table
     texts = np.logical_and.reduce([cells.blank(table.columns[place]) for place in needed])
     notes += cells.counted(table, {"rows skipped that have neither a date nor an amount": texts})
-    return table.rows(~texts)
+    return some_rows(table, ~texts, "entries")
 
 
 def _amounts(

@@ -155,7 +155,14 @@ def without_report_rows(
             f"rows skipped as totals or lines of a report, not {what}": is_report & ~again,
         },
     )
-    return table.rows(~(is_report | again))
+    return some_rows(table, ~(is_report | again), what)
+
+
+def some_rows(table: Table, rows: cells.Mask, what: str) -> Table:
+    """Return the rows of a mask; without any, an error says that the file has no rows of this kind."""
+    if not rows.any():
+        raise InputError(f"no row below the headings is one of {what}", source=table.source, line=table.heading_line)
+    return table.rows(rows)
 
 
 def _lacks(column: pa.ChunkedArray) -> cells.Mask:
