@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from bktools.frames.roles import ERP, PREPARER, SERVICE
+
 SEVERITIES = ("error", "warning", "info")
 
 # The outcomes of an entry, the worst last.
@@ -44,7 +46,7 @@ class Check:
     message, to_do : str
         The message and the next step; words of the entry are in braces.
     who : str
-        Who does it: "in the ERP", "in the service", "the employee" or "here".
+        Who does it, one of `roles.ROLES`.
     where : callable
         Whether it is about an entry, by its words.
     """
@@ -63,7 +65,7 @@ CHECKS: tuple[Check, ...] = (
         "error",
         "{money} on {account} is not in the ledger, which ends on {ledger_until}",
         "export the ledger again up to {date} or later, then verify again",
-        "in the ERP",
+        ERP,
         where=lambda words: words["is_early"],
     ),
     Check(
@@ -71,7 +73,7 @@ CHECKS: tuple[Check, ...] = (
         "error",
         "{money} on {account} is not in the ledger within {days} days of {date}; batch {batch} is in doubt",
         "settle the batch first: bktools verify says whether the ledger proves its outcome",
-        "here",
+        PREPARER,
         where=lambda words: words["is_in_doubt"],
     ),
     Check(
@@ -80,35 +82,35 @@ CHECKS: tuple[Check, ...] = (
         "{money} on {account} is not in the ledger within {days} days of {date}",
         "look up {job} in the service; where it failed, book the entry in the ERP by hand: it counts as exported, and"
         " is not sent again",
-        "in the service",
+        SERVICE,
     ),
     Check(
         "booked_twice",
         "error",
         "booked {bookings} times on {booked_account}: {vouchers}",
         "reverse all of them but one",
-        "in the ERP",
+        ERP,
     ),
     Check(
         "another_amount",
         "error",
         "{booked_money} is booked instead of {expected} on {booked_account}: {vouchers}",
         "correct the voucher, or the entry where the voucher is right",
-        "in the ERP",
+        ERP,
     ),
     Check(
         "another_account",
         "warning",
         "{booked_money} is booked on {booked_account} instead of {account}: {vouchers}",
         "rebook it, or give the category the right account",
-        "in the ERP",
+        ERP,
     ),
     Check(
         "another_date",
         "warning",
         "dated {booked_date} in the ledger instead of {date}, in another month: {vouchers}",
         "check that it is booked in the right month",
-        "in the ERP",
+        ERP,
         where=lambda words: words["booked_date"][:7] != words["date"][:7],
     ),
     Check(
@@ -116,21 +118,21 @@ CHECKS: tuple[Check, ...] = (
         "info",
         "dated {booked_date} in the ledger instead of {date}: {vouchers}",
         "nothing, where the ERP dates its postings itself",
-        "in the ERP",
+        ERP,
     ),
     Check(
         "ambiguous",
         "error",
         "one of {equal} equal entries, of which only {booked_equal} are booked: {vouchers}; {missing_equal}",
         "find out in the ERP which of them is missing",
-        "in the ERP",
+        ERP,
     ),
     Check(
         "not_comparable",
         "warning",
         "{money} cannot be compared: {why}",
         "look it up in the ERP by its day and text",
-        "in the ERP",
+        ERP,
     ),
 )
 
