@@ -35,7 +35,7 @@ MESSAGES = {
             "look up the job of batch batch0 in the service; where it failed, book the entry in the ERP by hand: it counts"
             " as exported, and is not sent again"
         ),
-        "in the service",
+        "administrator of the service",
     ],
     "booked_twice": [
         "error",
@@ -45,28 +45,28 @@ MESSAGES = {
             '"Papier A4", line 6'
         ),
         "reverse all of them but one",
-        "in the ERP",
+        "accounting (ERP)",
     ],
     "another_amount": [
         "error",
         "2026-10-06, Taxi Hamburg, EUR 121.00",
         'EUR 131.00 is booked instead of EUR 121.00 on 5800 Travel: voucher A 4, document D4, "Taxi Hamburg", line 8',
         "correct the voucher, or the entry where the voucher is right",
-        "in the ERP",
+        "accounting (ERP)",
     ],
     "another_account": [
         "warning",
         "2026-10-07, Flug Wien, EUR 128.00",
         'EUR 128.00 is booked on 4930 Office instead of 5810 Hotels: voucher A 5, document D5, "Flug Wien", line 10',
         "rebook it, or give the category the right account",
-        "in the ERP",
+        "accounting (ERP)",
     ],
     "another_date": [
         "info",
         "2026-10-08, Drucker Toner, EUR 135.00",
         'dated 2026-10-10 in the ledger instead of 2026-10-08: voucher A 6, document D6, "Drucker Toner", line 12',
         "nothing, where the ERP dates its postings itself",
-        "in the ERP",
+        "accounting (ERP)",
     ],
 }
 
@@ -97,7 +97,7 @@ def test_a_ledger_that_ends_early():
     """An entry after the last posting is not looked up in the service: the ledger is exported again first."""
     found = finding(one({"date": pd.Timestamp("2026-10-20")}), "missing")
     assert found[2] == "EUR 100.00 on 5800 Travel is not in the ledger, which ends on 2026-10-03"
-    assert found[3:] == ["export the ledger again up to 2026-10-20 or later, then verify again", "in the ERP"]
+    assert found[3:] == ["export the ledger again up to 2026-10-20 or later, then verify again", "accounting (ERP)"]
 
 
 def test_another_currency():
@@ -375,9 +375,9 @@ def test_a_match_can_be_kept():
 
 
 def test_names_come_first():
-    """A person reads date, text, account and money first; identifiers are last."""
+    """A person reads date, money, text and account first; identifiers are last."""
     columns = list(october_match().entries.columns)
-    assert columns[:6] == ["date", "description", "account_code", "account_name", "amount", "currency"]
+    assert columns[:6] == ["date", "amount", "currency", "description", "account_code", "account_name"]
     assert columns[-2:] == ["entry_id", "batch_id"]
 
 
