@@ -21,7 +21,7 @@ import bktools
 from bktools import caller, disk
 from bktools.errors import StorageError
 from bktools.frames import schema
-from bktools.reports.month_end import MANIFEST, WORKBOOK
+from bktools.reports.folder import MANIFEST, WORKBOOK
 from bktools.snapshots.store import Store
 from bktools.visible import printable
 
@@ -56,7 +56,7 @@ def test_two_months_are_closed_under_all_of_it_at_once(tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr.decode()
     told = done.stdout.decode("cp1252")
-    assert told.count("export jobs: 1 ACCEPTED") == 2
+    assert told.count("  exported: ") == 2
     assert "Steuerbüro Hoffmann" in told
     folders = sorted(tmp_path.glob("2026-*"))
     assert [path.name for path in folders] == ["2026-09", "2026-10"]

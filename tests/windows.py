@@ -154,7 +154,7 @@ def main(folder: Path) -> None:
             close = bktools.close_month(
                 chart, entries, month=month, folder=folder / month, apply=True, by="Jo", service=service
             )
-            print(close, close.after, close.plan, close.record, bktools.show(close.entries), sep="\n")
+            print(close, close.after, close.run.plan, close.record, bktools.show(close.entries), sep="\n")
         bktools.load_categories(cache=False, service=service)
         exported = bktools.load_export_jobs(entries=True, service=service)
         ledger = bktools.read_general_ledger(write_sample_ledger(exported, folder))

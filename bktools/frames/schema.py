@@ -113,7 +113,10 @@ ENTRIES = _schema(
         "amount": MONEY,
         "currency": TEXT,
         "category_id": TEXT,
+        # As the file writes them; the names of the service take their place where its categories and employees are given.
+        "category_name": TEXT,
         "employee_id": TEXT,
+        "employee_name": TEXT,
         "status": TEXT,
         "approved": FLAG,
         "supplier": TEXT,

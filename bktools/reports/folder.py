@@ -249,7 +249,7 @@ def _readme(close: Close, inputs: Mapping[str, Mapping[str, Any]]) -> str:
         **{name: text.lower() for name, text in PICTURES.items()},
         **{name: text for name, (text, _) in TABLES.items()},
         f"{MACHINE}/": "the tables (.csv) once more with plain values, for programs",
-        **{one["file"]: f"the {name}, as they were read" for name, one in inputs.items() if one["file"]},
+        **{one["file"]: f"the {name}: a copy of the file that was read" for name, one in inputs.items() if one["file"]},
         MANIFEST: "this run: who, when, from which data, and the digest of each file",
     }
     width = max(map(len, about))

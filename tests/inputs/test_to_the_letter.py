@@ -117,7 +117,7 @@ def test_many_rows(tmp_path):
             writer = csv.writer(file, delimiter=";", quoting=csv.QUOTE_ALL)
             writer.writerow(["Konto", "Bezeichnung", "Aktiv"])
             # A quote in a cell without quotes sends the file to the exact reader.
-            file.write(f"x;{mark};ja\r\n")
+            file.write(f"0x;{mark};ja\r\n")
             writer.writerows(rows)
         chart = read_chart_of_accounts(path)
         assert chart["name"].tolist() == [mark, *names]

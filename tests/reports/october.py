@@ -37,7 +37,7 @@ class October:
 
 def closes_of_october(samples: tuple[Path, Path], root: Path) -> October:
     """Close October as a company does, from the dry run to the period that is closed."""
-    sandbox = bktools.Sandbox(root / "sandbox", job_seconds=0.05)
+    sandbox = bktools.Sandbox(root / "sandbox", job_seconds=0)
     with sandbox as service:
         chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
         entries = bktools.read_entries(samples[1])

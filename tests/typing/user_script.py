@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 import bktools
 
@@ -60,8 +61,8 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         arrived: bktools.LedgerMatch = bktools.match_ledger(record.exported, ledger)
         print(periods, record.lines, arrived.entries["status"])
 
-        axes = bktools.plot_coverage(found)
-        bktools.plot_coverage(found, figure=axes.figure, title="October")
+        bktools.plot_coverage(found)
+        bktools.plot_coverage(found, figure=Figure(), title="October")
         bktools.plot_money(plan, "month", title="October")
         spent: pd.DataFrame = bktools.spend(entries, ["month", "category"], categories=categories)
         charts = bktools.plot_spend(spent, title="October", currency="EUR") | bktools.plot_money(plan, "age", jobs=jobs)
