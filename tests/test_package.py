@@ -108,7 +108,9 @@ def test_the_story_of_a_wheel(tmp_path):
     assert rows.endswith("240\n")
     assert not [text for text in told if re.search(rf"checkout|clone|pip install -e|{re.escape(str(ROOT))}/", text)]
     # The command of the message works, although no index has bktools.
-    assert "Would install" in run("sh", "-c", f"{missing.splitlines()[0].rpartition(': ')[2].strip()} --dry-run", folder=empty)
+    assert "Would install" in run(
+        "sh", "-c", f"{missing.splitlines()[0].rpartition(': ')[2].strip()} --dry-run", folder=empty
+    )
 
 
 def test_the_command_for_an_extra(monkeypatch):
