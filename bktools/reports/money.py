@@ -44,7 +44,9 @@ STATES: dict[str, Look] = {
 # States whose entries have a bar for each reason.
 WITH_REASONS = {"held back", "missing or different"}
 # The state by the fate of an entry, by the outcome of its batch, and by its status in a match; others are left out.
-OF_FATES = {name: name for name in STATES} | {BEFORE: EXPORTED}
+OF_FATES = {name: name for name in STATES}
+# A plan does not know which month's close exported an entry before.
+OF_PLANS = OF_FATES | {BEFORE: EXPORTED}
 OF_OUTCOMES = {"ACCEPTED": EXPORTED, "SENDING": IN_DOUBT, "UNKNOWN": IN_DOUBT}
 OF_STATUSES = dict.fromkeys(ARRIVED, "arrived") | {"not_comparable": "not compared"}
 
@@ -133,7 +135,7 @@ def plot_money(
     entries : ExportPlan, LedgerMatch, DataFrame or pyarrow.Table
         As `compose_export_jobs` returns it, from entries with amounts and currencies; as `match_ledger` returns it, to
         draw what arrived; or entries with the columns `fate`, `reason`, `amount` and `currency`, such as those of a
-        close.
+        close, where entries that an earlier month exported are left out.
     by : str
         "reason": a bar for what is exported, ready or arrived, and one for each reason why the rest is not, most money
         first. "age": what is held back, by the age of the entries. "month": a bar a month of the entries' dates, in
@@ -220,7 +222,7 @@ def _with_states(entries: ExportPlan | LedgerMatch | pd.DataFrame | pa.Table, jo
         outcomes = [of_batches.get(batch) for batch in plan.rows.column("batch_id").to_pylist()]
         reasons = [""] * len(plan.rows) + held.column("reason").to_pylist()
         states = [OF_OUTCOMES.get(str(outcome), READY) for outcome in outcomes]
-        states += [OF_FATES.get(OF_REASON.get(reason, HELD)) for reason in reasons[len(states) :]]
+        states += [OF_PLANS.get(OF_REASON.get(reason, HELD)) for reason in reasons[len(states) :]]
         table = pa.concat_tables([plan.rows, held], promote_options="permissive")
     if not {"amount", "currency"} <= set(table.column_names):
         raise ArgumentError("entries", "must have amounts and currencies")

@@ -176,7 +176,7 @@ def test_two_colours_have_a_meaning(close: Close):
 
 
 def test_entries_of_a_close_are_drawn_by_their_fate():
-    """A frame with the fate of each entry is drawn as a plan is; entries that are left out are not of the month."""
+    """A frame with the fate of each entry is drawn as a plan is, without entries of an earlier month or left out."""
     rows = [
         ("exported", "", "10"), ("exported before", "", "5"), ("held back", "no_account", "3"), ("in doubt", "", "2"),
         ("left out", "dated later", "99"),
@@ -184,9 +184,9 @@ def test_entries_of_a_close_are_drawn_by_their_fate():
     frame = pd.DataFrame(rows, columns=["fate", "reason", "amount"])
     frame = frame.assign(amount=frame["amount"].map(Decimal), currency="EUR", date=pd.Timestamp("2026-10-05"))
     axes = bktools.plot_money(frame, title="October 2026, Muster GmbH")["EUR"]
-    assert _ends(axes) == {"exported": 15, "in doubt": 2, "no account": 3}
+    assert _ends(axes) == {"exported": 10, "in doubt": 2, "no account": 3}
     assert _written(axes)[0] == "October 2026, Muster GmbH: exported, in doubt and held back"
-    assert "EUR 15.00 exported, 2.00 in doubt, 3.00 held back" in _written(axes)
+    assert "EUR 10.00 exported, 2.00 in doubt, 3.00 held back" in _written(axes)
 
 
 def test_money_that_arrived():
