@@ -66,6 +66,19 @@ AWKWARD = [
 ]
 
 
+# Fixtures of several closes: the tests of each run in one process, which makes it once.
+CLOSES = ("october", "november")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests of an expensive fixture together."""
+    for item in items:
+        for name in CLOSES:
+            if name in getattr(item, "fixturenames", ()) and item.get_closest_marker("xdist_group") is None:
+                item.add_marker(pytest.mark.xdist_group(name))
+
+
 @pytest.fixture(autouse=True)
 def _own_folders(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads the settings of whoever runs it, or writes to their folders."""
