@@ -113,7 +113,8 @@ def _text(table: pa.Table, name: str, change: Callable[..., Any] = lambda texts:
 
 def _distinct(table: pa.Table, name: str, change: Callable[[pa.Array], pa.Array]) -> Any:
     """Return a column of texts that repeat: each text is changed, and later compared, once."""
-    if not has_values(table, name):
+    # Older pyarrow makes no empty array with a dictionary.
+    if not len(table) or not has_values(table, name):
         return pa.nulls(len(table), schema.TEXT)
     encoded = table.column(name).combine_chunks()
     if not pa.types.is_dictionary(encoded.type):

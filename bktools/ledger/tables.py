@@ -207,7 +207,10 @@ def _totals(
     """Return the sums of both sides by account, month and currency."""
     names = [
         pa.table(
-            {"account": pc.ascii_trim_whitespace(texts.column("account_code")), "name": texts.column("account_name")}
+            {
+                "account": pc.cast(pc.ascii_trim_whitespace(texts.column("account_code")), TEXT),
+                "name": pc.cast(texts.column("account_name"), TEXT),
+            }
         )
         for texts in (plain_texts(inputs.exported), plain_texts(inputs.ledger))
         if {"account_code", "account_name"} <= {*texts.column_names}
