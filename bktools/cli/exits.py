@@ -38,7 +38,7 @@ class Meaning:
     text : str
         The meaning, for the help.
     to_do : str
-        The next step, for whoever has not read the message.
+        The next step, for programs that do not read the message.
     needs : frozenset of str
         The code is only of commands with one of these parameters; empty for all commands.
     """

@@ -92,7 +92,7 @@ class Request:
         company = rules.company_id("company", company, service.settings.company_names)
         prepared_by = this_user() if by is None else named("by", by)
         approved_by = None if approved_by is None else named("approved_by", approved_by)
-        # The month is the one on the calendar of whoever closes it.
+        # The month is taken from the calendar of this machine, not from UTC.
         today = begun_at.astimezone()
         require_dates(entries)
         period = month_of(entries, today) if month is None else rules.month("month", month)

@@ -253,7 +253,7 @@ def _texts(table: Table, found: _Columns, notes: list[str]) -> dict[str, pa.Chun
     """Return the columns that no rule can refuse."""
     places = found.places
     result = {field: cells.or_null(table.columns[places[field]]) for field in _TEXTS if field in places}
-    # The file's own names stay beside the IDs that they stand for.
+    # The file's own names are kept beside the IDs.
     result |= {field: _without_ids(table.columns[place]) for field, place in found.own_names.items()}
     saying = places.get("approved", places.get("status"))
     if saying is not None:

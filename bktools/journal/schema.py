@@ -340,7 +340,7 @@ NEVER = {
     "transitions": ("the rules of the journal stay", ("DELETE", "UPDATE", "INSERT")),
 }
 
-# What follows a change of a batch, in the same transaction, whoever makes it: its event, and whether its entries are free.
+# Each change of a batch writes its event and frees or takes its entries, in the same transaction, also for SQL typed by hand.
 # By the name of the trigger: the statement before it, a condition, and SQL.
 EFFECTS = {
     "batches_tell_their_beginning": (

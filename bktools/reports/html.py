@@ -174,7 +174,7 @@ def _sentence(text: str) -> str:
 
 
 def _ids(row: Mapping[str, Any]) -> str:
-    """Return the identifiers of an entry, for whoever looks it up in a file."""
+    """Return the identifiers of an entry, which are those in the CSV files."""
     return ", ".join(f"{name.removesuffix('_id')} {row[name]}" for name in ("line", "id", "job_id") if row[name])
 
 

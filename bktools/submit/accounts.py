@@ -25,7 +25,6 @@ from bktools.errors import (
     ServiceError,
     StatusError,
 )
-from bktools.frames.engine import in_pandas
 from bktools.frames.schema import KNOWN_STATES, TEXT, to_arrow, to_pandas
 from bktools.inputs.words import is_total
 from bktools.journal.accounts import known_accounts, record_accounts, remember_chart
@@ -119,7 +118,7 @@ def create_accounts(
     if not hasattr(reconciliation, "actions"):
         kind = type(reconciliation).__name__
         raise ArgumentError("reconciliation", f"must be a result of reconcile_accounts, is a {kind}")
-    listed = in_pandas(reconciliation.actions)
+    listed = reconciliation.actions
     missing = [column for column in NEEDED if column not in listed.columns]
     if missing:
         raise InputError(f"the actions of the reconciliation have no column {missing[0]}")
