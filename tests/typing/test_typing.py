@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import bktools
 
 SCRIPT = Path(__file__).with_name("user_script.py")
