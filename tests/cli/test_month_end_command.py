@@ -128,7 +128,9 @@ def test_an_unknown_outcome_comes_first(run, samples, tmp_path):
         for more in ((), ("--apply",)):
             sent = run("export", "submit", "empty.plan", *more, **access)
             assert (sent.returncode, sent.stdout.startswith("outcome unknown: batch ")) == (Exit.INCOMPLETE, True)
-        settled = run(*shlex.split(command), "--outcome", "accepted", "--evidence", "in the ERP", "--by", "Ada", **access)
+        settled = run(
+            *shlex.split(command), "--outcome", "accepted", "--evidence", "in the ERP", "--by", "Ada", **access
+        )
         assert (settled.returncode, settled.stderr) == (Exit.DONE, "")
         assert run(*close, "--apply", **access).returncode == Exit.DONE
         assert set(server.accepted_entries().values()) == {1}
