@@ -424,7 +424,7 @@ _WAS = ", ".join(
     f"was('{name}', before.{value}s, after.{value}s, before.{value}s_shown, after.{value}s_shown)"
     for name, (value, _) in COMPARED.items()
 )
-# The entries of the file that were exported with other facts. A fact that the journal did not keep is not compared.
+# The entries of the file that were exported with other data. A value that the journal did not keep is not compared.
 CHANGED = f"""
     WITH before AS (
         SELECT lower(entry_id) AS id, date::DATE::VARCHAR AS date, plain_number(amount::VARCHAR) AS amount,
@@ -447,7 +447,7 @@ CHANGED = f"""
     FROM (SELECT id, {_LISTS} FROM before SEMI JOIN suspects USING (id) GROUP BY id) AS before
     JOIN (SELECT id, {_LISTS} FROM after SEMI JOIN suspects USING (id) GROUP BY id) AS after USING (id)
 """
-# The entries of the file that have the facts of an entry that was sent, or may have been, and that the file lacks.
+# The entries of the file that have the data of an entry that was sent, or may have been, and that the file lacks.
 SENT_TWINS = """
     SELECT entry.row, min(concat_ws(', ', sent.date::DATE::VARCHAR, coalesce(trim(sent.supplier), sent.employee_id),
         concat('in batch ', sent.batch_id), 'month ' || sent.period)) AS what

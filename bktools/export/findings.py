@@ -27,7 +27,7 @@ ADDED = ("batch_id", "reason", "message", "exported_amount", "exported_currency"
 # The columns of findings; names, money and identifiers of the entry follow.
 FOUND = ("check", "severity", "about", "message", "to_do", "who")
 
-# The facts of an entry that are compared with what was exported, beside its date.
+# The columns of an entry that are compared with what was exported, beside its date.
 COMPARED = {"amount": MONEY, "currency": TEXT, "category_id": TEXT, "tax_code": TEXT, "supplier": TEXT}
 
 NO_CATEGORIES = pa.table({"id": pa.array([], TEXT), "name": pa.array([], TEXT)})
@@ -141,7 +141,7 @@ def _run(
 
 
 def _compared(history: pa.Table, columns: Collection[str]) -> pa.Table:
-    """Return a history without the facts that the entries have no column for: these are not compared."""
+    """Return a history without the columns that the entries lack: these are not compared."""
     for name in ("date", *COMPARED):
         if name not in columns:
             place = history.column_names.index(name)

@@ -31,7 +31,7 @@ from bktools.frames.schema import (
     COUNT,
     DATE,
     DIGITS,
-    FACTS,
+    ENTRY_DATA,
     TEXT,
     number_of_entries,
     split_lines,
@@ -84,10 +84,10 @@ class BatchRequest:
     rows: pa.Table | None = None
 
     @property
-    def facts(self) -> list[tuple[Any, ...]]:
-        """What the journal keeps of each line: the entry's ID, the number of the line, and the columns `FACTS` as text.
+    def entry_data(self) -> list[tuple[Any, ...]]:
+        """What the journal keeps of each line: the entry's ID, the number of the line, and the columns `ENTRY_DATA` as text.
 
-        A fact is null where it is unknown; the amount is exact.
+        A value is null where it is unknown; the amount is exact.
         """
         rows = self.rows
         if rows is None:
@@ -95,7 +95,7 @@ class BatchRequest:
         lines = split_lines(rows).to_pylist()
         # Only the lines of split entries repeat an ID.
         ids = rows.column("id").to_pylist() if any(lines) else self.entry_ids
-        return list(zip(ids, lines, *(texts_of(rows, name) for name in FACTS), strict=True))
+        return list(zip(ids, lines, *(texts_of(rows, name) for name in ENTRY_DATA), strict=True))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,9 +13,9 @@ from bktools.connection import service_or_default
 from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.frames.schema import COUNT, EXPORT_EVENTS, EXPORT_JOBS, EXPORTED_ENTRIES, TEXT, to_pandas
-from bktools.journal.doubts import how_to_settle, how_to_settle_all
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, this_user
+from bktools.journal.unknown_outcomes import how_to_settle, how_to_settle_all
 from bktools.service import Service
 
 RESOLVED = {"accepted": "ACCEPTED", "released": "RELEASED"}
@@ -27,7 +27,6 @@ JOB_SECONDS = 3600
 
 SENT = pa.schema([*EXPORTED_ENTRIES, pa.field("sender", TEXT), pa.field("plan_id", TEXT)])
 SCHEMAS = {"batches": EXPORT_JOBS, "entries": EXPORTED_ENTRIES, "events": EXPORT_EVENTS, "sent": SENT}
-FROM_FACTS = ("entries", "sent")
 
 
 def load_export_jobs(
@@ -112,7 +111,7 @@ def history_of(journal: Journal, kind: str, company_id: str | None = None, batch
         Only those of a company or of a batch.
     """
     schema = SCHEMAS[kind]
-    found = journal.history("facts" if kind in FROM_FACTS else kind, company_id, batch, size=ROWS_AT_ONCE)
+    found = journal.history("entries" if kind == "sent" else kind, company_id, batch, size=ROWS_AT_ONCE)
     pieces = [pa.Table.from_pylist(piece, schema=texts_of(schema)) for piece in found]
     return typed(pa.concat_tables(pieces), schema) if pieces else schema.empty_table()
 
@@ -160,7 +159,7 @@ def answer_to_all(company: str | None = None, *, service: Service | None = None)
 
 
 def _doubts(journal: Journal, company_id: str | None, batch_id: str | None = None) -> list[Row]:
-    return [row for piece in journal.history("doubts", company_id, batch_id) for row in piece]
+    return [row for piece in journal.history("unknown", company_id, batch_id) for row in piece]
 
 
 def resolve_export_job(

@@ -19,8 +19,8 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError, JournalError
 from bktools.frames.schema import (
     COUNT,
+    ENTRY_DATA,
     EXPORT_EVENTS,
-    FACTS,
     INSTANT,
     PERIODS,
     TEXT,
@@ -29,9 +29,9 @@ from bktools.frames.schema import (
     texts_of,
     to_pandas,
 )
+from bktools.journal.entry_data import HELD_BACK, INSERT_HELD_BACK, digest_of
 from bktools.journal.export_jobs import history_of, typed
 from bktools.journal.export_jobs import texts_of as in_texts
-from bktools.journal.facts import HELD_BACK, INSERT_HELD_BACK, digest_of
 from bktools.journal.journal import Journal
 from bktools.journal.records import Connection, Row, record_event
 from bktools.service import Service
@@ -40,7 +40,7 @@ OPEN, CLOSED, APPLIED = "OPEN", "CLOSED", "APPLIED"
 
 IN_DOUBT = ("SENDING", "UNKNOWN")
 
-KINDS = FACTS | {"split_line": COUNT}
+KINDS = ENTRY_DATA | {"split_line": COUNT}
 HELD = pa.schema(
     [
         *(pa.field(name, KINDS.get(name, TEXT)) for name in ("period", *HELD_BACK[2:])),
@@ -330,7 +330,7 @@ def record_close(
     prepared_by, approved_by : str
         The persons.
     held_back : pyarrow.Table
-        The entries that it held back: id, split_line, reason, message and the facts.
+        The entries that it held back: id, split_line, reason, message and the data.
     exported : pyarrow.Table
         The entries of the plan whose batch was accepted, with amount and currency.
     """
@@ -385,7 +385,7 @@ def _sums(entries: pa.Table) -> dict[str, dict[str, str]]:
     }
 
 
-_AMOUNTS = pa.schema({"amount": FACTS["amount"], "currency": TEXT, "split_line": COUNT})
+_AMOUNTS = pa.schema({"amount": ENTRY_DATA["amount"], "currency": TEXT, "split_line": COUNT})
 
 
 def _by_currency(table: pa.Table, count: str, amount: str) -> list[dict[str, Any]]:
@@ -412,7 +412,9 @@ def totals_of(sent: pa.Table, held: pa.Table) -> pa.Table:
             found.setdefault(row["currency"], {}).update(row)
     rows = [found[currency] for currency in sorted(found, key=lambda text: (text is None, text or ""))]
     rows = [dict.fromkeys(parts, 0) | row for row in rows]
-    fields = [(name, kind) for part in parts for name, kind in ((part, COUNT), (f"{part}_amount", FACTS["amount"]))]
+    fields = [
+        (name, kind) for part in parts for name, kind in ((part, COUNT), (f"{part}_amount", ENTRY_DATA["amount"]))
+    ]
     schema = pa.schema([("currency", TEXT), *fields])
     return pa.Table.from_pylist(rows, schema=_scaled(schema, rows))
 
@@ -436,7 +438,7 @@ def sent_entries(
 
 
 def not_kept(journal: Journal, company_id: str) -> int:
-    """Return the number of sent entries of a company without facts."""
+    """Return the number of sent entries of a company without data."""
     sql = f"""
         SELECT count(*) AS entries FROM batches JOIN batch_entries USING (batch_id)
         WHERE company_id = ? AND state IN ('ACCEPTED', 'SENDING', 'UNKNOWN') AND NOT EXISTS (
@@ -462,9 +464,9 @@ def held_back(journal: Journal, company_id: str, month: str | None = None) -> pa
         if not row["entry_id"]:
             if row["close"] != last_close[row["period"]]:
                 continue
-            facts = tuple(row[name] for name in FACTS)
-            alike[row["close"], facts] += 1
-            key = (facts, alike[row["close"], facts])
+            data = tuple(row[name] for name in ENTRY_DATA)
+            alike[row["close"], data] += 1
+            key = (data, alike[row["close"], data])
         period = rows[key]["period"] if key in rows else (row["date"] or row["period"])[: len("2026-10")]
         if met_in.get(key) != period or row["period"] == period:
             rows[key], met_in[key] = {**row, "period": period}, row["period"]

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from bktools.errors import JournalError
-from bktools.journal import facts
+from bktools.journal import entry_data
 from bktools.journal.schema import LIVE_STATES
 from bktools.release import release
 
@@ -213,13 +213,14 @@ class Records:
                 ),
                 *(
                     f"batch {row['subject_id']}: the facts of its entries were changed after it was claimed"
-                    for row in self.rows(facts.CLAIMS)
-                    if self._digest(facts.OF_CLAIM, row["subject_id"], row["event_id"]) != row["message"]
+                    for row in self.rows(entry_data.CLAIMS)
+                    if self._digest(entry_data.OF_CLAIM, row["subject_id"], row["event_id"]) != row["message"]
                 ),
                 *(
                     f"close {row['subject_id']}: the entries that it held back were changed after it was written"
-                    for row in self.rows(facts.CLOSES)
-                    if self._digest(facts.OF_CLOSE, row["event_id"]) != json.loads(row["message"])["held_back_sha256"]
+                    for row in self.rows(entry_data.CLOSES)
+                    if self._digest(entry_data.OF_CLOSE, row["event_id"])
+                    != json.loads(row["message"])["held_back_sha256"]
                 ),
             ]
 
@@ -233,7 +234,7 @@ class Records:
             self._database.connection.executemany("INSERT INTO chain VALUES (?, ?)", links)
 
     def _digest(self, sql: str, *parameters: Any) -> str:
-        return facts.digest_of([tuple(row.values()) for row in self.rows(sql, *parameters)])
+        return entry_data.digest_of([tuple(row.values()) for row in self.rows(sql, *parameters)])
 
     def _broken_chain(self) -> list[str]:
         digest = ""

@@ -33,10 +33,10 @@ from bktools.errors import (
 )
 from bktools.export.plan import BatchRequest, ExportPlan
 from bktools.frames.schema import COUNT, TEXT, Month, to_pandas
-from bktools.journal.doubts import Doubts
 from bktools.journal.export_jobs import JOB_SECONDS
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, now
+from bktools.journal.unknown_outcomes import UnknownOutcomes
 from bktools.progress import Bar
 from bktools.progress import progress as progress_bar
 from bktools.service import Service
@@ -190,7 +190,7 @@ def submit_with(
         with progress_bar("export jobs", total=len(plan.batches), unit="batch", shown=progress) as bar:
             limit = RateLimit(shown=progress)
             return _Run(journal, plan, service, bar, limit, seconds, others_export, period).all(of_company)
-    doubts = Doubts(journal)
+    doubts = UnknownOutcomes(journal)
     # Requests are made one at a time, to save memory.
     batches = (plan.request(batch_id) for own in of_company.values() for batch_id in own)
     return [
@@ -302,7 +302,7 @@ class _Sender:
         self._journal = journal
         self._run = run
         self._company_id = company_id
-        self._doubts = Doubts(journal)
+        self._doubts = UnknownOutcomes(journal)
         # The reason why no other batch of the company is sent.
         self._stopped = ""
 
@@ -462,7 +462,7 @@ def _may_still_run(accepted: Row | None) -> bool:
     return 0 <= age <= lasts
 
 
-def _row_unsent(journal: Journal, batch: BatchRequest, doubts: Doubts, *states: str) -> dict[str, Any] | None:
+def _row_unsent(journal: Journal, batch: BatchRequest, doubts: UnknownOutcomes, *states: str) -> dict[str, Any] | None:
     """Return the row of a batch that is not sent, because it has an outcome, one of the states, or a company that waits."""
     found = journal.state_of(batch.batch_id)
     state = None if found is None else found["state"]

@@ -8,8 +8,8 @@ from backends import BOTH, refused, typed_by_hand, without_triggers
 import bktools
 from bktools.errors import JournalError
 from bktools.export.plan import BatchRequest
-from bktools.journal.doubts import how_to_settle
 from bktools.journal.journal import Journal
+from bktools.journal.unknown_outcomes import how_to_settle
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
 ENTRIES = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(6)]

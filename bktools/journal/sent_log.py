@@ -108,7 +108,7 @@ def unpacked(text: str) -> bytes:
     return zlib.decompress(base64.b64decode(text))
 
 
-class Marks:
+class SentLog:
     """The marks of one journal, in both places.
 
     Parameters
