@@ -31,8 +31,8 @@ def batches_of(ready: pa.Table) -> pa.Table:
     """Return the batches of the ready entries, in the order of sending."""
     rows = ready.select(["batch_id", "company_id"]).append_column("day", days_of(ready))
     rows = rows.append_column("entries", pa.array(_begins_entry(ready)).cast(COUNT))
-    found = rows.group_by(["batch_id", "company_id"], use_threads=False)
-    batches = found.aggregate([("entries", "sum"), ("day", "min"), ("day", "max")])
+    groups = rows.group_by(["batch_id", "company_id"], use_threads=False)
+    batches = groups.aggregate([("entries", "sum"), ("day", "min"), ("day", "max")])
     return batches.rename_columns(BATCHES.names).cast(BATCHES)
 
 

@@ -16,7 +16,7 @@ from bktools.frames.templates import quoted, sql
 
 # An amount is compared with its category once the category has so many entries in the currency.
 ENOUGH = 10
-# Amounts of a category spread evenly on a logarithmic scale, so medians and deviations are of logarithms. An amount is
+# Amounts of a category lie evenly on a logarithmic scale, so medians and deviations are of logarithms. An amount is
 # unusual beyond 3.5 deviations, which is a usual limit, and never within a third to three times the median.
 DEVIATIONS, LEAST_REACH = 3.5, 3
 # The median absolute deviation times this is the standard deviation of a normal distribution.
@@ -546,7 +546,7 @@ WITH repeat AS (
 )"""
 
 # The first error of each entry.
-REASONS = """REPEATS, judged AS (
+REASONS = """REPEATS, checked AS (
     SELECT entry.row, entry.company_id, entry.day, entry.id, SHOWN CASE CONDITIONS END AS reason
     FROM entries AS entry JOINS
 )
@@ -556,18 +556,18 @@ SELECT row, reason, CASE WHEN reason IS NULL THEN NULL MESSAGES END AS message F
 TOGETHER = f"""(
     SELECT * REPLACE (coalesce(
         reason, CASE WHEN bool_or(reason <> 'duplicate') OVER (PARTITION BY id) THEN '{HELD_TOGETHER}' END) AS reason)
-    FROM judged
+    FROM checked
 )"""
 
 # All findings.
-FINDINGS = """REPEATS, sized AS (SIZED), judged AS (
+FINDINGS = """REPEATS, sized AS (SIZED), checked AS (
     SELECT entry.row, entry.line, entry.company_id, entry.day, entry.id, entry.text, entry.amount, SHOWN
         CASE ENDS END AS last_place, CONDITIONS
     FROM entries AS entry JOINS
 )
 SELECT row, one_line(about) AS about, finding.place, one_line(finding.fact) AS message, finding.to_do FROM (
     SELECT *, ABOUT AS about, unnest(list_filter([TEXTS], lambda one: one.place <= last_place)) AS finding
-    FROM judged WHERE ANY
+    FROM checked WHERE ANY
 )
 ORDER BY finding.place, company_id, day, id, row
 """
@@ -627,7 +627,7 @@ def reasons_query(given: set[str]) -> str:
     messages = " ".join(
         f"WHEN reason = {quoted(check.name)} THEN {sql(f'{check.fact}: {check.to_do}')}" for check in checks
     )
-    together = "judged" if len(decided) == len(checks) else TOGETHER
+    together = "checked" if len(decided) == len(checks) else TOGETHER
     return _filled(REASONS, decided, (), CONDITIONS=conditions, MESSAGES=messages, TOGETHER=together)
 
 

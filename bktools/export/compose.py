@@ -116,11 +116,11 @@ def compose_export_jobs(
     if is_spark(entries):
         if selection is not None:
             raise ArgumentError("selection", "cannot select from a PySpark frame: filter the frame instead")
-        rows, found = spark.checked(entries, given, asked)
+        rows, errors = spark.checked(entries, given, asked)
     else:
         rows = findings.prepared(selected(arrow_of(entries, "entries"), selection, entries), given)
-        found = findings.first_errors(rows, given, asked)
-    composed = _with_names(_composed(rows, found, size, options, given.get("history")), given)
+        errors = findings.first_errors(rows, given, asked)
+    composed = _with_names(_composed(rows, errors, size, options, given.get("history")), given)
     ready, not_ready = _split(composed)
     batches, provenance = batches_of(ready), source_of(entries)
     return ExportPlan(
@@ -149,25 +149,27 @@ def _split(composed: pa.Table) -> tuple[pa.Table, pa.Table]:
     return composed.slice(0, count).drop_columns(of_others), composed.slice(count).drop_columns(["batch_id"])
 
 
-def _composed(rows: pa.Table, found: pa.Table, size: int, options: ExportOptions, history: pa.Table | None) -> pa.Table:
+def _composed(
+    rows: pa.Table, errors: pa.Table, size: int, options: ExportOptions, history: pa.Table | None
+) -> pa.Table:
     """Return the entries in the order of sending, each with its batch_id, or with reason and message at the end.
 
-    `found` is the first error of each, as `findings.first_errors` returns it.
+    `errors` is the first error of each, as `findings.first_errors` returns it.
     """
-    is_ready = pc.is_null(found.column("reason"))
-    ready = rows.take(found.column("row").filter(is_ready).combine_chunks())
+    is_ready = pc.is_null(errors.column("reason"))
+    ready = rows.take(errors.column("row").filter(is_ready).combine_chunks())
     ready = ready.append_column("batch_id", batch_ids(ready, size, options))
-    held = _not_ready(rows, found.filter(pc.invert(is_ready)))
+    held = _not_ready(rows, errors.filter(pc.invert(is_ready)))
     held = held if history is None else _with_exported(held, history)
     return pa.concat_tables([ready, held], promote_options="default")
 
 
-def _not_ready(rows: pa.Table, found: pa.Table) -> pa.Table:
+def _not_ready(rows: pa.Table, errors: pa.Table) -> pa.Table:
     """Return the entries that are not ready with reason and message, by company, date and ID."""
-    found = found.sort_by("row")  # the next sort keeps this order where its keys are equal
-    held = rows.take(found.column("row"))
+    errors = errors.sort_by("row")  # the next sort keeps this order where its keys are equal
+    held = rows.take(errors.column("row"))
     for name in ("reason", "message"):
-        held = held.append_column(name, pc.cast(found.column(name), TEXT))
+        held = held.append_column(name, pc.cast(errors.column(name), TEXT))
     keys = [name for name in ("company_id", "date", "id", "line") if name in rows.column_names]
     return held.sort_by([(name, "ascending") for name in keys])
 

@@ -25,7 +25,7 @@ from bktools.frames.schema import MONEY, TEXT, Month, split_lines
 ADDED = ("batch_id", "reason", "message", "exported_amount", "exported_currency")
 
 # The columns of findings; names, money and identifiers of the entry follow.
-FOUND = ("check", "severity", "about", "message", "to_do", "who")
+COLUMNS = ("check", "severity", "about", "message", "to_do", "who")
 
 # The columns of an entry that are compared with what was exported, beside its date.
 COMPARED = {"amount": MONEY, "currency": TEXT, "category_id": TEXT, "tax_code": TEXT, "supplier": TEXT}
@@ -83,17 +83,17 @@ def findings(composed: pa.Table, given: Mapping[str, pa.Table], options: Mapping
     is_held = pc.equal(composed.column("reason"), checks.HELD_TOGETHER)
     together = pa.table({"row": pa.array(np.flatnonzero(pc.fill_null(is_held, False)))})
     read = _with_texts(_read_columns(entries), entries)
-    found = _run(checks.findings_query, read, entries, {**given, "together": together}, options)
+    rows = _run(checks.findings_query, read, entries, {**given, "together": together}, options)
     by_check = pa.table(
         {
             name: pa.array([getattr(check, name) for check in checks.CHECKS], TEXT)
             for name in ("name", "severity", "who")
         }
-    ).take(found.column("place"))
-    about = composed.select(_named(composed.column_names)).take(found.column("row"))
+    ).take(rows.column("place"))
+    about = composed.select(_named(composed.column_names)).take(rows.column("row"))
     return pa.table(
         {"check": by_check.column("name"), "severity": by_check.column("severity")}
-        | {name: pc.cast(found.column(name), TEXT) for name in ("about", "message", "to_do")}
+        | {name: pc.cast(rows.column(name), TEXT) for name in ("about", "message", "to_do")}
         | {"who": by_check.column("who")}
         | {name: about.column(name) for name in about.column_names}
     )

@@ -126,20 +126,20 @@ def as_ids(selection: Any) -> pa.Array:
         When the selection is of another kind, or a file that cannot be read.
     """
     if isinstance(selection, os.PathLike) or (isinstance(selection, str) and not UUID_PATTERN.match(selection)):
-        found = _ids_of_file(Path(selection))
+        ids = _ids_of_file(Path(selection))
     elif isinstance(selection, str | uuid.UUID):
-        found = pa.chunked_array([[str(selection)]])
+        ids = pa.chunked_array([[str(selection)]])
     elif hasattr(selection, "collect_schema") or hasattr(selection, "columns"):
         table: Any = scannable(selection, "the selection", ("id",))
         if "id" not in table.schema.names:
             raise InputError(f"the selection has no column id: give {KINDS}")
-        found = typed(table.select(["id"]), "selection").column("id")
+        ids = typed(table.select(["id"]), "selection").column("id")
     else:
         try:
-            found = pa.chunked_array([pa.array([str(value) for value in selection], pa.large_string())])
+            ids = pa.chunked_array([pa.array([str(value) for value in selection], pa.large_string())])
         except TypeError:
             raise InputError(f"the selection is a {type(selection).__name__}: give {KINDS}") from None
-    text = pc.cast(found, pa.large_string())
+    text = pc.cast(ids, pa.large_string())
     return pc.unique(pc.fill_null(pc.ascii_lower(pc.utf8_trim_whitespace(text)), "an empty ID"))
 
 

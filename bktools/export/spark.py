@@ -26,9 +26,9 @@ def checked(entries: Any, given: Mapping[str, pa.Table], asked: Mapping[str, Any
     Whether an entry is ready depends on all lines with its ID, of whatever company, so that these come together.
     """
     checks = partial(_checked, given=given, asked=asked)
-    found = on_workers(checks, {"entries": in_order(entries, PLACE)}, by="id")["entries"].sort_by(PLACE)
-    rows = selected(found.drop_columns([PLACE, "reason", "message"]), None, entries)
-    errors = numbered(found.select(["company_id", "id", "reason", "message"]), "row")
+    checked_rows = on_workers(checks, {"entries": in_order(entries, PLACE)}, by="id")["entries"].sort_by(PLACE)
+    rows = selected(checked_rows.drop_columns([PLACE, "reason", "message"]), None, entries)
+    errors = numbered(checked_rows.select(["company_id", "id", "reason", "message"]), "row")
     with engine("compose_export_jobs", errors=errors.append_column("day", days_of(rows))) as connection:
         query = "SELECT row, reason, message FROM errors ORDER BY company_id, day, id, row"
         return rows, connection.sql(query).to_arrow_table()

@@ -66,12 +66,12 @@ def arrow_of(frame: Any, name: str) -> pa.Table:
     """
     needed, source = REQUIRED[name]
     columns = None if name == "entries" else [*needed, *KEPT.get(name, ())]
-    found: Any = scannable(frame, f"the {name}", columns)
+    scanned: Any = scannable(frame, f"the {name}", columns)
     for column in needed:
-        if column not in found.schema.names:
+        if column not in scanned.schema.names:
             raise InputError(f"the {name} have no column {column}: give them as {source} returns them")
     try:
-        table = found if isinstance(found, pa.Table) else found.to_table()
+        table = scanned if isinstance(scanned, pa.Table) else scanned.to_table()
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"cannot be read as Parquet ({error})", source=f"the {name} {frame}") from None
     if columns is not None:

@@ -274,12 +274,12 @@ def _complete(
     """
     gap = _gap(file, companies)
     accepted = []
-    told = f"{len(gap)} batches were sent after the copy"
+    message = f"{len(gap)} batches were sent after the copy"
     if evidence is not None:
-        told += f", as far as is known here without marks: {evidence}"
+        message += f", as far as is known here without marks: {evidence}"
     with file.transaction() as connection:
         confirm(connection)
-        record_event(connection, "journal", file.id, None, "restored", told, by)
+        record_event(connection, "journal", file.id, None, "restored", message, by)
         for mark in gap:
             if _is_put_in_doubt(file, connection, mark, places) and _is_proof(file, mark):
                 message = f"{mark.message} (the proof is the mark of {mark.at[:19]} UTC)"
@@ -293,11 +293,11 @@ def _complete(
 
 def _is_put_in_doubt(file: Records, connection: Connection, mark: Mark, places: SentLog) -> bool:
     """Write a sent batch as UNKNOWN, unless it is ACCEPTED or its entries are in other batches; return whether it is."""
-    found = file.rows("SELECT state, body FROM batches WHERE batch_id = ?", mark.batch_id)
-    state: str | None = found[0]["state"] if found else None
+    row = file.row("SELECT state, body FROM batches WHERE batch_id = ?", mark.batch_id)
+    state: str | None = None if row is None else row["state"]
     if state in {"ACCEPTED", "UNKNOWN"}:
         return state == "UNKNOWN"
-    body = found[0]["body"] if found else _body_of(mark, places)
+    body = _body_of(mark, places) if row is None else row["body"]
     file.wanted(json.loads(body)["accountingEntryIds"])
     for row in file.rows(_WAITING, mark.batch_id):
         change(connection, row["batch_id"], "RELEASED", message=f"its entries were sent in batch {mark.batch_id}")
@@ -378,7 +378,7 @@ def _mark_anew(journal: Journal, companies: dict[str, list[Mark]]) -> None:
     for marks in companies.values():
         for mark in _of_lost_batches(journal, marks)[-1:]:
             last = journal.last_event()
-            found = journal.state_of(mark.batch_id)
-            state = mark.state if found is None else found["state"]
+            row = journal.state_of(mark.batch_id)
+            state = mark.state if row is None else row["state"]
             anew = replace(mark, event=last["event_id"], digest=last["digest"], state=state)
             journal.sent_log.write(anew, journal.about_me)

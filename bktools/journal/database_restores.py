@@ -190,17 +190,17 @@ class DatabaseRestores:
         with self._records.transaction() as connection:
             restores = self._restores()
             unconfirmed = self._unconfirmed(restores)
-            found = [name for name in unconfirmed if {name, _identity(name)} & {*senders}]
-            unknown = {*senders}.difference(found, map(_identity, found))
-            if unknown or not found:
+            waived = [name for name in unconfirmed if {name, _identity(name)} & {*senders}]
+            unknown = {*senders}.difference(waived, map(_identity, waived))
+            if unknown or not waived:
                 raise JournalError(
                     f"nothing was recorded: {', '.join(sorted(unknown)) or 'nobody'} is not among the machines that have not "
                     f"confirmed a restore ({', '.join(unconfirmed) or 'none'})"
                 )
-            for name in found:
+            for name in waived:
                 waiver = {"sender": name, "company_id": company_id, "evidence": evidence}
                 record_event(connection, SUBJECT, restores.last, None, WAIVED, json.dumps(waiver), by)
-        return found
+        return waived
 
     def _obstacle(self, restores: _Restores, company_id: str, dates: Callable[[], Iterable[str | None]]) -> str:
         waivers = {_identity(said["sender"]): said for said in restores.waivers if said["company_id"] == company_id}

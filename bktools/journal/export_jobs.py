@@ -111,8 +111,8 @@ def history_of(journal: Journal, kind: str, company_id: str | None = None, batch
         Only those of a company or of a batch.
     """
     schema = SCHEMAS[kind]
-    found = journal.history("entries" if kind == "sent" else kind, company_id, batch, size=ROWS_AT_ONCE)
-    pieces = [pa.Table.from_pylist(piece, schema=texts_of(schema)) for piece in found]
+    rows = journal.history("entries" if kind == "sent" else kind, company_id, batch, size=ROWS_AT_ONCE)
+    pieces = [pa.Table.from_pylist(piece, schema=texts_of(schema)) for piece in rows]
     return typed(pa.concat_tables(pieces), schema) if pieces else schema.empty_table()
 
 

@@ -135,16 +135,16 @@ class Journal(Records):
 
     def problems(self) -> list[str]:
         """Check the journal's file, events and marks; return a line for each fault."""
-        found = self.damage()
+        faults = self.damage()
         try:
             self.require_current()
         except JournalError as error:
-            found.append(str(error))
+            faults.append(str(error))
         else:
             missing = [] if self.restores is None else self.restores.missing()
             if missing:
-                found.append(f"a restore is not confirmed by {', '.join(missing)}")
-        return found
+                faults.append(f"a restore is not confirmed by {', '.join(missing)}")
+        return faults
 
     # Before sending
 
@@ -239,15 +239,15 @@ class Journal(Records):
         """
         with self.transaction() as connection:
             for batch in batches:
-                found = self.state_of(batch.batch_id)
-                if found is not None and found["body"] != batch.body:
+                row = self.state_of(batch.batch_id)
+                if row is not None and row["body"] != batch.body:
                     raise JournalError(f"batch {batch.batch_id} is in the journal with different data")
-                is_new = found is None or found["state"] in {"REJECTED", "RELEASED"}
+                is_new = row is None or row["state"] in {"REJECTED", "RELEASED"}
                 reason = self.changed_by_hand(batch.entry_ids) or (self._taken(batch) if is_new else "")
                 if reason:
                     raise JournalError(reason)
-                if found is not None and not is_new:
-                    if found["state"] == "PLANNED":
+                if row is not None and not is_new:
+                    if row["state"] == "PLANNED":
                         self._claim_data(connection, batch, period)
                     continue
                 reason = self.waiting(batch)
@@ -256,7 +256,7 @@ class Journal(Records):
                 for other in self._claims(batch):
                     message = f"replaced by batch {batch.batch_id} of a later plan before it was sent"
                     change(connection, other["batch_id"], "RELEASED", message=message, settled_at=now().isoformat())
-                if found is None:
+                if row is None:
                     insert(connection, batch, plan_id)
                 else:
                     _plan_again(connection, batch.batch_id, plan_id)
@@ -273,17 +273,17 @@ class Journal(Records):
         StorageError
             When the marks cannot be written; the batch is still PLANNED.
         """
-        found = self.state_of(batch_id)
-        if found is None:
+        row = self.state_of(batch_id)
+        if row is None:
             raise JournalError(f"batch {batch_id} was not found in the journal")
         self.require_in_place()
         self._sent_at[batch_id] = now().isoformat()
-        with self.sent_log.alone(found["company_id"]):
-            self.related.require_none(found["company_id"])
+        with self.sent_log.alone(row["company_id"]):
+            self.related.require_none(row["company_id"])
             try:
                 with self.transaction() as connection:
                     if self.restores is not None:
-                        self.restores.require(found["company_id"], lambda: self._dates_of(batch_id))
+                        self.restores.require(row["company_id"], lambda: self._dates_of(batch_id))
                     sender = f"{self.sender()} process {os.getpid()}"
                     intent = {"sender": sender, "sent_at": self._sent_at[batch_id]}
                     change(connection, batch_id, "SENDING", settled_at=None, **intent)
@@ -399,10 +399,10 @@ class Journal(Records):
         with self._database.lock(before["company_id"]):
             # Read again under the lock: another process may have sent the batch after the person looked.
             self.recover(before["company_id"])
-            found = self._resolvable(batch_id, state)
-            if found["state"] != before["state"]:
+            row = self._resolvable(batch_id, state)
+            if row["state"] != before["state"]:
                 raise JournalError(
-                    f"batch {batch_id} changed from {before['state']} to {found['state']}: nothing was recorded; look it up "
+                    f"batch {batch_id} changed from {before['state']} to {row['state']}: nothing was recorded; look it up "
                     f"again ({self.command('export status')})"
                 )
             sql = "SELECT batch_id, company_id, state FROM batches WHERE job_id = ? AND batch_id <> ?"
@@ -423,13 +423,11 @@ class Journal(Records):
 
     def state_of(self, batch_id: str) -> Row | None:
         """Return the row of a batch, None where there is none."""
-        found = self.rows("SELECT * FROM batches WHERE batch_id = ?", batch_id)
-        return found[0] if found else None
+        return self.row("SELECT * FROM batches WHERE batch_id = ?", batch_id)
 
     def in_doubt(self, company_id: str) -> Row | None:
         """Return the oldest UNKNOWN batch of a company, which blocks it."""
-        found = self.rows(_HISTORY["unknown"], company_id, None)
-        return found[0] if found else None
+        return self.row(_HISTORY["unknown"], company_id, None)
 
     def kept_answer(self, row: Row) -> str:
         """Return the answer to a batch that this machine received and could not write, "" for none."""
@@ -439,13 +437,12 @@ class Journal(Records):
     def newest_accepted(self, company_id: str) -> Row | None:
         """Return the ACCEPTED batch of a company that was sent last."""
         sql = "SELECT * FROM batches WHERE company_id = ? AND state = 'ACCEPTED' ORDER BY sent_at DESC LIMIT 1"
-        found = self.rows(sql, company_id)
-        return found[0] if found else None
+        return self.row(sql, company_id)
 
     def changed_since(self, batch: Batch) -> list[str]:
         """Return the entries of a batch that were sent with other data than they have now."""
-        found = [row for piece in self.history("entries", None, batch.batch_id) for row in piece]
-        return entry_data.changed(found, batch)
+        sent = [row for piece in self.history("entries", None, batch.batch_id) for row in piece]
+        return entry_data.changed(sent, batch)
 
     def no_such_batch(self, batch_id: str) -> JournalError:
         """Return the error for a batch that is not in the journal."""
@@ -454,15 +451,15 @@ class Journal(Records):
         )
 
     def _resolvable(self, batch_id: str, state: str) -> Row:
-        found = self.state_of(batch_id)
-        if found is None:
+        row = self.state_of(batch_id)
+        if row is None:
             raise self.no_such_batch(batch_id)
-        if found["state"] != "UNKNOWN" and (found["state"], state) != ("PLANNED", "RELEASED"):
+        if row["state"] != "UNKNOWN" and (row["state"], state) != ("PLANNED", "RELEASED"):
             raise JournalError(
-                f"batch {batch_id} is {found['state']}: only an UNKNOWN batch can be resolved, and only a PLANNED batch "
+                f"batch {batch_id} is {row['state']}: only an UNKNOWN batch can be resolved, and only a PLANNED batch "
                 "can be withdrawn"
             )
-        return found
+        return row
 
     def _settle(self, batch_id: str, answer: Answer, *, by: str | None = None, is_repeated: bool = False) -> None:
         with self.transaction() as connection:
@@ -506,8 +503,8 @@ class Journal(Records):
         """Write that a batch was not sent, if its intent was written; where that fails, it becomes UNKNOWN."""
         try:
             self._database.reconnect()
-            found = self.state_of(batch_id)
-            if found is not None and found["state"] == "SENDING" and found["sent_at"] == self._sent_at[batch_id]:
+            row = self.state_of(batch_id)
+            if row is not None and row["state"] == "SENDING" and row["sent_at"] == self._sent_at[batch_id]:
                 self.settle(batch_id, "PLANNED", reason)
         except (JournalError, StorageError) as error:
             log.warning("%s", error)

@@ -325,11 +325,11 @@ class _Target(Records):
             offset = int(self.rows("SELECT coalesce(max(event_id), 0) AS last FROM events")[0]["last"])
             self._copy(file, connection, meeting, offset)
             last = file.last_event()
-            told = {"place": file.place, "last_event": last["event_id"], "digest": last["digest"]}
+            origin = {"place": file.place, "last_event": last["event_id"], "digest": last["digest"]}
             if evidence is not None and meeting.twice:
-                told |= {"sent_twice": sorted(meeting.twice), "evidence": evidence}
+                origin |= {"sent_twice": sorted(meeting.twice), "evidence": evidence}
             # The offset follows from the number of this event: it is the first one after those of the file.
-            record_event(connection, "journal", file.id, None, IMPORTED, json.dumps(told), by)
+            record_event(connection, "journal", file.id, None, IMPORTED, json.dumps(origin), by)
             for batch_id, other in meeting.withdrawn_there.items():
                 if batch_id not in meeting.kept_here:
                     change(
@@ -408,8 +408,7 @@ class _Target(Records):
 
     def _newest_claim(self, batch_id: str) -> Row:
         sql = "SELECT event_id, after, message FROM events WHERE subject = 'facts' AND subject_id = ? ORDER BY 1 DESC LIMIT 1"
-        found = self.rows(sql, batch_id)
-        return found[0] if found else {"event_id": 0, "after": NOT_KEPT, "message": "not kept here"}
+        return self.row(sql, batch_id) or {"event_id": 0, "after": NOT_KEPT, "message": "not kept here"}
 
     def _say_again(self, connection: Connection, batch_id: str, before: str, claim: Row) -> None:
         """Repeat state and facts of a batch that stays as it is here, after the events of the same batch in the file."""

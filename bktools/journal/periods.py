@@ -138,7 +138,7 @@ def load_periods(company: str | None = None, *, service: Service | None = None) 
         sql = """SELECT company_id FROM batches UNION SELECT substr(subject_id, 1, 36) FROM events
             WHERE subject IN ('close', 'period')"""
         companies = [row["company_id"] for row in journal.rows(sql)]
-        pieces = [_of_company(journal, found) for found in companies if company_id in {None, found}]
+        pieces = [_of_company(journal, known) for known in companies if company_id in {None, known}]
     table = pa.concat_tables([*pieces, PERIODS.empty_table()], promote_options="permissive")
     about = {"environment": settings.environment, "table": "periods", "rows": len(table), "complete": True}
     return to_pandas(table, about)
@@ -165,7 +165,7 @@ def _of_company(journal: Journal, company_id: str) -> pa.Table:
             "changed_at": change and rules.timestamp(change["at"]),
             "reason": change and change["message"],
         }
-        rows += [about | found for found in totals.to_pylist() or [{}]]
+        rows += [about | sums for sums in totals.to_pylist() or [{}]]
     return pa.Table.from_pylist(rows, schema=_scaled(PERIODS, rows))
 
 
@@ -281,28 +281,28 @@ def _change(
 
 def named(argument: str, name: object) -> str:
     """Return the name of a person; refuse a blank one."""
-    found = rules.text(argument, name).strip()
-    if not found:
+    text = rules.text(argument, name).strip()
+    if not text:
         raise ArgumentError(argument, "must be the name of the person")
-    return found
+    return text
 
 
 def state_of(journal: Journal, company_id: str, month: str) -> tuple[str, str | None]:
     """Return OPEN or CLOSED, and the person who changed it last; None where nobody did."""
     sql = "SELECT state, done_by FROM periods WHERE company_id = ? AND period = ?"
-    found = journal.rows(sql, company_id, month)
-    return (str(found[0]["state"]), str(found[0]["done_by"])) if found else (OPEN, None)
+    row = journal.row(sql, company_id, month)
+    return (OPEN, None) if row is None else (str(row["state"]), str(row["done_by"]))
 
 
 def refuse_unfinished(journal: Journal, company_id: str, month: str) -> None:
     """Refuse to close a period while an export of it may still change."""
-    found = journal.rows(_UNFINISHED, company_id, month)
-    if found:
-        first = found[0]
+    unfinished = journal.rows(_UNFINISHED, company_id, month)
+    if unfinished:
+        first = unfinished[0]
         resolve = journal.command(f"export resolve {first['batch_id']}")
         raise JournalError(
             f"the period {month} of company {company_id} stays open: batch {first['batch_id']} of it is {first['state']}"
-            f"{f' and {len(found) - 1} more' if len(found) > 1 else ''}; send it or settle it first ({resolve})"
+            f"{f' and {len(unfinished) - 1} more' if len(unfinished) > 1 else ''}; send it or settle it first ({resolve})"
         )
 
 
@@ -348,8 +348,8 @@ def record_close(
     subject = f"{company_id} {month}"
 
     def write(connection: Connection) -> None:
-        told = json.dumps(message, ensure_ascii=False)
-        close = record_event(connection, "close", subject, None, APPLIED, told, prepared_by)
+        text = json.dumps(message, ensure_ascii=False)
+        close = record_event(connection, "close", subject, None, APPLIED, text, prepared_by)
         connection.executemany(INSERT_HELD_BACK, ((close, place, *row) for place, row in enumerate(rows)))
 
     journal.record(write, company_id)
@@ -406,11 +406,11 @@ def totals_of(sent: pa.Table, held: pa.Table) -> pa.Table:
         "resolved": held.filter(pc.invert(is_open)),
         "open": held.filter(is_open),
     }
-    found: dict[str | None, dict[str, Any]] = {}
+    sums: dict[str | None, dict[str, Any]] = {}
     for name, table in parts.items():
         for row in _by_currency(table, name, f"{name}_amount"):
-            found.setdefault(row["currency"], {}).update(row)
-    rows = [found[currency] for currency in sorted(found, key=lambda text: (text is None, text or ""))]
+            sums.setdefault(row["currency"], {}).update(row)
+    rows = [sums[currency] for currency in sorted(sums, key=lambda text: (text is None, text or ""))]
     rows = [dict.fromkeys(parts, 0) | row for row in rows]
     fields = [
         (name, kind) for part in parts for name, kind in ((part, COUNT), (f"{part}_amount", ENTRY_DATA["amount"]))
@@ -451,8 +451,8 @@ def held_back(journal: Journal, company_id: str, month: str | None = None) -> pa
     """Return the entries that closes held back, each in one month, and their outcome.
 
     An entry belongs to the month of the date that it had when it was first held back, or without a date to the month of
-    that close. It is told as the last close of its month saw it, or the last of all where none of its month met it. An
-    entry without an ID cannot be followed: only the last close of a month tells it, and it stays open.
+    that close. It is shown as the last close of its month saw it, or the last of all where none of its month met it. An
+    entry without an ID cannot be followed: only the last close of a month shows it, and it stays open.
     """
     closes = journal.rows(_HELD, company_id)
     last_close = {row["period"]: row["close"] for row in closes}
@@ -473,8 +473,8 @@ def held_back(journal: Journal, company_id: str, month: str | None = None) -> pa
     wanted = [row for row in rows.values() if month in {None, row["period"]}]
     journal.wanted({row["entry_id"] for row in wanted if row["entry_id"]})
     sent = {row["entry_id"]: row for row in journal.rows(_SENT_SINCE, company_id)}
-    found = [dict(row) | _outcome(sent.get(row["entry_id"])) for row in wanted]
-    return typed(pa.Table.from_pylist(found, schema=in_texts(HELD)), HELD)
+    followed = [dict(row) | _outcome(sent.get(row["entry_id"])) for row in wanted]
+    return typed(pa.Table.from_pylist(followed, schema=in_texts(HELD)), HELD)
 
 
 def _outcome(sent: Row | None) -> dict[str, str | None]:

@@ -116,18 +116,18 @@ class RelatedJournals:
 
     def all(self) -> list[RelatedJournal]:
         """Return every other journal that has sent a batch, in the data folder and outside of it."""
-        found = {other.id: other for other in self._beside() if _has_sent(self._file(other))}
+        journals = {other.id: other for other in self._beside() if _has_sent(self._file(other))}
         for folder in sorted(self._sent_log.outer.glob("*")):
             other = _from_marks(folder)
             if other.id != self._own.id and folder.name != "locks":
-                found.setdefault(other.id, other)
-        return list(found.values())
+                journals.setdefault(other.id, other)
+        return list(journals.values())
 
     def relation(self, other: RelatedJournal) -> str | None:
         """Return whether another journal has the same service ("same") or not ("other"); None while that is unknown."""
-        found = self._own.rows("SELECT relation FROM other_journals WHERE journal_id = ?", other.id)
-        if found:
-            return str(found[0]["relation"])
+        named = self._own.row("SELECT relation FROM other_journals WHERE journal_id = ?", other.id)
+        if named is not None:
+            return str(named["relation"])
         shares_address = bool(set(other.addresses) & set(self._own.addresses()))
         return SAME if shares_address and self._is_beside(other) and self._file(other) is not None else None
 
@@ -168,11 +168,11 @@ class RelatedJournals:
         by : str
             Name of the person who decided it.
         """
-        found = [other for other in self.all() if other.is_named(name)]
-        if len(found) != 1:
+        named = [other for other in self.all() if other.is_named(name)]
+        if len(named) != 1:
             known = "; ".join(map(str, self.all())) or "none"
-            raise JournalError(f"{name!r} matches {len(found)} journals: give the id or the address of one of: {known}")
-        other = found[0]
+            raise JournalError(f"{name!r} matches {len(named)} journals: give the id or the address of one of: {known}")
+        other = named[0]
         file = self._file(other)
         if relation == SAME and file is None:
             raise JournalError(
@@ -254,8 +254,8 @@ class RelatedJournals:
     def _not_of_another_service(self) -> Iterator[tuple[RelatedJournal, File]]:
         same = self._own.rows("SELECT journal_id, folder FROM other_journals WHERE relation = 'same'")
         elsewhere = [RelatedJournal(row["journal_id"], Path(row["folder"]) / FILE, ()) for row in same if row["folder"]]
-        found = {other.id: other for other in (*elsewhere, *self._beside())}
-        for other in found.values():
+        candidates = {other.id: other for other in (*elsewhere, *self._beside())}
+        for other in candidates.values():
             if self.relation(other) != OTHER:
                 file = self._file(other)
                 if file is None:

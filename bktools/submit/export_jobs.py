@@ -464,16 +464,16 @@ def _may_still_run(accepted: Row | None) -> bool:
 
 def _row_unsent(journal: Journal, batch: BatchRequest, doubts: UnknownOutcomes, *states: str) -> dict[str, Any] | None:
     """Return the row of a batch that is not sent, because it has an outcome, one of the states, or a company that waits."""
-    found = journal.state_of(batch.batch_id)
-    state = None if found is None else found["state"]
-    if found is None or state not in {*SETTLED, *states}:
+    row = journal.state_of(batch.batch_id)
+    state = None if row is None else row["state"]
+    if row is None or state not in {*SETTLED, *states}:
         doubt = journal.in_doubt(batch.company_id)
         reason = journal.waiting(batch) if doubt is None else doubts.message(doubt)
         return _row(batch, "BLOCKED", reason) if reason else None
     if state == "UNKNOWN":
-        return _row(batch, state, doubts.message(found))
+        return _row(batch, state, doubts.message(row))
     if state == "SENDING":
-        return _row(batch, state, f"{found['sender']} is sending it (since {found['sent_at']})")
+        return _row(batch, state, f"{row['sender']} is sending it (since {row['sent_at']})")
     changed = journal.changed_since(batch) if state == "ACCEPTED" else []
     if changed:
         return _row(
@@ -482,9 +482,7 @@ def _row_unsent(journal: Journal, batch: BatchRequest, doubts: UnknownOutcomes, 
             f"{len(changed)} of its entries have other data now than when they were exported (the first is {changed[0]}): "
             "nothing was sent; compose again with history=load_export_jobs(entries=True), which shows both",
         )
-    return _row(
-        batch, state, f"{found['message']} (since {found['settled_at']}; nothing was sent again)", found["job_id"]
-    )
+    return _row(batch, state, f"{row['message']} (since {row['settled_at']}; nothing was sent again)", row["job_id"])
 
 
 def _row(batch: BatchRequest, outcome: str, message: str, job_id: str | None = None) -> dict[str, Any]:
