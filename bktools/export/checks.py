@@ -601,7 +601,7 @@ CREATE MACRO in_words(lines) AS concat(
 );
 """
 
-# (missing name, names that must be given for this to matter, phrase in the plan)
+# (missing name, names that must be there for this to matter, phrase in the plan)
 _UNCHECKED = (
     ("entries.date", (), "dates (the entries have none)"),
     ("entries.amount", (), "amounts (the entries have none)"),
@@ -616,12 +616,12 @@ _UNCHECKED = (
 )
 
 
-def reasons_query(given: set[str]) -> str:
+def reasons_query(inputs: set[str]) -> str:
     """Return the query of the first error of each entry for the given frames, columns and arguments.
 
     It returns row, reason and message, ordered by company, day and ID. The reason is null for a ready entry.
     """
-    checks = [check for check in applied(given) if check.severity == "error"]
+    checks = [check for check in applied(inputs) if check.severity == "error"]
     decided = [check for check in checks if check.name != HELD_TOGETHER]
     conditions = " ".join(f"WHEN {check.condition} THEN {quoted(check.name)}" for check in decided)
     messages = " ".join(
@@ -631,9 +631,9 @@ def reasons_query(given: set[str]) -> str:
     return _filled(REASONS, decided, (), CONDITIONS=conditions, MESSAGES=messages, TOGETHER=together)
 
 
-def findings_query(given: set[str]) -> str:
+def findings_query(inputs: set[str]) -> str:
     """Return the query of all findings: row, about, place of the check in CHECKS, message, to_do; most severe first."""
-    checks = applied(given)
+    checks = applied(inputs)
     place = {check.name: number for number, check in enumerate(CHECKS)}
     ends = [f"WHEN {check.condition} THEN {place[check.name]}" for check in checks if check.ends]
     texts = [
@@ -652,9 +652,9 @@ def findings_query(given: set[str]) -> str:
     )
 
 
-def applied(given: set[str]) -> list[Check]:
+def applied(inputs: set[str]) -> list[Check]:
     """Return the checks that can be made with the given frames, columns and arguments (named as in `Check.needs`)."""
-    return [check for check in CHECKS if given.issuperset(check.needs)]
+    return [check for check in CHECKS if inputs.issuperset(check.needs)]
 
 
 def _filled(query: str, checks: list[Check], always: tuple[str, ...], **parts: str) -> str:
@@ -670,6 +670,6 @@ def _filled(query: str, checks: list[Check], always: tuple[str, ...], **parts: s
     return re.sub(r"\b[A-Z]+\b", lambda word: parts.get(word[0], word[0]), query)
 
 
-def unchecked(given: set[str]) -> tuple[str, ...]:
+def unchecked(inputs: set[str]) -> tuple[str, ...]:
     """Return a phrase for each check that was skipped because its input is missing."""
-    return tuple(phrase for name, others, phrase in _UNCHECKED if name not in given and given.issuperset(others))
+    return tuple(phrase for name, others, phrase in _UNCHECKED if name not in inputs and inputs.issuperset(others))

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from bktools.contract.rules import UUID_PATTERN
 from bktools.errors import InputError
-from bktools.export.tables import numbered, typed
+from bktools.export.tables import typed, with_lines
 from bktools.frames.engine import has_order, scannable
 from bktools.frames.schema import TEXT, split_lines
 from bktools.inputs import cells
@@ -45,8 +45,7 @@ def selected(rows: pa.Table, selection: Any, entries: Any) -> pa.Table:
     InputError
         When the selection is of an unknown kind, a mask of another length, or names unknown entries.
     """
-    if "line" not in rows.column_names:
-        rows = numbered(rows, "line", first=1)
+    rows = with_lines(rows)
     if selection is None:
         return rows
     mask = as_mask(selection, entries)

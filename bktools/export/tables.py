@@ -113,6 +113,11 @@ def numbered(table: pa.Table, name: str, *, first: int = 0) -> pa.Table:
     return table.append_column(name, pa.array(np.arange(first, first + len(table))))
 
 
+def with_lines(entries: pa.Table) -> pa.Table:
+    """Return entries with the number of their line; those that have none are counted."""
+    return entries if "line" in entries.column_names else numbered(entries, "line", first=1)
+
+
 def days_of(entries: pa.Table) -> pa.ChunkedArray:
     """Return the calendar day of each entry, null without a date.
 
@@ -166,7 +171,7 @@ def decimals_of(amounts: pa.ChunkedArray) -> pa.ChunkedArray:
     return needed
 
 
-def texts_of(entries: pa.Table, name: str) -> pa.ChunkedArray:
+def text_column(entries: pa.Table, name: str) -> pa.ChunkedArray:
     """Return a column of entries as text, nulls where they lack it.
 
     Raises
