@@ -20,6 +20,7 @@ from bktools.inputs.accounts import read_accounts
 from bktools.inputs.columns import Columns
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, now, record_event, record_events
+from bktools.journal.tables import table_of
 from bktools.service import Service
 
 KEY = ("company_id", "external_id")
@@ -178,14 +179,9 @@ def load_accounts(company: str | None = None, *, service: Service | None = None)
 
 def accounts_in(journal: Journal, company_id: str | None) -> pa.Table:
     """Return the accounts of an open journal, of a company or of all."""
-    sql = "SELECT * FROM accounts WHERE CAST(?1 AS TEXT) IS NULL OR company_id = ?1 ORDER BY company_id, external_id"
-    rows = journal.rows(sql, company_id)
-    columns: dict[str, list[Any]] = {
-        name: [row["account_id" if name == "id" else name] for row in rows] for name in ACCOUNTS.names
-    }
-    columns["archived"] = [None if value is None else bool(value) for value in columns["archived"]]
-    columns["updated_at"] = [rules.timestamp(value) for value in columns["updated_at"]]
-    return pa.table(columns, schema=ACCOUNTS)
+    sql = """SELECT *, account_id AS id FROM accounts
+        WHERE CAST(?1 AS TEXT) IS NULL OR company_id = ?1 ORDER BY company_id, external_id"""
+    return table_of([journal.rows(sql, company_id)], ACCOUNTS)
 
 
 def import_accounts(

@@ -141,7 +141,7 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str |
             with Journal(settings) as journal:
                 # After a kill before this line the marks do not match: nothing is sent until the restore is run again.
                 _mark_anew(journal, companies)
-                doubts = [row["batch_id"] for piece in journal.history("unknown") for row in piece]
+                doubts = [row["batch_id"] for row in journal.unknown()]
     finally:
         remove_with_companions(made)
     return Restored(str(path), set_aside, accepted, tuple(doubts))
@@ -169,7 +169,7 @@ def _go_on(settings: Settings, source: Path | None, by: str) -> Restored:
             accepted = _complete(journal, companies, journal.sent_log, by, confirm=confirm)
             _mark_anew(journal, companies)
             confirmations.see(anew=True)
-        doubts = [row["batch_id"] for piece in journal.history("unknown") for row in piece]
+        doubts = [row["batch_id"] for row in journal.unknown()]
         missing = tuple(confirmations.missing())
         return Restored(journal.place, None, accepted, tuple(doubts), tuple(booked_twice), missing)
 

@@ -46,7 +46,6 @@ _HISTORY = {
     "batches": f"""
         SELECT *, json_extract(job, '$.status') AS job_status FROM batches WHERE {_WANTED} ORDER BY planned_at, batch_id
     """,
-    "unknown": f"SELECT * FROM batches WHERE {_WANTED} AND state = 'UNKNOWN' ORDER BY sent_at, batch_id",
     "entries": f"""
         SELECT entry_id, batch_id, company_id, state, job_id, sent_at, sender, plan_id,
             coalesce(split_line, 0) AS split_line, {", ".join(entry_data.COLUMNS)}
@@ -416,7 +415,7 @@ class Journal(Records):
     def history(
         self, table: str, company_id: str | None = None, batch_id: str | None = None, *, size: int = 10_000
     ) -> Iterator[list[Row]]:
-        """Yield batches, UNKNOWN batches, entries or events, in lists of at most `size` rows."""
+        """Yield batches, entries or events, in lists of at most `size` rows."""
         return self.pieces(_HISTORY[table], company_id, batch_id, size=size)
 
     # Reading batches
@@ -425,9 +424,10 @@ class Journal(Records):
         """Return the row of a batch, None where there is none."""
         return self.row("SELECT * FROM batches WHERE batch_id = ?", batch_id)
 
-    def in_doubt(self, company_id: str) -> Row | None:
-        """Return the oldest UNKNOWN batch of a company, which blocks it."""
-        return self.row(_HISTORY["unknown"], company_id, None)
+    def unknown(self, company_id: str | None = None, batch_id: str | None = None) -> list[Row]:
+        """Return the UNKNOWN batches, all or those of a company, the oldest first; each blocks its company."""
+        sql = f"SELECT * FROM batches WHERE {_WANTED} AND state = 'UNKNOWN' ORDER BY sent_at, batch_id"
+        return self.rows(sql, company_id, batch_id)
 
     def kept_answer(self, row: Row) -> str:
         """Return the answer to a batch that this machine received and could not write, "" for none."""

@@ -30,10 +30,10 @@ from bktools.frames.schema import (
     to_pandas,
 )
 from bktools.journal.entry_data import HELD_BACK, INSERT_HELD_BACK, digest_of
-from bktools.journal.export_jobs import history_of, typed
-from bktools.journal.export_jobs import texts_of as in_texts
+from bktools.journal.export_jobs import history_of
 from bktools.journal.journal import Journal
 from bktools.journal.records import Connection, Row, record_event
+from bktools.journal.tables import as_stored, table_of, typed
 from bktools.service import Service
 
 OPEN, CLOSED, APPLIED = "OPEN", "CLOSED", "APPLIED"
@@ -377,7 +377,7 @@ def _set_state(journal: Journal, company_id: str, month: str, state: str, reason
 def _sums(entries: pa.Table) -> dict[str, dict[str, str]]:
     """Return count and exact amount by currency, as text."""
     there = {name: texts_of(entries, name) for name in ("amount", "currency")}
-    table = pa.table(there | {"split_line": split_lines(entries)}, schema=in_texts(_AMOUNTS))
+    table = pa.table(there | {"split_line": split_lines(entries)}, schema=as_stored(_AMOUNTS))
     table = typed(table, _AMOUNTS)
     return {
         row["currency"] or "no currency": {"entries": str(row["entries"]), "amount": f"{row['amount'] or 0:f}"}
@@ -473,8 +473,7 @@ def held_back(journal: Journal, company_id: str, month: str | None = None) -> pa
     wanted = [row for row in rows.values() if month in {None, row["period"]}]
     journal.wanted({row["entry_id"] for row in wanted if row["entry_id"]})
     sent = {row["entry_id"]: row for row in journal.rows(_SENT_SINCE, company_id)}
-    followed = [dict(row) | _outcome(sent.get(row["entry_id"])) for row in wanted]
-    return typed(pa.Table.from_pylist(followed, schema=in_texts(HELD)), HELD)
+    return table_of([[dict(row) | _outcome(sent.get(row["entry_id"])) for row in wanted]], HELD)
 
 
 def _outcome(sent: Row | None) -> dict[str, str | None]:
@@ -495,5 +494,4 @@ def closes_of(journal: Journal, company_id: str, month: str | None = None) -> li
 
 def events_of(journal: Journal, company_id: str, month: str) -> pa.Table:
     """Return every event of a period and of the batches that hold entries of it, oldest first."""
-    rows = journal.rows(_EVENTS, company_id, month)
-    return typed(pa.Table.from_pylist(rows, schema=pa.schema([field.with_type(TEXT) for field in EVENTS])), EVENTS)
+    return table_of([journal.rows(_EVENTS, company_id, month)], EVENTS)

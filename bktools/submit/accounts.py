@@ -116,8 +116,9 @@ def create_accounts(
     ['CREATED']
     """
     if not isinstance(reconciliation, Reconciliation):
-        kind = type(reconciliation).__name__
-        raise ArgumentError("reconciliation", f"must be a result of reconcile_accounts, is a {kind}")
+        raise ArgumentError(
+            "reconciliation", f"must be a result of reconcile_accounts, is a {type(reconciliation).__name__}"
+        )
     actions = to_arrow(reconciliation.actions, "the actions")
     service, apply = service_or_default(service), rules.flag("apply", apply)
     with Journal(service.settings) as journal:

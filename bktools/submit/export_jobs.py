@@ -193,9 +193,7 @@ def submit_with(
     doubts = UnknownOutcomes(journal)
     # Requests are made one at a time, to save memory.
     batches = (plan.request(batch_id) for own in of_company.values() for batch_id in own)
-    return [
-        _row_unsent(journal, batch, doubts, "SENDING") or _row(batch, "PLANNED", WOULD_BE_SENT) for batch in batches
-    ]
+    return [_row_unsent(journal, batch, doubts, "SENDING") or _row_planned(journal, batch) for batch in batches]
 
 
 def _require_its_journal(plan: ExportPlan, journal: Journal) -> None:
@@ -357,8 +355,7 @@ class _Sender:
         if outcome.stops_all:
             self._run.stopped = self._stopped
         # The journal may know better: that the job belongs to another batch.
-        doubt = self._journal.in_doubt(self._company_id)
-        if doubt is not None:
+        for doubt in self._journal.unknown(self._company_id):
             return _row(batch, "UNKNOWN", f"{doubt['message']}; {self._doubts.message(doubt)}", doubt["job_id"])
         return _row(batch, outcome.state, outcome.message, outcome.job_id)
 
@@ -462,14 +459,18 @@ def _may_still_run(accepted: Row | None) -> bool:
     return 0 <= age <= lasts
 
 
+def _row_planned(journal: Journal, batch: BatchRequest) -> dict[str, Any]:
+    reason = journal.waiting(batch)
+    return _row(batch, "BLOCKED", reason) if reason else _row(batch, "PLANNED", WOULD_BE_SENT)
+
+
 def _row_unsent(journal: Journal, batch: BatchRequest, doubts: UnknownOutcomes, *states: str) -> dict[str, Any] | None:
     """Return the row of a batch that is not sent, because it has an outcome, one of the states, or a company that waits."""
     row = journal.state_of(batch.batch_id)
     state = None if row is None else row["state"]
     if row is None or state not in {*SETTLED, *states}:
-        doubt = journal.in_doubt(batch.company_id)
-        reason = journal.waiting(batch) if doubt is None else doubts.message(doubt)
-        return _row(batch, "BLOCKED", reason) if reason else None
+        unknown = journal.unknown(batch.company_id)
+        return _row(batch, "BLOCKED", doubts.message(unknown[0])) if unknown else None
     if state == "UNKNOWN":
         return _row(batch, state, doubts.message(row))
     if state == "SENDING":

@@ -260,7 +260,7 @@ def test_what_is_in_doubt_is_named_with_the_way_to_settle_it(journal, service, c
         journal.claim([batch("a", entries)], "plan")
         journal.begin("a")
         journal.settle("a", "UNKNOWN", "lost")
-    row = journal.in_doubt(COMPANY)
+    (row,) = journal.unknown(COMPANY)
     assert how_to_settle(journal, row) == (
         f"batch a of company {COMPANY}, sent {row['sent_at']}, may have been booked: look up its {count} entries in the "
         f"accounting system ({', '.join(entries[:3])}{named}; full list: bktools export history --entries --batch a "

@@ -14,8 +14,8 @@ from bktools.export.plan import BatchRequest
 from bktools.frames.schema import ENTRY_DATA, EXPORTED_ENTRIES, TEXT
 from bktools.journal import entry_data
 from bktools.journal.backups import restore
-from bktools.journal.export_jobs import typed
 from bktools.journal.journal import Journal
+from bktools.journal.tables import typed
 from bktools.settings import load_settings
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
