@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from bktools.export.plan import ExportPlan
 from bktools.export.tables import amounts_of
 from bktools.frames.names import in_reading_order
-from bktools.frames.schema import COUNT, DATE, FACTS, INSTANT, MONEY, TEXT, days, split_lines, to_arrow
+from bktools.frames.schema import COUNT, DATE, ENTRY_DATA, INSTANT, MONEY, TEXT, days, split_lines, to_arrow
 
 EXPORTED, BEFORE, IN_DOUBT, READY, HELD, LEFT_OUT = FATES = (
     "exported", "exported before", "in doubt", "ready", "held back", "left out",
@@ -61,9 +61,9 @@ WORDS = {
 # The columns that every table of entries has; others of the file follow.
 COLUMNS = pa.schema(
     {"fate": TEXT, "reason": TEXT, "message": TEXT, "to_do": TEXT, "id": TEXT, "split_line": COUNT, "line": COUNT}
-    | FACTS
+    | ENTRY_DATA
     | {"cost_centre": TEXT, "batch_id": TEXT, "job_id": TEXT, "sent_at": INSTANT, "sent_by": TEXT, "sent_in": TEXT}
-    | {f"file_{name}": FACTS[name] for name in ("date", "amount", "currency", "category_name", "supplier", "tax_code")}
+    | {f"file_{name}": ENTRY_DATA[name] for name in ("date", "amount", "currency", "category_name", "supplier", "tax_code")}
 )  # fmt: skip
 _FROM_FILE = tuple(name for name in COLUMNS.names if name.startswith("file_"))
 
@@ -170,7 +170,7 @@ def _of_journal(sent: pa.Table, rows: pa.Table, ids: pa.ChunkedArray, month: str
         "id": sent["entry_id"], "split_line": sent["split_line"], "sent_in": sent["period"],
         **{name: sent[name] for name in ("batch_id", "job_id", "sent_at", "sent_by")},
     }  # fmt: skip
-    for name in FACTS:
+    for name in ENTRY_DATA:
         before, after = _one_type(sent[name], file[name])
         columns[name] = pc.coalesce(before, after)
         if f"file_{name}" in COLUMNS.names:

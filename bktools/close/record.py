@@ -59,7 +59,7 @@ class PeriodRecord:
     events : DataFrame
         Every event of the month and of its batches in the journal, oldest first.
     not_kept : int
-        Entries of the company that a version sent which kept no facts; they are in no month.
+        Entries of the company that a version sent which kept no data of them; they are in no month.
 
     Examples
     --------

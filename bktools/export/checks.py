@@ -16,7 +16,7 @@ from bktools.frames.templates import quoted, sql
 
 # An amount is compared with its category once the category has so many entries in the currency.
 ENOUGH = 10
-# Amounts of a category spread evenly on a logarithmic scale, so medians and deviations are of logarithms. An amount is
+# Amounts of a category lie evenly on a logarithmic scale, so medians and deviations are of logarithms. An amount is
 # unusual beyond 3.5 deviations, which is a usual limit, and never within a third to three times the median.
 DEVIATIONS, LEAST_REACH = 3.5, 3
 # The median absolute deviation times this is the standard deviation of a normal distribution.
@@ -424,7 +424,7 @@ _WAS = ", ".join(
     f"was('{name}', before.{value}s, after.{value}s, before.{value}s_shown, after.{value}s_shown)"
     for name, (value, _) in COMPARED.items()
 )
-# The entries of the file that were exported with other facts. A fact that the journal did not keep is not compared.
+# The entries of the file that were exported with other data. A value that the journal did not keep is not compared.
 CHANGED = f"""
     WITH before AS (
         SELECT lower(entry_id) AS id, date::DATE::VARCHAR AS date, plain_number(amount::VARCHAR) AS amount,
@@ -447,7 +447,7 @@ CHANGED = f"""
     FROM (SELECT id, {_LISTS} FROM before SEMI JOIN suspects USING (id) GROUP BY id) AS before
     JOIN (SELECT id, {_LISTS} FROM after SEMI JOIN suspects USING (id) GROUP BY id) AS after USING (id)
 """
-# The entries of the file that have the facts of an entry that was sent, or may have been, and that the file lacks.
+# The entries of the file that have the data of an entry that was sent, or may have been, and that the file lacks.
 SENT_TWINS = """
     SELECT entry.row, min(concat_ws(', ', sent.date::DATE::VARCHAR, coalesce(trim(sent.supplier), sent.employee_id),
         concat('in batch ', sent.batch_id), 'month ' || sent.period)) AS what
@@ -546,7 +546,7 @@ WITH repeat AS (
 )"""
 
 # The first error of each entry.
-REASONS = """REPEATS, judged AS (
+REASONS = """REPEATS, checked AS (
     SELECT entry.row, entry.company_id, entry.day, entry.id, SHOWN CASE CONDITIONS END AS reason
     FROM entries AS entry JOINS
 )
@@ -556,18 +556,18 @@ SELECT row, reason, CASE WHEN reason IS NULL THEN NULL MESSAGES END AS message F
 TOGETHER = f"""(
     SELECT * REPLACE (coalesce(
         reason, CASE WHEN bool_or(reason <> 'duplicate') OVER (PARTITION BY id) THEN '{HELD_TOGETHER}' END) AS reason)
-    FROM judged
+    FROM checked
 )"""
 
 # All findings.
-FINDINGS = """REPEATS, sized AS (SIZED), judged AS (
+FINDINGS = """REPEATS, sized AS (SIZED), checked AS (
     SELECT entry.row, entry.line, entry.company_id, entry.day, entry.id, entry.text, entry.amount, SHOWN
         CASE ENDS END AS last_place, CONDITIONS
     FROM entries AS entry JOINS
 )
 SELECT row, one_line(about) AS about, finding.place, one_line(finding.fact) AS message, finding.to_do FROM (
     SELECT *, ABOUT AS about, unnest(list_filter([TEXTS], lambda one: one.place <= last_place)) AS finding
-    FROM judged WHERE ANY
+    FROM checked WHERE ANY
 )
 ORDER BY finding.place, company_id, day, id, row
 """
@@ -601,7 +601,7 @@ CREATE MACRO in_words(lines) AS concat(
 );
 """
 
-# (missing name, names that must be given for this to matter, phrase in the plan)
+# (missing name, names that must be there for this to matter, phrase in the plan)
 _UNCHECKED = (
     ("entries.date", (), "dates (the entries have none)"),
     ("entries.amount", (), "amounts (the entries have none)"),
@@ -616,24 +616,24 @@ _UNCHECKED = (
 )
 
 
-def reasons_query(given: set[str]) -> str:
+def reasons_query(inputs: set[str]) -> str:
     """Return the query of the first error of each entry for the given frames, columns and arguments.
 
     It returns row, reason and message, ordered by company, day and ID. The reason is null for a ready entry.
     """
-    checks = [check for check in applied(given) if check.severity == "error"]
+    checks = [check for check in applied(inputs) if check.severity == "error"]
     decided = [check for check in checks if check.name != HELD_TOGETHER]
     conditions = " ".join(f"WHEN {check.condition} THEN {quoted(check.name)}" for check in decided)
     messages = " ".join(
         f"WHEN reason = {quoted(check.name)} THEN {sql(f'{check.fact}: {check.to_do}')}" for check in checks
     )
-    together = "judged" if len(decided) == len(checks) else TOGETHER
+    together = "checked" if len(decided) == len(checks) else TOGETHER
     return _filled(REASONS, decided, (), CONDITIONS=conditions, MESSAGES=messages, TOGETHER=together)
 
 
-def findings_query(given: set[str]) -> str:
+def findings_query(inputs: set[str]) -> str:
     """Return the query of all findings: row, about, place of the check in CHECKS, message, to_do; most severe first."""
-    checks = applied(given)
+    checks = applied(inputs)
     place = {check.name: number for number, check in enumerate(CHECKS)}
     ends = [f"WHEN {check.condition} THEN {place[check.name]}" for check in checks if check.ends]
     texts = [
@@ -652,9 +652,9 @@ def findings_query(given: set[str]) -> str:
     )
 
 
-def applied(given: set[str]) -> list[Check]:
+def applied(inputs: set[str]) -> list[Check]:
     """Return the checks that can be made with the given frames, columns and arguments (named as in `Check.needs`)."""
-    return [check for check in CHECKS if given.issuperset(check.needs)]
+    return [check for check in CHECKS if inputs.issuperset(check.needs)]
 
 
 def _filled(query: str, checks: list[Check], always: tuple[str, ...], **parts: str) -> str:
@@ -670,6 +670,6 @@ def _filled(query: str, checks: list[Check], always: tuple[str, ...], **parts: s
     return re.sub(r"\b[A-Z]+\b", lambda word: parts.get(word[0], word[0]), query)
 
 
-def unchecked(given: set[str]) -> tuple[str, ...]:
+def unchecked(inputs: set[str]) -> tuple[str, ...]:
     """Return a phrase for each check that was skipped because its input is missing."""
-    return tuple(phrase for name, others, phrase in _UNCHECKED if name not in given and given.issuperset(others))
+    return tuple(phrase for name, others, phrase in _UNCHECKED if name not in inputs and inputs.issuperset(others))

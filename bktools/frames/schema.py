@@ -157,7 +157,7 @@ EXPORT_JOBS = _schema(
 )
 
 # What the journal keeps of each entry when it is sent. Null where it was unknown.
-FACTS = {
+ENTRY_DATA = {
     "date": DATE,
     "amount": MONEY,
     "currency": TEXT,
@@ -174,7 +174,7 @@ FACTS = {
 
 EXPORTED_ENTRIES = _schema(
     {"entry_id": TEXT, "batch_id": TEXT, "company_id": TEXT, "state": TEXT},
-    {"job_id": TEXT, "sent_at": INSTANT, "split_line": COUNT, **FACTS, "period": TEXT},
+    {"job_id": TEXT, "sent_at": INSTANT, "split_line": COUNT, **ENTRY_DATA, "period": TEXT},
 )
 
 # The months of a company: one row per month and currency. The columns of the last close are null without one.

@@ -51,13 +51,13 @@ def html(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame, 
 def _by_check(findings: pd.DataFrame) -> list[tuple[str, str, int, str]]:
     """Return severity, check, how many findings, and the message of the first; the most severe first."""
     groups = findings.groupby(["severity", "check"], sort=False, observed=True)["message"]
-    found = groups.agg(["size", "first"]).reset_index()
-    return [(str(severity), str(check), int(size), str(first)) for severity, check, size, first in found.to_numpy()]
+    counts = groups.agg(["size", "first"]).reset_index()
+    return [(str(severity), str(check), int(size), str(first)) for severity, check, size, first in counts.to_numpy()]
 
 
 def _headline(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame) -> str:
     severities = findings["severity"].value_counts()
-    found = ", ".join(f"{severities.get(name, 0):,} {name}" for name in SEVERITIES)
+    counts = ", ".join(f"{severities.get(name, 0):,} {name}" for name in SEVERITIES)
     verbs = summary[summary["severity"] == ""]
     listed = [
         f"{count:,} {WORDS.get(check, check.removeprefix('action: '))}"
@@ -65,6 +65,6 @@ def _headline(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFr
     ]
     covered = int((coverage["state"] == "covered").sum())
     return (
-        f"Reconciliation: {len(findings):,} finding{'' if len(findings) == 1 else 's'} ({found}); "
+        f"Reconciliation: {len(findings):,} finding{'' if len(findings) == 1 else 's'} ({counts}); "
         f"accounts: {', '.join(listed) or 'none'}; {covered:,} of {len(coverage):,} categories covered"
     )

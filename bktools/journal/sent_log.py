@@ -108,7 +108,7 @@ def unpacked(text: str) -> bytes:
     return zlib.decompress(base64.b64decode(text))
 
 
-class Marks:
+class SentLog:
     """The marks of one journal, in both places.
 
     Parameters
@@ -148,8 +148,8 @@ class Marks:
     def of_all(self) -> dict[str, list[Mark]]:
         """Return the lines of each company."""
         names = {path.name for place in self.places for path in place.glob(f"*{SUFFIX}")}
-        found = (_joined([_read(place / name) for place in self.places]) for name in sorted(names))
-        return {marks[0].company_id: marks for marks in found if marks}
+        logs = (_joined([_read(place / name) for place in self.places]) for name in sorted(names))
+        return {marks[0].company_id: marks for marks in logs if marks}
 
     def files_of(self, company_id: str) -> list[Path]:
         """Return the files of a company's lines, one in each place."""
@@ -193,7 +193,7 @@ class Marks:
 
     def seen(self) -> list[Seen]:
         """Return what this machine has seen of a shared database, as each place has it; nothing before the first use."""
-        found = []
+        memories = []
         for place in self.places:
             try:
                 body = _body((place / SEEN).read_bytes())
@@ -204,8 +204,8 @@ class Marks:
             if body is None:
                 log.warning("%s is damaged and is not used", place / SEEN)
             else:
-                found.append(Seen(**body | {"senders": tuple(body["senders"])}))
-        return found
+                memories.append(Seen(**body | {"senders": tuple(body["senders"])}))
+        return memories
 
     def see(self, newest: Seen, about: Mapping[str, Any], *, anew: bool = False) -> None:
         """Write what this machine has seen, unless another process has seen more.
@@ -390,14 +390,14 @@ def _read(path: Path) -> list[Mark]:
         return []
     except OSError as error:
         raise _unreadable(path, error) from error
-    found = []
+    marks = []
     for line in lines:
         mark = _mark(line)
         if mark is not None:
-            found.append(mark)
+            marks.append(mark)
         elif line:
             log.warning("skipped a damaged line of %s", path)
-    return found
+    return marks
 
 
 def _unreadable(path: Path, error: OSError) -> StorageError:
