@@ -203,7 +203,7 @@ def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
                 if companies is not None:
                     raise ArgumentError("--companies", "cannot be combined with --company")
                 companies = companies_in(companies_file, service.settings.company_names)
-            chosen = Options.of(
+            chosen = Options(
                 as_of=as_of, max_age=age("--max-age", max_age), refresh=refresh, verify=verify, on_error=on_error
             )
             frame = load_table(noun, companies, filters, chosen, service=service)

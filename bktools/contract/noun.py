@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
+import msgspec
+
 from bktools.contract.endpoint import Endpoint
 
 Record = TypeVar("Record")
@@ -99,11 +101,11 @@ class Noun(Generic[Record]):
         """Whether a search is for one company only."""
         return any(item.required for item in self.filters if item.argument == "company_id")
 
-    def request(self, filters: Mapping[str, Any]) -> tuple[list[tuple[str, str]], dict[str, Any] | None]:
-        """Return query parameters (lists as repeated keys) and body of a search with checked filters."""
+    def request(self, filters: Mapping[str, Any]) -> tuple[list[tuple[str, str]], bytes | None]:
+        """Return query parameters (lists as repeated keys) and JSON body of a search with checked filters."""
         sent = {item.sent_as: filters[item.argument] for item in self.filters if item.argument in filters}
         if self.search.method != "GET":
-            return [], sent
+            return [], msgspec.json.encode(sent)
         values = [(name, value if isinstance(value, list) else [value]) for name, value in sent.items()]
         return [(name, _in_query(item)) for name, items in values for item in items], None
 

@@ -19,7 +19,7 @@ import secrets
 import shutil
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -63,14 +63,18 @@ class Store:
         """Return every snapshot of a query, in the order of the commits, with those that were set aside."""
         return _snapshots_in(self.folder(query))
 
-    def append(self, query: Query, rows: pa.Table, facts: Facts) -> Snapshot:
-        """Commit the newest snapshot of a query; raise `StorageError` when it cannot be written."""
+    def append(self, query: Query, rows: pa.Table, facts: Facts, history: Sequence[Snapshot] | None = None) -> Snapshot:
+        """Commit the newest snapshot of a query; raise `StorageError` when it cannot be written.
+
+        It gets the number after those of the history, which may be the one that was read before the rows were fetched.
+        """
         content = _file_of(rows, About(query, self._owner, facts))
         folder = self.folder(query)
         with _storage_errors(folder):
-            numbers = (snapshot.number for snapshot in _snapshots_in(disk.private_folder(folder)))
+            disk.private_folder(folder)
+            earlier = self.history(query) if history is None else history
             digest = hashlib.sha256(content).hexdigest()[:16]
-            snapshot = Snapshot.committed(folder, max(numbers, default=0) + 1, facts.time, digest)
+            snapshot = Snapshot.committed(folder, earlier[-1].number + 1 if earlier else 1, facts.time, digest)
             # An existing file of this name has this content: the name has its digest.
             disk.replace_content(snapshot.path, content)
             remove_left_over(folder, now=snapshot.path.stat().st_mtime)
@@ -162,17 +166,17 @@ class Store:
         try:
             if not path.exists():
                 _make_secret(path)
-            found = path.read_bytes()
+            secret = path.read_bytes()
         except OSError as error:
             raise StorageError(
                 f"the cache folder {self._root} cannot be used: {path.name}: {disk.told(error)} (set by BKTOOLS_CACHE_DIR)"
             ) from error
-        if len(found) != SECRET_BYTES:
+        if len(secret) != SECRET_BYTES:
             raise StorageError(
                 f"{path} is damaged: restore it from a backup, or remove it, which makes the snapshots in {self._root} "
                 "unusable"
             )
-        return found
+        return secret
 
     def _prune_daily(self) -> None:
         """Prune at most once a day, in a thread that no load waits for."""
