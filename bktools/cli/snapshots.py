@@ -12,7 +12,7 @@ import typer
 from bktools.cli import options, results
 from bktools.cli.loading import age
 from bktools.cli.output import remark
-from bktools.contract import rules
+from bktools.contract import NOUNS, rules
 from bktools.errors import SnapshotNotFoundError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ app = typer.Typer(help="Cached loads: list, show, prune, find the files.", no_ar
 Key = Annotated[str, typer.Argument(metavar="KEY", help="Beginning of the key that `list` shows.")]
 
 NAMED = 12
-TABLES = ("categories", "employees")
+TABLES = tuple(noun.name for noun in NOUNS)
 PRIVATE = {"email"}
 
 

@@ -66,15 +66,24 @@ class Noun(Generic[Record]):
         A `msgspec.Struct` with typed fields; a field without a default is required.
     filters : tuple of Filter
         The filters of a search.
+    title : str
+        Its name in a sentence.
+    shown : tuple of str
+        The columns that a terminal shows.
+    example : str
+        A command that loads it.
     """
 
     name: str
     search: Endpoint
     record: type[Record]
     filters: tuple[Filter, ...]
+    title: str = ""
+    shown: tuple[str, ...] = ()
+    example: str = ""
 
-    def checked(self, given: Mapping[str, object]) -> dict[str, Any]:
-        """Check the given filters and return those that have a value, by argument.
+    def checked(self, filters: Mapping[str, object]) -> dict[str, Any]:
+        """Check filters and return those that have a value, by argument.
 
         ASSUMED: an empty list is the same as no filter.
 
@@ -83,18 +92,17 @@ class Noun(Generic[Record]):
         ArgumentError
             When a value breaks a rule of the interface, or a required filter is missing.
         """
-        found = {
-            item.argument: item.rule(item.argument, given.get(item.argument))
+        checked = {
+            item.argument: item.rule(item.argument, filters.get(item.argument))
             for item in self.filters
-            if item.required or given.get(item.argument) is not None
+            if item.required or filters.get(item.argument) is not None
         }
-        return {argument: value for argument, value in found.items() if value != []}
+        return {argument: value for argument, value in checked.items() if value != []}
 
-    def checked_for_any_company(self, given: Mapping[str, object]) -> dict[str, Any]:
-        """Check the given filters except for the company, which may follow; otherwise as `checked`."""
-        return replace(self, filters=tuple(item for item in self.filters if item.argument != "company_id")).checked(
-            given
-        )
+    def checked_for_any_company(self, filters: Mapping[str, object]) -> dict[str, Any]:
+        """Check filters except for the company, which may follow; otherwise as `checked`."""
+        others = tuple(item for item in self.filters if item.argument != "company_id")
+        return replace(self, filters=others).checked(filters)
 
     @property
     def needs_company(self) -> bool:

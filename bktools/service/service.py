@@ -16,7 +16,7 @@ from urllib.parse import quote
 import msgspec
 
 from bktools import views
-from bktools.contract import accounts, balance, categories, employees, export_jobs, rules
+from bktools.contract import NOUNS, accounts, balance, categories, employees, export_jobs, rules
 from bktools.contract.endpoint import Data, Endpoint
 from bktools.contract.noun import Noun
 from bktools.contract.paging import Page, page_query
@@ -64,7 +64,7 @@ def limits_of(settings: Settings, *, shortest: float = 0.0) -> Limits:
 
 Query = Sequence[tuple[str, str]]
 
-TABLES: dict[str, Noun[Any]] = {noun.name: noun for noun in (categories.CATEGORIES, employees.EMPLOYEES)}
+TABLES = {noun.name: noun for noun in NOUNS}
 
 
 class Filters(TypedDict, total=False):

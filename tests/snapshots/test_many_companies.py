@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import datetime as dt
+import json
 import time
 import uuid
 from dataclasses import replace

@@ -132,7 +132,7 @@ def test_progress_counts_the_rows(service):
 def test_the_command(service, tmp_path, monkeypatch):
     """A command with an option for each filter writes a CSV."""
     app = typer.Typer()
-    app.command()(loader(TAX_CODES, ["id", "name"], "Load all tax codes."))
+    app.command()(loader(TAX_CODES))
     for name, value in {"TOKEN": "the-token", "COMPANY": COMPANY, "BASE_URL": service.settings.base_url}.items():
         monkeypatch.setenv(f"BKTOOLS_{name}", value)
     csv = tmp_path / "codes.csv"
