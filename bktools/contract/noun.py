@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -47,10 +47,6 @@ class Filter:
     optional_in_rows: bool = False
     ignores_case: bool = False
 
-    def comparable(self, value: object) -> object:
-        """Return a value of the filter or of its column so that equal ones are the same."""
-        return value.lower() if self.ignores_case and isinstance(value, str) else value
-
 
 @dataclass(frozen=True)
 class Noun(Generic[Record]):
@@ -82,10 +78,17 @@ class Noun(Generic[Record]):
     shown: tuple[str, ...] = ()
     example: str = ""
 
-    def checked(self, filters: Mapping[str, object]) -> dict[str, Any]:
+    def checked(self, filters: Mapping[str, object], *, but: str = "") -> dict[str, Any]:
         """Check filters and return those that have a value, by argument.
 
         ASSUMED: an empty list is the same as no filter.
+
+        Parameters
+        ----------
+        filters : mapping
+            By argument; None means not given.
+        but : str
+            The filter that is left out, such as the company, which may follow.
 
         Raises
         ------
@@ -95,14 +98,9 @@ class Noun(Generic[Record]):
         checked = {
             item.argument: item.rule(item.argument, filters.get(item.argument))
             for item in self.filters
-            if item.required or filters.get(item.argument) is not None
+            if item.argument != but and (item.required or filters.get(item.argument) is not None)
         }
         return {argument: value for argument, value in checked.items() if value != []}
-
-    def checked_for_any_company(self, filters: Mapping[str, object]) -> dict[str, Any]:
-        """Check filters except for the company, which may follow; otherwise as `checked`."""
-        others = tuple(item for item in self.filters if item.argument != "company_id")
-        return replace(self, filters=others).checked(filters)
 
     @property
     def needs_company(self) -> bool:

@@ -95,7 +95,7 @@ class Checks(Generic[Record]):
 
 def _allowed(item: Filter, value: Any) -> Collection[Any]:
     values = value if isinstance(value, list) else [value]
-    return {item.comparable(allowed) for allowed in values}
+    return {_comparable(item, allowed) for allowed in values}
 
 
 def _unmatched(records: Sequence[Any], item: Filter, allowed: Collection[Any]) -> int:
@@ -105,6 +105,11 @@ def _unmatched(records: Sequence[Any], item: Filter, allowed: Collection[Any]) -
     wrong = {
         value
         for value in set(map(value_of, records))
-        if (not item.optional_in_rows if value is None else item.comparable(value) not in allowed)
+        if (not item.optional_in_rows if value is None else _comparable(item, value) not in allowed)
     }
     return sum(value_of(record) in wrong for record in records) if wrong else 0
+
+
+def _comparable(item: Filter, value: object) -> object:
+    """Return a value of a filter or of its column so that equal ones are the same."""
+    return value.lower() if item.ignores_case and isinstance(value, str) else value

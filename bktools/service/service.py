@@ -429,7 +429,7 @@ class Service:
             raise ArgumentError("verify", 'must be "strict" or "warn"', verify)
         rows = rules.whole_number("limit", limit, smallest=1, largest=rules.INT32_MAX)
         companies = company_ids(company, self.settings)
-        checked = noun.checked_for_any_company(filters)
+        checked = noun.checked(filters, but="company_id")
         return self._pages(noun, checked, companies, rows, strict=verify == "strict")
 
     def close(self) -> None:

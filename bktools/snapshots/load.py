@@ -161,7 +161,7 @@ class Load:
         """Return a query for each company; raise for a wrong filter before anything is sent."""
         checked = {
             name: sorted(value) if isinstance(value, list) else value
-            for name, value in self.noun.checked_for_any_company(filters).items()
+            for name, value in self.noun.checked(filters, but="company_id").items()
         }
         companies = company_ids(company, self.service.settings)
         if not companies and self.noun.needs_company:
