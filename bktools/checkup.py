@@ -23,7 +23,7 @@ from bktools.errors import BktoolsError, ConfigurationError, NotFoundError, Scop
 from bktools.journal.journal import Journal, identity_of
 from bktools.service.answers import error_of
 from bktools.service.auth import address, authorization
-from bktools.service.transport import Answer, Limits, Request, Transport
+from bktools.service.transport import Answer, Call, Limits, Transport
 from bktools.settings import Settings, load_settings
 
 OK, WARNING, FAILED = "ok", "warning", "failed"
@@ -141,11 +141,13 @@ def _of_service(settings: Settings, now: dt.datetime | None) -> Iterator[Checked
     host = urlsplit(str(settings.base_url))
     body = {} if company is None else {"companyId": company}
     url = address(CATEGORIES.search, settings) + CATEGORIES.search.path
-    request = Request(CATEGORIES.search.method, url, header, [("limit", "1")], msgspec.json.encode(body))
     begun = time.monotonic()
+    call = Call(
+        CATEGORIES.search, url, header, LIMITS, begun + LIMITS.whole, [("limit", "1")], msgspec.json.encode(body)
+    )
     try:
         with Transport(settings) as transport:
-            answer = transport.send(request, LIMITS)
+            answer = transport.send(call)
     except ServiceError as error:
         yield Checked("connection", FAILED, str(error), TO_DO[-1][1], error)
         return

@@ -10,7 +10,7 @@ import operator
 import re
 import uuid
 from collections.abc import Iterable, Mapping
-from typing import Any, SupportsIndex
+from typing import Any
 
 from bktools.errors import ArgumentError
 
@@ -145,15 +145,16 @@ def flag(argument: str, value: object) -> bool:
 
 def whole_number(argument: str, value: object, *, smallest: int = 0, largest: int = INT64_MAX) -> int:
     """Return an integer, of Python or NumPy, within the bounds; refuse booleans."""
-    value = plain(value)
-    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+    number = plain(value)
+    # The check for the protocol of indices would take longer than the rest of a page's request.
+    if isinstance(number, bool) or not hasattr(number, "__index__"):
         raise ArgumentError(argument, "must be a whole number", value)
-    value = operator.index(value)
-    if value < smallest:
+    whole = operator.index(number)
+    if whole < smallest:
         raise ArgumentError(argument, f"must be at least {smallest}", value)
-    if value > largest:
+    if whole > largest:
         raise ArgumentError(argument, f"must be at most {largest}", value)
-    return value
+    return whole
 
 
 def timestamp(text_: str) -> dt.datetime:

@@ -14,6 +14,7 @@ import datetime as dt
 import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Any, get_args
 
 import msgspec
@@ -52,8 +53,20 @@ def _schema(required: Mapping[str, pa.DataType], optional: Mapping[str, pa.DataT
     return pa.schema(fields + [pa.field(name, kind) for name, kind in optional.items()])
 
 
+# Numbers of the service, such as rates, exact to this many decimals; a record with more of them is refused.
+DECIMALS = 9
+EXACT = pa.decimal128(DIGITS, DECIMALS)
+
 # Types of a record's fields. Free-form JSON stays text.
-ARROW_TYPES = {str: TEXT, bool: FLAG, int: COUNT, dt.date: DATE, dt.datetime: INSTANT, msgspec.Raw: TEXT}
+ARROW_TYPES = {
+    str: TEXT,
+    bool: FLAG,
+    int: COUNT,
+    Decimal: EXACT,
+    dt.date: DATE,
+    dt.datetime: INSTANT,
+    msgspec.Raw: TEXT,
+}
 
 
 def field_type(field: msgspec.structs.FieldInfo) -> Any:

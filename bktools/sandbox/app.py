@@ -7,7 +7,7 @@ import contextlib
 import json
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 
@@ -37,8 +37,19 @@ ErrorHandler = Callable[[Request, Exception], Awaitable[Response]]
 
 Served = tuple[tuple[Endpoint, Handler], ...]
 
-MAIN_ROUTES: Served = tuple((e, HANDLERS[e.operation]) for e in ENDPOINTS if e.host is Host.MAIN)
-BALANCE_ROUTES: Served = tuple((e, HANDLERS[e.operation]) for e in ENDPOINTS if e.host is Host.BALANCE)
+
+def served_at(host: Host, endpoints: Iterable[Endpoint] = ENDPOINTS) -> Served:
+    """Return the operations of a host with their handlers; raise `LookupError` for one that the sandbox lacks."""
+    unknown = [endpoint.operation for endpoint in endpoints if endpoint.operation not in HANDLERS]
+    if unknown:
+        raise LookupError(
+            f"the sandbox does not serve {', '.join(unknown)}: describe the noun in sandbox/nouns.py, or add a handler to "
+            "sandbox/routes.py"
+        )
+    return tuple((endpoint, HANDLERS[endpoint.operation]) for endpoint in endpoints if endpoint.host is host)
+
+
+MAIN_ROUTES, BALANCE_ROUTES = map(served_at, (Host.MAIN, Host.BALANCE))
 
 ROUTE_UNKNOWN = "Route not found"
 SERVER_FAILURE = "Something went wrong. Please contact the administrator if the problem persists."

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import bktools
 from bktools.cli.loading import loader
 from bktools.errors import ArgumentError, StatusError, UnreadableAnswerError
-from bktools.service.pages import by_cursor, opening
+from bktools.service.pages import pages_of
 from bktools.service.service import search_of
 from bktools.snapshots.fetch import fetch
 from bktools.snapshots.options import Options
@@ -62,13 +62,13 @@ def service(served_by):
 
 def load(service, **filters):
     """Return the tax codes of a service."""
-    return load_table(TAX_CODES, None, filters, Options.of(), service=service)
+    return load_table(TAX_CODES, None, filters, Options(), service=service)
 
 
 def test_pages_of_typed_records(service):
     """The method of `Service` is the noun's: filters checked, sent and decoded as its file says."""
     search = search_of(service, TAX_CODES, {"company_id": COMPANY, "archived": True})
-    pages = [page for page, _ in by_cursor(search, opening(search), prove=False)]
+    pages = [page for page, _ in pages_of(search)]
     assert [len(page.data) for page in pages] == [10, 5]
     assert pages[0].data[1].rate.since == dt.date(2026, 1, 1)
     with pytest.raises(ArgumentError, match=r"ids\[1\] must be a UUID"):
@@ -89,7 +89,7 @@ def test_loads_and_snapshots(service):
     assert frame.attrs["bktools"]["verified"] == [["ids", "filters", "total"]]
     again = load(service)
     assert again.attrs["bktools"]["source"] == ["snapshot"]
-    past = load_table(TAX_CODES, None, {}, Options.of(as_of=dt.datetime.now(dt.UTC)), service=service)
+    past = load_table(TAX_CODES, None, {}, Options(as_of=dt.datetime.now(dt.UTC)), service=service)
     pd.testing.assert_frame_equal(past, frame)
     (query,) = Store(service.settings).queries()
     assert query.table == "tax_codes"
@@ -114,7 +114,7 @@ def test_only_a_required_company_is_looked_up(served_by):
 
     company, ids, archived = TAX_CODES.filters
     noun = replace(TAX_CODES, filters=(replace(company, required=False), ids, replace(archived, required=True)))
-    assert len(load_table(noun, "all", {"archived": True}, Options.of(), service=served_by(of_all))) == 15
+    assert len(load_table(noun, "all", {"archived": True}, Options(), service=served_by(of_all))) == 15
 
 
 def test_progress_counts_the_rows(service):
@@ -132,7 +132,7 @@ def test_progress_counts_the_rows(service):
 def test_the_command(service, tmp_path, monkeypatch):
     """A command with an option for each filter writes a CSV."""
     app = typer.Typer()
-    app.command()(loader(TAX_CODES, ["id", "name"], "Load all tax codes."))
+    app.command()(loader(TAX_CODES))
     for name, value in {"TOKEN": "the-token", "COMPANY": COMPANY, "BASE_URL": service.settings.base_url}.items():
         monkeypatch.setenv(f"BKTOOLS_{name}", value)
     csv = tmp_path / "codes.csv"
