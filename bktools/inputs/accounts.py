@@ -97,7 +97,9 @@ def company_ids(table: Table, places: Mapping[str, int], company: str | None) ->
     rows = len(table.lines)
     if "company_id" not in places:
         return cells.constant(company, schema.TEXT, rows)
-    written = cells.uuids(table, places["company_id"], required=False)
+    # One company of another system is the one asked for, or unknown; several are not.
+    is_one = pc.count_distinct(cells.or_null(table.columns[places["company_id"]])).as_py() == 1
+    written = cells.uuids(table, places["company_id"], required=False, instead={"company_id": ""} if is_one else {})
     if company is None:
         return written
     cells.refuse(
@@ -197,7 +199,7 @@ def read_accounts(
     table = read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
     problems: list[InputError] = []
     places = vocabulary.assign(table, required=("id",), problems=problems)
-    raise_all(problems, table.source, table.other_sheets)
+    raise_all(problems, table)
     cells.refuse_broken(table, places.values())
     table = cells.without_blank_rows(table, places.values())
     notes: list[str] = []

@@ -9,6 +9,7 @@ from bktools.caller import name_of, setting
 from bktools.errors import ArgumentError, InputError
 from bktools.inputs import cells
 from bktools.inputs.table import Table
+from bktools.inputs.words import CURRENCY_CODES, CURRENCY_SIGNS
 
 # Marks between thousands that no one uses before decimals: spaces of several widths and apostrophes.
 _SPACES = " \u00a0\u202f\u2009'\u2019"
@@ -31,7 +32,7 @@ _SIGNS = (
     (r"^\+\s*", ""),
 )
 # A currency on either side: a sign, or a code of three letters.
-_CURRENCY = r"(?:[$€£¥₹₽₺₴₩₪฿]|kr\.?|zł|Kč|Ft|lei|CHF|Fr\.|R\$|(?:EUR|USD|GBP|SEK|NOK|DKK|PLN|CZK|HUF|RON|BGN|TRY|JPY|CNY|INR|AUD|CAD|NZD|ZAR|BRL|MXN|RUB|UAH|ISK|KRW))"
+_CURRENCY = rf"(?:[{CURRENCY_SIGNS}]|kr\.?|zł|Kč|Ft|lei|Fr\.|R\$|{CURRENCY_CODES})"
 _WITH_CURRENCY = (
     rf"^(?P<sign>[-+(]?)\s*(?P<front>{_CURRENCY}?)\s*(?P<number>-?[\d.,][\d.,'\s\x{{A0}}\x{{202F}}]*?)"
     rf"\s*(?P<behind>{_CURRENCY}?)(?P<end>[-)]?)$"

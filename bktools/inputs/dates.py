@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
@@ -28,6 +29,7 @@ _WITHOUT_YEAR = r"^(\d{1,2})([./-])(\d{1,2})[./-]?$"
 _YEAR_IN_TEXT = re.compile(r"(?<!\d)(20\d{2})(?=(?:\d{2}){0,2}(?!\d))")
 # What strptime takes for a year.
 _YEARS = re.compile("%[YyGcxD]")
+_CLOCKS = re.compile("%[HIMSfpXTRcr]")
 _YEAR, _MONTH, _DAY = r"(?P<year>\d{4})", r"(?P<month>\d{1,2})", r"(?P<day>\d{1,2})"
 _ORDERS = (
     rf"{_YEAR}-{_MONTH}-{_DAY}",
@@ -42,6 +44,7 @@ _ORDERS = (
 
 # Forms that are proposed where they fit all cells of a column, and are never taken by themselves.
 _PROPOSED = (
+    *("%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y"),
     *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%m-%d-%y", "%y-%m-%d", "%y/%m/%d", "%d.%m.%y.", "%m.%d.%Y"),
     *("%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%d-%b-%y", "%d %b %y", "%d/%b/%Y", "%d. %B %Y", "%d. %b %Y", "%d%b%Y"),
     *("%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%B %d %Y", "%Y-%b-%d", "%d%m%Y", "%m%d%Y"),
@@ -84,7 +87,7 @@ def dates(table: Table, place: int, date_format: str | None, notes: list[str] | 
         column = _with_year(table, place, column, notes)
     if date_format is not None and not _YEARS.search(date_format):
         raise ArgumentError(name_of("date_format"), "must have the year, such as %d.%m.%Y", date_format)
-    if date_format is None and cells.mask(pc.match_substring(column, ":")).any():
+    if not _CLOCKS.search(date_format or "") and cells.mask(pc.match_substring(column, ":")).any():
         column = pc.replace_substring_regex(column, _TIME, r"\1")
     encoded = pc.dictionary_encode(column).combine_chunks()
     texts = encoded.dictionary.to_pylist()
@@ -144,27 +147,29 @@ def _by_evidence(table: Table, place: int, texts: list[str], notes: list[str] | 
     for other in whole[1:]:
         if other != whole[0]:
             differs = next(text for text, one, two in zip(texts, whole[0], other, strict=True) if one != two)
-            error = InputError(
-                f"{table.headings[place]!r} holds dates such as {differs!r} whose day could be the month: set"
-                f" {setting('date_format', '%d/%m/%Y')} or {setting('date_format', '%m/%d/%Y')}",
-                source=table.source,
-            )
-            error.settings = (("date_format", "%d/%m/%Y"),)
-            raise error
+            _propose(table, place, texts, f"{differs!r} whose day could be the month")
     if not whole:
-        _propose(table, place, texts)
+        _propose(table, place, texts, repr(texts[0]))
     # Where no order reads all, the one that reads most shows which values are wrong.
     return whole[0] if whole else max(readings, key=lambda reading: sum(one is not None for one in reading))
 
 
-def _propose(table: Table, place: int, texts: list[str]) -> None:
-    """Raise an error that names the forms that fit all cells of a column, if there are any."""
-    forms = [form for form in _PROPOSED if all(_parsed(text, form) for text in texts)]
+def _propose(table: Table, place: int, texts: list[str], example: str) -> None:
+    """Raise an error that names the forms that fit all cells of a column, the likeliest first, if there are any."""
+    readings = {form: found for form in _PROPOSED if all(found := [_parsed(text, form) for text in texts])}
+    forms = sorted(readings, key=lambda form: _gaps(readings[form]))
     if forms:
         error = InputError(
-            f"{table.headings[place]!r} holds dates such as {texts[0]!r}: set"
+            f"{table.headings[place]!r} holds dates such as {example}: set"
             f" {' or '.join(setting('date_format', form) for form in forms)}",
             source=table.source,
         )
         error.settings = (("date_format", forms[0]),)
         raise error
+
+
+def _gaps(days: Sequence[dt.date | None]) -> tuple[int, bool]:
+    """Return what makes a reading of dates unlikely: the longest time without one, and dates that go to and fro."""
+    ordered = sorted(day for day in days if day)
+    is_in_order = [*days] in (ordered, ordered[::-1])
+    return max(((later - earlier).days for earlier, later in pairwise(ordered)), default=0), not is_in_order

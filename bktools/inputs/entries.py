@@ -18,7 +18,14 @@ from bktools.frames import schema
 from bktools.inputs import amounts, cells, dates, names, sides, words
 from bktools.inputs.cells import collected, leave_out, option, question, raise_all
 from bktools.inputs.columns import Columns, Vocabulary, columns_like
-from bktools.inputs.evidence import contradictions, lone_half, running_balance, some_rows, without_report_rows
+from bktools.inputs.evidence import (
+    contradictions,
+    lone_half,
+    rows_with,
+    running_balance,
+    some_rows,
+    without_report_rows,
+)
 from bktools.inputs.file import read_table
 from bktools.inputs.formats.registry import refuse_ledgers
 from bktools.inputs.proposals import read_or_propose
@@ -58,8 +65,8 @@ def read_entries(
     columns : mapping, optional
         Field to heading, for what is not recognised: `id`, `company_id`, `date`, `amount`, `currency`, `category_id`,
         `employee_id`, `status`, `approved`, `supplier`, `description`, `cost_centre`, `tax_code`, and `sign`, `debit`,
-        `credit` for amounts whose sign stands apart, `split_line` and `entry_total` for the lines of split entries. An
-        empty heading leaves the field out.
+        `credit` for amounts whose sign stands apart, `split_line` and `entry_total` for the lines of split entries,
+        `rows_with` for a column of which rows that hold nothing in it are left out. An empty heading leaves the field out.
     company : str, optional
         UUID of the company that the entries belong to where the file has no column for it.
     categories : DataFrame, optional
@@ -152,6 +159,7 @@ def _read(
     notes: list[str] = []
     found = _columns(table, vocabulary, frames, company, required, problems, notes)
     places = found.places
+    table = rows_with(table, found.rows_with, notes, "entries")
     table = cells.without_broken(table, places.values(), problems)
     table = cells.without_blank_rows(table, places.values(), others=found.others)
     table = without_report_rows(table, places, ("id", "date"), notes, what="entries", lacks_all=True)
@@ -161,7 +169,8 @@ def _read(
         with collected(problems):
             if "id" not in places:
                 rule = "is the date and must not be empty (fill it in, or delete rows that are no entries)"
-                cells.refuse(table, places["date"], cells.blank(table.columns[places["date"]]), rule)
+                dated = {"rows_with": table.headings[places["date"]]}
+                cells.refuse(table, places["date"], cells.blank(table.columns[places["date"]]), rule, instead=dated)
             result["date"] = dates.dates(table, places["date"], date_format, notes)
     with collected(problems):
         amount = _amounts(table, places, decimal, vocabulary, notes, problems)
@@ -179,7 +188,7 @@ def _read(
                 if frame is None
                 else names.identifiers(table, places[field], field, frame, company, notes)
             )
-    raise_all(problems, table.source, table.other_sheets)
+    raise_all(problems, table)
     result |= _texts(table, found, notes)
     if "id" not in places:
         notes.append(
@@ -201,6 +210,7 @@ class _Columns(NamedTuple):
     own_names: dict[str, int]
     splits: dict[str, int]
     others: dict[int, str]
+    rows_with: int | None
 
 
 def _columns(
@@ -218,6 +228,7 @@ def _columns(
         if frame is not None
     }
     places = vocabulary.assign(table, required, looks=looks, problems=problems, notes=notes)
+    rows_with_place = places.pop("rows_with", None)
     if "amount" in places and not {"debit", "credit"} <= places.keys():
         problems += lone_half(table, places, vocabulary)
     own_names = {
@@ -234,7 +245,7 @@ def _columns(
     splits = {field: places.pop(field) for field in _SPLITS if field in places}
     taken = {*places.values(), *own_names.values()}
     others = {place: heading for place, heading in enumerate(table.headings) if heading and place not in taken}
-    return _Columns(places, own_names, splits, others)
+    return _Columns(places, own_names, splits, others, rows_with_place)
 
 
 def _identities(

@@ -158,6 +158,15 @@ def without_report_rows(
     return some_rows(table, ~(is_report | again), what)
 
 
+def rows_with(table: Table, place: int | None, notes: list[str], what: str) -> Table:
+    """Return the rows that hold something in a column that the caller named for this; a note counts the others."""
+    if place is None:
+        return table
+    empty = cells.blank(table.columns[place])
+    notes += cells.counted(table, {f"rows left out that hold nothing under {table.headings[place]!r}": empty})
+    return some_rows(table, ~empty, what)
+
+
 def some_rows(table: Table, rows: cells.Mask, what: str) -> Table:
     """Return the rows of a mask; without any, an error says that the file has no rows of this kind."""
     if not rows.any():

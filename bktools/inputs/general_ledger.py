@@ -21,7 +21,7 @@ from bktools.frames import schema
 from bktools.inputs import amounts, cells, dates, sides, words
 from bktools.inputs.cells import collected, raise_all
 from bktools.inputs.columns import Columns, Vocabulary
-from bktools.inputs.evidence import contradictions, lone_half, without_report_rows
+from bktools.inputs.evidence import contradictions, lone_half, rows_with, without_report_rows
 from bktools.inputs.file import read_table
 from bktools.inputs.formats.format import Ledger
 from bktools.inputs.formats.registry import recognised, refuse_arguments
@@ -31,6 +31,8 @@ from bktools.inputs.words import without_extras
 
 # Of one amount, so that the sum of any number of postings stays exact within 38.
 _DIGITS, _DECIMALS = 28, 10
+# Rows without amounts that a ledger may have, as a share.
+_FEW = 0.1
 _FORMS = {"%Y%m%d": r"^\d{8}$", "%Y-%m-%d": r"^\d{4}-\d{2}-\d{2}$"}
 _TEXTS = ("account_code", "account_name", "text", "document_number", "voucher_id", "tax_code")
 
@@ -57,8 +59,8 @@ def read_general_ledger(
         The file.
     columns : mapping, optional
         Field to heading, for what is not recognised in a table: `account_code`, `account_name`, `date`, `debit`,
-        `credit`, `amount`, `side`, `currency`, `text`, `document_number`, `voucher_id`, `tax_code`. An empty heading
-        leaves the field out.
+        `credit`, `amount`, `side`, `currency`, `text`, `document_number`, `voucher_id`, `tax_code`, and `rows_with` for a
+        column of which rows that hold nothing in it are left out. An empty heading leaves the field out.
     delimiter : str, optional
         One character, of a table.
     encoding : str, optional
@@ -172,12 +174,24 @@ def _of_table(
         places = {name: place for name, place in places.items() if name not in ("debit", "credit")}
     elif not {"amount", "debit", "credit"} & {error.field for error in problems}:
         problems.append(vocabulary.missing("amount", table, places))
+    table = rows_with(table, places.pop("rows_with", None), notes, "postings")
     table = cells.without_broken(table, places.values(), problems)
     if places:
         table = cells.without_blank_rows(table, places.values())
     if {"account_code", "date"} <= places.keys():
         table = without_report_rows(table, places, ("account_code", "date"), notes, what="postings", lacks_all=False)
+    if {"debit", "credit"} <= places.keys():
+        table = _with_amounts(table, places, notes)
     return Ledger(table, places, decimal=decimal, date_format=date_format, is_whole=False)
+
+
+def _with_amounts(table: Table, places: Mapping[str, int], notes: list[str]) -> Table:
+    """Return the rows with a debit or a credit; the others, such as opening balances, post nothing if they are few."""
+    neither = np.logical_and(*(cells.blank(table.columns[places[side]]) for side in ("debit", "credit")))
+    if neither.mean() > _FEW:
+        return table
+    notes += cells.counted(table, {"rows skipped that have neither a debit nor a credit": neither})
+    return table.rows(~neither)
 
 
 def _postings(
@@ -189,7 +203,7 @@ def _postings(
         if field in places:
             rule = f"is the {field.replace('_', ' ')} and must not be empty (delete rows that are no postings)"
             with collected(problems):
-                cells.refuse(table, places[field], cells.blank(table.columns[places[field]]), rule)
+                cells.refuse(table, places[field], cells.blank(table.columns[places[field]]), rule, instead=_only(ledger, field))
     columns = {field: cells.or_null(table.columns[places[field]]) for field in _TEXTS if field in places}
     if "date" in places:
         with collected(problems):
@@ -197,7 +211,7 @@ def _postings(
     signed = _signed(ledger, vocabulary, problems, notes)
     if signed is not None and not ledger.is_whole:
         problems += contradictions(table, places, signed[0], vocabulary, side="side")
-    raise_all(problems, table.source, table.other_sheets)
+    raise_all(problems, table)
     # Without a problem there are amounts.
     assert signed is not None
     columns["amount"], sums = signed
@@ -208,6 +222,11 @@ def _postings(
         columns["currency"] = pc.fill_null(stated, ledger.currency)
     columns["line"] = pa.chunked_array([pa.array(table.lines, schema.COUNT)])
     return pa.table({field.name: columns[field.name] for field in schema.LEDGER if field.name in columns}), sums
+
+
+def _only(ledger: Ledger, field: str) -> Mapping[str, str]:
+    """Return the option that leaves rows out in which a field is empty; a format has none."""
+    return {} if ledger.is_whole else {"rows_with": ledger.table.headings[ledger.places[field]]}
 
 
 def _dates(ledger: Ledger, notes: list[str]) -> pa.ChunkedArray:
@@ -254,7 +273,8 @@ def _by_side(
         sums = {"debit": _sum(debit), "credit": _sum(credit)}
     else:
         amount = exact["amount"]
-        cells.refuse(table, places["amount"], cells.mask(pc.is_null(amount)), "is the amount and must not be empty")
+        empty, rule = cells.mask(pc.is_null(amount)), "is the amount and must not be empty"
+        cells.refuse(table, places["amount"], empty, rule, instead=_only(ledger, "amount"))
         if "side" in places:
             rule = "says whether the amount is debit or credit and must not be empty"
             cells.refuse(table, places["side"], cells.blank(table.columns[places["side"]]), rule)
