@@ -245,7 +245,11 @@ def _checked(
         if own != places["code"]:
             with collected(problems):
                 code = places["code"]
-                whole = {} if cells.blank(table.columns[code]).any() else {"external_id": table.headings[code]}
+                whole = (
+                    {}
+                    if cells.blank(table.columns[code]).any()
+                    else dict.fromkeys(("external_id", "code"), table.headings[code])
+                )
                 rule = "is the external ID and must not be empty (fill it in)"
                 cells.refuse(table, own, cells.blank(table.columns[own]), rule, instead=whole)
         with collected(problems):

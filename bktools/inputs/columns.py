@@ -185,7 +185,9 @@ class Vocabulary:
                 alike = [other for other in free if words.are_inside(table.headings[other], tiers[tier].words)]
                 alike = [other for other in alike if fits(field, table, other)]
             if alike:
-                yield _ambiguous(table.headings, _likeliest_first(field, table, places, [place, *alike]), field, table.source)
+                yield _ambiguous(
+                    table.headings, _likeliest_first(field, table, places, [place, *alike]), field, table.source
+                )
 
     def _is_balance(self, table: Table, place: int) -> bool:
         return without_extras(table.headings[place]) in words.headings("balance")
@@ -218,7 +220,9 @@ class Vocabulary:
         alike = looks[field]() if looks and field in looks else columns_like(field, table, free)
         by_cells = [place for place in alike if place in free]
         known = frozenset().union(*(tier.words for tier in self.fields[field]))
-        inside = [place for place in free if words.are_inside(table.headings[place], known) and fits(field, table, place)]
+        inside = [
+            place for place in free if words.are_inside(table.headings[place], known) and fits(field, table, place)
+        ]
         both = [place for place in inside if place in by_cells]
         # A ledger may know its accounts by their names alone.
         named = self.fields[field][0].by_cells if field == "account_code" else frozenset()
@@ -230,7 +234,7 @@ class Vocabulary:
         """Whether entries may be without a date or an amount: the caller says it, or no other column could hold it."""
         free = [place for place in range(len(table.headings)) if place not in places.values()]
         has_figures = any(cells.matches(_filled(table, place), r"^\W*\d").any() for place in free)
-        return field in self.chosen or bool(places) and not has_figures
+        return field in self.chosen or (bool(places) and not has_figures)
 
     def missing(self, field: str, table: Table, places: Mapping[str, int], looks: Looks | None = None) -> InputError:
         """Return the problem that a field has no column, with the columns that look like it.
@@ -321,8 +325,8 @@ def _are_currencies(table: Table, place: int) -> bool:
     return bool(cells.matches(column, _CURRENCY).mean() >= _MOST)
 
 
-def _has_figures(table: Table, place: int) -> bool:
-    return bool(cells.matches(_filled(table, place), r"\d").any())
+def _are_no_words(table: Table, place: int) -> bool:
+    return not cells.matches(_filled(table, place), r"^\D*\pL{3}\D*$").all()
 
 
 def _are_amounts(table: Table, place: int) -> bool:
@@ -345,8 +349,8 @@ _FITS: Mapping[str, Callable[[Table, int], bool]] = {
     "currency": _are_currencies,
     "amount": _are_amounts,
     # Names of accounts may stand under debit and credit.
-    "debit": _has_figures,
-    "credit": _has_figures,
+    "debit": _are_no_words,
+    "credit": _are_no_words,
     "sign": sides.say_sides,
     "side": partial(sides.say_sides, of_money=False),
 }
@@ -388,7 +392,7 @@ def _looks(field: str, table: Table, place: int) -> bool:
         "code": lambda: is_varied and _all_are(column, _CODE) and not dates.are_dates(column),
         "account_code": lambda: _all_are(column, _CODE) and not dates.are_dates(column),
         "name": lambda: is_varied and _all_are(column, r"\pL{2}") and not _all_are(column, UUID_REGEX),
-        "date": lambda: dates.are_dates(column, short=True),
+        "date": lambda: dates.are_dates(column),
         "amount": lambda: _has_cents(column) and _are_amounts(table, place),
         "employee_id": lambda: bool(cells.matches(column, _EMAIL).all()),
     }

@@ -32,7 +32,7 @@ from bktools.inputs.words import without_extras
 # Of one amount, so that the sum of any number of postings stays exact within 38.
 _DIGITS, _DECIMALS = 28, 10
 # Rows without amounts that a ledger may have, as a share.
-_FEW = 0.1
+_FEW, _MOST = 0.1, 0.5
 _FORMS = {"%Y%m%d": r"^\d{8}$", "%Y-%m-%d": r"^\d{4}-\d{2}-\d{2}$"}
 _TEXTS = ("account_code", "account_name", "text", "document_number", "voucher_id", "tax_code")
 
@@ -203,7 +203,9 @@ def _postings(
         if field in places:
             rule = f"is the {field.replace('_', ' ')} and must not be empty (delete rows that are no postings)"
             with collected(problems):
-                cells.refuse(table, places[field], cells.blank(table.columns[places[field]]), rule, instead=_only(ledger, field))
+                cells.refuse(
+                    table, places[field], cells.blank(table.columns[places[field]]), rule, instead=_only(ledger, field)
+                )
     columns = {field: cells.or_null(table.columns[places[field]]) for field in _TEXTS if field in places}
     if "date" in places:
         with collected(problems):
@@ -291,6 +293,10 @@ def _of_pair(
 ) -> pa.ChunkedArray:
     neither = cells.mask(pc.and_(pc.is_null(debit), pc.is_null(credit)))
     cells.refuse(table, places["debit"], neither, "and the credit beside it must not both be empty")
+    both = np.logical_and(*(cells.mask(pc.not_equal(side, pa.scalar(0, side.type))) for side in (debit, credit)))
+    if not is_whole and both.mean() > _MOST:
+        rule = f"and {table.headings[places['credit']]!r} hold an amount in the same rows, as no debit and credit do"
+        cells.refuse(table, places["debit"], both, rule)
     if not is_whole and _sum(debit) and _sum(debit) == -_sum(credit):
         # Credits are negative and add up to the debits: their column has its sign.
         return sides.of_pair(table, places, debit, pc.negate(credit))

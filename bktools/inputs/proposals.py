@@ -43,10 +43,9 @@ def read_or_propose(read: Callable[..., pd.DataFrame], arguments: Mapping[str, A
     except InputError as refusal:
         tries = [_tried(read, arguments, refusal, refusal.settings)]
         # Another sheet of the workbook may be the one that is meant.
-        for sheet in refusal.sheets[:_MOST_SHEETS]:
-            if not _is_whole(tries[-1].frame):
-                tries.append(_tried(read, arguments, refusal, (("sheet", sheet),)))
-        best = max(tries, key=lambda one: (_is_whole(one.frame), one.frame is not None))
+        others = () if _is_whole(tries[0].frame) else refusal.sheets[:_MOST_SHEETS]
+        tries += [_tried(read, arguments, refusal, (("sheet", sheet),)) for sheet in others]
+        best = max(tries, key=lambda one: (_is_whole(one.frame), -1 if one.frame is None else len(one.frame)))
         if best.frame is not None:
             refusal.proposal = tuple(_shown(best.frame, best.settings, rows))
         elif best.settings:
