@@ -89,14 +89,14 @@ def _signed(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _without_currency(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return amounts without the currency beside them, if it is the same one everywhere."""
-    found = pc.extract_regex(column, _WITH_CURRENCY)
-    texts = {text for side in ("front", "behind") for text in pc.unique(pc.struct_field(found, side)).to_pylist()}
+    parts = pc.extract_regex(column, _WITH_CURRENCY)
+    texts = {text for side in ("front", "behind") for text in pc.unique(pc.struct_field(parts, side)).to_pylist()}
     if len(texts - {None, ""}) != 1:
         return column
     return pc.if_else(
-        pc.is_valid(found),
+        pc.is_valid(parts),
         pc.binary_join_element_wise(
-            *(pc.struct_field(found, part) for part in ("sign", "number", "end")),
+            *(pc.struct_field(parts, part) for part in ("sign", "number", "end")),
             pa.scalar("", column.type),
             null_handling="replace",
         ),

@@ -150,8 +150,8 @@ def _accounts_only(table: Table, places: Mapping[str, int], notes: list[str]) ->
     headings_again = cells.mask(pc.equal(code, table.headings[places["code"]])) & cells.mask(
         pc.equal(name, table.headings[places["name"]])
     )
-    others = [cells.blank(column) for place, column in enumerate(table.columns) if place not in places_of(places)]
-    is_alone = np.logical_and.reduce([np.ones(len(no_code), dtype=bool), *others])
+    rest = [cells.blank(column) for place, column in enumerate(table.columns) if place not in places_of(places)]
+    is_alone = np.logical_and.reduce([np.ones(len(no_code), dtype=bool), *rest])
     titles = (no_identity & ~no_name & is_alone) | _titles_in_code_column(table, places, no_code)
     totals = _begins_with(name, words.TOTALS) & no_identity | cells.mask(words.are(code, words.TOTALS)) & no_name
     titles &= ~totals
@@ -226,8 +226,8 @@ def _titles_in_code_column(table: Table, places: Mapping[str, int], no_code: cel
     wordy = (~cells.matches(code, r"\d") | cells.matches(code, _WORDS)) & ~no_code
     if not wordy.any() or wordy.sum() > (~no_code).sum() / 2:
         return np.zeros(len(no_code), dtype=bool)
-    others = [column for place, column in enumerate(table.columns) if place != places["code"]]
-    titles: cells.Mask = np.logical_and.reduce([wordy, *(cells.blank(column) for column in others)])
+    rest = [column for place, column in enumerate(table.columns) if place != places["code"]]
+    titles: cells.Mask = np.logical_and.reduce([wordy, *(cells.blank(column) for column in rest)])
     return titles
 
 

@@ -29,6 +29,7 @@ _WITHOUT_YEAR = r"^(\d{1,2})([./-])(\d{1,2})[./-]?$"
 _YEAR_IN_TEXT = re.compile(r"(?<!\d)(20\d{2})(?=(?:\d{2}){0,2}(?!\d))")
 # What strptime takes for a year.
 _YEARS = re.compile("%[YyGcxD]")
+_ADJACENT = re.compile("%[Yymd]%[Yymd]")
 _CLOCKS = re.compile("%[HIMSfpXTRcr]")
 _YEAR, _MONTH, _DAY = r"(?P<year>\d{4})", r"(?P<month>\d{1,2})", r"(?P<day>\d{1,2})"
 _ORDERS = (
@@ -63,7 +64,14 @@ def are_dates(column: pa.ChunkedArray, *, short: bool = False) -> bool:
     return len(column) > 0 and bool(cells.matches(column, rf"^\s*(?:{look})(?:[T ].*)?$").all())
 
 
-def dates(table: Table, place: int, date_format: str | None, notes: list[str] | None = None) -> pa.ChunkedArray:
+def dates(
+    table: Table,
+    place: int,
+    date_format: str | None,
+    notes: list[str] | None = None,
+    *,
+    is_of_format: bool = False,
+) -> pa.ChunkedArray:
     """Return a column of calendar dates as they are written; empty cells are null.
 
     Parameters
@@ -76,6 +84,8 @@ def dates(table: Table, place: int, date_format: str | None, notes: list[str] | 
         As `strptime` takes it; without it the column must show the order of day and month.
     notes : list of str, optional
         Gets a line where the file's delimiter decided the order, or its title or name the year.
+    is_of_format : bool
+        Whether the file's format says the form of its dates, so that no other one can be set.
 
     Raises
     ------
@@ -91,11 +101,15 @@ def dates(table: Table, place: int, date_format: str | None, notes: list[str] | 
         column = pc.replace_substring_regex(column, _TIME, r"\1")
     encoded = pc.dictionary_encode(column).combine_chunks()
     texts = encoded.dictionary.to_pylist()
-    found = [_parsed(text, date_format) for text in texts] if date_format else _by_evidence(table, place, texts, notes)
-    result = pa.chunked_array([pc.take(pa.array(found, type=schema.DATE), encoded.indices)])
+    days = [_parsed(text, date_format) for text in texts] if date_format else _by_evidence(table, place, texts, notes)
+    result = pa.chunked_array([pc.take(pa.array(days, type=schema.DATE), encoded.indices)])
     wrong = cells.mask(pc.and_(pc.is_null(result), pc.is_valid(encoded.indices)))
-    form = f"of the form {date_format}" if date_format else "such as 2026-10-31 in one order of day and month"
-    cells.refuse(table, place, wrong, f"must hold dates {form} (set {setting('date_format')})")
+    rule = f"such as 2026-10-31 in one order of day and month (set {setting('date_format')})"
+    if date_format is not None:
+        rule = f"of the form {date_format} (set {setting('date_format')})"
+        if is_of_format:
+            rule = f"such as {dt.date(2026, 10, 31):{date_format}}: export the file again"
+    cells.refuse(table, place, wrong, f"must hold dates {rule}")
     return result
 
 
@@ -116,9 +130,11 @@ def _with_year(table: Table, place: int, column: pa.ChunkedArray, notes: list[st
 
 def _parsed(text: str, date_format: str) -> dt.date | None:
     try:
-        return dt.datetime.strptime(text, date_format).date()  # noqa: DTZ007 - a calendar date has no zone
+        day = dt.datetime.strptime(text, date_format).date()  # noqa: DTZ007 - a calendar date has no zone
     except ValueError:
         return None
+    # `strptime` takes 2026105 for the fifth of October.
+    return None if _ADJACENT.search(date_format) and f"{day:{date_format}}" != text else day
 
 
 def _reader(pattern: str) -> Callable[[str], dt.date | None]:
@@ -156,7 +172,7 @@ def _by_evidence(table: Table, place: int, texts: list[str], notes: list[str] | 
 
 def _propose(table: Table, place: int, texts: list[str], example: str) -> None:
     """Raise an error that names the forms that fit all cells of a column, the likeliest first, if there are any."""
-    readings = {form: found for form in _PROPOSED if all(found := [_parsed(text, form) for text in texts])}
+    readings = {form: days for form in _PROPOSED if all(days := [_parsed(text, form) for text in texts])}
     forms = sorted(readings, key=lambda form: _gaps(readings[form]))
     if forms:
         error = InputError(

@@ -157,11 +157,11 @@ def _read(
     frames = {"category_id": categories, "employee_id": employees}
     problems: list[InputError] = []
     notes: list[str] = []
-    found = _columns(table, vocabulary, frames, company, required, problems, notes)
-    places = found.places
-    table = rows_with(table, found.rows_with, notes, "entries")
+    recognised = _columns(table, vocabulary, frames, company, required, problems, notes)
+    places = recognised.places
+    table = rows_with(table, recognised.rows_with, notes, "entries")
     table = cells.without_broken(table, places.values(), problems)
-    table = cells.without_blank_rows(table, places.values(), others=found.others)
+    table = cells.without_blank_rows(table, places.values(), others=recognised.passed_through)
     table = without_report_rows(table, places, ("id", "date"), notes, what="entries", lacks_all=True)
     table = _without_texts(table, places, notes)
     result = _identities(table, places, company, problems)
@@ -189,27 +189,27 @@ def _read(
                 else names.identifiers(table, places[field], field, frame, company, notes)
             )
     raise_all(problems, table)
-    result |= _texts(table, found, notes)
+    result |= _texts(table, recognised, notes)
     if "id" not in places:
         notes.append(
             "the file has no entry IDs of the service: its entries can be analysed and checked, not exported; export them"
             f" from the service with their IDs, or name the column that holds them with {option('id')}"
         )
     ordered = {field.name: result[field.name] for field in schema.ENTRIES if field.name in result}
-    read = pa.table(ordered | _passed_through(table, found.others))
-    if rules.flag("split_lines", split_lines) or found.splits:
-        read = _with_splits(read, table, found.splits, decimal, are_split=split_lines)
-    about = table.provenance(len(table.lines), found.own_names | places, notes, others="columns kept as text")
+    read = pa.table(ordered | _passed_through(table, recognised.passed_through))
+    if rules.flag("split_lines", split_lines) or recognised.splits:
+        read = _with_splits(read, table, recognised.splits, decimal, are_split=split_lines)
+    about = table.provenance(len(table.lines), recognised.own_names | places, notes, others="columns kept as text")
     return schema.to_pandas(read, about)
 
 
 class _Columns(NamedTuple):
-    """Field to column; `own_names` are those of the file's category and employee names, `others` are no field."""
+    """Field to column; `own_names` are those of the file's category and employee names, `passed_through` are no field."""
 
     places: dict[str, int]
     own_names: dict[str, int]
     splits: dict[str, int]
-    others: dict[int, str]
+    passed_through: dict[int, str]
     rows_with: int | None
 
 
@@ -244,8 +244,8 @@ def _columns(
     # Columns that say which entries are split stay among the others, too: they may say something else.
     splits = {field: places.pop(field) for field in _SPLITS if field in places}
     taken = {*places.values(), *own_names.values()}
-    others = {place: heading for place, heading in enumerate(table.headings) if heading and place not in taken}
-    return _Columns(places, own_names, splits, others, rows_with_place)
+    passed_through = {place: heading for place, heading in enumerate(table.headings) if heading and place not in taken}
+    return _Columns(places, own_names, splits, passed_through, rows_with_place)
 
 
 def _identities(
@@ -260,12 +260,12 @@ def _identities(
     return result
 
 
-def _texts(table: Table, found: _Columns, notes: list[str]) -> dict[str, pa.ChunkedArray]:
+def _texts(table: Table, recognised: _Columns, notes: list[str]) -> dict[str, pa.ChunkedArray]:
     """Return the columns that no rule can refuse."""
-    places = found.places
+    places = recognised.places
     result = {field: cells.or_null(table.columns[places[field]]) for field in _TEXTS if field in places}
     # The file's own names are kept beside the IDs.
-    result |= {field: _without_ids(table.columns[place]) for field, place in found.own_names.items()}
+    result |= {field: _without_ids(table.columns[place]) for field, place in recognised.own_names.items()}
     saying = places.get("approved", places.get("status"))
     if saying is not None:
         result["status"] = cells.or_null(table.columns[places.get("status", saying)])
@@ -427,11 +427,11 @@ def _against(
         notes.append(f"is a bank statement, as its running balance {balance!r} shows: amounts keep the bank's signs")
 
 
-def _passed_through(table: Table, others: Mapping[int, str]) -> dict[str, pa.ChunkedArray]:
+def _passed_through(table: Table, columns: Mapping[int, str]) -> dict[str, pa.ChunkedArray]:
     """Return the columns that are no field under their headings, each of which is there once."""
     taken = {*(name.casefold() for name in schema.ENTRIES.names), "batch_id", "reason", "message"}
     passed: dict[str, pa.ChunkedArray] = {}
-    for place, heading in others.items():
+    for place, heading in columns.items():
         name = heading.strip()
         if name.casefold() in taken:
             name = f"{name} (column {place + 1})"

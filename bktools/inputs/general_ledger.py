@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -33,7 +32,6 @@ from bktools.inputs.words import without_extras
 _DIGITS, _DECIMALS = 28, 10
 # Rows without amounts that a ledger may have, as a share.
 _FEW, _MOST = 0.1, 0.5
-_FORMS = {"%Y%m%d": r"^\d{8}$", "%Y-%m-%d": r"^\d{4}-\d{2}-\d{2}$"}
 _TEXTS = ("account_code", "account_name", "text", "document_number", "voucher_id", "tax_code")
 
 
@@ -149,8 +147,8 @@ def _read(
                 refuse_arguments(form, {argument: value})
         ledger = replace(ledger, decimal=ledger.decimal or decimal, date_format=ledger.date_format or date_format)
     postings, sums = _postings(ledger, vocabulary, problems, notes)
-    doubts = _held(ledger, _problems(ledger, postings, sums), verify)
-    notes += doubts or _verified(ledger)
+    failed = _held(ledger, _problems(ledger, postings, sums), verify)
+    notes += failed or _verified(ledger)
     provenance = ledger.table.provenance(postings.num_rows, ledger.places, [*notes, *_part(ledger, postings)])
     # As text: pandas keeps what JSON can hold when a frame is copied or written.
     provenance |= {"format": form.name if form_of_file else None, **{side: str(total) for side, total in sums.items()}}
@@ -209,7 +207,9 @@ def _postings(
     columns = {field: cells.or_null(table.columns[places[field]]) for field in _TEXTS if field in places}
     if "date" in places:
         with collected(problems):
-            columns["date"] = _dates(ledger, notes)
+            columns["date"] = dates.dates(
+                table, places["date"], ledger.date_format, notes, is_of_format=ledger.is_whole
+            )
     signed = _signed(ledger, vocabulary, problems, notes)
     if signed is not None and not ledger.is_whole:
         problems += contradictions(table, places, signed[0], vocabulary, side="side")
@@ -229,25 +229,6 @@ def _postings(
 def _only(ledger: Ledger, field: str) -> Mapping[str, str]:
     """Return the option that leaves rows out in which a field is empty; a format has none."""
     return {} if ledger.is_whole else {"rows_with": ledger.table.headings[ledger.places[field]]}
-
-
-def _dates(ledger: Ledger, notes: list[str]) -> pa.ChunkedArray:
-    table, place = ledger.table, ledger.places["date"]
-    if ledger.date_format not in _FORMS or not ledger.is_whole:
-        return dates.dates(table, place, ledger.date_format, notes)
-    texts = cells.trimmed(table.columns[place])
-    # `strptime` alone takes 2026105 for the fifth of October, and 20260931 for the first.
-    texts = pc.if_else(cells.matches(texts, _FORMS[ledger.date_format]), texts, pa.scalar(None, texts.type))
-    found = pc.strptime(texts.cast(pa.string()), ledger.date_format, "s", error_is_null=True)
-    found = found.cast(schema.DATE)
-    # Not with `strftime`, which needs a database of zones; Windows has none.
-    is_same = pc.equal(*(pc.replace_substring(text.cast(pa.string()), "-", "") for text in (found, texts)))
-    found = pc.if_else(is_same, found, pa.scalar(None, found.type))
-    example = dt.date(2026, 10, 31).strftime(ledger.date_format)
-    cells.refuse(
-        table, place, cells.mask(pc.is_null(found)), f"must hold dates such as {example}: export the file again"
-    )
-    return found
 
 
 def _signed(
@@ -327,20 +308,20 @@ def _sum(column: pa.ChunkedArray) -> Decimal:
 
 def _held(ledger: Ledger, problems: Iterator[str], verify: str) -> list[str]:
     """Return failed checks as notes; with "strict" the first one is an error."""
-    found = list(problems)
-    if not found:
+    failed = list(problems)
+    if not failed:
         return []
-    more = f" ({len(found)} such findings)" if len(found) > 1 else ""
+    more = f" ({len(failed)} such findings)" if len(failed) > 1 else ""
     if verify == "strict":
         way_out = f", or read it anyway with {setting('verify', 'warn')}" if can_set("verify") else ""
         error = InputError(
-            f"{found[0]}{more}: correct it in the accounting system and export again{way_out}",
+            f"{failed[0]}{more}: correct it in the accounting system and export again{way_out}",
             source=ledger.table.source,
         )
         error.settings = (("verify", "warn"),) if can_set("verify") and not ledger.is_whole else ()
         raise error
-    warnings.warn(f"{ledger.table.source}: {found[0]}{more}", UnverifiedTableWarning, stacklevel=5)
-    return found
+    warnings.warn(f"{ledger.table.source}: {failed[0]}{more}", UnverifiedTableWarning, stacklevel=5)
+    return failed
 
 
 def _problems(ledger: Ledger, table: pa.Table, sums: Mapping[str, Decimal]) -> Iterator[str]:
@@ -355,17 +336,17 @@ def _problems(ledger: Ledger, table: pa.Table, sums: Mapping[str, Decimal]) -> I
             )
     counted = {**sums, "rows": Decimal(table.num_rows)}
     for total in ledger.totals:
-        found = counted[total.found] if isinstance(total.found, str) else total.found
-        if found != total.stated:
-            yield f"{total.name} is {total.stated} in the file, but {found} by its postings"
+        summed = counted[total.found] if isinstance(total.found, str) else total.found
+        if summed != total.stated:
+            yield f"{total.name} is {total.stated} in the file, but {summed} by its postings"
     if ledger.movements:
         moved = table.group_by("account_code").aggregate([("amount", "sum")])
-        found_by_account = dict(zip(moved["account_code"].to_pylist(), moved["amount_sum"].to_pylist(), strict=True))
+        moves = dict(zip(moved["account_code"].to_pylist(), moved["amount_sum"].to_pylist(), strict=True))
         for account, stated in ledger.movements.items():
-            found = found_by_account.get(account, Decimal())
-            if found != stated:
+            summed = moves.get(account, Decimal())
+            if summed != stated:
                 yield (
-                    f"the account {cells.quoted(account)} moves by {stated} by its balances in the file, but by {found} by"
+                    f"the account {cells.quoted(account)} moves by {stated} by its balances in the file, but by {summed} by"
                     " its postings"
                 )
 
@@ -403,7 +384,7 @@ def _unbalanced(table: pa.Table, vouchers: str = "voucher_id") -> list[tuple[str
         return []
     rows = table.filter(pc.is_in(table[vouchers], wrong))
     rows = rows.append_column("credit", pc.min_element_wise(rows["amount"], pa.scalar(Decimal(), rows["amount"].type)))
-    found = rows.group_by(vouchers, use_threads=False).aggregate(
+    unbalanced = rows.group_by(vouchers, use_threads=False).aggregate(
         [("line", "min"), ("amount", "sum"), ("credit", "sum")]
     )
     return [
@@ -413,7 +394,7 @@ def _unbalanced(table: pa.Table, vouchers: str = "voucher_id") -> list[tuple[str
             voucher["amount_sum"] - voucher["credit_sum"],
             -voucher["credit_sum"],
         )
-        for voucher in found.to_pylist()
+        for voucher in unbalanced.to_pylist()
     ]
 
 

@@ -77,12 +77,12 @@ class Table:
     title: str = ""
     company: CompanyInFile | None = None
 
-    def rows(self, kept: npt.NDArray[np.bool_]) -> Table:
+    def rows(self, chosen: npt.NDArray[np.bool_]) -> Table:
         """Return the table with those rows alone."""
-        if kept.all():
+        if chosen.all():
             return self
-        chosen = pa.array(kept)
-        return replace(self, columns=[column.filter(chosen) for column in self.columns], lines=self.lines[kept])
+        flags = pa.array(chosen)
+        return replace(self, columns=[column.filter(flags) for column in self.columns], lines=self.lines[chosen])
 
     def head(self, rows: int) -> Table:
         """Return the table with its first rows alone."""

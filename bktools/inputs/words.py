@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -110,9 +110,7 @@ def fields(kind: str) -> Mapping[str, tuple[Headings, ...]]:
 
 def in_column(column: pa.ChunkedArray, meanings: Mapping[str, Any], kind: pa.DataType) -> pa.ChunkedArray:
     """Return what each cell means; a cell whose word has no meaning is null."""
-    encoded = pc.dictionary_encode(column).combine_chunks()
-    meant = [meanings.get(normal(text or "")) for text in encoded.dictionary.to_pylist()]
-    return pa.chunked_array([pc.take(pa.array(meant, type=kind), encoded.indices)])
+    return _each(column, lambda text: meanings.get(normal(text)), kind)
 
 
 def are(column: pa.ChunkedArray, words: frozenset[str]) -> pa.ChunkedArray:
@@ -122,9 +120,13 @@ def are(column: pa.ChunkedArray, words: frozenset[str]) -> pa.ChunkedArray:
 
 def begin(column: pa.ChunkedArray, words: frozenset[str]) -> pa.ChunkedArray:
     """Return whether each cell begins with one of the words, such as `Total income` with total."""
+    return _each(column, lambda text: begins_with(text, words), schema.FLAG)
+
+
+def _each(column: pa.ChunkedArray, meaning: Callable[[str], Any], kind: pa.DataType) -> pa.ChunkedArray:
     encoded = pc.dictionary_encode(column).combine_chunks()
-    flags = [begins_with(text or "", words) for text in encoded.dictionary.to_pylist()]
-    return pa.chunked_array([pc.take(pa.array(flags, type=schema.FLAG), encoded.indices)])
+    meant = [meaning(text or "") for text in encoded.dictionary.to_pylist()]
+    return pa.chunked_array([pc.take(pa.array(meant, type=kind), encoded.indices)])
 
 
 _MOST_WORDS = 4
