@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.close.entries import BLOCKED, CHANGED, LEFT_OUT, OF_REASON, PLANNED_ACCOUNT, label_of
+from bktools.close.entries import BLOCKED, CHANGED, LEFT_OUT, OF_REASON, PLANNED_ACCOUNT
 from bktools.close.figures import Money, Valued, largest_first, sums_of
 from bktools.frames.roles import EMPLOYEE, ERP, PREPARER, ROLES, SERVICE
 from bktools.frames.schema import COUNT, MONEY, TEXT
@@ -52,16 +52,6 @@ OF_JOBS = {
 OF_ACCOUNTS = {
     "REJECTED": ("the service refused the account; it was not created", ERP, "correct the account in the chart"),
     "UNKNOWN": ("the answer of the service was lost", PREPARER, f"{AGAIN}: no account is created twice"),
-}
-
-LABELS = {
-    "in_doubt": "export job with an unknown outcome",
-    "export_job": "export job not sent",
-    "planned_accounts": "accounts to be created",
-    UNKNOWN: "accounts that bktools does not know",
-    "account_not_created": "account not created",
-    "to_be_archived_account": "account of the category is to be archived",
-    "update_account": "account differs from the chart",
 }
 
 IDS = ("category_id", "account_id", "external_id", "entry_id", "batch_id")
@@ -107,11 +97,6 @@ class Action(Valued):
     category_ids: tuple[str, ...] = ()
     command: str = ""
     ids: Mapping[str, str | None] = field(default_factory=dict)
-
-    @property
-    def label(self) -> str:
-        """The cause in words."""
-        return LABELS.get(self.cause, label_of(self.cause))
 
     @property
     def wants_account(self) -> bool:

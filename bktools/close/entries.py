@@ -36,28 +36,6 @@ STEPS = {
     BLOCKED: "settle the earlier export job, then run month-end again with --apply",
 }
 
-# Reasons for which a person reads other words than the code with spaces.
-WORDS = {
-    "no_account": "the category has no account",
-    "no_category": "no category",
-    "archived_account": "the account of the category is archived",
-    "archived_category": "the category is archived",
-    "unknown_account": "the account is not known to bktools",
-    "unknown_category": "the category is not in the service",
-    "unknown_employee": "the employee is not in the service",
-    "other_line_not_ready": "another line of the split entry is held back",
-    "later_period": "dated after the month",
-    "duplicate": "duplicate of an earlier line",
-    "other_company": "of another company",
-    "not_approved": "not approved yet",
-    CHANGED: "changed since the export",
-    PLANNED: "to be sent",
-    PLANNED_ACCOUNT: "to be sent, if its account is one of those to be created",
-    REFUSED: "refused by the service",
-    BLOCKED: "not sent: an earlier export job of the company is not settled",
-    "in_doubt": "the outcome of its export job is unknown",
-}
-
 # The columns that every table of entries has; others of the file follow.
 COLUMNS = pa.schema(
     {"fate": TEXT, "reason": TEXT, "message": TEXT, "to_do": TEXT, "id": TEXT, "split_line": COUNT, "line": COUNT}
@@ -66,11 +44,6 @@ COLUMNS = pa.schema(
     | {f"file_{name}": FACTS[name] for name in ("date", "amount", "currency", "category_name", "supplier", "tax_code")}
 )  # fmt: skip
 _FROM_FILE = tuple(name for name in COLUMNS.names if name.startswith("file_"))
-
-
-def label_of(reason: str) -> str:
-    """Return the words that a person reads for a reason."""
-    return WORDS.get(reason, reason.replace("_", " "))
 
 
 def entries_of(

@@ -12,7 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.close.entries import EXPORTED, FATES, HELD, IN_DOUBT, LEFT_OUT, READY, label_of
+from bktools.close.entries import EXPORTED, FATES, HELD, IN_DOUBT, LEFT_OUT, READY
+from bktools.frames.codes import sentence
 from bktools.frames.schema import COUNT, MONEY, TEXT, split_lines
 
 NO_CURRENCY = "no currency"
@@ -179,7 +180,7 @@ class Figures:
             lines.append(Sum({"fate": fate, "reason": ""}, fates[fate].money, fate))
             own = [one for one in reasons if one["fate"] == fate and one["reason"]]
             if fate in WITH_REASONS or len(own) > 1 or (own and own[0].money != fates[fate].money):
-                lines += [Sum(one.keys, one.money, label_of(one["reason"])) for one in own]
+                lines += [Sum(one.keys, one.money, sentence(one["reason"])) for one in own]
         total = self.by()[0].money if len(self._entries) else {}
         return (*lines, Sum({"fate": ALL, "reason": ""}, total, "all entries"))
 

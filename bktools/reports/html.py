@@ -21,7 +21,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from bktools import disk, views
 from bktools.close.close import Close
-from bktools.close.entries import BEFORE, EXPORTED, label_of
+from bktools.close.entries import BEFORE, EXPORTED
+from bktools.frames.codes import sentence
 from bktools.frames.currencies import shown
 from bktools.reports.pictures import PICTURES
 from bktools.visible import visible
@@ -137,7 +138,7 @@ def _pages() -> Environment:
     )  # fmt: skip
     pages.filters |= {
         "amount": shown, "number": _number, "day": _day, "moment": _moment, "ids": _ids, "sentence": _sentence,
-        "percent": _percent, "css": _css, "reason": label_of, "source": _source_of,
+        "percent": _percent, "css": _css, "reason": sentence, "source": _source_of,
     }  # fmt: skip
     pages.globals |= {"MARKS": views.MARKS, "columns_of": _columns}
     return pages

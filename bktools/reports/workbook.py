@@ -6,7 +6,7 @@ The sheet "to do" comes back: its columns to fill in are read by `bktools.read_f
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any
@@ -18,8 +18,8 @@ from bktools import disk
 from bktools.close.actions import IDS
 from bktools.close.close import Close
 from bktools.close.entries import HELD
-from bktools.close.entries import label_of as words_of
 from bktools.close.figures import ALL
+from bktools.frames.codes import sentence
 from bktools.frames.currencies import shown
 from bktools.frames.names import IDENTIFIERS
 from bktools.reports import grid
@@ -53,8 +53,8 @@ FILL, CLOSED = (
 # Currencies with a column on the first sheet's page; others have theirs beside the page.
 PRINTED_CURRENCIES = 6
 LABEL, AMOUNT = 58, 14
-# Columns with codes that are written as words.
-WORDS: dict[str, Callable[[str], str]] = {"reason": words_of, "state": lambda code: code.replace("_", " ")}
+# Columns with codes, which are written as words.
+CODES = ("reason", "state")
 
 
 def write_close(close: Close, path: Path, pictures: Mapping[str, bytes] | None = None) -> Path:
@@ -244,7 +244,7 @@ def _value(row: Mapping[str, Any], column: str) -> Value:
     value = row[column]
     if isinstance(value, Decimal):
         return Share(value) if column == "share" else Money(value, row.get("currency"))
-    return WORDS[column](value) if column in WORDS and value else value
+    return sentence(value) if column in CODES and value else value
 
 
 def _width(title: str, values: Iterable[Value]) -> int:
