@@ -62,13 +62,7 @@ class Threshold:
 
 
 def threshold_of(value: str | float | Decimal | None) -> Threshold | None:
-    """Return a threshold from 500 or "5%"; None for none.
-
-    Raises
-    ------
-    ArgumentError
-        When it is neither an amount nor a share.
-    """
+    """Return a threshold from 500 or "5%"; None for none, an ArgumentError for what is neither amount nor share."""
     if value is None:
         return None
     text = str(value).strip()

@@ -56,26 +56,9 @@ def entries_of(
 ) -> pa.Table:
     """Return the entries of a month, one row a line of an entry, with the columns `COLUMNS` and the others of the file.
 
-    Parameters
-    ----------
-    plan : ExportPlan
-        The plan of this run.
-    month : str
-        As 2026-10.
-    sent : pyarrow.Table
-        The company's entries in the journal that were sent or may have been, as `periods.sent_entries` returns them.
-    jobs : sequence of mapping
-        The outcomes of this run's export jobs.
-    findings : sequence of mapping
-        The findings of the plan, from which facts and next steps are taken.
-    assumed : frozenset of str
-        Categories whose account becomes known when the planned accounts are created.
-
-    Returns
-    -------
-    pyarrow.Table
-        In the order of FATES, then by date and ID. What was sent has the data that was sent; `file_…` columns have the
-        data of the file where the entry was changed since. `sent_in` is the month of the close that sent it.
+    They are in the order of FATES, then by date and ID. What was sent has the data that was sent; `file_…` columns have the
+    data of the file where the entry was changed since. `sent_in` is the month of the close that sent it. Of the categories
+    `assumed`, the account becomes known when the planned accounts are created.
     """
     rows = _of_file(plan, jobs, findings, assumed)
     ids = pc.if_else(pc.equal(rows["reason"], "duplicate"), pa.scalar(None, TEXT), rows["id"])

@@ -49,16 +49,10 @@ class Valued:
 
 @dataclass(frozen=True)
 class Sum(Valued):
-    """What some entries sum up to. `sum["fate"]` is what they have in common.
+    """What some entries sum up to, with the words that a person reads.
 
-    Parameters
-    ----------
-    keys : mapping
-        What the entries have in common, by column: fate, reason, category_name and so on.
-    money : mapping of str to Money
-        By currency: the company's own first, then the one with most entries.
-    label : str
-        The words that a person reads.
+    `sum["fate"]` is what the entries have in common, one of the `keys`. Of the currencies the company's own is the first,
+    then the one with most entries.
     """
 
     keys: Mapping[str, Any]
@@ -73,15 +67,7 @@ class Sum(Valued):
 class Difference:
     """What was exported in a month beside the last month that was closed, in one currency.
 
-    Parameters
-    ----------
-    currency : str
-    before, now, change : Decimal
-        Exact amounts.
-    share : Decimal, optional
-        The change in percent of `before`, with one decimal; None where there was nothing before.
-    entries_before, entries_now : int
-        Numbers of entries.
+    `share` is the change in percent of `before`, with one decimal; None where there was nothing before.
     """
 
     currency: str
@@ -96,14 +82,7 @@ class Difference:
 def sums_of(entries: pa.Table, *keys: str, own: str | None = None) -> list[Sum]:
     """Return number and exact amount of entries by currency, for each group of the keys; the largest group first.
 
-    Parameters
-    ----------
-    entries : pyarrow.Table
-        With amount, currency, id, split_line and the keys.
-    *keys : str
-        Columns of the groups; none gives one group of all.
-    own : str, optional
-        The company's own currency, whose amounts decide what is large.
+    Without keys all entries are one group. The amounts in the company's `own` currency decide what is large.
     """
     table = pa.table({name: entries[name] for name in (*keys, "amount")})
     currency = pc.fill_null(pc.if_else(pc.equal(entries["currency"], ""), None, entries["currency"]), NO_CURRENCY)
@@ -148,14 +127,7 @@ def _entry_numbers(rows: pa.Table) -> pa.Array:
 class Figures:
     """All figures of a month, each made on first use from one table of entries.
 
-    Parameters
-    ----------
-    entries : pyarrow.Table
-        As `entries.entries_of` returns it.
-    own : str, optional
-        The company's own currency.
-    last : pyarrow.Table
-        The entries that were exported in the last month that was closed.
+    `own` is the company's own currency, and `last` the entries exported in the last month that was closed.
     """
 
     def __init__(self, entries: pa.Table, own: str | None, last: pa.Table) -> None:

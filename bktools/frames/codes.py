@@ -61,3 +61,8 @@ def short(code: str) -> str:
 def sentence(code: str) -> str:
     """Return the words of a code in a sentence; of one without words, its short form."""
     return WORDS[code][1] if code in WORDS else short(code)
+
+
+def capitalized(text: str) -> str:
+    """Return a text whose first letter is a capital, and whose others stay."""
+    return text[:1].upper() + text[1:]

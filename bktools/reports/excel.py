@@ -205,16 +205,9 @@ def _is_plain(kind: pa.DataType) -> bool:
 
 
 def write_cell(sheet: Any, row: int, place: int, value: Any, form: Any, text: Any) -> None:
-    """Write a value in Excel's own type; as text where Excel would round it or does not know it.
+    """Write a value in Excel's own type; as text, in another format, where Excel would round it or does not know it.
 
-    Parameters
-    ----------
-    sheet, row, place
-        The worksheet, and the position of the cell.
-    value
-        None, and a float that is no number, leave the cell empty.
-    form, text
-        Format of the value, and of one that is written as text.
+    None, and a float that is no number, leave the cell empty.
     """
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return

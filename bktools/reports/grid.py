@@ -58,15 +58,7 @@ Look: TypeAlias = Mapping[str, Any]
 
 @dataclass
 class Book:
-    """A workbook whose sheets have one look, and one head and foot on each printed page.
-
-    Parameters
-    ----------
-    book
-        The workbook of the library that writes the file.
-    head, foot : str
-        Texts of each printed page.
-    """
+    """A workbook whose sheets have one look, and one head and foot on each printed page."""
 
     book: Any
     head: str
@@ -98,17 +90,7 @@ class Book:
 
 @dataclass
 class Grid:
-    """A sheet that is written from its first row downwards.
-
-    Attributes
-    ----------
-    sheet
-        The sheet of the library that writes the file.
-    widths : list of float
-        Widths of the columns, in digits.
-    row : int
-        The row that is written next, from 0.
-    """
+    """A sheet that is written from its first row downwards; widths are those of its columns, in digits."""
 
     book: Book
     sheet: Any

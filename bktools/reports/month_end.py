@@ -20,7 +20,7 @@ from bktools.errors import StorageError
 from bktools.frames.currencies import shown
 from bktools.frames.delimited import profile_named
 from bktools.frames.schema import Month
-from bktools.reports.folder import check_target, earlier_close, planned_beside, require_closed, write_folder
+from bktools.reports.folder import check_target, earlier_close, planned_beside, write_folder
 from bktools.reports.html import notebook
 from bktools.service import Service
 
@@ -168,7 +168,6 @@ def close_month(
     target = Path(folder or f"month-end-{closing.period}")
     target = target if apply else planned_beside(target)
     check_target(target)
-    require_closed(target)
     close = closing.run()
     earlier = earlier_close(target)
     try:

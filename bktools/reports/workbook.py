@@ -60,14 +60,7 @@ CODES = ("reason", "state")
 def write_close(close: Close, path: Path, pictures: Mapping[str, bytes] | None = None) -> Path:
     """Write the workbook of a close; the same close gives the same bytes.
 
-    Parameters
-    ----------
-    close : Close
-        The month.
-    path : Path
-        The file to write; it is written whole or not at all.
-    pictures : mapping of str to bytes, optional
-        PNG pictures of the close, by the name of their file: that of the money is on the first sheet.
+    Of the PNG pictures, by the name of their file, that of the money is on the first sheet.
     """
     tables = {name: close.tables[name] for name in TABLES if len(close.tables.get(name, ()))}
     omitted = {name: why for name, table in tables.items() if (why := too_large(table))}
