@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.close.entries import BLOCKED, CHANGED, LEFT_OUT, OF_REASON, PLANNED_ACCOUNT
-from bktools.close.figures import Money, Valued, largest_first, sums_of
+from bktools.close.figures import Money, Sum, Valued, by_currency, largest_first, sums_of
 from bktools.frames.roles import EMPLOYEE, ERP, PREPARER, ROLES, SERVICE
-from bktools.frames.schema import COUNT, MONEY, TEXT
+from bktools.frames.schema import COUNT
 from bktools.visible import visible_line
 
 SEVERITIES = ("error", "warning")
@@ -57,6 +57,8 @@ OF_ACCOUNTS = {
 IDS = ("category_id", "account_id", "external_id", "entry_id", "batch_id")
 SHOWN_ENTRIES = 2
 FIRST = ("in_doubt", CHANGED)
+# The row of an action without entries.
+NOTHING: Mapping[Any, Money] = {None: Money(0, None)}
 
 
 @dataclass(frozen=True)
@@ -332,21 +334,16 @@ def _some(names: Sequence[str], between: str = ", ") -> str:
 
 def table_of(actions: Iterable[Action]) -> pa.Table:
     """Return actions as a table: one row per action and currency, because amounts are never added over currencies."""
-    rows = [
-        {
-            name: getattr(one, name)
-            for name in ("severity", "role", "person", "to_do", "about", "why", "cause", "command")
-        }
-        | {"entries": money.entries, "amount": money.amount, "currency": currency}
-        | {name: one.ids.get(name) for name in IDS}
-        | {"entry_ids": " ".join(one.entry_ids), "category_ids": " ".join(one.category_ids)}
+    texts = ("severity", "role", "person", "to_do", "about", "why", "cause", "command")
+    lists = ("entry_ids", "category_ids")
+    rows = (
+        Sum(
+            {name: getattr(one, name) for name in texts}
+            | {name: one.ids.get(name) for name in IDS}
+            | {name: " ".join(getattr(one, name)) for name in lists},
+            one.money or NOTHING,
+        )
         for one in actions
-        for currency, money in one.money.items() or [(None, Money(0, None))]
-    ]
-    amounts = pa.array([row["amount"] for row in rows])
-    kinds = {"entries": COUNT, "amount": MONEY if pa.types.is_null(amounts.type) else amounts.type}
-    order = (
-        "severity", "role", "person", "to_do", "about", "why", "entries", "amount", "currency", "cause", "command", *IDS,
-        "entry_ids", "category_ids",
-    )  # fmt: skip
-    return pa.table({name: pa.array([row[name] for row in rows], kinds.get(name, TEXT)) for name in order})
+    )
+    order = (*texts[:6], "entries", "amount", "currency", *texts[6:], *IDS, *lists)
+    return by_currency((*texts, *IDS, *lists), rows).select(order)

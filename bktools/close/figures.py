@@ -170,9 +170,13 @@ class Figures:
         }
         now = self.of_fate(EXPORTED, READY).money
         none = Money(0, None)
-        return tuple(
-            _difference(currency, before.get(currency, none), now.get(currency, none))
+        pairs = {
+            currency: (before.get(currency, none), now.get(currency, none))
             for currency in (currencies_of([before, now], self._own) if before else ())
+        }
+        return tuple(
+            Difference(currency, *change_of(*pair), *(money.entries for money in pair))
+            for currency, pair in pairs.items()
         )
 
     @cached_property
@@ -191,13 +195,13 @@ class Figures:
     @cached_property
     def table(self) -> pa.Table:
         """One row per fate, reason and currency: entries (count) and exact amount."""
-        return _table(("fate", "reason"), self._in_order(self.by("fate", "reason")))
+        return by_currency(("fate", "reason"), self._in_order(self.by("fate", "reason")))
 
     @cached_property
     def totals(self) -> pa.Table:
         """One row per category, account, fate and currency: entries (count) and exact amount."""
         keys = ("fate", "category_name", "account_code", "account_name", "category_id")
-        return _table(keys, self._in_order(self.by(*keys)))
+        return by_currency(keys, self._in_order(self.by(*keys)))
 
     @staticmethod
     def _in_order(sums: Sequence[Sum]) -> list[Sum]:
@@ -220,11 +224,8 @@ def change_of(before: Money, now: Money) -> tuple[Decimal, Decimal, Decimal, Dec
     return old, new, change, (change / abs(old) * 100).quantize(Decimal("0.1")) if old else None
 
 
-def _difference(currency: str, before: Money, now: Money) -> Difference:
-    return Difference(currency, *change_of(before, now), before.entries, now.entries)
-
-
-def _table(keys: tuple[str, ...], sums: Iterable[Sum]) -> pa.Table:
+def by_currency(keys: tuple[str, ...], sums: Iterable[Sum]) -> pa.Table:
+    """Return sums as a table: the keys, and a row a currency of each with its number of entries and exact amount."""
     rows = [
         {name: one.keys[name] for name in keys}
         | {"currency": currency, "entries": money.entries, "amount": money.amount}
