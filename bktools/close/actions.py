@@ -12,14 +12,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.close.entries import BLOCKED, CHANGED, LEFT_OUT, OF_REASON, PLANNED_ACCOUNT
+from bktools.close.entries import AGAIN, BLOCKED, CHANGED, LEFT_OUT, OF_REASON, PLANNED_ACCOUNT, REFUSED, STEPS
 from bktools.close.figures import Money, Sum, Valued, by_currency, largest_first, sums_of
 from bktools.frames.roles import EMPLOYEE, ERP, PREPARER, ROLES, SERVICE
 from bktools.frames.schema import COUNT
 from bktools.visible import visible_line
 
 SEVERITIES = ("error", "warning")
-AGAIN = "run month-end again with --apply"
 
 # The states of a category whose account a person has to choose: what to do, and why.
 MAPPINGS = {
@@ -44,8 +43,8 @@ UPDATES = ("name_differs", "code_differs", "tax_code_differs")
 
 # The outcomes of export jobs and accounts of a run that ask for a step: why, and what to do.
 OF_JOBS = {
-    "REJECTED": ("the service refused the export job; nothing was booked", f"remove the cause, then {AGAIN}"),
-    "BLOCKED": ("the export job waits for an earlier one", f"settle the earlier export job, then {AGAIN}"),
+    "REJECTED": ("the service refused the export job; nothing was booked", STEPS[REFUSED]),
+    "BLOCKED": ("the export job waits for an earlier one", STEPS[BLOCKED]),
     "PLANNED": ("the export job was not sent", AGAIN),
     "SENDING": ("another process is sending the export job", f"wait for that process, then {AGAIN}"),
 }

@@ -31,10 +31,8 @@ OF_REASON = {
     "later_period": LEFT_OUT, PLANNED: READY, PLANNED_ACCOUNT: READY, REFUSED: READY, BLOCKED: READY,
 }  # fmt: skip
 OF_OUTCOME = {"REJECTED": REFUSED, "BLOCKED": BLOCKED}
-STEPS = {
-    REFUSED: "remove the cause, then run month-end again with --apply",
-    BLOCKED: "settle the earlier export job, then run month-end again with --apply",
-}
+AGAIN = "run month-end again with --apply"
+STEPS = {REFUSED: f"remove the cause, then {AGAIN}", BLOCKED: f"settle the earlier export job, then {AGAIN}"}
 
 # The columns that every table of entries has; others of the file follow.
 COLUMNS = pa.schema(

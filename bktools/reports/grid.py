@@ -36,7 +36,7 @@ PAGE_WIDTH, PAGE_HEIGHT = 842 - 72 * 0.8, 595 - 72 * 1.1
 LINE, DIGIT, MOST_SCALE, LEAST_OF_A_PAGE = 12.5, 7, 0.75, 0.4
 # Letters of the font in the unit of a column's width, which is a digit of Excel's own font.
 LETTERS = 1.25
-NARROWEST, WIDEST = 8, 44
+WIDEST = 44
 
 
 class Money(NamedTuple):

@@ -23,7 +23,7 @@ from bktools.frames.codes import sentence
 from bktools.frames.currencies import shown
 from bktools.frames.names import IDENTIFIERS
 from bktools.reports import grid
-from bktools.reports.excel import too_large
+from bktools.reports.excel import too_large, width_of
 from bktools.reports.grid import Book, Money, Share, Value
 from bktools.reports.pictures import MONEY
 
@@ -187,7 +187,7 @@ def _listing(book: Book, name: str, table: pa.Table, labels: Sequence[str]) -> N
     order = [*first, *names, *(column for column in filled if column not in (*first, *names))]
     rows = [[_value(row, column) for column in order] for row in table.select(order).to_pylist()]
     titles = [column.removesuffix("_name").replace("_", " ") for column in order]
-    widths = [_width(title, (row[place] for row in rows)) for place, title in enumerate(titles)]
+    widths = [width_of(title, (_text(row[place]) for row in rows), grid.WIDEST) for place, title in enumerate(titles)]
     if labels:
         titles, widths = [*titles, "account to choose"], [*widths, grid.WIDEST]
         rows = [[*row, label] for row, label in itertools.zip_longest(rows, labels)]
@@ -240,11 +240,8 @@ def _value(row: Mapping[str, Any], column: str) -> Value:
     return sentence(value) if column in CODES and value else value
 
 
-def _width(title: str, values: Iterable[Value]) -> int:
-    texts = (shown(*value) if isinstance(value, Money) else str(value) for value in values if value is not None)
-    longest = max((len(line) for text in texts for line in text.split("\n")), default=0)
-    # The arrow of the filter covers three characters of the heading.
-    return min(max(longest + 1, len(title) + 3, grid.NARROWEST), grid.WIDEST)
+def _text(value: Value) -> str:
+    return shown(*value) if isinstance(value, Money) else "" if value is None else str(value)
 
 
 def _is_filled(column: pa.ChunkedArray) -> bool:
