@@ -65,15 +65,9 @@ class Chart:
     figures: Sequence[str]
     note: str = ""
 
-    @property
-    def height(self) -> float:
-        """The height of the bars and the note of a large chart."""
-        return LARGE_BAR * max(len(self.bars), 1) + LINE * bool(self.note)
-
-    @property
-    def small_height(self) -> float:
-        """The height of the bars and the note of a small chart."""
-        return SMALL_BAR * max(len(self.bars), 1) + LINE * bool(self.note)
+    def height(self, bar: float) -> float:
+        """Return the height of the bars, each as high as `bar`, and of the note."""
+        return bar * max(len(self.bars), 1) + LINE * bool(self.note)
 
 
 def chart(
@@ -131,8 +125,9 @@ def draw(
     first, *below = [drawable(line, LONGEST_LINE) for line in title.splitlines()] or [""]
     notes = [drawable(line, LONGEST_LINE) for line in note.splitlines()]
     legend = LEGEND if len(used) > 1 else 0
-    smaller = HEADING + GAP + max(chart.small_height for chart in small) if small else 0
-    height = 2 * MARGIN + TITLE + LINE * len(below) + legend + HEADING + large.height + smaller + LINE * len(notes)
+    smaller = HEADING + GAP + max(chart.height(SMALL_BAR) for chart in small) if small else 0
+    larger = HEADING + large.height(LARGE_BAR)
+    height = 2 * MARGIN + TITLE + legend + larger + smaller + LINE * (len(below) + len(notes))
     if figure is None:
         figure = _new_figure((WIDTH, height))
     figure.set_size_inches((WIDTH, height))
@@ -153,7 +148,7 @@ def draw(
         left += 0.55 + LETTER * width(part)
     top -= legend
     axes = [_large_chart(figure, large, top, looks)]
-    top -= HEADING + large.height + GAP
+    top -= larger + GAP
     columns = max(len(small), 3)
     room = (WIDTH - 2 * MARGIN - GAP * (columns - 1)) / columns
     axes += [

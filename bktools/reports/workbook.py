@@ -98,7 +98,9 @@ def _first(book: Book, close: Close, omitted: Mapping[str, str], picture: bytes 
         if rows:
             sheet.skip()
             sheet.write([title], grid.HEADING)
-            written = sheet.table(["", "entries", *close.currencies], rows)
+            # The amounts of two months have no number of entries.
+            counts = "" if all(row[1] is None for row in rows) else "entries"
+            written = sheet.table(["", counts, *close.currencies], rows)
             if total:
                 sheet.total(written, total)
     sheet.skip()
