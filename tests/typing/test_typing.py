@@ -7,12 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import bktools
-
-# Two checkers at once would wait for the same cache, and one gives up.
-pytestmark = pytest.mark.xdist_group("mypy")
 
 SCRIPT = Path(__file__).with_name("user_script.py")
 ROOT = Path(bktools.__file__).parents[1]
