@@ -82,7 +82,7 @@ class Closing:
         self.period = month_of(self.entries, today) if self.month is None else rules.month("month", self.month)
         is_early = rules.flag("before_month_end", self.before_month_end)
         require_month(self.period, today, is_approved=self.approved_by is not None, is_early=is_early)
-        rules.flag("apply", self.apply)
+        self.apply = rules.flag("apply", self.apply)
         self.least_change = threshold_of(self.threshold)
         self._seconds: dict[str, float] = {}
 
@@ -174,8 +174,9 @@ class Closing:
             before=before,
             after=after,
             run=Run(
-                self.apply, self.begun_at, self._seconds, self.prepared_by, self.approved_by, stays_open, plan, jobs,
-                created, (*after.unchecked, *plan.unchecked), sources,
+                applied=self.apply, begun_at=self.begun_at, times=self._seconds, prepared_by=self.prepared_by,
+                approved_by=self.approved_by, stays_open=stays_open, plan=plan, jobs=jobs, created=created,
+                unchecked=(*after.unchecked, *plan.unchecked), sources=sources,
             ),
             tables=tables,
         )  # fmt: skip
