@@ -31,32 +31,8 @@ OF_REASON = {
     "later_period": LEFT_OUT, PLANNED: READY, PLANNED_ACCOUNT: READY, REFUSED: READY, BLOCKED: READY,
 }  # fmt: skip
 OF_OUTCOME = {"REJECTED": REFUSED, "BLOCKED": BLOCKED}
-STEPS = {
-    REFUSED: "remove the cause, then run month-end again with --apply",
-    BLOCKED: "settle the earlier export job, then run month-end again with --apply",
-}
-
-# Reasons for which a person reads other words than the code with spaces.
-WORDS = {
-    "no_account": "the category has no account",
-    "no_category": "no category",
-    "archived_account": "the account of the category is archived",
-    "archived_category": "the category is archived",
-    "unknown_account": "the account is not known to bktools",
-    "unknown_category": "the category is not in the service",
-    "unknown_employee": "the employee is not in the service",
-    "other_line_not_ready": "another line of the split entry is held back",
-    "later_period": "dated after the month",
-    "duplicate": "duplicate of an earlier line",
-    "other_company": "of another company",
-    "not_approved": "not approved yet",
-    CHANGED: "changed since the export",
-    PLANNED: "to be sent",
-    PLANNED_ACCOUNT: "to be sent, if its account is one of those to be created",
-    REFUSED: "refused by the service",
-    BLOCKED: "not sent: an earlier export job of the company is not settled",
-    "in_doubt": "the outcome of its export job is unknown",
-}
+AGAIN = "run month-end again with --apply"
+STEPS = {REFUSED: f"remove the cause, then {AGAIN}", BLOCKED: f"settle the earlier export job, then {AGAIN}"}
 
 # The columns that every table of entries has; others of the file follow.
 COLUMNS = pa.schema(
@@ -66,11 +42,6 @@ COLUMNS = pa.schema(
     | {f"file_{name}": ENTRY_DATA[name] for name in ("date", "amount", "currency", "category_name", "supplier", "tax_code")}
 )  # fmt: skip
 _FROM_FILE = tuple(name for name in COLUMNS.names if name.startswith("file_"))
-
-
-def label_of(reason: str) -> str:
-    """Return the words that a person reads for a reason."""
-    return WORDS.get(reason, reason.replace("_", " "))
 
 
 def entries_of(
@@ -83,26 +54,9 @@ def entries_of(
 ) -> pa.Table:
     """Return the entries of a month, one row a line of an entry, with the columns `COLUMNS` and the others of the file.
 
-    Parameters
-    ----------
-    plan : ExportPlan
-        The plan of this run.
-    month : str
-        As 2026-10.
-    sent : pyarrow.Table
-        The company's entries in the journal that were sent or may have been, as `periods.sent_entries` returns them.
-    jobs : sequence of mapping
-        The outcomes of this run's export jobs.
-    findings : sequence of mapping
-        The findings of the plan, from which facts and next steps are taken.
-    assumed : frozenset of str
-        Categories whose account becomes known when the planned accounts are created.
-
-    Returns
-    -------
-    pyarrow.Table
-        In the order of FATES, then by date and ID. What was sent has the data that was sent; `file_…` columns have the
-        data of the file where the entry was changed since. `sent_in` is the month of the close that sent it.
+    They are in the order of FATES, then by date and ID. What was sent has the data that was sent; `file_…` columns have the
+    data of the file where the entry was changed since. `sent_in` is the month of the close that sent it. Of the categories
+    `assumed`, the account becomes known when the planned accounts are created.
     """
     rows = _of_file(plan, jobs, findings, assumed)
     ids = pc.if_else(pc.equal(rows["reason"], "duplicate"), pa.scalar(None, TEXT), rows["id"])

@@ -24,6 +24,7 @@ from bktools.contract.rules import INT64_MAX
 from bktools.errors import InputError, PlanError
 from bktools.export.tables import amounts_of
 from bktools.frames.arrow import tables_to_arrow
+from bktools.frames.codes import short
 from bktools.frames.currencies import shown
 from bktools.frames.delimited import tables_to_csv
 from bktools.frames.names import FIRST, in_reading_order
@@ -316,7 +317,7 @@ class ExportPlan:
         rows: list[Any] = list(needs_action.itertuples())
         reasons = pd.DataFrame(
             {
-                "reason": [f"{views.MARKS[row.severity]} {row.check.replace('_', ' ')}" for row in rows],
+                "reason": [f"{views.MARKS[row.severity]} {short(row.check)}" for row in rows],
                 # A currency stays beside its amount.
                 "value": [row.value.replace(" ", "\u00a0").replace(",\u00a0", ", ") for row in rows],
                 "entries": needs_action["entries"],

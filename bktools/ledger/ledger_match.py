@@ -14,23 +14,11 @@ import pyarrow as pa
 
 from bktools import views
 from bktools.consoles import readable
+from bktools.frames import codes
 from bktools.frames.arrow import tables_to_arrow
 from bktools.frames.currencies import shown
 from bktools.frames.delimited import tables_to_csv
 from bktools.ledger.checks import ARRIVED, IN_DOUBT, SEVERITIES, STATUSES
-
-# Statuses in words.
-WORDS = {
-    "booked": "booked once",
-    "in_a_sum": "booked in a sum",
-    "missing": "missing",
-    "booked_twice": "booked twice or more",
-    "another_amount": "with another amount",
-    "another_account": "on another account",
-    "another_date": "on another date",
-    "ambiguous": "ambiguous",
-    "not_comparable": "not comparable",
-}
 
 # The sums of an open account, with their names.
 TOTALS = {
@@ -209,7 +197,9 @@ class LedgerMatch:
     def headline(self) -> str:
         """One line: the days of the ledger, and how many entries have each status."""
         counts = self.counts
-        numbers = ", ".join(f"{counts[status]:,} {WORDS[status]}" for status in WORDS if status in counts)
+        numbers = ", ".join(
+            f"{counts[status]:,} {codes.sentence(status)}" for status in codes.WORDS if status in counts
+        )
         lacking = f" ({self.lacking:,} of them missing)" if self.lacking else ""
         period = f", {self.ledger_from} to {self.ledger_until}" if self.ledger_from else " without postings"
         others = f"; {self.not_from_export:,} posting{'' if self.not_from_export == 1 else 's'} not from an export"

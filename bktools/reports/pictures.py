@@ -6,6 +6,7 @@ import io
 from typing import TYPE_CHECKING
 
 from bktools.close.close import Close, where
+from bktools.frames.codes import capitalized
 from bktools.frames.names import month_name
 from bktools.reports import bars
 from bktools.reports.coverage import plot_coverage
@@ -27,7 +28,7 @@ DPI = 120
 def pictures_of(close: Close) -> dict[str, bytes]:
     """Return PNG pictures by the name of their file; there is none of money where the entries have no amounts."""
     about = ", ".join([close.title_state, *([where(close.environment)] if close.environment == "sandbox" else [])])
-    title = f"{month_name(close.period)}, {close.name}\n{about[:1].upper()}{about[1:]}"
+    title = f"{month_name(close.period)}, {close.name}\n{capitalized(about)}"
     entries = close.tables["entries"]
     figures = {name: bars.figure_of_its_own() for name in PICTURES}
     plot_coverage(close.after, title=title, figure=figures[COVERAGE])

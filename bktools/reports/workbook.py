@@ -6,7 +6,7 @@ The sheet "to do" comes back: its columns to fill in are read by `bktools.read_f
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any
@@ -18,12 +18,12 @@ from bktools import disk
 from bktools.close.actions import IDS
 from bktools.close.close import Close
 from bktools.close.entries import HELD
-from bktools.close.entries import label_of as words_of
 from bktools.close.figures import ALL
+from bktools.frames.codes import sentence
 from bktools.frames.currencies import shown
 from bktools.frames.names import IDENTIFIERS
 from bktools.reports import grid
-from bktools.reports.excel import too_large
+from bktools.reports.excel import too_large, width_of
 from bktools.reports.grid import Book, Money, Share, Value
 from bktools.reports.pictures import MONEY
 
@@ -53,21 +53,14 @@ FILL, CLOSED = (
 # Currencies with a column on the first sheet's page; others have theirs beside the page.
 PRINTED_CURRENCIES = 6
 LABEL, AMOUNT = 58, 14
-# Columns with codes that are written as words.
-WORDS: dict[str, Callable[[str], str]] = {"reason": words_of, "state": lambda code: code.replace("_", " ")}
+# Columns with codes, which are written as words.
+CODES = ("reason", "state")
 
 
 def write_close(close: Close, path: Path, pictures: Mapping[str, bytes] | None = None) -> Path:
     """Write the workbook of a close; the same close gives the same bytes.
 
-    Parameters
-    ----------
-    close : Close
-        The month.
-    path : Path
-        The file to write; it is written whole or not at all.
-    pictures : mapping of str to bytes, optional
-        PNG pictures of the close, by the name of their file: that of the money is on the first sheet.
+    Of the PNG pictures, by the name of their file, that of the money is on the first sheet.
     """
     tables = {name: close.tables[name] for name in TABLES if len(close.tables.get(name, ()))}
     omitted = {name: why for name, table in tables.items() if (why := too_large(table))}
@@ -105,7 +98,9 @@ def _first(book: Book, close: Close, omitted: Mapping[str, str], picture: bytes 
         if rows:
             sheet.skip()
             sheet.write([title], grid.HEADING)
-            written = sheet.table(["", "entries", *close.currencies], rows)
+            # The amounts of two months have no number of entries.
+            counts = "" if all(row[1] is None for row in rows) else "entries"
+            written = sheet.table(["", counts, *close.currencies], rows)
             if total:
                 sheet.total(written, total)
     sheet.skip()
@@ -194,7 +189,7 @@ def _listing(book: Book, name: str, table: pa.Table, labels: Sequence[str]) -> N
     order = [*first, *names, *(column for column in filled if column not in (*first, *names))]
     rows = [[_value(row, column) for column in order] for row in table.select(order).to_pylist()]
     titles = [column.removesuffix("_name").replace("_", " ") for column in order]
-    widths = [_width(title, (row[place] for row in rows)) for place, title in enumerate(titles)]
+    widths = [width_of(title, (_text(row[place]) for row in rows), grid.WIDEST) for place, title in enumerate(titles)]
     if labels:
         titles, widths = [*titles, "account to choose"], [*widths, grid.WIDEST]
         rows = [[*row, label] for row, label in itertools.zip_longest(rows, labels)]
@@ -244,14 +239,11 @@ def _value(row: Mapping[str, Any], column: str) -> Value:
     value = row[column]
     if isinstance(value, Decimal):
         return Share(value) if column == "share" else Money(value, row.get("currency"))
-    return WORDS[column](value) if column in WORDS and value else value
+    return sentence(value) if column in CODES and value else value
 
 
-def _width(title: str, values: Iterable[Value]) -> int:
-    texts = (shown(*value) if isinstance(value, Money) else str(value) for value in values if value is not None)
-    longest = max((len(line) for text in texts for line in text.split("\n")), default=0)
-    # The arrow of the filter covers three characters of the heading.
-    return min(max(longest + 1, len(title) + 3, grid.NARROWEST), grid.WIDEST)
+def _text(value: Value) -> str:
+    return shown(*value) if isinstance(value, Money) else "" if value is None else str(value)
 
 
 def _is_filled(column: pa.ChunkedArray) -> bool:
