@@ -25,7 +25,7 @@ from bktools.errors import (
 from bktools.journal.journal import Journal
 from bktools.sandbox.faults import Fault
 
-MANY = int(os.environ.get("BKTOOLS_TEST_ENTRIES", "10000"))
+MANY = int(os.environ.get("BKTOOLS_TEST_ENTRIES", "4000"))
 
 
 @pytest.fixture
