@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +12,8 @@ from bktools.errors import InputError
 from bktools.frames import schema
 from bktools.inputs.encoding import to_utf8
 from bktools.inputs.formats.delimited_text import first_cells, is_utf8, place_of, required, table_of
-from bktools.inputs.formats.format import Chart, File, Format, Ledger, Rows, chosen, first_of_each
-from bktools.inputs.table import Table
+from bktools.inputs.formats.format import Chart, File, Format, Ledger, chosen, first_of_each
+from bktools.inputs.table import Rows, Table
 from bktools.inputs.words import normal
 
 _READ = frozenset(
@@ -94,7 +93,7 @@ def _split(file: File, encoding: str | None, delimiter: str) -> Table:
                 line=line,
             )
         rows.add(line, *(cells[place] for place in kept))
-    return replace(rows.table(file, "is a FEC without postings", _NOTE, encoding=found), delimiter=delimiter)
+    return file.table(rows, "is a FEC without postings", _NOTE, encoding=found, delimiter=delimiter)
 
 
 def _decimal(table: Table, places: dict[str, int]) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,15 +20,13 @@ import pyarrow as pa
 
 from bktools.contract.accounts import CompanyInFile
 from bktools.errors import InputError
-from bktools.frames import schema
 from bktools.frames.unpacking import MIB, UNPACKED
-from bktools.inputs.table import Table
+from bktools.inputs.table import Rows, Table
 
 LARGEST = 2 << 30
 LONGEST_LINE = 1 << 20
 
 _HEAD = 1 << 16
-_ROWS = 1 << 16
 _GZIP = b"\x1f\x8b"
 _NUMBER = re.compile(r"[+-]?[0-9]{1,28}(?:\.[0-9]{1,10})?", re.ASCII)
 _DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
@@ -121,6 +119,12 @@ class File:
                 )
         if left:
             yield number + 1, left.removesuffix(b"\r")
+
+    def table(self, rows: Rows, nothing: str, *notes: str, **about: Any) -> Table:
+        """Return rows as the table of this file; `nothing` is the error where there are none."""
+        if not rows:
+            raise InputError(nothing, source=self.source)
+        return rows.table(self.source, heading_line=0, notes=notes, sha256=self.sha256, **about)
 
     def _opened(self) -> BinaryIO:
         try:
@@ -219,67 +223,6 @@ class Format(NamedTuple):
     recognises: Callable[[File], bool]
     chart: Reader | str
     ledger: LedgerReader | str
-
-
-class Rows:
-    """Rows of text, added one at a time and kept as Arrow's columns.
-
-    Parameters
-    ----------
-    headings : str
-        One per column.
-    """
-
-    def __init__(self, *headings: str) -> None:
-        self.headings = headings
-        self.count = 0
-        self._rows: list[tuple[str, ...]] = []
-        self._lines: list[int] = []
-        self._chunks: list[list[pa.Array]] = [[] for _ in headings]
-
-    def add(self, line: int, *cells: str) -> None:
-        """Add a row and the line of the file it is on."""
-        self._rows.append(cells)
-        self._lines.append(line)
-        self.count += 1
-        if len(self._rows) == _ROWS:
-            self._keep()
-
-    def _keep(self) -> None:
-        if self._rows:
-            for chunks, cells in zip(self._chunks, zip(*self._rows, strict=True), strict=True):
-                chunks.append(pa.array(cells, schema.TEXT))
-        self._rows = []
-
-    def table(
-        self,
-        file: File,
-        nothing: str,
-        *notes: str,
-        encoding: str | None = None,
-        company: CompanyInFile | None = None,
-    ) -> Table:
-        """Return the rows as a table.
-
-        Raises
-        ------
-        InputError
-            When there is no row: `nothing` is the message.
-        """
-        self._keep()
-        if not self.count:
-            raise InputError(nothing, source=file.source)
-        return Table(
-            source=file.source,
-            headings=self.headings,
-            columns=[pa.chunked_array(chunks, schema.TEXT) for chunks in self._chunks],
-            lines=np.array(self._lines, dtype=np.int64),
-            heading_line=0,
-            encoding=encoding,
-            notes=notes,
-            sha256=file.sha256,
-            company=company,
-        )
 
 
 def company_in_file(number: str, name: str) -> CompanyInFile | None:

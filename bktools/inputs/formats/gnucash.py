@@ -20,13 +20,13 @@ from bktools.inputs.formats.format import (
     File,
     Format,
     Ledger,
-    Rows,
     Total,
     chosen,
     from_row_above,
     headed_by_fields,
 )
 from bktools.inputs.formats.xml_records import Record, records, root_of
+from bktools.inputs.table import Rows
 
 _WANTED = {
     "gnc:count-data": frozenset({"", "@type"}),
@@ -43,6 +43,7 @@ _SKIPPED = frozenset(
     }
 )  # fmt: skip
 _VALUE = re.compile(r"(-?)([0-9]{1,28})/(10{0,9})", re.ASCII)
+
 _DEEPEST = 64
 
 _TRANSACTIONS = frozenset(
@@ -69,7 +70,7 @@ def chart(file: File) -> Chart:
         if account.text("act:type") != "ROOT":
             code = accounts.code(account.text("act:id"), account.line)
             rows.add(account.line, account.text("act:id"), code, account.text("act:name"), account.text("act:type"))
-    table = rows.table(file, "is a GnuCash file without accounts", "read as GnuCash")
+    table = file.table(rows, "is a GnuCash file without accounts", "read as GnuCash")
     return Chart(table, headed_by_fields(table))
 
 
@@ -94,7 +95,7 @@ def ledger(file: File) -> Ledger:
         totals.append(
             Total("gnc:count-data transaction", counts["transaction"].number("", file), Decimal(transactions))
         )
-    table = rows.table(file, "is a GnuCash file without transactions", "read as GnuCash")
+    table = file.table(rows, "is a GnuCash file without transactions", "read as GnuCash")
     return Ledger(table, headed_by_fields(table), totals=totals)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from decimal import Decimal
 
 from bktools.errors import InputError
-from bktools.inputs.formats.format import POSTING, Chart, File, Format, Ledger, Rows, Total, headed_by_fields
+from bktools.inputs.formats.format import POSTING, Chart, File, Format, Ledger, Total, headed_by_fields
 from bktools.inputs.formats.xml_records import Record, records, root_of
+from bktools.inputs.table import Rows
 
 _SIDES = ("Winien", "Ma")
 _WANTED = {
@@ -33,7 +34,7 @@ def chart(file: File) -> Chart:
     rows = Rows("code", "name", "type")
     for record in records(file, {"ZOiS": _WANTED["ZOiS"]}):
         rows.add(record.line, record.text("KodKonta"), record.text("OpisKonta"), record.text("TypKonta"))
-    table = rows.table(file, "is a JPK_KR file without accounts (ZOiS): export it whole", "read as JPK_KR")
+    table = file.table(rows, "is a JPK_KR file without accounts (ZOiS): export it whole", "read as JPK_KR")
     return Chart(table, headed_by_fields(table))
 
 
@@ -72,7 +73,7 @@ def ledger(file: File) -> Ledger:
                     "SumaMa": "credit",
                 }
                 totals += [Total(name, record.number(name, file), value) for name, value in of_rows.items()]
-    table = rows.table(file, "is a JPK_KR file without postings (KontoZapis): export it whole", "read as JPK_KR")
+    table = file.table(rows, "is a JPK_KR file without postings (KontoZapis): export it whole", "read as JPK_KR")
     return Ledger(table, headed_by_fields(table), currency=currency, totals=totals)
 
 

@@ -17,14 +17,15 @@ from bktools.inputs.formats.format import (
     File,
     Format,
     Ledger,
-    Rows,
     Total,
     company_in_file,
     headed_by_fields,
 )
 from bktools.inputs.formats.xml_records import Record, records, root_of
+from bktools.inputs.table import Rows
 
 _ACCOUNTS = ("Account", "GeneralLedger")
+
 _LINES = ("Line", "DebitLine", "CreditLine", "TransactionLine")
 _ACCOUNT = frozenset({"AccountID", "AccountDescription", "AccountType", "GroupingCategory"})
 # Of an account: debit is positive, and what the file states moves by closing less opening.
@@ -85,7 +86,7 @@ def chart(file: File) -> Chart:
                 record.text("AccountType", "GroupingCategory"),
             )
     nothing = "is a SAF-T file without accounts (MasterFiles): export it with the chart of accounts"
-    table = rows.table(file, nothing, note, company=company)
+    table = file.table(rows, nothing, note, company=company)
     return Chart(table, headed_by_fields(table))
 
 
@@ -105,13 +106,13 @@ def ledger(file: File) -> Ledger:
         elif record.name == "Header":
             currency, note = record.text("DefaultCurrencyCode", "CurrencyCode"), _note(record)
         elif record.name == "GeneralLedgerEntries":
-            totals = _totals(record, transactions, rows.count, file)
+            totals = _totals(record, transactions, len(rows), file)
         elif _is_account(record):
             names[record.text("AccountID")] = record.text("AccountDescription")
             if any(record.text(name) for name in _BALANCES):
                 movements[record.text("AccountID")] = _movement(record, file)
-    table = rows.table(
-        file, "is a SAF-T file without postings (GeneralLedgerEntries): export it with the general ledger", note
+    table = file.table(
+        rows, "is a SAF-T file without postings (GeneralLedgerEntries): export it with the general ledger", note
     )
     places = headed_by_fields(table)
     posted = set(pc.unique(table.columns[places["account_code"]]).to_pylist())

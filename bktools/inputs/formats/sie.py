@@ -20,11 +20,11 @@ from bktools.inputs.formats.format import (
     File,
     Format,
     Ledger,
-    Rows,
     company_in_file,
     headed_by_fields,
     number,
 )
+from bktools.inputs.table import Rows
 
 _FIRST = re.compile(r"\s*#(?:FLAGGA|PROGRAM|FORMAT|GEN|SIETYP)\s", re.IGNORECASE)
 _FIELD = re.compile(r'\s*(?:"((?:\\"|[^"])*)"|\{([^{}]*)\}|([^\s"{}]+))')
@@ -79,7 +79,7 @@ def chart(file: File) -> Chart:
         rows.add(line, code, account_name, types.get(code, ""))
     company = company_in_file(number, name)
     nothing = "is a SIE file without accounts (#KONTO)"
-    table = rows.table(file, nothing, "read as SIE", encoding=encoding, company=company)
+    table = file.table(rows, nothing, "read as SIE", encoding=encoding, company=company)
     return Chart(table, headed_by_fields(table))
 
 
@@ -98,7 +98,7 @@ def ledger(file: File) -> Ledger:
     )
     unverified = ", ".join(f"#{label}" for label in _UNVERIFIED if label in found)
     notes = [f"not verified: {unverified} of the file"] * bool(unverified)
-    table = reader.rows.table(file, nothing, f"read as SIE type {reader.type or '4'}", *notes, encoding=encoding)
+    table = file.table(reader.rows, nothing, f"read as SIE type {reader.type or '4'}", *notes, encoding=encoding)
     return Ledger(
         table,
         headed_by_fields(table),

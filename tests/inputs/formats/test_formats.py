@@ -55,7 +55,8 @@ def test_every_format_is_met():
 
 
 INVENTED = """
-from bktools.inputs.formats.format import Chart, Format, Ledger, Rows, headed_by_fields
+from bktools.inputs.formats.format import Chart, Format, Ledger, headed_by_fields
+from bktools.inputs.table import Rows
 
 def rows(file, *headings):
     table = Rows(*headings)
@@ -63,7 +64,7 @@ def rows(file, *headings):
         cells = data.decode().split("~")
         if len(cells) == len(headings):
             table.add(line, *cells)
-    return table.table(file, "has no rows", "read as Invented", encoding="utf-8")
+    return file.table(table, "has no rows", "read as Invented", encoding="utf-8")
 
 def chart(file):
     # Headings that say nothing, and that say something else: `places` is what counts.
