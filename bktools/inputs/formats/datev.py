@@ -17,15 +17,14 @@ import pyarrow.compute as pc
 from bktools.errors import InputError
 from bktools.frames import schema
 from bktools.inputs import cells
-from bktools.inputs.formats.delimited_text import first_cells, is_utf8, place_of, required, table_of
+from bktools.inputs.encoding import utf8_error
+from bktools.inputs.formats.delimited_text import chosen, first_cells, first_of_each, place_of, required, table_of
 from bktools.inputs.formats.format import (
     Chart,
     File,
     Format,
     Ledger,
-    chosen,
     company_in_file,
-    first_of_each,
     headed_by_fields,
 )
 from bktools.inputs.table import Table
@@ -172,10 +171,8 @@ def _day(text: str) -> dt.date | None:
 
 
 def _read(file: File, header: _Header) -> Table:
-    whole, _ = is_utf8(file)
-    table = table_of(file, _HEADINGS[header.category], None if whole else "cp1252")
-    fields = {str(place): place for place in range(len(table.headings))}
-    return chosen(table, fields, f"read as DATEV {header.name}")[0]
+    encoding = None if utf8_error(file.data()) is None else "cp1252"
+    return table_of(file, _HEADINGS[header.category], encoding, f"read as DATEV {header.name}")
 
 
 def _codes(table: Table, place: int, header: _Header) -> tuple[pa.ChunkedArray, list[str]]:

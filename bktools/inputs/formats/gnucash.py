@@ -8,12 +8,14 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.errors import InputError
 from bktools.inputs import cells
-from bktools.inputs.formats.delimited_text import first_cells, place_of, required, table_of
+from bktools.inputs.formats.delimited_text import chosen, first_cells, place_of, required, table_of
 from bktools.inputs.formats.format import (
     POSTING,
     Chart,
@@ -21,11 +23,9 @@ from bktools.inputs.formats.format import (
     Format,
     Ledger,
     Total,
-    chosen,
-    from_row_above,
     headed_by_fields,
 )
-from bktools.inputs.formats.xml_records import Record, records, root_of
+from bktools.inputs.formats.xml_records import Record, from_first_element, records
 from bktools.inputs.table import Rows
 
 _WANTED = {
@@ -54,7 +54,7 @@ _TREE = frozenset({"type", "fullaccountname", "fullname", "accountname", "name",
 
 def recognises(file: File) -> bool:
     """Whether the first element is GnuCash's."""
-    return root_of(file)[0] == "gnc-v2"
+    return from_first_element(file).startswith("<gnc-v2")
 
 
 def chart(file: File) -> Chart:
@@ -183,7 +183,7 @@ def transactions(file: File) -> Ledger:
         )
 
     def above(*headings: str) -> pa.ChunkedArray:
-        return from_row_above(table.columns[required(table, *headings)], starts)
+        return _from_row_above(table.columns[required(table, *headings)], starts)
 
     memo, description = table.columns[required(table, "Memo")], above("Description")
     currency = pc.replace_substring_regex(above("Commodity/Currency"), r"^CURRENCY::", "")
@@ -199,6 +199,14 @@ def transactions(file: File) -> Ledger:
     }
     selected, places = chosen(table, fields, "read as GnuCash's export of transactions")
     return Ledger(selected, places, decimal=None, date_format=None)
+
+
+def _from_row_above(column: pa.ChunkedArray, starts: npt.NDArray[np.bool_]) -> pa.ChunkedArray:
+    """Return cells where an empty one below a row that starts a voucher has the value of that row."""
+    at = np.maximum.accumulate(np.where(starts, np.arange(len(starts)), 0))
+    above = column.take(pa.array(at))
+    empty = pc.equal(pc.utf8_trim_whitespace(column), "")
+    return pc.if_else(empty, above, column)
 
 
 def recognises_tree(file: File) -> bool:

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from bktools.errors import InputError
 from bktools.inputs.formats.format import POSTING, Chart, File, Format, Ledger, Total, headed_by_fields
-from bktools.inputs.formats.xml_records import Record, records, root_of
+from bktools.inputs.formats.xml_records import Record, from_first_element, records
 from bktools.inputs.table import Rows
 
 _SIDES = ("Winien", "Ma")
@@ -26,7 +26,7 @@ _WANTED = {
 
 def recognises(file: File) -> bool:
     """Whether it is a JPK of ledgers in its first edition; JPK_KR_PD has other elements."""
-    return root_of(file)[0] == "JPK" and 'kodSystemowy="JPK_KR (' in file.text
+    return from_first_element(file).startswith("<JPK") and 'kodSystemowy="JPK_KR (' in file.text
 
 
 def chart(file: File) -> Chart:

@@ -21,7 +21,7 @@ from bktools.inputs.formats.format import (
     company_in_file,
     headed_by_fields,
 )
-from bktools.inputs.formats.xml_records import Record, records, root_of
+from bktools.inputs.formats.xml_records import Record, from_first_element, records
 from bktools.inputs.table import Rows
 
 _ACCOUNTS = ("Account", "GeneralLedger")
@@ -67,7 +67,7 @@ _SKIPPED = frozenset(
 
 def recognises(file: File) -> bool:
     """Whether the first element is SAF-T's."""
-    return root_of(file)[0] == "AuditFile"
+    return from_first_element(file).startswith("<AuditFile")
 
 
 def chart(file: File) -> Chart:
