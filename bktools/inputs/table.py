@@ -135,6 +135,10 @@ class Rows:
         if len(self._rows) == _ROWS_A_CHUNK:
             self._pack()
 
+    def add_fields(self, line: int, **fields: str) -> None:
+        """Add a row by the names of its columns; those that are left out are empty."""
+        self.add(line, *(fields.get(heading, "") for heading in self.headings))
+
     def _pack(self) -> None:
         for chunks, cells in zip(self._chunks, zip(*self._rows, strict=True), strict=bool(self._rows)):
             chunks.append(pa.array(cells, schema.TEXT))

@@ -138,18 +138,17 @@ def _add(rows: Rows, split: Record, accounts: _Accounts, file: File) -> None:
     def of_transaction(path: str) -> str:
         return split.text_around("gnc:transaction", path)
 
-    rows.add(
+    rows.add_fields(
         split.line,
-        accounts.code(guid, split.line),
-        accounts.name(guid),
+        account_code=accounts.code(guid, split.line),
+        account_name=accounts.name(guid),
         # With the hour and the zone it was entered in, in which it was that day.
-        of_transaction("trn:date-posted/ts:date")[:10],
-        of_transaction("trn:currency/cmdty:id"),
-        split.text("split:memo") or of_transaction("trn:description"),
-        of_transaction("trn:num"),
-        of_transaction("trn:id"),
-        "",
-        _decimal(split, file),
+        date=of_transaction("trn:date-posted/ts:date")[:10],
+        currency=of_transaction("trn:currency/cmdty:id"),
+        text=split.text("split:memo") or of_transaction("trn:description"),
+        document_number=of_transaction("trn:num"),
+        voucher_id=of_transaction("trn:id"),
+        amount=_decimal(split, file),
     )
 
 

@@ -144,19 +144,19 @@ def _add(rows: Rows, line: Record, names: dict[str, str], file: File) -> None:
         missing = "amount" if account else "AccountID"
         raise InputError(f"a {line.name} has no {missing}: export the file again", source=file.source, line=line.line)
     number = " ".join(filter(None, (line.text_around("Journal", "JournalID"), _of_voucher(line, "TransactionID"))))
-    rows.add(
+    own_document = line.text("SourceDocumentID", "ReferenceNumber")
+    rows.add_fields(
         line.line,
-        account,
-        names.get(account, ""),
+        account_code=account,
+        account_name=names.get(account, ""),
         # Lithuania and others may add a time to a date.
-        _of_voucher(line, "TransactionDate")[:10],
-        "",
-        line.text("Description") or _of_voucher(line, "Description"),
-        line.text("SourceDocumentID", "ReferenceNumber") or _of_voucher(line, "DocArchivalNumber", "ReferenceNumber"),
-        number,
-        line.text("TaxInformation/TaxCode", "TaxCode"),
-        debit,
-        credit,
+        date=_of_voucher(line, "TransactionDate")[:10],
+        text=line.text("Description") or _of_voucher(line, "Description"),
+        document_number=own_document or _of_voucher(line, "DocArchivalNumber", "ReferenceNumber"),
+        voucher_id=number,
+        tax_code=line.text("TaxInformation/TaxCode", "TaxCode"),
+        debit=debit,
+        credit=credit,
     )
 
 
