@@ -61,43 +61,26 @@ def recognises(file: File) -> bool:
 def chart(file: File) -> Chart:
     """Return the accounts (`#KONTO`) with their type (`#KTYP`)."""
     encoding, records = _records(file)
-    accounts: dict[str, _Record] = {}
-    types: dict[str, str] = {}
-    company = {"ORGNR": "", "FNAMN": ""}
-    for record in records:
-        match record.label:
-            case "KONTO":
-                accounts[record.field(0)] = record
-            case "KTYP":
-                types[record.field(0)] = record.field(1)
-            case "ORGNR" | "FNAMN":
-                company[record.label] = record.field(0)
+    accounts = {record.field(0): record for record in records if record.label == "KONTO"}
+    types = {record.field(0): record.field(1) for record in records if record.label == "KTYP"}
     rows = Rows("code", "name", "type")
     for code, record in accounts.items():
         rows.add(record.line, code, record.field(1), types.get(code, ""))
-    named = company_in_file(company["ORGNR"], company["FNAMN"])
+    company = company_in_file(_last(records, "ORGNR"), _last(records, "FNAMN"))
     nothing = "is a SIE file without accounts (#KONTO)"
-    table = file.table(rows, nothing, "read as SIE", encoding=encoding, company=named)
+    table = file.table(rows, nothing, "read as SIE", encoding=encoding, company=company)
     return Chart(table, headed_by_fields(table))
 
 
 def ledger(file: File) -> Ledger:
     """Return the postings of all vouchers, and the movement of each account by its balances of the year."""
     encoding, records = _records(file)
-    header = {"SIETYP": "", "VALUTA": "SEK"}
-    names: dict[str, str] = {}
-    balances: dict[str, dict[str, Decimal]] = {"IB": {}, "UB": {}, "RES": {}}
+    names = {record.field(0): record.field(1) for record in records if record.label == "KONTO"}
     rows = Rows(*POSTING, "amount")
     voucher = opened = None
     repeated: list[str] = []
     for record in records:
         match record.label:
-            case "SIETYP" | "VALUTA":
-                header[record.label] = record.field(0) or header[record.label]
-            case "KONTO":
-                names[record.field(0)] = record.field(1)
-            case "IB" | "UB" | "RES" if record.field(0) == _THIS_YEAR:
-                balances[record.label][record.field(1)] = _amount(record, file)
             case "VER":
                 if opened:
                     break
@@ -115,20 +98,30 @@ def ledger(file: File) -> Ledger:
             source=file.source,
             line=opened.line,
         )
-    kind = header["SIETYP"]
+    kind = _last(records, "SIETYP")
     nothing = (
         f"is a SIE file of type {kind or 'unknown'} without vouchers (#VER): export it as SIE type 4, with transactions"
     )
     table = file.table(rows, nothing, f"read as SIE type {kind or '4'}", *_unverified(records), encoding=encoding)
+    opening, closing, results = (_balances(records, label, file) for label in ("IB", "UB", "RES"))
     # The sum that the postings of an account must have is its closing less its opening balance, or its result.
-    movements = {code: closing - balances["IB"].get(code, Decimal()) for code, closing in balances["UB"].items()}
+    movements = {code: amount - opening.get(code, Decimal()) for code, amount in closing.items()}
     return Ledger(
         table,
         headed_by_fields(table),
         date_format="%Y%m%d",
-        currency=header["VALUTA"],
-        movements=movements | balances["RES"],
+        currency=_last(records, "VALUTA") or "SEK",
+        movements=movements | results,
     )
+
+
+def _last(records: Sequence[_Record], label: str) -> str:
+    return next((record.field(0) for record in reversed(records) if record.label == label), "")
+
+
+def _balances(records: Sequence[_Record], label: str, file: File) -> dict[str, Decimal]:
+    of_year = (record for record in records if record.label == label and record.field(0) == _THIS_YEAR)
+    return {record.field(1): _amount(record, file) for record in of_year}
 
 
 def _unverified(records: Sequence[_Record]) -> list[str]:
