@@ -35,6 +35,11 @@ def _cells(line: str, delimiter: str) -> list[str]:
         return []
 
 
+def has_headings(file: File, *headings: str) -> bool:
+    """Whether the first line has all of these headings."""
+    return {normal(heading) for heading in headings} <= {normal(cell) for cell in first_cells(file)}
+
+
 def table_of(file: File, headings: frozenset[str], encoding: str | None, *notes: str) -> Table:
     """Return the rows that hold something, below the row with most of these headings (as `normal` gives them)."""
 

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from bktools.errors import InputError
 from bktools.frames import schema
 from bktools.inputs.encoding import to_utf8, utf8_error
-from bktools.inputs.formats.delimited_text import chosen, first_cells, first_of_each, place_of, required, table_of
+from bktools.inputs.formats.delimited_text import chosen, first_of_each, has_headings, place_of, required, table_of
 from bktools.inputs.formats.format import Chart, File, Format, Ledger
 from bktools.inputs.table import Rows, Table
 from bktools.inputs.words import normal
@@ -31,7 +31,7 @@ _SPACE = pa.scalar(" ", schema.TEXT)
 
 def recognises(file: File) -> bool:
     """Whether the first line holds the headings that no other format has."""
-    return {"ecriturenum", "comptenum"} <= {cell.strip().casefold() for cell in first_cells(file)}
+    return has_headings(file, "EcritureNum", "CompteNum")
 
 
 def chart(file: File) -> Chart:

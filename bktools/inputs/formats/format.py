@@ -148,7 +148,7 @@ class File:
         """Return rows as the table of this file; `nothing` is the error where there are none."""
         if not rows:
             raise InputError(nothing, source=self.source)
-        return rows.table(self.source, heading_line=0, notes=notes, sha256=self.sha256, **about)
+        return rows.table(self.source, notes=notes, sha256=self.sha256, **{"heading_line": 0, **about})
 
 
 def _beginning(path: Path) -> bytes:

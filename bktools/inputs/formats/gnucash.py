@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from bktools.errors import InputError
 from bktools.inputs import cells
-from bktools.inputs.formats.delimited_text import chosen, first_cells, place_of, required, table_of
+from bktools.inputs.formats.delimited_text import chosen, has_headings, place_of, required, table_of
 from bktools.inputs.formats.format import (
     POSTING,
     Chart,
@@ -167,8 +167,7 @@ def _decimal(split: Record, file: File) -> str:
 
 def recognises_transactions(file: File) -> bool:
     """Whether the headings are those of GnuCash's export of transactions in English."""
-    cells_found = {cell.strip().casefold() for cell in first_cells(file)}
-    return {"transaction id", "full account name", "value num."} <= cells_found
+    return has_headings(file, "Transaction ID", "Full Account Name", "Value Num.")
 
 
 def transactions(file: File) -> Ledger:
@@ -210,9 +209,8 @@ def _from_row_above(column: pa.ChunkedArray, starts: npt.NDArray[np.bool_]) -> p
 
 def recognises_tree(file: File) -> bool:
     """Whether the headings are those of GnuCash's export of the account tree."""
-    found = {cell.strip().casefold() for cell in first_cells(file)}
-    newer = {"type", "full account name", "account code", "placeholder"}
-    return newer <= found or {"type", "full_name", "code", "commoditym", "placeholder"} <= found
+    newer = has_headings(file, "Type", "Full Account Name", "Account Code", "Placeholder")
+    return newer or has_headings(file, "type", "full_name", "code", "commoditym", "placeholder")
 
 
 def tree(file: File) -> Chart:
