@@ -11,6 +11,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bktools.contract.accounts import CompanyInFile
+from bktools.frames import schema
+
+_ROWS_A_CHUNK = 1 << 16
 
 # How many cells of a row are known headings.
 Score = Callable[[Sequence[str]], int]
@@ -108,3 +111,44 @@ class Table:
             "notes": [*self.notes, *notes, *left],
         }
         return about if self.company is None else {**about, "company_in_file": self.company}
+
+
+class Rows:
+    """Rows of text, added one at a time and kept as Arrow's columns, which take less memory.
+
+    Parameters
+    ----------
+    headings : str
+        One per column.
+    """
+
+    def __init__(self, *headings: str) -> None:
+        self.headings = headings
+        self._rows: list[tuple[str, ...]] = []
+        self._lines: list[int] = []
+        self._chunks: list[list[pa.Array]] = [[] for _ in headings]
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def add(self, line: int, *cells: str) -> None:
+        """Add a row and the line of the file it is on."""
+        self._rows.append(cells)
+        self._lines.append(line)
+        if len(self._rows) == _ROWS_A_CHUNK:
+            self._pack()
+
+    def add_fields(self, line: int, **fields: str) -> None:
+        """Add a row by the names of its columns; those that are left out are empty."""
+        self.add(line, *(fields.get(heading, "") for heading in self.headings))
+
+    def _pack(self) -> None:
+        for chunks, cells in zip(self._chunks, zip(*self._rows, strict=True), strict=bool(self._rows)):
+            chunks.append(pa.array(cells, schema.TEXT))
+        self._rows = []
+
+    def table(self, source: str, **about: Any) -> Table:
+        """Return the rows as a table, with what else is known of it."""
+        self._pack()
+        columns = [pa.chunked_array(chunks, schema.TEXT) for chunks in self._chunks]
+        return Table(source, self.headings, columns, np.array(self._lines, dtype=np.int64), **about)
