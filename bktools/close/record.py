@@ -35,7 +35,7 @@ from bktools.service import Service
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PeriodRecord:
-    """What a month's closes exported and held back, and what became of it, as the journal knows it now.
+    """A month in the journal: what its closes exported and held back, and what became of it.
 
     Attributes
     ----------
