@@ -1,4 +1,4 @@
-"""Reads the sheet "to do" of a workbook back: checks what people filled in, keeps it, and says which of it is done.
+"""Reads the sheet "to do" of a workbook back: checks what people filled in, keeps it, and says what of it is done."""
 
 from __future__ import annotations
 
