@@ -139,7 +139,7 @@ def test_the_company_is_unknown(run):
     """A company that the credential may not read, with what to do."""
     told = (
         "failed   company        search_categories was answered 403 (user_scope_insufficient): the credential lacks "
-        "permission: ask for the scope, or use another credential\n"
+        "permission, or access to this company: ask for it, or use another credential\n"
         "                        ask for access to the company, or choose another one (--company, BKTOOLS_COMPANY)"
     )
     assert run(COMPANY=OTHER) == (Exit.REFUSED, changed(("access", None), ("company", told)))
