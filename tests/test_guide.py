@@ -62,6 +62,7 @@ def test_everything_that_has_a_name_is_in_the_guide():
     }
     commands = get_command(app).commands
     assert set(re.findall(r"(?:`|^)bktools ([a-z][a-z-]+)", text, re.MULTILINE)) == {*commands}
+    assert "Read more: bktools guide" in " ".join(CliRunner().invoke(app, ["--help"]).output.split())
     assert [name for name in re.findall(r"errors\.(\w+)", text) if not hasattr(errors, name)] == []
 
 
