@@ -36,7 +36,6 @@ from bktools.contract import NOUNS
 app = typer.Typer(
     name="bktools",
     cls=Group,
-    help="Bookkeeping service data: load, reconcile, export once, report.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

@@ -37,8 +37,8 @@ SHOWN_NOT_READY = 10
 
 # The next step after an outcome was settled, by the outcomes of journal.export_jobs.RESOLVED.
 NEXT = {
-    "accepted": "Next, to send the batches that waited for it, submit the plan again",
-    "released": "Its entries may be exported again. Next, submit their plan again",
+    "accepted": "Next, to send the batches that waited for it, run month-end again, or submit the plan again",
+    "released": "Its entries may be exported again. Next, run month-end again, or submit their plan again",
 }
 
 app = typer.Typer(help="Export jobs: compose, submit once, show and settle them.", no_args_is_help=True)

@@ -41,7 +41,7 @@ def frame(name: str) -> cached_property[pd.DataFrame]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PeriodRecord:
-    """What a month's closes exported and held back, and what became of it, as the journal knows it now.
+    """A month in the journal: what its closes exported and held back, and what became of it.
 
     Attributes
     ----------

@@ -111,7 +111,9 @@ def _uncovered(name: str, state: str, message: str, action: str = "none", who: s
     return Check(name, ERROR, message, where, "coverage", action, "account_id", None, "{account_id}", who)
 
 
-READ_AS_TEXT = "which differ only in leading zeros: read the chart's file as text before anything is created"
+READ_AS_TEXT = (
+    "which differ only in leading zeros: use the ERP's own file (spreadsheets drop zeros) before anything is created"
+)
 MAKE_THEM_SAME = (
     "which differ only in {difference(external_id, looks_like)}: make them the same before anything is created"
 )
@@ -244,7 +246,7 @@ CHECKS: tuple[Check, ...] = (
         "code_lengths_mixed",
         "info",
         "codes of the chart have {shortest} to {longest} digits and none starts with 0: if the ERP has some "
-        "that do, read the chart's file as text",
+        "that do, use the ERP's own file (spreadsheets drop zeros)",
         where="shortest < longest AND NOT has_zeros",
         table="charts",
         field="code",

@@ -1,4 +1,4 @@
-"""The sheet "to do" on its way back: what people filled in, checked, kept, and compared with the service later."""
+"""Reads the sheet "to do" of a workbook back: checks what people filled in, keeps it, and says what of it is done."""
 
 from __future__ import annotations
 

@@ -44,7 +44,10 @@ BY_STATUS: dict[int, tuple[type[StatusError], str]] = {
         AuthenticationError,
         "the credential is missing, wrong or expired: renew it (bktools config shows its source)",
     ),
-    403: (ScopeError, "the credential lacks permission: ask for the scope, or use another credential"),
+    403: (
+        ScopeError,
+        "the credential lacks permission, or access to this company: ask for it, or use another credential",
+    ),
     404: (NotFoundError, "not found, or the address is wrong (bktools config shows it)"),
     429: (RateLimitedError, "too many requests: lower requests_per_minute (BKTOOLS_REQUESTS_PER_MINUTE)"),
 }

@@ -366,7 +366,7 @@ def test_the_commands_say_which_journal_is_in_force(machine, postgres, database,
         words: run(*words.split())
         for words in ("config", "journal", "journal verify", "journal rights ada", "journal backup")
     }
-    assert re.search(rf"journal +the database {place}\n", said["config"])
+    assert re.search(rf"journal in use +the database {place}\n", said["config"])
     assert re.search(rf"database +{place}\n", said["journal"])
     assert f"{place} is whole" in said["journal verify"]
     assert 'SCHEMA bktools TO "ada"' in said["journal rights ada"]
