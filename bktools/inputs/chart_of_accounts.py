@@ -17,6 +17,7 @@ from bktools.frames import schema
 from bktools.inputs import accounts, cells, words
 from bktools.inputs.cells import collected, question, raise_all
 from bktools.inputs.columns import Columns, Vocabulary, fits
+from bktools.inputs.evidence import are_headings, says_report
 from bktools.inputs.file import read_table
 from bktools.inputs.formats.registry import chart_of_format
 from bktools.inputs.proposals import read_or_propose
@@ -147,15 +148,15 @@ def _accounts_only(table: Table, places: Mapping[str, int], notes: list[str]) ->
     no_identity = no_code
     if "external_id" in places:
         no_identity = no_code & cells.blank(table.columns[places["external_id"]])
-    headings_again = cells.mask(pc.equal(code, table.headings[places["code"]])) & cells.mask(
-        pc.equal(name, table.headings[places["name"]])
-    )
+    headings_again = are_headings(table, [places["code"], places["name"]])
     rest = [cells.blank(column) for place, column in enumerate(table.columns) if place not in places_of(places)]
     is_alone = np.logical_and.reduce([np.ones(len(no_code), dtype=bool), *rest])
     titles = (no_identity & ~no_name & is_alone) | _titles_in_code_column(table, places, no_code)
-    totals = _begins_with(name, words.TOTALS) & no_identity | cells.mask(words.are(code, words.TOTALS)) & no_name
+    totals = (
+        cells.mask(words.begin(name, words.TOTALS)) & no_identity | cells.mask(words.are(code, words.TOTALS)) & no_name
+    )
     titles &= ~totals
-    lines_of_report = _begins_with(code, words.values("footer")) & no_name & ~titles & ~totals
+    lines_of_report = says_report(code) & no_name & ~titles & ~totals
     notes += cells.counted(
         table,
         {
@@ -171,19 +172,14 @@ def _accounts_only(table: Table, places: Mapping[str, int], notes: list[str]) ->
     return table.rows(is_account)
 
 
-def _begins_with(column: pa.ChunkedArray, beginnings: frozenset[str]) -> cells.Mask:
-    return cells.mask(words.begin(column, beginnings))
-
-
 def _ask_of_odd_rows(table: Table, places: Mapping[str, int]) -> None:
     """Raise an error for rows that may be lines of a report: nearly all codes have digits and no words, theirs have not."""
     code, name = (table.columns[places[field]] for field in ("code", "name"))
     no_code = cells.blank(code)
     unlike = ~no_code & (~cells.matches(code, r"\d") | cells.matches(code, _WORDS))
     unlike &= unlike.sum() <= max(1, _FEW * (~no_code).sum()) and (~no_code).sum() > _LEAST_CODES
-    report_words = words.TOTALS | words.values("footer")
-    unlike |= ~no_code & ~cells.matches(code, r"^\s*\d") & _begins_with(code, report_words)
-    odd = unlike | no_code & _begins_with(name, report_words)
+    unlike |= ~no_code & ~cells.matches(code, r"^\s*\d") & says_report(code)
+    odd = unlike | no_code & says_report(name)
     if odd.any():
         row = int(odd.argmax())
         shown = ", ".join(cells.quoted(column[row].as_py()) for column in (code, name))

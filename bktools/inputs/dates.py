@@ -101,7 +101,11 @@ def dates(
         column = pc.replace_substring_regex(column, _TIME, r"\1")
     encoded = pc.dictionary_encode(column).combine_chunks()
     texts = encoded.dictionary.to_pylist()
-    days = [_parsed(text, date_format) for text in texts] if date_format else _by_evidence(table, place, texts, notes)
+    days = (
+        [_parsed(text, date_format, to_the_digit=is_of_format) for text in texts]
+        if date_format
+        else _by_evidence(table, place, texts, notes)
+    )
     result = pa.chunked_array([pc.take(pa.array(days, type=schema.DATE), encoded.indices)])
     wrong = cells.mask(pc.and_(pc.is_null(result), pc.is_valid(encoded.indices)))
     rule = f"such as 2026-10-31 in one order of day and month (set {setting('date_format')})"
@@ -128,13 +132,14 @@ def _with_year(table: Table, place: int, column: pa.ChunkedArray, notes: list[st
     return pc.replace_substring_regex(column, _WITHOUT_YEAR, rf"\1\2\3\2{min(years)}")
 
 
-def _parsed(text: str, date_format: str) -> dt.date | None:
+def _parsed(text: str, date_format: str, *, to_the_digit: bool = False) -> dt.date | None:
     try:
         day = dt.datetime.strptime(text, date_format).date()  # noqa: DTZ007 - a calendar date has no zone
     except ValueError:
         return None
     # `strptime` takes 2026105 for the fifth of October.
-    return None if _ADJACENT.search(date_format) and f"{day:{date_format}}" != text else day
+    to_the_digit = to_the_digit or _ADJACENT.search(date_format) is not None
+    return None if to_the_digit and f"{day:{date_format}}" != text else day
 
 
 def _reader(pattern: str) -> Callable[[str], dt.date | None]:

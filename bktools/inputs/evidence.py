@@ -139,15 +139,13 @@ def without_report_rows(
     """
     if not places:
         return table
-    again = np.logical_and.reduce(
-        [cells.mask(pc.equal(table.columns[place], table.headings[place])) for place in places.values()]
-    )
+    again = are_headings(table, places.values())
     is_report = np.zeros(len(table.lines), dtype=bool)
     lacking = [_lacks(table.columns[places[field]]) for field in needed if field in places]
     both = np.logical_and if lacks_all else np.logical_or
     if lacking and (rows := both.reduce(lacking)).any():
         few = table.rows(rows)
-        is_report[rows] = np.logical_or.reduce([_says_report(column) for column in few.columns])
+        is_report[rows] = np.logical_or.reduce([says_report(column) for column in few.columns])
     notes += cells.counted(
         table,
         {
@@ -167,6 +165,13 @@ def rows_with(table: Table, place: int | None, notes: list[str], what: str) -> T
     return some_rows(table, ~empty, what)
 
 
+def are_headings(table: Table, places: Collection[int]) -> cells.Mask:
+    """Return the rows that repeat the headings of these columns."""
+    again = [cells.mask(pc.equal(table.columns[place], table.headings[place])) for place in places]
+    repeated: cells.Mask = np.logical_and.reduce(again)
+    return repeated
+
+
 def some_rows(table: Table, rows: cells.Mask, what: str) -> Table:
     """Return the rows of a mask; without any, an error says that the file has no rows of this kind."""
     if not rows.any():
@@ -179,9 +184,10 @@ def _lacks(column: pa.ChunkedArray) -> cells.Mask:
     lacks = cells.blank(column)
     wordy = ~lacks & ~cells.matches(column, r"\d")
     if wordy.any():
-        lacks[wordy] = _says_report(column.filter(pa.array(wordy)))
+        lacks[wordy] = says_report(column.filter(pa.array(wordy)))
     return lacks
 
 
-def _says_report(column: pa.ChunkedArray) -> cells.Mask:
+def says_report(column: pa.ChunkedArray) -> cells.Mask:
+    """Return where a cell begins with a word for a total, a balance or a line of a report."""
     return cells.mask(words.begin(column, words.TOTALS | words.values("footer")))

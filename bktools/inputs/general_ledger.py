@@ -32,6 +32,8 @@ from bktools.inputs.words import without_extras
 _DIGITS, _DECIMALS = 28, 10
 # Rows without amounts that a ledger may have, as a share.
 _FEW, _MOST = 0.1, 0.5
+# Forms of dates that formats write, to the digit.
+_FORMS = ("%Y%m%d", "%Y-%m-%d")
 _TEXTS = ("account_code", "account_name", "text", "document_number", "voucher_id", "tax_code")
 
 
@@ -208,7 +210,11 @@ def _postings(
     if "date" in places:
         with collected(problems):
             columns["date"] = dates.dates(
-                table, places["date"], ledger.date_format, notes, is_of_format=ledger.is_whole
+                table,
+                places["date"],
+                ledger.date_format,
+                notes,
+                is_of_format=ledger.is_whole and ledger.date_format in _FORMS,
             )
     signed = _signed(ledger, vocabulary, problems, notes)
     if signed is not None and not ledger.is_whole:

@@ -19,6 +19,7 @@ from bktools.inputs import words
 from bktools.inputs.columns import Vocabulary
 from bktools.inputs.file import OPTIONS_OF, is_unicode, kind_of, read_headings
 from bktools.inputs.heading_row import made_headings
+from bktools.inputs.table import Score
 from bktools.settings import config_path
 
 # Fields by the kind of file that has them.
@@ -164,7 +165,7 @@ def arguments(path: str | PathLike[str], mapping: FileMapping, given: Mapping[st
 def made_from(path: str | PathLike[str], name: str, kind: str, given: Mapping[str, Any]) -> FileMapping | None:
     """Return the mapping of a file that was read with these arguments; None for a file without headings."""
     columns = given.get("columns") or {}
-    headings = _headings(path, Vocabulary(kind, columns), given)
+    headings = _headings(path, Vocabulary(kind, columns).score, given)
     if headings == made_headings(len(headings)):
         return None
     options = {option: str(given[option]) for option in OPTIONS if given.get(option) not in (None, False)}
@@ -174,30 +175,21 @@ def made_from(path: str | PathLike[str], name: str, kind: str, given: Mapping[st
 def _fits(path: str | PathLike[str], mapping: FileMapping, given: Mapping[str, Any]) -> bool:
     wanted = _comparable(mapping.headings)
     try:
-        headings = _headings(path, _Known(wanted), arguments(path, mapping, given))
+        headings = _headings(
+            path, lambda row: len({*wanted}.intersection(_comparable(row))), arguments(path, mapping, given)
+        )
     except (InputError, ArgumentError, OSError, ValueError):
         # The reader says what is wrong with the file, whatever mappings there are.
         return False
     return _comparable(headings) == wanted
 
 
-def _headings(path: str | PathLike[str], known: Vocabulary | _Known, given: Mapping[str, Any]) -> tuple[str, ...]:
+def _headings(path: str | PathLike[str], score: Score, given: Mapping[str, Any]) -> tuple[str, ...]:
     form = {name: given.get(name) for name in ("delimiter", "encoding", "sheet")}
     with warnings.catch_warnings():
         # The reader warns of its own guess.
         warnings.simplefilter("ignore", GuessedEncodingWarning)
-        return read_headings(path, known.score, **form)
-
-
-class _Known:
-    """The headings of a mapping, ready for comparison."""
-
-    def __init__(self, wanted: Iterable[str]) -> None:
-        self._wanted = set(wanted)
-
-    def score(self, cells: Iterable[str]) -> int:
-        """Return how many cells of a row are headings of the mapping."""
-        return len(self._wanted.intersection(_comparable(cells)))
+        return read_headings(path, score, **form)
 
 
 def _comparable(texts: Iterable[str]) -> list[str]:
