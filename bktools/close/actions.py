@@ -100,6 +100,11 @@ class Action(Valued):
     ids: Mapping[str, str | None] = field(default_factory=dict)
 
     @property
+    def who(self) -> str:
+        """The role, with the person where the entries name one."""
+        return f"{self.role} ({self.person})" if self.person else self.role
+
+    @property
     def wants_account(self) -> bool:
         """Whether a person answers it with an account."""
         return self.cause in MAPPINGS
