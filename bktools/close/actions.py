@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.close.entries import AGAIN, BLOCKED, CHANGED, LEFT_OUT, OF_REASON, PLANNED_ACCOUNT, REFUSED, STEPS
-from bktools.close.figures import Money, Sum, Valued, by_currency, largest_first, sums_of
+from bktools.close.figures import Money, Sum, Valued, by_currency, largest_first, money_of
 from bktools.frames.roles import EMPLOYEE, ERP, PREPARER, ROLES, SERVICE
 from bktools.frames.schema import COUNT
 from bktools.visible import visible_line
@@ -190,8 +190,7 @@ class Actions:
         """Return the money and the IDs of entries, by their IDs, or by their lines where they have none."""
         places = sorted({place for key in keys for place in self._rows.get(key, ())})
         rows = self.entries.take(pa.array(places, COUNT))
-        sums = sums_of(rows, own=self.own)
-        return (dict(sums[0].money) if sums else {}), tuple(dict.fromkeys(filter(None, rows["id"].to_pylist())))
+        return money_of(rows, self.own), tuple(dict.fromkeys(filter(None, rows["id"].to_pylist())))
 
     def _of_jobs(self) -> Iterator[Action]:
         for batch, command in self.doubts.items():

@@ -78,11 +78,10 @@ def _of_file(
     waiting = waiting.drop_columns([name for name in waiting.column_names if name.startswith("exported_")])
     outcome = {job["batch_id"]: job for job in jobs}
     batches = ready["batch_id"].to_pylist()
-    categories = ready["category_id"].to_pylist() if "category_id" in ready.column_names else [None] * len(ready)
     unsent = PLANNED_ACCOUNT if assumed else PLANNED
     reasons = [
         OF_OUTCOME.get(outcome[batch]["outcome"], unsent if category in assumed else PLANNED)
-        for batch, category in zip(batches, categories, strict=True)
+        for batch, category in zip(batches, ready["category_id"].to_pylist(), strict=True)
     ]
     # What an export job waits for is said where that is settled.
     told = [
