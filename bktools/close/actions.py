@@ -139,8 +139,8 @@ Rows = Sequence[Mapping[str, Any]]
 class Actions:
     """Makes the actions of a close from what its steps have found.
 
-    Accounts are the findings of accounts and categories; jobs and created the outcomes of this run, of a dry run those that
-    are planned; doubts the command that settles it, by batch whose outcome is unknown.
+    Accounts are the findings of accounts and categories; jobs and created the outcomes of this run, of a dry run those
+    that are planned; doubts the command that settles it, by batch whose outcome is unknown.
     """
 
     entries: pa.Table

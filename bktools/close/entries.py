@@ -54,9 +54,9 @@ def entries_of(
 ) -> pa.Table:
     """Return the entries of a month, one row a line of an entry, with the columns `COLUMNS` and the others of the file.
 
-    They are in the order of FATES, then by date and ID. What was sent has the data that was sent; `file_…` columns have the
-    data of the file where the entry was changed since. `sent_in` is the month of the close that sent it. Of the categories
-    `assumed`, the account becomes known when the planned accounts are created.
+    They are in the order of FATES, then by date and ID. What was sent has the data that was sent; `file_…` columns have
+    the data of the file where the entry was changed since. `sent_in` is the month of the close that sent it. Of the
+    categories `assumed`, the account becomes known when the planned accounts are created.
     """
     rows = _of_file(plan, jobs, findings, assumed)
     ids = pc.if_else(pc.equal(rows["reason"], "duplicate"), pa.scalar(None, TEXT), rows["id"])
