@@ -111,7 +111,8 @@ def _of_journal(sent: pa.Table, rows: pa.Table, ids: pa.ChunkedArray, month: str
     of_month = pc.fill_null(pc.equal(sent["period"], month), False)
     is_later = pc.fill_null(pc.greater(sent["period"], month), False)
     fates = pc.if_else(of_month, EXPORTED, pc.if_else(is_later, LEFT_OUT, BEFORE))
-    reasons = pc.if_else(is_later, "later_period", _only(CHANGED, file["reason"]))
+    is_other = pc.fill_null(pc.equal(file["reason"], CHANGED), False)
+    reasons = pc.if_else(is_later, "later_period", pc.if_else(is_other, CHANGED, ""))
     is_changed = pc.and_(is_accepted, pc.equal(reasons, CHANGED))
     told = {name: pc.if_else(is_changed, file[name], "") for name in ("message", "to_do")}
     doubt = "it may have been exported: the answer of the service was lost"
@@ -135,10 +136,6 @@ def _of_journal(sent: pa.Table, rows: pa.Table, ids: pa.ChunkedArray, month: str
 def _line_keys(ids: pa.ChunkedArray, rows: pa.Table) -> pa.ChunkedArray:
     """Return a text for each line of an entry, null without an ID."""
     return pc.binary_join_element_wise(ids, pc.cast(split_lines(rows), TEXT), pa.scalar("/", TEXT))
-
-
-def _only(word: str, texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pc.if_else(pc.fill_null(pc.equal(texts, word), False), word, "")
 
 
 def _with(table: pa.Table, **columns: Any) -> pa.Table:

@@ -87,13 +87,7 @@ class Closing:
         self._seconds: dict[str, float] = {}
 
     def run(self) -> Close:
-        """Load, reconcile, create accounts, export the entries that are ready, and return the month.
-
-        Raises
-        ------
-        ServiceError, JournalError, StorageError
-            As `close_month` does.
-        """
+        """Load, reconcile, create accounts, export the entries that are ready, and return the month."""
         with Journal(self.service.settings) as self._journal:
             if self.apply:
                 self._journal.require_open(self.company_id, [self.period])
