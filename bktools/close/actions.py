@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.close.entries import AGAIN, BLOCKED, CHANGED, LEFT_OUT, OF_REASON, PLANNED_ACCOUNT, REFUSED, STEPS
-from bktools.close.figures import Money, Sum, Valued, by_currency, largest_first, sums_of
+from bktools.close.figures import Money, Sum, Valued, by_currency, largest_first, money_of
 from bktools.frames.roles import EMPLOYEE, ERP, PREPARER, ROLES, SERVICE
 from bktools.frames.schema import COUNT
 from bktools.visible import visible_line
@@ -100,6 +100,11 @@ class Action(Valued):
     ids: Mapping[str, str | None] = field(default_factory=dict)
 
     @property
+    def who(self) -> str:
+        """The role, with the person where the entries name one."""
+        return f"{self.role} ({self.person})" if self.person else self.role
+
+    @property
     def wants_account(self) -> bool:
         """Whether a person answers it with an account."""
         return self.cause in MAPPINGS
@@ -134,8 +139,8 @@ Rows = Sequence[Mapping[str, Any]]
 class Actions:
     """Makes the actions of a close from what its steps have found.
 
-    Accounts are the findings of accounts and categories; jobs and created the outcomes of this run, of a dry run those that
-    are planned; doubts the command that settles it, by batch whose outcome is unknown.
+    Accounts are the findings of accounts and categories; jobs and created the outcomes of this run, of a dry run those
+    that are planned; doubts the command that settles it, by batch whose outcome is unknown.
     """
 
     entries: pa.Table
@@ -185,8 +190,7 @@ class Actions:
         """Return the money and the IDs of entries, by their IDs, or by their lines where they have none."""
         places = sorted({place for key in keys for place in self._rows.get(key, ())})
         rows = self.entries.take(pa.array(places, COUNT))
-        sums = sums_of(rows, own=self.own)
-        return (dict(sums[0].money) if sums else {}), tuple(dict.fromkeys(filter(None, rows["id"].to_pylist())))
+        return money_of(rows, self.own), tuple(dict.fromkeys(filter(None, rows["id"].to_pylist())))
 
     def _of_jobs(self) -> Iterator[Action]:
         for batch, command in self.doubts.items():

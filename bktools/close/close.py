@@ -102,8 +102,8 @@ class Close:
     run: Run
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
 
-    # The tables as frames. Entries: one row a line of an entry of the month with its `fate`, as it was sent, or as it is in
-    # the file. Accounts: those that the journal knows. The others: as they were read.
+    # The tables as frames. Entries: one row a line of an entry of the month with its `fate`, as it was sent, or as it is
+    # in the file. Accounts: those that the journal knows. The others: as they were read.
     entries = frame("entries")
     categories = frame("categories")
     employees = frame("employees")

@@ -54,9 +54,9 @@ def entries_of(
 ) -> pa.Table:
     """Return the entries of a month, one row a line of an entry, with the columns `COLUMNS` and the others of the file.
 
-    They are in the order of FATES, then by date and ID. What was sent has the data that was sent; `file_…` columns have the
-    data of the file where the entry was changed since. `sent_in` is the month of the close that sent it. Of the categories
-    `assumed`, the account becomes known when the planned accounts are created.
+    They are in the order of FATES, then by date and ID. What was sent has the data that was sent; `file_…` columns have
+    the data of the file where the entry was changed since. `sent_in` is the month of the close that sent it. Of the
+    categories `assumed`, the account becomes known when the planned accounts are created.
     """
     rows = _of_file(plan, jobs, findings, assumed)
     ids = pc.if_else(pc.equal(rows["reason"], "duplicate"), pa.scalar(None, TEXT), rows["id"])
@@ -78,11 +78,10 @@ def _of_file(
     waiting = waiting.drop_columns([name for name in waiting.column_names if name.startswith("exported_")])
     outcome = {job["batch_id"]: job for job in jobs}
     batches = ready["batch_id"].to_pylist()
-    categories = ready["category_id"].to_pylist() if "category_id" in ready.column_names else [None] * len(ready)
     unsent = PLANNED_ACCOUNT if assumed else PLANNED
     reasons = [
         OF_OUTCOME.get(outcome[batch]["outcome"], unsent if category in assumed else PLANNED)
-        for batch, category in zip(batches, categories, strict=True)
+        for batch, category in zip(batches, ready["category_id"].to_pylist(), strict=True)
     ]
     # What an export job waits for is said where that is settled.
     told = [
@@ -112,7 +111,8 @@ def _of_journal(sent: pa.Table, rows: pa.Table, ids: pa.ChunkedArray, month: str
     of_month = pc.fill_null(pc.equal(sent["period"], month), False)
     is_later = pc.fill_null(pc.greater(sent["period"], month), False)
     fates = pc.if_else(of_month, EXPORTED, pc.if_else(is_later, LEFT_OUT, BEFORE))
-    reasons = pc.if_else(is_later, "later_period", _only(CHANGED, file["reason"]))
+    is_other = pc.fill_null(pc.equal(file["reason"], CHANGED), False)
+    reasons = pc.if_else(is_later, "later_period", pc.if_else(is_other, CHANGED, ""))
     is_changed = pc.and_(is_accepted, pc.equal(reasons, CHANGED))
     told = {name: pc.if_else(is_changed, file[name], "") for name in ("message", "to_do")}
     doubt = "it may have been exported: the answer of the service was lost"
@@ -136,10 +136,6 @@ def _of_journal(sent: pa.Table, rows: pa.Table, ids: pa.ChunkedArray, month: str
 def _line_keys(ids: pa.ChunkedArray, rows: pa.Table) -> pa.ChunkedArray:
     """Return a text for each line of an entry, null without an ID."""
     return pc.binary_join_element_wise(ids, pc.cast(split_lines(rows), TEXT), pa.scalar("/", TEXT))
-
-
-def _only(word: str, texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pc.if_else(pc.fill_null(pc.equal(texts, word), False), word, "")
 
 
 def _with(table: pa.Table, **columns: Any) -> pa.Table:

@@ -51,8 +51,8 @@ class Valued:
 class Sum(Valued):
     """What some entries sum up to, with the words that a person reads.
 
-    `sum["fate"]` is what the entries have in common, one of the `keys`. Of the currencies the company's own is the first,
-    then the one with most entries.
+    `sum["fate"]` is what the entries have in common, one of the `keys`. Of the currencies the company's own is the
+    first, then the one with most entries.
     """
 
     keys: Mapping[str, Any]
@@ -102,6 +102,12 @@ def sums_of(entries: pa.Table, *keys: str, own: str | None = None) -> list[Sum]:
     return sorted(found, key=lambda one: largest_first(one.money, own))
 
 
+def money_of(entries: pa.Table, own: str | None = None) -> dict[str, Money]:
+    """Return number and exact amount of all entries by currency."""
+    sums = sums_of(entries, own=own)
+    return dict(sums[0].money) if sums else {}
+
+
 def largest_first(money: Mapping[str, Money], own: str | None) -> tuple[Decimal, int]:
     """Return the key that sorts by the amount in the company's own currency, then by the number of entries."""
     amount = money[own].amount if own is not None and own in money else None
@@ -140,7 +146,7 @@ class Figures:
     @cached_property
     def currencies(self) -> tuple[str, ...]:
         """All currencies: the company's own first, then by number of entries."""
-        return currencies_of((one.money for one in self.by()), self._own)
+        return tuple(money_of(self._entries, self._own))
 
     @cached_property
     def statement(self) -> tuple[Sum, ...]:
@@ -153,21 +159,18 @@ class Figures:
             own = [one for one in reasons if one["fate"] == fate and one["reason"]]
             if fate in WITH_REASONS or len(own) > 1 or (own and own[0].money != fates[fate].money):
                 lines += [Sum(one.keys, one.money, sentence(one["reason"])) for one in own]
-        total = self.by()[0].money if len(self._entries) else {}
+        total = money_of(self._entries, self._own)
         return (*lines, Sum({"fate": ALL, "reason": ""}, total, "all entries"))
 
     def of_fate(self, *fates: str) -> Sum:
         """Return the sum of the entries with one of these fates."""
         rows = self._entries.filter(pc.is_in(self._entries["fate"], pa.array(fates, TEXT)))
-        sums = sums_of(rows, own=self._own)
-        return Sum({"fate": fates[0]}, sums[0].money if sums else {}, fates[0])
+        return Sum({"fate": fates[0]}, money_of(rows, self._own), fates[0])
 
     @cached_property
     def against(self) -> tuple[Difference, ...]:
         """What was exported, and is ready, beside the last month that was closed, by currency; () without one."""
-        before = {
-            currency: money for one in sums_of(self._last, own=self._own) for currency, money in one.money.items()
-        }
+        before = money_of(self._last, self._own)
         now = self.of_fate(EXPORTED, READY).money
         none = Money(0, None)
         pairs = {

@@ -17,7 +17,7 @@ from bktools.close.actions import Actions
 from bktools.close.changes import months_between, threshold_of
 from bktools.close.close import Close, Run
 from bktools.close.entries import HELD, entries_of
-from bktools.close.figures import currencies_of, sums_of
+from bktools.close.figures import money_of
 from bktools.close.month import month_of, require_dates, require_month, why_this_month
 from bktools.close.record import record_in
 from bktools.contract import rules
@@ -87,13 +87,7 @@ class Closing:
         self._seconds: dict[str, float] = {}
 
     def run(self) -> Close:
-        """Load, reconcile, create accounts, export the entries that are ready, and return the month.
-
-        Raises
-        ------
-        ServiceError, JournalError, StorageError
-            As `close_month` does.
-        """
+        """Load, reconcile, create accounts, export the entries that are ready, and return the month."""
         with Journal(self.service.settings) as self._journal:
             if self.apply:
                 self._journal.require_open(self.company_id, [self.period])
@@ -140,7 +134,7 @@ class Closing:
         rows = entries_of(plan, month, sent, jobs, findings, frozenset(assumed))
         stays_open = self._recorded(plan, rows, jobs) if self.apply else ""
         record = record_in(journal, month, company, settings.environment, sent)
-        own = settings.currency or next(iter(currencies_of((one.money for one in sums_of(rows)), None)), None)
+        own = settings.currency or next(iter(money_of(rows)), None)
         coverage = after.table("coverage")
         actions = Actions(
             rows,

@@ -1,4 +1,4 @@
-"""The words for reasons and statuses: short ones for pictures and narrow columns, and a sentence for pages and lines."""
+"""The words for reasons and statuses: short ones for pictures and narrow columns, a sentence for pages and lines."""
 
 from __future__ import annotations
 

@@ -117,8 +117,8 @@ def draw(
 ) -> list[Axes]:
     """Draw the first chart large and at most four others small beneath it; return their axes.
 
-    Lines of the title after the first are small, as is the note beneath the picture. `looks` has the parts of the bars in
-    the order of the legend; a picture with one part has no legend. Without a figure a new one is made; its size is set.
+    Lines of the title after the first are small, as is the note beneath the picture. `looks` has the parts of the bars
+    in the order of the legend; a picture with one part has no legend. Without a figure a new one is made; its size is set.
     """
     large, *small = charts
     used = [part for part in looks if any(part in chart.bars.columns for chart in charts)]

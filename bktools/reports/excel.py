@@ -201,12 +201,12 @@ def _look_of(column: pa.ChunkedArray) -> dict[str, Any]:
         return {"num_format": f"#,##0{'.' if kind.scale > 0 else ''}{'0' * kind.scale}", "valign": "top"}
     if types.is_timestamp(kind):
         return _LOOKS["instant" if kind.tz else "date" if are_days(column) else "time"]
-    looks = {"count": types.is_integer, "plain": _is_plain, "date": types.is_date}
+    looks = {
+        "count": types.is_integer,
+        "plain": lambda kind: types.is_floating(kind) or types.is_boolean(kind),
+        "date": types.is_date,
+    }
     return _LOOKS[next((look for look, is_of in looks.items() if is_of(kind)), "text")]
-
-
-def _is_plain(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_floating(kind) or pa.types.is_boolean(kind))
 
 
 def write_cell(sheet: Any, row: int, place: int, value: Any, form: Any, text: Any) -> None:

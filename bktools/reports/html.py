@@ -111,8 +111,9 @@ def _pages() -> Environment:
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     pages.filters |= {
-        "amount": shown, "number": _formatted("{:,}"), "day": _formatted("{:%Y-%m-%d}"), "moment": _formatted(MOMENT), "ids": _ids,
-        "percent": _formatted("{:+,}%"), "css": _css, "reason": sentence, "sentence": capitalized, "source": _source_of,
+        "amount": shown, "number": _formatted("{:,}"), "percent": _formatted("{:+,}%"), "moment": _formatted(MOMENT),
+        "day": _formatted("{:%Y-%m-%d}"), "css": _css, "ids": _ids, "reason": sentence, "sentence": capitalized,
+        "source": _source_of,
     }  # fmt: skip
     pages.globals |= {"MARKS": views.MARKS, "columns_of": _columns}
     return pages

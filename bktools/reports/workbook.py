@@ -6,7 +6,7 @@ The sheet "to do" comes back: its columns to fill in are read by `bktools.read_f
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any
@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools import disk
-from bktools.close.actions import IDS
+from bktools.close.actions import IDS, Action
 from bktools.close.close import Close
 from bktools.close.entries import HELD
 from bktools.close.figures import ALL
@@ -152,33 +152,38 @@ def _job(keys: Mapping[str, Any]) -> str:
     return f"{sent}: {keys['fate']}"
 
 
+# The columns of the sheet to fill in: title, width, and the cell of an action. Those of its identity follow.
+COLUMNS: tuple[tuple[str, float, Callable[[Action], Value]], ...] = (
+    ("severity", 9, lambda action: (action.severity, grid.WRAPPED)),
+    ("who", 18, lambda action: (action.who, grid.WRAPPED)),
+    ("to do", 28, lambda action: (action.to_do, grid.WRAPPED)),
+    ("about", 44, lambda action: (action.about, grid.WRAPPED)),
+    ("why", 36, lambda action: (action.why, grid.WRAPPED)),
+    ("entries", 8, lambda action: action.entries or None),
+    ("amount", 15, lambda action: _amounts(action.amounts)[0]),
+    ("currency", 9, lambda action: _amounts(action.amounts)[1]),
+    (NEW_ACCOUNT, 32, lambda action: (None, FILL if action.wants_account else CLOSED)),
+    (NOTE, 24, lambda _: (None, FILL)),
+    ("command", 12, lambda action: action.command or None),
+    ("check", 12, lambda action: action.cause),
+)
+# As many of them are printed.
+PRINTED = 10
+
+
 def _to_do(book: Book, close: Close, *, has_list: bool) -> None:
     """Write the sheet to fill in: one row an action, and the identity of each row."""
-    titles = ["severity", "who", "to do", "about", "why", "entries", "amount", "currency", NEW_ACCOUNT, NOTE]
-    identity = ["command", "check", *(name.replace("_", " ") for name in IDS), LINE_ID]
-    sheet = book.grid(TO_DO, grid.RED, [9, 18, 28, 44, 36, 8, 15, 9, 32, 24, *[12] * len(identity)])
-    rows = []
-    for action in close.actions:
-        who = f"{action.role} ({action.person})" if action.person else action.role
-        rows.append(
-            [
-                *((text, grid.WRAPPED) for text in (action.severity, who, action.to_do, action.about, action.why)),
-                action.entries or None,
-                *_amounts(action.amounts),
-                (None, FILL if action.wants_account else CLOSED),
-                (None, FILL),
-                action.command or None,
-                action.cause,
-                *(action.ids.get(name) for name in IDS),
-                action.key(close.company, close.period),
-            ]
-        )
-    written = sheet.table([*titles, *identity], rows)
-    place = titles.index(NEW_ACCOUNT)
+    titles = [title for title, *_ in COLUMNS] + [name.replace("_", " ") for name in IDS] + [LINE_ID]
+    sheet = book.grid(TO_DO, grid.RED, [*(width for _, width, _ in COLUMNS), *[12] * (len(IDS) + 1)])
+    rows = [
+        [*(cell(one) for *_, cell in COLUMNS), *map(one.ids.get, IDS), one.key(close.company, close.period)]
+        for one in close.actions
+    ]
+    written, place = sheet.table(titles, rows), titles.index(NEW_ACCOUNT)
     for row, action in zip(written, close.actions, strict=True):
         if action.wants_account and has_list:
             sheet.sheet.data_validation(row, place, row, place, CHOICE)
-    sheet.listing(len(titles) + len(identity), printed=len(titles))
+    sheet.listing(len(titles), printed=PRINTED)
 
 
 def _listing(book: Book, name: str, table: pa.Table, labels: Sequence[str]) -> None:
