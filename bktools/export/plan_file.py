@@ -124,7 +124,7 @@ def read_plan(path: Path) -> PlanFile:
     except OSError as error:
         raise PlanError(f"the plan {path} cannot be read: {error.strerror}") from error
     except DAMAGE as error:
-        raise PlanError(f"{path} is not a plan, or is damaged: compose it again") from error
+        raise PlanError(f"{path} is not a plan, or is damaged ({error}): compose it again") from error
     if not isinstance(head, dict):
         raise PlanError(f"{path} is not a plan: compose it again")
     try:
