@@ -202,7 +202,7 @@ def test_an_older_state_gets_the_table_of_a_new_noun(tmp_path, monkeypatch):
 def test_an_operation_without_a_handler_is_named():
     """A contract that the sandbox does not serve says so when the sandbox is imported, with the place to write it."""
     endpoints = [*ENDPOINTS, replace(ENDPOINTS[0], operation="search_nothing")]
-    with pytest.raises(LookupError, match="does not serve search_nothing: describe the noun in sandbox/nouns.py"):
+    with pytest.raises(LookupError, match="does not serve search_nothing: describe the noun"):
         served_at(Host.MAIN, endpoints)
 
 
