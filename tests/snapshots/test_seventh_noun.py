@@ -84,10 +84,18 @@ def test_loads_and_snapshots(service):
     """The frame has the record's fields; the second load is the snapshot; a moment of the past is read from history."""
     frame = load(service)
     assert frame["name"].tolist() == [row["name"] for row in ROWS]
-    assert (
-        list(frame.columns)
-        == "id company_id external_id name archived position factor rate_percent rate_since notes".split()
-    )  # noqa: SIM905
+    assert list(frame.columns) == [
+        "id",
+        "company_id",
+        "external_id",
+        "name",
+        "archived",
+        "position",
+        "factor",
+        "rate_percent",
+        "rate_since",
+        "notes",
+    ]
     assert frame["archived"].dtype == bool
     assert frame.loc[[0, 3], "factor"].tolist() == [Decimal(0), Decimal("0.375")]
     assert frame.loc[1, "rate_since"] == pd.Timestamp("2026-01-01")
