@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -9,6 +10,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from bktools.contract.endpoint import Endpoint
+from bktools.contract.paging import Page
 
 Record = TypeVar("Record")
 
@@ -101,6 +103,11 @@ class Noun(Generic[Record]):
             if item.argument != but and (item.required or filters.get(item.argument) is not None)
         }
         return {argument: value for argument, value in checked.items() if value != []}
+
+    @functools.cached_property
+    def pages(self) -> msgspec.json.Decoder[Page[Record]]:
+        """The decoder of its pages."""
+        return msgspec.json.Decoder(Page[self.record])  # type: ignore[name-defined]  # a type built at run time
 
     @property
     def needs_company(self) -> bool:

@@ -53,8 +53,9 @@ def _schema(required: Mapping[str, pa.DataType], optional: Mapping[str, pa.DataT
     return pa.schema(fields + [pa.field(name, kind) for name, kind in optional.items()])
 
 
-# Numbers of the service, such as rates, exact to this many decimals; a record with more of them is refused.
-DECIMALS = 9
+# Numbers of the service, such as rates, exact to this many decimals; a record with more of them is refused. With more
+# of them, Python would write a zero with an exponent.
+DECIMALS = 6
 EXACT = pa.decimal128(DIGITS, DECIMALS)
 
 # Types of a record's fields. Free-form JSON stays text.

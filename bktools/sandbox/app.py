@@ -121,7 +121,7 @@ def _operation(
         delay = conduct.latency + sum(fault.seconds for fault in faults if fault.kind == "latency")
         if delay:
             await asyncio.sleep(delay)
-        instead = [found for fault in faults if (found := _answer_instead(fault, audience))]
+        instead = [substitute for fault in faults if (substitute := _answer_instead(fault, audience))]
         if instead:
             # Read the request first: a client whose write fails would not see the fault.
             await request.body()
@@ -227,8 +227,8 @@ async def _main_error(request: Request, error: Exception) -> Response:
 async def _balance_error(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler takes both
     assert isinstance(error, HTTPException)
     # The interface shows a text for unknown routes only; a wrong method gets its standard status.
-    said = ROUTE_UNKNOWN if error.status_code == _NOT_FOUND else error.detail
-    return json_answer(said, error.status_code, error.headers)
+    content = ROUTE_UNKNOWN if error.status_code == _NOT_FOUND else error.detail
+    return json_answer(content, error.status_code, error.headers)
 
 
 def _failure(audience: str, status: int) -> Response:

@@ -91,11 +91,11 @@ def backwards(order: Order) -> Order:
 def beyond(order: Order, key: Key, *, inclusive: bool = False) -> Condition:
     """Return the condition that a row comes after a key, or has the key itself where `inclusive`."""
     (last, value), *upper = reversed(list(zip(order, key, strict=True)))
-    found = Condition(f"{last.sql} {'<' if last.descending else '>'}{'=' if inclusive else ''} ?", (value,))
+    condition = Condition(f"{last.sql} {'<' if last.descending else '>'}{'=' if inclusive else ''} ?", (value,))
     for term, value in upper:
-        sql = f"({term.sql} {'<' if term.descending else '>'} ? OR {term.sql} IS ? AND {found.sql})"
-        found = Condition(sql, (value, value, *found.parameters))
-    return found
+        sql = f"({term.sql} {'<' if term.descending else '>'} ? OR {term.sql} IS ? AND {condition.sql})"
+        condition = Condition(sql, (value, value, *condition.parameters))
+    return condition
 
 
 def page_parameters(query: QueryParams, filters: Mapping[str, Schema]) -> dict[str, list[str]]:

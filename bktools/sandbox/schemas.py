@@ -38,17 +38,17 @@ def nullable(schema: Schema) -> Schema:
 def record(*, closed: bool = False, **names_by_type: str | tuple[str, Schema]) -> Schema:
     """Return the schema of an object from its fields' names by type: `!` marks a required one, `?` a nullable one.
 
-    A type that `_TYPES` lacks is given as a schema beside the names.
+    A type that `_TYPES` lacks is described as a schema beside the names.
     """
     required, properties = [], {}
-    for type_, given in names_by_type.items():
-        names, schema = (given, _TYPES[type_]) if isinstance(given, str) else given
+    for type_, described in names_by_type.items():
+        names, schema = (described, _TYPES[type_]) if isinstance(described, str) else described
         for marked in names.split():
             name = marked.rstrip("!?")
             required += [name] * ("!" in marked)
             properties[name] = nullable(schema) if "?" in marked else schema
-    found: Schema = {"type": "object", "required": required, "properties": properties}
-    return found | {"additionalProperties": False} if closed else found
+    schema_: Schema = {"type": "object", "required": required, "properties": properties}
+    return schema_ | {"additionalProperties": False} if closed else schema_
 
 
 _TYPES: dict[str, Schema] = {

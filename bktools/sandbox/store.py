@@ -96,7 +96,7 @@ class Store:
             ) from error
         self._connection = sqlite3.connect(file, timeout=30, isolation_level=None, detect_types=sqlite3.PARSE_DECLTYPES)
         self._execute = self._connection.execute
-        self._kept_total = lru_cache(_MOST_TOTALS)(self._total)
+        self._cached_total = lru_cache(_MOST_TOTALS)(self._total)
         self._connection.create_function("folded", 1, str.casefold, deterministic=True)
         try:
             self._execute("PRAGMA synchronous = FULL")
@@ -225,7 +225,7 @@ class Store:
         read, bound = (order, after) if forwards else (backwards(order), before)
         with self._transaction("DEFERRED"):
             version = (self._execute("PRAGMA data_version").fetchone(), self._connection.total_changes)
-            total = self._kept_total(table, matching, version)
+            total = self._cached_total(table, matching, version)
             within = matching if bound is None else matching & beyond(read, bound)
             found = self._select(table, within, read, limit + 1, offset)
             more, behind = len(found) > limit, offset > 0 and total > 0

@@ -22,7 +22,8 @@ from bktools.errors import (
     StatusError,
     UnreadableAnswerError,
 )
-from bktools.service.transport import Answer, of_answer, one_line
+from bktools.service.transport import Answer, of_answer
+from bktools.visible import one_line
 
 Record = TypeVar("Record")
 
@@ -145,12 +146,14 @@ def error_of(answer: Answer, endpoint: Endpoint) -> StatusError:
 
 
 def _type_and_detail(body: bytes) -> tuple[str, str]:
-    said = _json(body)
-    if isinstance(said, str):
-        return "", one_line(said, LONGEST_DETAIL)
-    if isinstance(said, dict):
-        kind = said.get("type")
-        detail = next((said[name] for name in ("message", "error", "detail") if isinstance(said.get(name), str)), "")
+    content = _json(body)
+    if isinstance(content, str):
+        return "", one_line(content, LONGEST_DETAIL)
+    if isinstance(content, dict):
+        kind = content.get("type")
+        detail = next(
+            (content[name] for name in ("message", "error", "detail") if isinstance(content.get(name), str)), ""
+        )
         return (kind.strip().upper() if isinstance(kind, str) else ""), one_line(detail, LONGEST_DETAIL)
     return "", ""
 

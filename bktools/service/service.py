@@ -284,7 +284,9 @@ class Service:
             is_interactive=is_interactive,
             vendor_based_bookkeeping=vendor_based_bookkeeping,
         )
-        return self._ask(self._call(export_jobs.CREATE_EXPORT_JOB, body=body), Data[export_jobs.ExportJob]).data
+        return self._ask(
+            self._call(export_jobs.CREATE_EXPORT_JOB, body=body), decoder_of(Data[export_jobs.ExportJob])
+        ).data
 
     def search_employees(
         self,
@@ -342,7 +344,7 @@ class Service:
             As in `search_categories`.
         """
         path = {"employeeId": rules.uuid_text("employee_id", employee_id)}
-        return self._ask(self._call(employees.GET_EMPLOYEE, path), Data[employees.Employee]).data
+        return self._ask(self._call(employees.GET_EMPLOYEE, path), decoder_of(Data[employees.Employee])).data
 
     def get_balance(self) -> balance.Balance:
         """Return the company's balance. The interface (section 4.6) deprecates it and names no replacement.
@@ -358,7 +360,7 @@ class Service:
             For the bodies of section 7.2.
         """
         warnings.warn("the service has deprecated the balance read", DeprecationWarning, stacklevel=2)
-        return self._ask(self._call(balance.GET_BALANCE), balance.Balance)
+        return self._ask(self._call(balance.GET_BALANCE), decoder_of(balance.Balance))
 
     def pages(
         self,
@@ -473,8 +475,7 @@ class Service:
     def _page(self, noun: Noun[Record], request: tuple[Query, bytes | None], page: Query) -> Page[Record]:
         """Return one page of a noun by the query parameters and the body of its search."""
         query, body = request
-        call = self._call(noun.search, query=[*query, *page], body=body)
-        return self._ask(call, Page[noun.record])  # type: ignore[name-defined]  # a type built at run time
+        return self._ask(self._call(noun.search, query=[*query, *page], body=body), noun.pages)
 
     def _call(
         self, endpoint: Endpoint, path: Mapping[str, str] | None = None, *, query: Query = (), body: bytes | None = None
@@ -492,11 +493,11 @@ class Service:
             body,
         )
 
-    def _ask(self, call: Call, kind: type[Record]) -> Record:
+    def _ask(self, call: Call, decoder: msgspec.json.Decoder[Record]) -> Record:
         """Return the record that answers a call, after repeats where it may be repeated."""
 
         def once() -> Record:
-            return answers.decoded(self._send(call), decoder_of(kind), call.endpoint)
+            return answers.decoded(self._send(call), decoder, call.endpoint)
 
         return repeated(once, self._retry, self._budget, call) if call.endpoint.repeatable else once()
 

@@ -39,6 +39,7 @@ from bktools.service.auth import without_secrets
 from bktools.service.sockets import Connection
 from bktools.service.workers import pause
 from bktools.settings import Settings
+from bktools.visible import one_line
 
 Failure = TypeVar("Failure", bound=ServiceError)
 
@@ -291,12 +292,6 @@ def of_answer(error: Failure, headers: Mapping[str, str]) -> Failure:
     if error.request_id:
         error.args = (f"{error.args[0]} (request id {error.request_id})",)
     return error
-
-
-def one_line(text: str, longest: int) -> str:
-    """Return text as one line of printable characters, cut after a number of them."""
-    line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
-    return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
 def _reason(error: Exception, settings: Settings) -> str:

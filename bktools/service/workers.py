@@ -36,8 +36,8 @@ class Stopped(Exception):  # noqa: N818 - not an error: the result is no longer 
 
 def stop_of_this_thread() -> threading.Event | None:
     """Return the event that tells this worker to stop; None in a thread that is not a worker."""
-    found: threading.Event | None = getattr(_here, "stop", None)
-    return found
+    stop: threading.Event | None = getattr(_here, "stop", None)
+    return stop
 
 
 def pause(seconds: float) -> None:

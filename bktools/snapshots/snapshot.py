@@ -160,5 +160,5 @@ class Snapshot:
 
     def facts(self) -> Facts | None:
         """Return the facts of its rows, without reading these; None when the file cannot be read."""
-        said = self.about()
-        return None if said is None else said[2]
+        about = self.about()
+        return None if about is None else about[2]

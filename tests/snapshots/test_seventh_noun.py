@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import uuid
 from dataclasses import replace
+from decimal import Decimal
 
 import pandas as pd
 import pytest
@@ -29,9 +30,11 @@ ROWS = [
     {
         "id": str(uuid.UUID(int=number + 1)),
         "companyId": COMPANY,
+        "externalId": f"VSt {number}",
         "name": f"VAT {number}",
         "archived": number % 2 == 0,
         "position": number,
+        "factor": number / 8,
         "rate": {"percent": f"{number}.0", "since": "2026-01-01"} if number % 3 else None,
         "notes": {"number": number},
     }
@@ -81,8 +84,20 @@ def test_loads_and_snapshots(service):
     """The frame has the record's fields; the second load is the snapshot; a moment of the past is read from history."""
     frame = load(service)
     assert frame["name"].tolist() == [row["name"] for row in ROWS]
-    assert list(frame.columns) == "id company_id name archived position rate_percent rate_since notes".split()  # noqa: SIM905
+    assert list(frame.columns) == [
+        "id",
+        "company_id",
+        "external_id",
+        "name",
+        "archived",
+        "position",
+        "factor",
+        "rate_percent",
+        "rate_since",
+        "notes",
+    ]
     assert frame["archived"].dtype == bool
+    assert frame.loc[[0, 3], "factor"].tolist() == [Decimal(0), Decimal("0.375")]
     assert frame.loc[1, "rate_since"] == pd.Timestamp("2026-01-01")
     assert json.loads(frame.loc[3, "notes"]) == {"number": 3}
     assert frame.attrs["bktools"]["table"] == "tax_codes"
@@ -93,6 +108,15 @@ def test_loads_and_snapshots(service):
     pd.testing.assert_frame_equal(past, frame)
     (query,) = Store(service.settings).queries()
     assert query.table == "tax_codes"
+
+
+def test_a_number_that_no_column_holds_is_refused(served_by):
+    """Decimals beyond the column's are not rounded away."""
+    precise = answer(
+        {"data": [ROWS[0] | {"factor": 0.12345678}], "pagination": {"hasNextPage": False, "hasPreviousPage": False}}
+    )
+    with pytest.raises(UnreadableAnswerError, match="no column holds exactly"):
+        load(served_by(lambda _: precise))
 
 
 def test_filters_are_held_against_the_rows(served_by):
@@ -139,5 +163,5 @@ def test_the_command(service, tmp_path, monkeypatch):
     words = ["--active", "--id", ROWS[1]["id"], "--id", ROWS[3]["id"], "--output", str(csv), "--profile", "machine"]
     done = CliRunner().invoke(app, [*words, "--environment", service.settings.base_url], catch_exceptions=False)
     assert done.exit_code == 0, done.output
-    assert [line.split(",")[2] for line in csv.read_text().splitlines()] == ["name", "VAT 1", "VAT 3"]
+    assert [line.split(",")[3] for line in csv.read_text().splitlines()] == ["name", "VAT 1", "VAT 3"]
     assert "--archived" in CliRunner().invoke(app, ["--help"]).output
