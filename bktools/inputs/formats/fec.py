@@ -38,7 +38,7 @@ def chart(file: File) -> Chart:
     """Return the accounts of the postings, each once."""
     table = _read(file)
     code, name = required(table, "CompteNum"), required(table, "CompteLib")
-    kept, notes = first_of_each(table, code, name)
+    kept, notes = first_of_each(table.columns[code], table.columns[name])
     accounts, places = chosen(table, {"code": code, "name": name}, *notes)
     return Chart(accounts.rows(kept), places)
 
