@@ -65,12 +65,7 @@ def are_dates(column: pa.ChunkedArray, *, short: bool = False) -> bool:
 
 
 def dates(
-    table: Table,
-    place: int,
-    date_format: str | None,
-    notes: list[str] | None = None,
-    *,
-    is_of_format: bool = False,
+    table: Table, place: int, date_format: str | None, notes: list[str], *, is_of_format: bool = False
 ) -> pa.ChunkedArray:
     """Return a column of calendar dates as they are written; empty cells are null.
 
@@ -82,7 +77,7 @@ def dates(
         The column.
     date_format : str, optional
         As `strptime` takes it; without it the column must show the order of day and month.
-    notes : list of str, optional
+    notes : list of str
         Gets a line where the file's delimiter decided the order, or its title or name the year.
     is_of_format : bool
         Whether the file's format says the form of its dates, so that no other one can be set.
@@ -117,7 +112,7 @@ def dates(
     return result
 
 
-def _with_year(table: Table, place: int, column: pa.ChunkedArray, notes: list[str] | None) -> pa.ChunkedArray:
+def _with_year(table: Table, place: int, column: pa.ChunkedArray, notes: list[str]) -> pa.ChunkedArray:
     """Return dates such as 31.10. with the one year that the rows above the headings and the file's name say."""
     years = {*_YEAR_IN_TEXT.findall(table.title), *_YEAR_IN_TEXT.findall(Path(table.source).stem)}
     if len(years) != 1:
@@ -127,8 +122,7 @@ def _with_year(table: Table, place: int, column: pa.ChunkedArray, notes: list[st
             " one year into the file's name (expenses-2026-10.csv), or write dates with their year",
             source=table.source,
         )
-    if notes is not None:
-        notes.append(f"{table.headings[place]!r} has no year: {min(years)} taken from the file's title or name")
+    notes.append(f"{table.headings[place]!r} has no year: {min(years)} taken from the file's title or name")
     return pc.replace_substring_regex(column, _WITHOUT_YEAR, rf"\1\2\3\2{min(years)}")
 
 
@@ -155,10 +149,10 @@ def _reader(pattern: str) -> Callable[[str], dt.date | None]:
     return read
 
 
-def _by_evidence(table: Table, place: int, texts: list[str], notes: list[str] | None) -> list[dt.date | None]:
+def _by_evidence(table: Table, place: int, texts: list[str], notes: list[str]) -> list[dt.date | None]:
     readings = [[read(text) for text in texts] for read in map(_reader, _ORDERS)]
     whole = [reading for reading in readings if None not in reading]
-    if table.delimiter == ";" and any(other != whole[0] for other in whole[1:]) and notes is not None:
+    if table.delimiter == ";" and any(other != whole[0] for other in whole[1:]):
         # A semicolon stands between cells where the comma is the decimal mark: there the day comes first.
         notes.append(
             f"{table.headings[place]!r} read with the day first, as in files with semicolons; else set"

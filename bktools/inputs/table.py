@@ -13,7 +13,7 @@ import pyarrow as pa
 from bktools.contract.accounts import CompanyInFile
 from bktools.frames import schema
 
-_ROWS_A_CHUNK = 1 << 16
+ROWS_A_CHUNK = 1 << 16
 
 # How many cells of a row are known headings.
 Score = Callable[[Sequence[str]], int]
@@ -135,7 +135,7 @@ class Rows:
         """Add a row and the line of the file it is on."""
         self._rows.append(cells)
         self._lines.append(line)
-        if len(self._rows) == _ROWS_A_CHUNK:
+        if len(self._rows) == ROWS_A_CHUNK:
             self._pack()
 
     def add_fields(self, line: int, **fields: str) -> None:

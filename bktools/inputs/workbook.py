@@ -11,17 +11,13 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
 from bktools.caller import setting
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
-from bktools.frames import schema
 from bktools.frames.unpacking import MIB, archive_size
 from bktools.inputs import workbook_process
 from bktools.inputs.heading_row import heading_at, is_data, made_headings, without_headings
-from bktools.inputs.table import Broken, Score, Table
+from bktools.inputs.table import Broken, Rows, Score, Table
 
 # What the other process may take: this much, and more by what the workbook unpacks to.
 MEMORY, MEMORY_PER_BYTE = 512 * MIB, 16
@@ -66,21 +62,19 @@ def read_workbook(data: bytes, score: Score, *, sheet: str | int | None, source:
     sample = [[_text(cell) for cell in row] for row in sheets[name][at:][:_SAMPLE_ROWS]]
     is_headless = not points and is_data([row for row in sample if any(cell.strip() for cell in row)])
     first = at if is_headless else at + 1
-    below = [(line, row) for line, row in enumerate(sheets[name][first:], first + 1) if any(cell != "" for cell in row)]
+    below = {line: row for line, row in enumerate(sheets[name][first:], first + 1) if any(cell != "" for cell in row)}
     others = [other for other in book["names"] if other != name]
     likely = tuple(sorted(others, key=lambda other: -heads.get(other, (-1, 0))[0]))
-    headings = made_headings(len(sample[0])) if is_headless else tuple(sample[0])
-    columns = [pa.array([_text(row[place]) for _, row in below], schema.TEXT) for place in range(len(headings))]
+    rows = Rows(*(made_headings(len(sample[0])) if is_headless else sample[0]))
+    for line, row in below.items():
+        rows.add(line, *map(_text, row))
     notes = [f"read the sheet {name!r}; not read: {', '.join(map(repr, others))}"] * bool(others)
     notes += [without_headings(sample[0])] * is_headless
-    return Table(
-        source=source,
-        headings=headings,
-        columns=[pa.chunked_array([column]) for column in columns],
-        lines=np.array([line for line, _ in below], dtype=np.int64),
+    return rows.table(
+        source,
         heading_line=at + 1,
         sheet=name,
-        numeric=_numeric([row for _, row in below]),
+        numeric=_numeric([*below.values()]),
         title=" ".join(_text(cell) for row in sheets[name][:at] for cell in row),
         other_sheets=likely if sheet is None else (),
         why_not_others=_not_taken(name, others, heads, likely) if likely else "",

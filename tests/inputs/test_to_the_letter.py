@@ -11,6 +11,7 @@ from pathlib import Path
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from bktools.inputs import table
 from bktools.inputs.chart_of_accounts import read_chart_of_accounts
 from bktools.inputs.delimited import read_body
 from bktools.inputs.heading_row import read_head
@@ -88,9 +89,10 @@ def test_names_come_back_in_every_encoding(names, delimiter, encoding, line_end)
     assert chart["code"].tolist() == [f"{at:04}" for at in range(len(names))]
 
 
-def test_many_rows(tmp_path):
+def test_many_rows(tmp_path, monkeypatch):
     """A file of many rows is read whole and in order, with the line of every row."""
-    names = [f'N{at}\n"{at % 7}"' if at % 1000 == 0 else f"Konto {at}" for at in range(20_000)]
+    monkeypatch.setattr(table, "ROWS_A_CHUNK", 100)
+    names = [f'N{at}\n"{at % 7}"' if at % 100 == 0 else f"Konto {at}" for at in range(1_050)]
     path = tmp_path / "chart.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, delimiter=";", quoting=csv.QUOTE_ALL)
@@ -100,6 +102,6 @@ def test_many_rows(tmp_path):
         writer.writerows((f"{at:06}", name, "ja" if at % 3 else "nein") for at, name in enumerate(names))
     chart = read_chart_of_accounts(path)
     assert chart["name"].tolist() == ['a"b', *names]
-    assert chart["archived"].tolist() == [False, *(at % 3 == 0 for at in range(20_000))]
-    assert chart["line"].iloc[-1] == 3 + 19_999 + 20
+    assert chart["archived"].tolist() == [False, *(at % 3 == 0 for at in range(1_050))]
+    assert chart["line"].iloc[-1] == 3 + 1_049 + 11
     assert chart["line"].is_monotonic_increasing

@@ -73,10 +73,9 @@ def chart(file: File) -> Chart:
     table = _read(file, header)
     code, name = required(table, "Konto"), required(table, "Kontobeschriftung", "Kontenbeschriftung")
     codes, notes = _codes(table, code, header)
-    fields: dict[str, pa.ChunkedArray | int] = {"code": codes, "name": name}
-    selected, places = chosen(table, fields, *notes)
-    kept, several = first_of_each(selected, places["code"], places["name"])
-    return Chart(replace(chosen(selected, places, *several)[0].rows(kept), company=header.company), places)
+    kept, several = first_of_each(codes, table.columns[name])
+    accounts, places = chosen(table, {"code": codes, "name": name}, *notes, *several)
+    return Chart(replace(accounts.rows(kept), company=header.company), places)
 
 
 def ledger(file: File) -> Ledger:

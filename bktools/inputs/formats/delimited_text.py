@@ -91,12 +91,10 @@ def chosen(table: Table, fields: Mapping[str, pa.ChunkedArray | int], *notes: st
     return selected, {name: place for place, name in enumerate(fields)}
 
 
-def first_of_each(table: Table, code: int, name: int) -> tuple[npt.NDArray[np.bool_], list[str]]:
+def first_of_each(codes: pa.ChunkedArray, names: pa.ChunkedArray) -> tuple[npt.NDArray[np.bool_], list[str]]:
     """Return the rows that show an account first, and a note where an account has several names."""
-    codes = table.columns[code].combine_chunks().dictionary_encode().indices.to_numpy()
-    _, first = np.unique(codes, return_index=True)
-    kept = np.zeros(len(codes), dtype=bool)
-    kept[first] = True
-    pairs = pa.table({"code": table.columns[code], "name": table.columns[name]}).group_by(["code", "name"])
-    renamed = len(pairs.aggregate([])) - len(first)
+    pairs = list(zip(codes.to_pylist(), names.to_pylist(), strict=True))
+    first = {code: row for row, (code, _) in reversed([*enumerate(pairs)])}
+    kept = np.isin(np.arange(len(pairs)), [*first.values()])
+    renamed = len({*pairs}) - len(first)
     return kept, [f"accounts with several names in the file, of which the first is kept: {renamed}"] * bool(renamed)

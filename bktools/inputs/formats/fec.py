@@ -38,7 +38,7 @@ def chart(file: File) -> Chart:
     """Return the accounts of the postings, each once."""
     table = _read(file)
     code, name = required(table, "CompteNum"), required(table, "CompteLib")
-    kept, notes = first_of_each(table, code, name)
+    kept, notes = first_of_each(table.columns[code], table.columns[name])
     accounts, places = chosen(table, {"code": code, "name": name}, *notes)
     return Chart(accounts.rows(kept), places)
 
@@ -69,7 +69,7 @@ def _read(file: File) -> Table:
     # The norm's encodings are UTF-8 and ISO 8859-15; what is neither is told by its letters, or asked for.
     is_latin = utf8_error(data) is not None and data.translate(None, _NOT_LATIN) == data
     encoding = file.encoding or ("iso8859-15" if is_latin else None)
-    head = file.text.split("\n", 1)[0].rstrip("\r")
+    head = file.text.split("\n", 1)[0]
     if '"' in head:
         return table_of(file, _READ, encoding, _NOTE)
     return _split(file, data, encoding, max(_DELIMITERS, key=head.count))

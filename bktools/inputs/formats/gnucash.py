@@ -6,6 +6,7 @@ An account is named by its code, or where it has none by its full name, such as 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from decimal import Decimal
 
 import numpy as np
@@ -59,80 +60,59 @@ def recognises(file: File) -> bool:
 
 def chart(file: File) -> Chart:
     """Return the accounts but the root; the external ID is GnuCash's own, which stays when an account is renamed."""
-    accounts = _Accounts(file)
+    accounts: dict[str, Record] = {}
     rows = Rows("external_id", "code", "name", "type")
     for record in records(file, _WANTED, skipped=_SKIPPED, prefixes=True):
         if record.name == "gnc:account":
-            accounts.add(record)
+            accounts[record.text("act:id")] = record
         elif record.name == "gnc:transaction":
             break
-    for account in accounts.all.values():
+    for guid, account in accounts.items():
         if account.text("act:type") != "ROOT":
-            code = accounts.code(account.text("act:id"), account.line)
-            rows.add(account.line, account.text("act:id"), code, account.text("act:name"), account.text("act:type"))
+            code = _code(accounts, guid, account.line, file)
+            rows.add(account.line, guid, code, account.text("act:name"), account.text("act:type"))
     table = file.table(rows, "is a GnuCash file without accounts", "read as GnuCash")
     return Chart(table, headed_by_fields(table))
 
 
 def ledger(file: File) -> Ledger:
     """Return the splits of all transactions, with their value in the transaction's currency."""
-    accounts = _Accounts(file)
+    accounts: dict[str, Record] = {}
     rows = Rows(*POSTING, "amount")
     transactions = 0
-    counts: dict[str, Record] = {}
+    stated: list[Decimal] = []
     for record in records(file, _WANTED, skipped=_SKIPPED, prefixes=True):
         match record.name:
-            case "gnc:count-data":
-                counts[record.text("@type")] = record
+            case "gnc:count-data" if record.text("@type") == "transaction":
+                stated = [record.number("", file)]
             case "gnc:account":
-                accounts.add(record)
+                accounts[record.text("act:id")] = record
             case "gnc:transaction":
                 transactions += 1
             case "trn:split":
                 _add(rows, record, accounts, file)
-    totals = []
-    if "transaction" in counts:
-        totals.append(
-            Total("gnc:count-data transaction", counts["transaction"].number("", file), Decimal(transactions))
-        )
+    totals = [Total("gnc:count-data transaction", count, Decimal(transactions)) for count in stated]
     table = file.table(rows, "is a GnuCash file without transactions", "read as GnuCash")
     return Ledger(table, headed_by_fields(table), totals=totals)
 
 
-class _Accounts:
-    def __init__(self, file: File) -> None:
-        self.all: dict[str, Record] = {}
-        self._file = file
-        self._codes: dict[str, str] = {}
-
-    def add(self, account: Record) -> None:
-        self.all[account.text("act:id")] = account
-
-    def name(self, guid: str) -> str:
-        return self.all[guid].text("act:name")
-
-    def code(self, guid: str, line: int) -> str:
-        """Return the account's code, or the names from the root down to it where it has none."""
-        if guid in self._codes:
-            return self._codes[guid]
-        names: list[str] = []
-        at = guid
-        while at:
-            account = self.all.get(at)
-            if account is None or len(names) == _DEEPEST:
-                raise InputError(
-                    f"the account {at[:40]!r} is not in the file: save it again in GnuCash",
-                    source=self._file.source,
-                    line=line,
-                )
-            if account.text("act:type") != "ROOT":
-                names.insert(0, account.text("act:name"))
-            at = account.text("act:parent")
-        self._codes[guid] = code = self.all[guid].text("act:code") or ":".join(names)
-        return code
+def _code(accounts: Mapping[str, Record], guid: str, line: int, file: File) -> str:
+    """Return an account's code, or the names from the root down to it where it has none."""
+    names: list[str] = []
+    at = guid
+    while at:
+        account = accounts.get(at)
+        if account is None or len(names) == _DEEPEST:
+            raise InputError(
+                f"the account {at[:40]!r} is not in the file: save it again in GnuCash", source=file.source, line=line
+            )
+        if account.text("act:type") != "ROOT":
+            names.insert(0, account.text("act:name"))
+        at = account.text("act:parent")
+    return accounts[guid].text("act:code") or ":".join(names)
 
 
-def _add(rows: Rows, split: Record, accounts: _Accounts, file: File) -> None:
+def _add(rows: Rows, split: Record, accounts: Mapping[str, Record], file: File) -> None:
     guid = split.text("split:account")
 
     def of_transaction(path: str) -> str:
@@ -140,8 +120,8 @@ def _add(rows: Rows, split: Record, accounts: _Accounts, file: File) -> None:
 
     rows.add_fields(
         split.line,
-        account_code=accounts.code(guid, split.line),
-        account_name=accounts.name(guid),
+        account_code=_code(accounts, guid, split.line, file),
+        account_name=accounts[guid].text("act:name"),
         # With the hour and the zone it was entered in, in which it was that day.
         date=of_transaction("trn:date-posted/ts:date")[:10],
         currency=of_transaction("trn:currency/cmdty:id"),

@@ -182,7 +182,6 @@ def _records(file: File) -> tuple[str, list[_Record]]:
 def _fields(text: str, file: File, line: int) -> list[str]:
     fields: list[str] = []
     at = 0
-    text = text.rstrip()
     while at < len(text):
         found = _FIELD.match(text, at)
         if found is None:
