@@ -29,12 +29,12 @@ def held(path: Path, patience: float, busy: Callable[[], str]) -> Iterator[None]
         When the file cannot be created.
     """
     lock = filelock.FileLock(path, mode=disk.PRIVATE_FILE)
-    try:
-        with disk.storage_errors(path):
-            disk.private_folder(path.parent)
+    with disk.storage_errors(path):
+        disk.private_folder(path.parent)
+        try:
             lock.acquire(timeout=patience)
-    except filelock.Timeout:
-        raise JournalBusyError(busy()) from None
+        except filelock.Timeout:
+            raise JournalBusyError(busy()) from None
     try:
         yield
     finally:
