@@ -15,16 +15,15 @@ import logging
 import os
 import secrets
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import filelock
-
 from bktools import disk
-from bktools.errors import JournalBusyError, JournalError, StorageError
+from bktools.errors import JournalError, StorageError
+from bktools.journal.lock import held
 from bktools.journal.records import Records
 
 log = logging.getLogger("bktools")
@@ -263,28 +262,17 @@ class SentLog:
         name = _name(company_id)
         return [path.parent for path in sorted(self.outer.glob(f"*/{name}")) if path.parent.name != self._journal_id]
 
-    @contextmanager
-    def alone(self, company_id: str) -> Iterator[None]:
+    def alone(self, company_id: str) -> AbstractContextManager[None]:
         """Hold a lock that stops every other journal of this user from starting to send for a company."""
-        with self._locked(_name(company_id)):
-            yield
+        return self._locked(_name(company_id))
 
-    @contextmanager
-    def _locked(self, name: str) -> Iterator[None]:
-        folder = self.outer / "locks"
-        lock = filelock.FileLock(folder / f"{name}.lock", mode=disk.PRIVATE_FILE)
-        try:
-            with disk.storage_errors(folder):
-                disk.private_folder(folder)
-                lock.acquire(timeout=PATIENCE)
-        except filelock.Timeout:
-            raise JournalBusyError(
-                f"another process has held {lock.lock_file} for {PATIENCE:g} s: nothing was sent; run again later"
-            ) from None
-        try:
-            yield
-        finally:
-            lock.release()
+    def _locked(self, name: str) -> AbstractContextManager[None]:
+        path = self.outer / "locks" / f"{name}.lock"
+        return held(
+            path,
+            PATIENCE,
+            lambda: f"another process has held {path} for {PATIENCE:g} s: nothing was sent; run again later",
+        )
 
 
 def lost(file: Records, marks: Sequence[Mark]) -> list[Mark]:

@@ -10,8 +10,9 @@ from contextlib import closing
 
 import pytest
 
-from bktools.errors import JournalError, StorageError
+from bktools.errors import JournalBusyError, JournalError, StorageError
 from bktools.export.plan import BatchRequest
+from bktools.journal import sent_log as sent_log_module
 from bktools.journal.journal import Journal
 from bktools.journal.sent_log import Mark, SentLog, at_risk, read_about
 from bktools.settings import load_settings
@@ -194,6 +195,14 @@ def test_marks_that_cannot_be_written_are_one_clear_error(tmp_path):
         marks.write(mark, {})
     with pytest.raises(StorageError, match="file"):
         marks.confirm({})
+
+
+def test_a_lock_that_another_process_holds_is_busy(tmp_path, monkeypatch):
+    """Whoever waits for it in vain can run again later: nothing is wrong with the folder of marks."""
+    monkeypatch.setattr(sent_log_module, "PATIENCE", 0.05)
+    marks = SentLog(tmp_path / "inner", tmp_path / "outer", "journal")
+    with marks.alone(COMPANY), pytest.raises(JournalBusyError, match="another process has held"), marks.alone(COMPANY):
+        pass
 
 
 def test_the_name_of_a_new_file_of_marks_is_on_disk(tmp_path, monkeypatch):
