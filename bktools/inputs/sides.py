@@ -39,7 +39,7 @@ def _conventions(of_money: bool) -> Sequence[tuple[frozenset[str], Sides]]:  # n
     credit = words.values("credit") | (words.values("money_in") if of_money else frozenset())
     return [
         (frozenset(map("".join, permutations(pair))), Sides(debit | {pair[0]}, (credit - {pair[0]}) | {pair[1]}))
-        for pair in words.pairs()
+        for pair in (*words.pairs("letters"), *words.pairs("asked"))
     ]
 
 
@@ -79,7 +79,8 @@ def say_sides(table: Table, place: int, *, of_money: bool = True) -> bool:
     """
     texts, best = _texts(table, place), _convention(table, place, of_money)
     is_clear = bool(texts & best.debit and texts & best.credit) or all(len(text) > 1 for text in texts)
-    return bool(texts) and texts <= best.words and is_clear
+    is_asked = texts in [{*pair} for pair in words.pairs("asked")]
+    return bool(texts) and texts <= best.words and is_clear and not is_asked
 
 
 def mention_both(table: Table, place: int, *, of_money: bool) -> bool:
