@@ -87,7 +87,7 @@ def _is_whole(frame: pd.DataFrame | None) -> bool:
 def _lacking(frame: pd.DataFrame) -> pd.Series:
     """Return which rows have an empty cell where others have a code, a name, an account, a date or an amount."""
     fields = [name for name in ("code", "name", "account_code", "date", "amount") if name in frame]
-    return (frame[fields].isna() | frame[fields].eq("")).any(axis="columns")
+    return (frame[fields].isna() | (frame[fields] == "")).any(axis="columns")
 
 
 def _with(arguments: Mapping[str, Any], settings: Settings) -> dict[str, Any]:

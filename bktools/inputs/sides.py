@@ -102,7 +102,9 @@ def _flags(heading: str, of_money: bool) -> list[Sides]:  # noqa: FBT001 - as ab
     """Return what yes and no say under a heading that names one side alone, such as Expense? or is_credit."""
     yes, no = words.values("yes"), words.values("no")
     both = _conventions(of_money)[0][1]
-    is_debit, is_credit = (words.are_inside(heading, {word for word in side if len(word) > 1}) for side in both)
+    is_debit, is_credit = (
+        words.are_inside(heading, frozenset(word for word in side if len(word) > 1)) for side in both
+    )
     return [Sides(yes, no) if is_debit else Sides(no, yes)] if is_debit != is_credit else []
 
 
