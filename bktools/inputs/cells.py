@@ -106,7 +106,7 @@ def refuse(table: Table, place: int, wrong: Mask, rule: str, *, instead: Mapping
     message = f"{table.headings[place]!r} {rule}, got {quoted(table.columns[place][first].as_py())}{many}"
     line = int(table.lines[first])
     if instead:
-        raise question(f"{message}; else read it with", table.source, instead, line)
+        raise question(f"{message}; or read the file with", table.source, instead, line)
     raise InputError(message, source=table.source, line=line)
 
 

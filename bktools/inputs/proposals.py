@@ -15,7 +15,7 @@ import pandas as pd
 from bktools.errors import InputError
 from bktools.inputs.cells import as_options, quoted
 
-_MOST_TRIES, _MOST_SHEETS = 4, 3
+_MOST_TRIES, _MOST_SHEETS = 4, 2
 _FIRST, _LAST, _ODD = 3, 2, 3
 _SHOWN = (
     *("account_code", "code", "name", "account_name", "date", "amount", "currency", "supplier", "description", "text"),

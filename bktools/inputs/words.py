@@ -84,9 +84,9 @@ def values(name: str) -> frozenset[str]:
     return _table("values", name)
 
 
-def pairs() -> list[tuple[str, str]]:
-    """Return the short words for debit and credit that belong together."""
-    letters = (pair.split() if " " in pair else list(pair) for pair in _file()["pairs"]["letters"])
+def pairs(name: str) -> list[tuple[str, str]]:
+    """Return the short words for debit and credit that belong together: `letters`, or those that are `asked` about."""
+    letters = (pair.split() if " " in pair else list(pair) for pair in _file()["pairs"][name])
     return [(normal(debit), normal(credit)) for debit, credit in letters]
 
 

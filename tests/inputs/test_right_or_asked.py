@@ -193,7 +193,7 @@ RIGHT = {
         ledger, table("account,date,amount,is_credit", "10,2026-10-01,5.00,no", "20,2026-10-01,5.00,yes"), {"amount": ["5.00", "-5.00"]},
     ),
     "letters for money that goes out and comes in": (
-        entries, table("Data,Natureza,Valor", "2026-10-01,S,5.00", "2026-10-02,E,7.00"), {"amount": ["5.00", "-7.00"]},
+        entries, table("Data,Tipo,Valor", "2026-10-01,S,5.00", "2026-10-02,E,7.00"), {"amount": ["5.00", "-7.00"]},
     ),
     "names of accounts under debit and credit": (
         entries, table("data,descricao,debito,credito,valor", "2026-10-01,a,Caixa,Receita,5.00", "2026-10-02,b,Despesa,Caixa,7.00"),
@@ -252,6 +252,9 @@ def test_the_sheet_whose_rows_are_whole(tmp_path):
 
 # Reader, text, words of the refusal.
 REFUSED = {
+    "letters that may say a side": (
+        entries, table("Date,Type,Amount", "2026-10-01,S,5.00", "2026-10-02,E,7.00"), "have one sign, and 'Type' beside them",
+    ),
     "debits and credits on one side": (
         entries, table("Date;Soll;Haben", "2026-10-01;-5,00;", "2026-10-02;;7,00"), "all amounts are on one side",
     ),
