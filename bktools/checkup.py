@@ -26,7 +26,7 @@ from bktools.errors import BktoolsError, ConfigurationError, NotFoundError, Scop
 from bktools.journal.journal import Journal, identity_of
 from bktools.service.answers import decoded, error_of
 from bktools.service.auth import address, authorization
-from bktools.service.transport import Answer, Limits, Request, Transport
+from bktools.service.transport import Answer, Call, Limits, Transport
 from bktools.settings import Settings, load_settings
 
 OK, WARNING, FAILED = "ok", "warning", "failed"
@@ -158,11 +158,11 @@ def _of_service(settings: Settings, now: dt.datetime | None) -> Iterator[Checked
     body = None if company is None else msgspec.json.encode({"companyId": company})
     limit = LOOKED_AT if company is None else 1
     url = address(endpoint, settings) + endpoint.path
-    request = Request(endpoint.method, url, header, [("limit", str(limit))], body)
     begun = time.monotonic()
+    call = Call(endpoint, url, header, LIMITS, begun + LIMITS.whole, [("limit", str(limit))], body)
     try:
         with Transport(settings) as transport:
-            answer = transport.send(request, LIMITS)
+            answer = transport.send(call)
     except ServiceError as error:
         yield Checked("connection", FAILED, str(error), TO_DO[-1][1], error)
         return

@@ -26,7 +26,7 @@ UNIDENTIFIED_CHART = UNIDENTIFIED.format(rows="chart", noun="chart")
 UNIDENTIFIED_ACCOUNTS = UNIDENTIFIED.format(rows="known", noun="accounts")
 UNCHARTED = "(SELECT company_id, count(*) AS rows FROM accounts WHERE NOT is_charted GROUP BY company_id)"
 
-# bktools cannot read the accounts of the service: it knows those that it created, met or was told, until a date.
+# bktools cannot read the accounts of the service: it knows those that it created, met or imported, until a date.
 KNOWN = "not among the accounts bktools knows{known_since()}"
 
 
@@ -352,7 +352,7 @@ TEXTS = ("severity", "action", "field", "erp_value", "service_value", "fact", "t
 IDS = "COLUMNS('^(company|external|account|category)_id$')"
 
 
-def _found(check: Check) -> str:
+def _failing_rows(check: Check) -> str:
     """Return the query of the rows that fail a check."""
     fact, _, to_do = check.message.rpartition(": ")
     texts = vars(check) | {"fact": fact or to_do, "to_do": to_do if fact else NOTHING}
@@ -373,12 +373,12 @@ WHERE false
 """
 
 
-def found(checks: Iterable[Check]) -> str:
+def failing_rows(checks: Iterable[Check]) -> str:
     """Return the query of all rows that fail one of the checks."""
-    return " UNION ALL BY NAME ".join([NONE, *map(_found, checks)])
+    return " UNION ALL BY NAME ".join([NONE, *map(_failing_rows, checks)])
 
 
-FOUND = found(CHECKS)
+FAILING_ROWS = failing_rows(CHECKS)
 
 # Inside the queries a company is a value of an enumeration.
 COMPANY_AS_TEXT = "CAST(company_id AS VARCHAR) AS company_id"
@@ -407,5 +407,5 @@ def findings(connection: duckdb.DuckDBPyConnection) -> str:
             "check", severity, action, {COMPANY_AS_TEXT}, external_id, account_id, category_id, field, erp_value,
             service_value, one_line(if(to_do = '{NOTHING}', fact, concat(fact, ': ', to_do))) AS message,
             one_line(about) AS about, to_do, who
-        FROM ({found(failing)})
+        FROM ({failing_rows(failing)})
     """
