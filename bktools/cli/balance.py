@@ -8,7 +8,7 @@ from bktools.cli import options, results
 
 
 @results.facts
-def balance(environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
+def balance(connection: options.Connects) -> None:
     """Show the company's balance (deprecated in the interface).
 
     The balance has its own host and token: BKTOOLS_BALANCE_URL and BKTOOLS_BALANCE_TOKEN. The service tells neither unit
@@ -18,9 +18,9 @@ def balance(environment: options.Environment = None, sandbox: options.Sandbox = 
     """
     from bktools.snapshots.tables import get_balance
 
-    with options.connected(environment, sandbox=sandbox) as service:
+    with connection.open() as service:
         warnings.simplefilter("always", DeprecationWarning)
-        found = get_balance(service=service)
-    for name, value in found.items():
+        amounts = {str(name): value for name, value in get_balance(service=service).items()}
+    for name, value in amounts.items():
         results.say(f"{name:<10} {value}")
-    results.result(**{str(name): value for name, value in found.items()})
+    results.result(**amounts)

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from bktools.caller import command
 from bktools.cli import options, results
+from bktools.cli.options import argument
 from bktools.cli.output import remark, tell
 
 
 @results.table
 def compare(
+    connection: options.ConnectsToCompany,
     before: Annotated[
-        str,
-        typer.Argument(metavar="BEFORE", help="A month, as 2026-10, or a moment, as 2026-10-31 or 2026-10-31T18:00Z."),
+        str, argument("BEFORE", "A month, such as 2026-10, or a moment, such as 2026-10-31 or 2026-10-31T18:00Z.")
     ],
     after: Annotated[
-        str | None,
-        typer.Argument(metavar="AFTER", help="A later month or moment. Default: now, where BEFORE is a moment."),
+        str | None, argument("AFTER", "A later month or moment; by default now, where BEFORE is a moment.")
     ] = None,
-    changes_from: options.ChangesFrom = None,
-    company: options.Company = None,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
+    threshold: options.ChangesFrom = None,
 ) -> None:
     """Show what changed between two months or two moments.
 
@@ -35,11 +29,9 @@ def compare(
     from bktools.cli.tables import counted
     from bktools.close.changes import compare
 
-    with (
-        options.connected(environment, sandbox=sandbox, company=company) as service,
-        command({"before": "BEFORE", "after": "AFTER", "threshold": "--from"}),
-    ):
-        changes = compare(before, after, company=options.the_company(service), threshold=changes_from, service=service)
+    with connection.open() as service:
+        company = options.the_company(service)
+        changes = compare(before, after, company=company, threshold=threshold, service=service)
     about = changes.attrs["bktools"]
     for reason in about["not_compared"]:
         tell(f"not compared: {reason}")

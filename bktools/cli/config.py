@@ -6,7 +6,7 @@ from bktools.cli import options, results
 
 
 @results.table
-def config(environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
+def config(connection: options.Connects) -> None:
     """Show the settings in force and their sources, secrets masked.
 
     Example: BKTOOLS_ENVIRONMENT=staging bktools config
@@ -16,7 +16,7 @@ def config(environment: options.Environment = None, sandbox: options.Sandbox = F
     from bktools.journal.journal import identity_of
     from bktools.settings import load_settings
 
-    settings = load_settings(options.selected(environment, sandbox=sandbox))
+    settings = load_settings(connection.selected)
     journal = identity_of(settings)
     rows = [*settings.rows(), ("journal in use", journal, "")]
     frame = pd.DataFrame(rows, columns=["setting", "value", "source"]).replace("", None)

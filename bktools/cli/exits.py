@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from bktools import errors
 
@@ -29,63 +27,42 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
-@dataclass(frozen=True)
-class Meaning:
-    """What an exit code means, and what a program or a person does about it.
-
-    Parameters
-    ----------
-    text : str
-        The meaning, for the help.
-    to_do : str
-        The next step, for programs that do not read the message.
-    needs : frozenset of str
-        The code is only of commands with one of these parameters; empty for all commands.
-    """
+class Meaning(NamedTuple):
+    """What an exit code means, and the next step, for programs that do not read the message."""
 
     text: str
     to_do: str
-    needs: frozenset[str] = frozenset()
 
-
-_SERVICE = frozenset({"environment"})
 
 MEANINGS = {
     Exit.DONE: Meaning("done", "nothing"),
     Exit.FAILED: Meaning("failed", "report it with the output of --verbose and of bktools --version"),
     Exit.USAGE: Meaning("wrong option", "correct the command; --help lists its options"),
     Exit.CONFIGURATION: Meaning(
-        "configuration", "correct the setting; bktools config shows all values and their sources", _SERVICE
+        "configuration", "correct the setting; bktools config shows all values and their sources"
     ),
     Exit.INPUT: Meaning("a file or an argument cannot be used", "correct the file or the argument that is named"),
     Exit.UNREACHABLE: Meaning(
-        "no connection to the service", "run the command again later; bktools check tests the connection", _SERVICE
+        "no connection to the service", "run the command again later; bktools check tests the connection"
     ),
-    Exit.REFUSED: Meaning("credentials refused", "renew the token or ask for its permission, then bktools check", _SERVICE),
-    Exit.SERVICE: Meaning("the service failed", "run the command again later", _SERVICE),
+    Exit.REFUSED: Meaning("credentials refused", "renew the token or ask for its permission, then bktools check"),
+    Exit.SERVICE: Meaning("the service failed", "run the command again later"),
     Exit.STORAGE: Meaning("a file or the storage failed", "free or repair the disk, then run the command again"),
-    Exit.JOURNAL: Meaning("the journal refuses", "a person decides: the message names the step", _SERVICE),
+    Exit.JOURNAL: Meaning("the journal refuses", "a person decides: the message names the step"),
     Exit.INCOMPLETE: Meaning(
-        "part of the work was not done, as listed", "a person reads the list, unknown outcomes first",
-        frozenset({"apply", "ledger", "month", "company"}),
+        "part of the work was not done, as listed", "a person reads the list, unknown outcomes first"
     ),
-    Exit.FINDINGS: Meaning("findings, as --fail-on asks", "a person works on the findings", frozenset({"fail_on"})),
+    Exit.FINDINGS: Meaning("findings, as --fail-on asks", "a person works on the findings"),
     Exit.SOME_COMPANIES: Meaning(
-        "some companies failed, the others are done", "run the command again: it asks only for those that failed",
-        frozenset({"companies", "companies_file"}),
+        "some companies failed, the others are done", "run the command again: it asks only for those that failed"
     ),
     Exit.INTERRUPTED: Meaning("interrupted", "run the command again: completed steps are skipped"),
-}  # fmt: skip
+}
 
 
-def exit_codes(parameters: Collection[str] | None = None) -> str:
-    """Return the sentence about the exit codes that a command with these parameters has; by default all codes."""
-    listed = [
-        f"{code:d} {meaning.text}"
-        for code, meaning in MEANINGS.items()
-        if parameters is None or not meaning.needs or meaning.needs & set(parameters)
-    ]
-    return f"Exit codes: {', '.join(listed)}."
+def exit_codes() -> str:
+    """Return the sentence about the exit codes."""
+    return f"Exit codes: {', '.join(f'{code:d} {meaning.text}' for code, meaning in MEANINGS.items())}."
 
 
 # By error, its exit code and the page of the guide about it. The first class that fits decides.

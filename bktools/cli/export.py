@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bktools import disk
-from bktools.caller import command, in_shell
-from bktools.cli import options, results
+from bktools.caller import in_shell
+from bktools.cli import files, options, results
 from bktools.cli.exits import Exit
-from bktools.cli.mappings import remembered
+from bktools.cli.options import argument, option
 from bktools.cli.output import tell
 from bktools.errors import ArgumentError, PlanError
 from bktools.visible import visible_line
@@ -47,75 +45,40 @@ app = typer.Typer(help="Export jobs: compose, submit once, show and settle them.
 @app.command("compose")
 @results.lists
 def compose(
-    entries: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="FILE",
-            help="The accounting entries; - is standard input. With --sandbox, the sample file by default.",
-        ),
-    ] = None,
+    entries: files.Entries,
+    connection: options.ConnectsToCompany,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            metavar="FILE",
-            help="File of the plan; - is standard output. Default: export-PLAN_ID.plan.",
-            rich_help_panel=options.OUTPUT,
-        ),
+        option("--out FILE", "File of the plan; - is standard output. By default export-PLAN_ID.plan.", options.OUTPUT),
     ] = None,
     select: Annotated[
-        Path | None, typer.Option("--select", metavar="FILE", help="File with the IDs to export; all by default.")
+        Path | None, option("--select FILE", "File with the IDs of the entries to export; by default all.")
     ] = None,
     csv: Annotated[
-        Path | None,
-        typer.Option(
-            "--csv",
-            metavar="FOLDER",
-            help="Also write the plan as CSV to this folder; see --profile.",
-            rich_help_panel=options.OUTPUT,
-        ),
+        Path | None, option("--csv FOLDER", "Also write the plan as CSV to this folder; see --profile.", options.OUTPUT)
     ] = None,
     profile: options.Profile = "excel",
-    company: options.Company = None,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    column: options.EntriesColumn = None,
-    delimiter: options.FileDelimiter = None,
-    encoding: options.FileEncoding = None,
-    decimal: options.Decimal = None,
-    date_format: options.DateFormat = None,
-    sheet: options.FileSheet = None,
-    split_lines: options.SplitLines = False,
-    save_mapping: options.SaveFileMapping = None,
     max_entries: options.MaxEntries = 500,
     month: Annotated[
         str | None,
-        typer.Option(
-            "--month",
-            metavar="YYYY-MM",
-            help="The month to export, as 2026-10: later entries wait, earlier ones get a warning.",
+        option(
+            "--month YYYY-MM", "The month to export, such as 2026-10: later entries wait, earlier ones get a warning."
         ),
     ] = None,
     currency: Annotated[
         str | None,
-        typer.Option(
-            "--currency", metavar="CODE", help="The company's own currency, as EUR: entries in others are counted."
-        ),
+        option("--currency CODE", "The company's own currency, such as EUR: entries in others are counted."),
     ] = None,
-    employee: Annotated[
-        str | None, typer.Option("--employee", metavar="UUID", help="UUID of the employee who initiates the jobs.")
-    ] = None,
-    background: Annotated[bool, typer.Option("--background", help="The jobs need no user interaction.")] = False,
-    vendor_based: Annotated[bool, typer.Option("--vendor-based", help="Vendor-based bookkeeping.")] = False,
+    employee: Annotated[str | None, option("--employee UUID", "UUID of the employee who initiates the jobs.")] = None,
+    background: Annotated[bool, option("--background", "The jobs need no user interaction.")] = False,
+    vendor_based: Annotated[bool, option("--vendor-based", "Vendor-based bookkeeping.")] = False,
 ) -> None:
     """Check entries and write the plan of their export. Nothing is sent.
 
     Example: bktools export compose entries.csv --out october.plan
     """
-    from bktools.cli.reconcile import recognised, sample_files
     from bktools.export import compose_export_jobs
     from bktools.export.plan_file import write_plan
-    from bktools.inputs.entries import read_entries
     from bktools.journal.export_jobs import load_export_jobs
     from bktools.journal.records import this_process
 
@@ -123,29 +86,19 @@ def compose(
         is_piped = str(out) == results.STREAM
         if is_piped:
             stack.enter_context(results.reserved_output())
-        service = stack.enter_context(options.connected(environment, sandbox=sandbox, company=company))
-        path = entries or sample_files(service, "the file of accounting entries")[1]
-        path = stack.enter_context(results.readable(path))
-        only = company or service.settings.company
-        known = _known(service, [only]) if only else {}
-        given = options.reading(column, delimiter, encoding, sheet, decimal, date_format, split_lines=split_lines)
-        with command(options.READS_ENTRIES), remembered("entries", path, given, save_mapping) as read_as:
-            read = read_entries(
-                path,
-                company=only,
-                categories=known.get("categories"),
-                employees=known.get("employees"),
-                required=("category_id",),
-                **read_as,
-            )
-        results.say(recognised(read.attrs["bktools"]))
+        service = stack.enter_context(connection.open())
+        entries = entries.or_sample(service)
+        company = service.settings.company
+        tables = _tables(service, [company]) if company else {}
+        rows = files.read_entries(entries, company, tables, required=("category_id",))
+        results.say(files.recognised(rows.attrs["bktools"]))
         plan = compose_export_jobs(
-            read,
+            rows,
             selection=select,
-            **(known or _known(service, read["company_id"].dropna().unique().tolist())),
+            **(tables or _tables(service, rows["company_id"].dropna().unique().tolist())),
             # Of all companies: an entry that went out for another one is not sent again.
             history=load_export_jobs(entries=True, service=service),
-            company=only,
+            company=company,
             period=month,
             currency=currency,
             max_entries=max_entries,
@@ -164,7 +117,7 @@ def compose(
             with file.open("rb") as written:
                 results.write_out(written)
             return
-    again = f"bktools export submit {in_shell(str(file))}{options.same(environment, sandbox=sandbox)}"
+    again = f"bktools export submit {in_shell(str(file))}{connection.same}"
     if plan.batches.empty:
         again = "correct the entries that are not ready, then compose again; there is nothing to submit"
     results.say(f"\nWritten to {file}; nothing was sent. Next: {again}")
@@ -174,13 +127,10 @@ def compose(
 @app.command("submit")
 @results.lists
 def submit(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The plan that compose wrote; - is standard input.")],
+    file: Annotated[Path, argument("FILE", "The plan that compose wrote; - is standard input.")],
+    connection: options.Connects,
     apply: options.Apply = False,
-    plan_id: Annotated[
-        str | None, typer.Option("--plan", metavar="ID", help="Refuse the file unless it holds this plan.")
-    ] = None,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
+    plan_id: Annotated[str | None, option("--plan ID", "Refuse the file unless it holds this plan.")] = None,
     wait: options.Wait = 300.0,
     others_export: options.OthersExport = False,
 ) -> None:
@@ -193,11 +143,11 @@ def submit(
     from bktools.export.plan_file import read_plan
     from bktools.submit import submit_export_jobs
 
-    with results.readable(file) as path:
+    with files.readable(file) as path:
         read = read_plan(path)
     if plan_id is not None and plan_id != read.plan.plan_id:
         raise PlanError(f"{file} holds plan {read.plan.plan_id}, not {plan_id}: nothing was sent")
-    with options.connected(environment, sandbox=sandbox) as service:
+    with connection.open() as service:
         if read.made_for != service.settings.identity:
             raise PlanError(
                 f"{file} was made for {read.made_for}, this is {service.settings.identity}: nothing was sent; compose it "
@@ -220,20 +170,18 @@ def submit(
 
 @app.command("status")
 @results.facts
-def status(
-    company: options.Company = None, environment: options.Environment = None, sandbox: options.Sandbox = False
-) -> None:
+def status(connection: options.ConnectsToCompany) -> None:
     """Show the batches by state, and how to settle unknown outcomes.
 
     Example: bktools export status
     """
     from bktools.journal.export_jobs import answer_to_all, load_export_jobs, open_questions
 
-    with options.connected(environment, sandbox=sandbox, company=company) as service:
-        found = load_export_jobs(company, service=service)
-        questions = open_questions(company, service=service)
-        to_all = answer_to_all(company, service=service)
-    by_state = dict(list(found.groupby("state")))
+    with connection.open() as service:
+        jobs = load_export_jobs(connection.company, service=service)
+        questions = open_questions(connection.company, service=service)
+        to_all = answer_to_all(connection.company, service=service)
+    by_state = dict(list(jobs.groupby("state")))
     for state, rows in by_state.items():
         results.say(_batches(rows, state))
     results.result(
@@ -243,7 +191,7 @@ def status(
         },
         outcome_unknown=questions,
     )
-    if found.empty:
+    if jobs.empty:
         results.say("nothing was exported from here")
     for question in questions:
         results.say(f"\noutcome unknown: {question}")
@@ -256,14 +204,12 @@ def status(
 @app.command("history")
 @results.table
 def history(
-    company: options.Company = None,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    entries: Annotated[bool, typer.Option("--entries", help="One row per accounting entry.")] = False,
+    connection: options.ConnectsToCompany,
+    entries: Annotated[bool, option("--entries", "One row per accounting entry.")] = False,
     events: Annotated[
-        bool, typer.Option("--events", help="One row per event, with earlier settlements, by whom and why.")
+        bool, option("--events", "One row per event, with earlier settlements, by whom and why.")
     ] = False,
-    batch: Annotated[str | None, typer.Option("--batch", metavar="ID", help="Only this batch.")] = None,
+    batch: Annotated[str | None, option("--batch ID", "Only this batch.")] = None,
 ) -> None:
     """Show the export jobs that were sent from here, and their state.
 
@@ -271,11 +217,11 @@ def history(
     """
     from bktools.journal.export_jobs import load_export_jobs, open_questions
 
-    with options.connected(environment, sandbox=sandbox, company=company) as service:
-        found = load_export_jobs(company, entries=entries, events=events, batch=batch, service=service)
+    with connection.open() as service:
+        jobs = load_export_jobs(connection.company, entries=entries, events=events, batch=batch, service=service)
         # An open question tells the user to list the entries, so it is not repeated in that list.
-        questions = [] if entries else open_questions(company, batch=batch, service=service)
-    results.hand_over(found, COLUMNS["entries" if entries else "events" if events else "batches"], most=100_000)
+        questions = [] if entries else open_questions(connection.company, batch=batch, service=service)
+    results.hand_over(jobs, COLUMNS["entries" if entries else "events" if events else "batches"], most=100_000)
     for question in questions:
         # On standard error, apart from the rows that a program reads.
         tell(f"\noutcome unknown: {question}")
@@ -284,32 +230,21 @@ def history(
 @app.command("resolve")
 @results.facts
 def resolve(
+    connection: options.ConnectsToCompany,
     outcome: Annotated[
-        str,
-        typer.Option(
-            "--outcome",
-            metavar="accepted|released",
-            help="accepted: it was booked. released: it was not.",
-            autocompletion=options.one_of(lambda: NEXT),
-        ),
+        str, option("--outcome accepted|released", "accepted: it was booked. released: it was not.", words=lambda: NEXT)
     ],
-    evidence: Annotated[
-        str, typer.Option("--evidence", metavar="TEXT", help="What you checked and found; kept permanently.")
-    ],
-    by: Annotated[str, typer.Option("--by", metavar="NAME", help="Name of the person who checked.")],
-    batch: Annotated[str | None, typer.Argument(metavar="BATCH", help="ID of the batch.")] = None,
-    all_before: Annotated[
+    evidence: Annotated[str, option("--evidence TEXT", "What you checked and found; kept permanently.")],
+    by: Annotated[str, option("--by NAME", "Name of the person who checked.")],
+    batch: Annotated[str | None, argument("BATCH", "ID of the batch.")] = None,
+    before: Annotated[
         str | None,
-        typer.Option(
-            "--all-before",
-            metavar="DATE",
-            help="Instead of a batch: all that were sent before this date or time (UTC), as accepted only.",
+        option(
+            "--all-before DATE",
+            "Instead of a batch: all that were sent before this date or time (UTC), as accepted only.",
         ),
     ] = None,
-    job: Annotated[str | None, typer.Option("--job", metavar="UUID", help="UUID of the job, if it was found.")] = None,
-    company: options.Company = None,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
+    job: Annotated[str | None, option("--job UUID", "UUID of the job, if it was found.")] = None,
 ) -> None:
     """Settle export jobs whose outcome is unknown.
 
@@ -319,41 +254,28 @@ def resolve(
     """
     from bktools.journal.export_jobs import accept_export_jobs, resolve_export_job
 
-    if (batch is None) == (all_before is None):
+    if (batch is None) == (before is None):
         raise ArgumentError("BATCH", "must be given, or --all-before, and not both")
-    if all_before is not None and (outcome != "accepted" or job is not None):
+    if before is not None and (outcome != "accepted" or job is not None):
         raise ArgumentError("--all-before", "is for --outcome accepted without --job: release each batch by itself")
-    batches = [] if batch is None else [batch]
-    with options.connected(environment, sandbox=sandbox, company=company) as service:
-        if batch is not None:
-            resolve_export_job(batch, outcome, evidence=evidence, by=by, job_id=job, service=service)
+    with connection.open() as service:
+        if before is None:
+            batches = [str(batch)]
+            resolve_export_job(batches[0], outcome, evidence=evidence, by=by, job_id=job, service=service)
         else:
-            with command({"before": "--all-before"}):
-                batches = accept_export_jobs(
-                    str(all_before), evidence=evidence, by=by, company=company, service=service
-                )
+            batches = accept_export_jobs(before, evidence=evidence, by=by, company=connection.company, service=service)
     for settled in batches:
         results.say(f"batch {settled}: {outcome}, by {by}")
     results.result(batch_id=batch, batches=batches, outcome=outcome, by=by)
-    results.say(f"{NEXT[outcome]}: bktools export submit PLAN --apply{options.same(environment, sandbox=sandbox)}")
+    results.say(f"{NEXT[outcome]}: bktools export submit PLAN --apply{connection.same}")
 
 
-def _known(service: Service, companies: list[str]) -> dict[str, pd.DataFrame]:
+def _tables(service: Service, companies: list[str]) -> dict[str, pd.DataFrame]:
     """Return the tables that entries are checked against: current ones, or cached ones when the service cannot be reached."""
     import pandas as pd
 
-    from bktools.journal.accounts import load_accounts
-    from bktools.snapshots.tables import load_categories, load_employees
-
-    loaders: dict[str, Callable[..., pd.DataFrame]] = {
-        "categories": partial(load_categories, max_age=0),
-        "employees": partial(load_employees, max_age=0),
-        "accounts": load_accounts,
-    }
-    return {
-        name: pd.concat([load(company, service=service) for company in companies], ignore_index=True)
-        for name, load in loaders.items()
-    }
+    tables = [files.tables_of(service, company, max_age=0) for company in companies]
+    return {name: pd.concat([table[name] for table in tables], ignore_index=True) for name in tables[0]}
 
 
 def _doubts(plan: ExportPlan, service: Service) -> list[str]:

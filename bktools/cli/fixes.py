@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bktools.caller import command
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
+from bktools.cli.options import argument, option
 from bktools.cli.output import remark, tell
 
 if TYPE_CHECKING:
@@ -20,19 +20,13 @@ SHOWN = ("outcome", "about", "account_now", "new_account", "note", "message", "p
 
 @results.table
 def fixes(
+    connection: options.ConnectsToCompany,
     file: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="FILE", help="The workbook of a close (month-end.xlsx) with its sheet 'to do' filled in."
-        ),
+        Path | None, argument("FILE", "The workbook of a close (month-end.xlsx) with its sheet 'to do' filled in.")
     ] = None,
-    month: Annotated[
-        str | None,
-        typer.Option("--month", metavar="YYYY-MM", help="Only of this month, as 2026-10; a file must be of it."),
+    period: Annotated[
+        str | None, option("--month YYYY-MM", "Only of this month, such as 2026-10; a file must be of it.")
     ] = None,
-    company: options.Company = None,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
 ) -> None:
     """Check and keep what people filled in on the sheet "to do".
 
@@ -48,19 +42,17 @@ def fixes(
     from bktools.reports.fixes import WRONG, check_fixes, keep_fixes, kept_fixes, read_fixes
     from bktools.snapshots.tables import load_categories
 
-    with options.connected(environment, sandbox=sandbox, company=company) as service:
-        known = options.the_company(service)
-        with command({"period": "--month", "company": "--company"}):
-            lines = (
-                kept_fixes(service.settings, known, month)
-                if file is None
-                else read_fixes(file, company=known, period=month)
-            )
+    with connection.open() as service:
+        company = options.the_company(service)
+        if file is None:
+            lines = kept_fixes(service.settings, company, period)
+        else:
+            lines = read_fixes(file, company=company, period=period)
         made_in = lines["environment"].iloc[0] if len(lines) else service.settings.environment
         if file is not None and made_in != service.settings.environment:
             raise InputError(f"is of the environment {made_in}: choose it with --environment", source=str(file))
-        categories = load_categories(known, refresh=True, service=service)
-        checked = check_fixes(lines, categories, load_accounts(known, service=service))
+        categories = load_categories(company, refresh=True, service=service)
+        checked = check_fixes(lines, categories, load_accounts(company, service=service))
         valid = checked["outcome"] != WRONG
         kept = keep_fixes(lines[valid], service.settings) if file is not None and valid.any() else None
     for row in checked[~valid].to_dict("records"):

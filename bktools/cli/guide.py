@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from bktools.cli import options, results
+from bktools.cli import results
+from bktools.cli.options import argument, option
 from bktools.errors import ArgumentError
 
 # In the order in which a newcomer needs them.
@@ -41,14 +42,9 @@ nav a {{ margin-right: .8rem }}
 @results.table
 def guide(
     topic: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="TOPIC",
-            help="The page; without it the pages are listed.",
-            autocompletion=options.one_of(lambda: TOPICS),
-        ),
+        str | None, argument("TOPIC", "The page; without it the pages are listed.", words=lambda: TOPICS)
     ] = None,
-    open_it: Annotated[bool, typer.Option("--open", help="Show the page in the browser.")] = False,
+    open_it: Annotated[bool, option("--open", "Show the page in the browser.")] = False,
 ) -> None:
     """Read the guide: short pages, each about one question.
 

@@ -10,6 +10,7 @@ import typer
 
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
+from bktools.cli.options import argument, option
 from bktools.errors import ArgumentError, ConfigurationError
 
 if TYPE_CHECKING:
@@ -18,19 +19,19 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="The journal: the only record of everything that was sent.", invoke_without_command=True)
 
-By = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Your name; kept permanently.")]
+By = Annotated[str | None, option("--by NAME", "Your name; kept permanently.")]
 
 
 @app.callback()
 @results.facts
-def show(context: typer.Context, environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
+def show(context: typer.Context, connection: options.Connects) -> None:
     """Show the journal in use, its addresses, and the number of batches by state.
 
     Example: bktools journal
     """
     if context.invoked_subcommand is not None:
         return
-    with _journal(environment, sandbox=sandbox) as journal:
+    with _journal(connection) as journal:
         states = journal.rows("SELECT state, count(*) AS batches FROM batches GROUP BY state ORDER BY state")
         rows = [
             ("journal", journal.id),
@@ -53,11 +54,8 @@ def show(context: typer.Context, environment: options.Environment = None, sandbo
 @app.command("backup")
 @results.facts
 def backup(
-    target: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="File to write; named after the current time by default.")
-    ] = None,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
+    connection: options.Connects,
+    target: Annotated[Path | None, argument("FILE", "File to write; by default named after the current time.")] = None,
 ) -> None:
     """Write a consistent copy of the journal.
 
@@ -66,7 +64,7 @@ def backup(
     Example: bktools journal backup
     """
     path = target or Path(f"bktools-journal-{dt.datetime.now(dt.UTC):%Y%m%dT%H%M%SZ}.sqlite")
-    with _journal(environment, sandbox=sandbox) as journal:
+    with _journal(connection) as journal:
         journal.backup(path)
         results.say(f"{journal.place} was copied to {path}")
         results.result(journal=journal.place, backup=path)
@@ -75,20 +73,16 @@ def backup(
 @app.command("restore")
 @results.facts
 def restore(
-    source: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="The backup; by default the current file is kept.")
-    ] = None,
+    connection: options.Connects,
+    source: Annotated[Path | None, argument("FILE", "The backup; by default the current file is kept.")] = None,
     by: By = None,
     evidence: Annotated[
         str | None,
-        typer.Option(
-            "--evidence",
-            metavar="TEXT",
-            help="Where you looked for exports after the copy and found none, when this machine has no marks.",
+        option(
+            "--evidence TEXT",
+            "Where you looked for exports after the copy and found none, when this machine has no marks.",
         ),
     ] = None,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
 ) -> None:
     """Restore a backup of the journal.
 
@@ -100,7 +94,7 @@ def restore(
     """
     from bktools.journal.restore import restore as put_back
 
-    done = put_back(_settings(environment, sandbox=sandbox), source, by=_named(by), evidence=evidence)
+    done = put_back(_settings(connection), source, by=_named(by), evidence=evidence)
     results.say(f"{done.place} was restored" + (f" from {source}" if source else ""))
     for line in done.booked_twice:
         results.say(line)
@@ -110,7 +104,7 @@ def restore(
         results.say(f"{len(done.accepted)} batches sent since are ACCEPTED: their marks hold the jobs of the service")
     if done.in_doubt:
         results.say(
-            f"{len(done.in_doubt)} batches have an unknown outcome; bktools export status{options.same(environment, sandbox=sandbox)} says "
+            f"{len(done.in_doubt)} batches have an unknown outcome; bktools export status{connection.same} says "
             "how to settle them"
         )
     if done.unconfirmed:
@@ -124,16 +118,10 @@ def restore(
 @app.command("waive")
 @results.facts
 def waive(
-    machines: Annotated[
-        list[str], typer.Argument(metavar="MACHINE...", help="Machines that cannot confirm a restored database.")
-    ],
-    company: options.Company = None,
-    evidence: Annotated[
-        str, typer.Option("--evidence", metavar="TEXT", help="Where none of the entries to send is booked.")
-    ] = "",
+    connection: options.ConnectsToCompany,
+    machines: Annotated[list[str], argument("MACHINE...", "Machines that cannot confirm a restored database.")],
+    evidence: Annotated[str, option("--evidence TEXT", "Where none of the entries to send is booked.")] = "",
     by: By = None,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
 ) -> None:
     """Waive the confirmation of a machine that is gone.
 
@@ -144,8 +132,8 @@ def waive(
     from bktools.contract import rules
     from bktools.journal.journal import Journal
 
-    settings = _settings(environment, sandbox=sandbox)
-    company_id = rules.company_id("--company", company or settings.company, settings.company_names)
+    settings = _settings(connection)
+    company_id = rules.company_id("--company", connection.company or settings.company, settings.company_names)
     with Journal(settings) as journal:
         if journal.confirmations is None:
             raise ConfigurationError("the journal is a file, which no other machine uses: nothing was recorded")
@@ -159,12 +147,12 @@ def waive(
 
 @app.command("verify")
 @results.facts
-def verify(environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
+def verify(connection: options.Connects) -> None:
     """Check the journal's pages, events and marks.
 
     Example: bktools journal verify
     """
-    with _journal(environment, sandbox=sandbox) as journal:
+    with _journal(connection) as journal:
         problems = journal.problems()
         events, place = journal.last_event()["event_id"], journal.place
     results.result(journal=place, events=events, problems=problems)
@@ -178,15 +166,10 @@ def verify(environment: options.Environment = None, sandbox: options.Sandbox = F
 @app.command("addresses")
 @results.facts
 def addresses(
-    is_same: Annotated[
-        str | None, typer.Option("--same", metavar="ADDRESS", help="Address or ID of a journal of the same service.")
-    ] = None,
-    other: Annotated[
-        str | None, typer.Option("--other", metavar="ADDRESS", help="Address or ID of a journal of another service.")
-    ] = None,
+    connection: options.Connects,
+    is_same: Annotated[str | None, option("--same ADDRESS", "Address or ID of a journal of the same service.")] = None,
+    other: Annotated[str | None, option("--other ADDRESS", "Address or ID of a journal of another service.")] = None,
     by: By = None,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
 ) -> None:
     """Show or record which addresses and journals are of one service.
 
@@ -196,7 +179,7 @@ def addresses(
 
     if is_same and other:
         raise ArgumentError("--same", "cannot be combined with --other")
-    with _journal(environment, sandbox=sandbox) as journal:
+    with _journal(connection) as journal:
         if is_same or other:
             name, relation = (is_same, SAME) if is_same else (other, OTHER)
             said = journal.others.say(str(name), relation, _named(by))
@@ -215,13 +198,11 @@ def addresses(
 @app.command("move")
 @results.facts
 def move(
+    connection: options.Connects,
     by: By = None,
     evidence: Annotated[
-        str | None,
-        typer.Option("--evidence", metavar="TEXT", help="How you corrected entries that both journals had sent."),
+        str | None, option("--evidence TEXT", "How you corrected entries that both journals had sent.")
     ] = None,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
 ) -> None:
     """Move the journal to the database of BKTOOLS_JOURNAL.
 
@@ -232,7 +213,7 @@ def move(
     from bktools.journal.move import move as to_database
     from bktools.journal.postgres import place_of
 
-    settings = _settings(environment, sandbox=sandbox)
+    settings = _settings(connection)
     last = to_database(settings, by=_named(by), evidence=evidence)
     assert settings.journal is not None
     place = place_of(settings.journal)
@@ -242,11 +223,7 @@ def move(
 
 @app.command("rights")
 @results.facts
-def rights(
-    role: Annotated[str, typer.Argument(metavar="ROLE", help="A role of the database.")],
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-) -> None:
+def rights(connection: options.Connects, role: Annotated[str, argument("ROLE", "A role of the database.")]) -> None:
     """Print the SQL that grants a role the least rights.
 
     It is for the database of BKTOOLS_JOURNAL.
@@ -255,7 +232,7 @@ def rights(
     """
     from bktools.journal.postgres import rights as grants
 
-    settings = _settings(environment, sandbox=sandbox)
+    settings = _settings(connection)
     if settings.journal is None:
         raise ConfigurationError("the journal is a file, which has no roles: set BKTOOLS_JOURNAL to a database")
     sql = grants(settings.journal, role)
@@ -263,16 +240,16 @@ def rights(
     results.result(role=role, sql=sql)
 
 
-def _journal(environment: str | None, *, sandbox: bool) -> Journal:
+def _journal(connection: options.Connection) -> Journal:
     from bktools.journal.journal import Journal
 
-    return Journal(_settings(environment, sandbox=sandbox))
+    return Journal(_settings(connection))
 
 
-def _settings(environment: str | None, *, sandbox: bool) -> Settings:
+def _settings(connection: options.Connection) -> Settings:
     from bktools.settings import load_settings
 
-    return load_settings(options.selected(environment, sandbox=sandbox))
+    return load_settings(connection.selected)
 
 
 def _named(by: str | None) -> str:

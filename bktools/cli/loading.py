@@ -11,69 +11,49 @@ from typing import Annotated, Any
 
 import typer
 
-from bktools.caller import command
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
+from bktools.cli.options import CACHE, FILTERS, SERVICE, option
 from bktools.cli.output import remark, tell
 from bktools.contract import rules
 from bktools.contract.noun import Filter, Noun
 from bktools.errors import ArgumentError, InputError
 
-# The group of these options in the help.
-CACHE = "Cache and checks"
-
 Companies = Annotated[
     list[str] | None,
-    typer.Option(
-        "--company",
-        metavar="COMPANY",
-        rich_help_panel=options.SERVICE,
-        help='A company, by UUID or short name, or "all"; may be repeated. The configured one by default.',
+    option(
+        "--company COMPANY",
+        'A company, by UUID or short name, or "all"; may be repeated. By default the configured one.',
+        SERVICE,
     ),
 ]
 CompaniesFile = Annotated[
     str | None,
-    typer.Option(
-        "--companies",
-        metavar="FILE",
-        rich_help_panel=options.SERVICE,
-        help="File of companies: one UUID or short name a line, or a table with a company column; - for standard input.",
+    option(
+        "--companies FILE",
+        "File of companies: one UUID or short name a line, or a table with a company column; - for standard input.",
+        SERVICE,
     ),
 ]
 OnError = Annotated[
     str,
-    typer.Option(
-        "--on-error",
-        metavar="raise|collect",
-        rich_help_panel=CACHE,
-        help="Some companies fail. raise: an error, after all were read. collect: write the others, and exit with 12.",
+    option(
+        "--on-error raise|collect",
+        "Some companies fail. raise: an error, after all were read. collect: write the others, and exit with 12.",
+        CACHE,
     ),
 ]
-AsOf = Annotated[
-    str | None,
-    typer.Option(
-        "--as-of", metavar="YYYY-MM-DD", rich_help_panel=CACHE, help="The newest snapshot at the end of this day (UTC)."
-    ),
-]
+AsOf = Annotated[str | None, option("--as-of YYYY-MM-DD", "The newest snapshot at the end of this day (UTC).", CACHE)]
 MaxAge = Annotated[
-    str,
-    typer.Option(
-        "--max-age",
-        metavar="AGE",
-        rich_help_panel=CACHE,
-        help="Use the cached copy if it is younger than this: 90s, 30m, 12h, 7d.",
-    ),
+    str, option("--max-age AGE", "Use the cached copy if it is younger than this: 90s, 30m, 12h, 7d.", CACHE)
 ]
-Refresh = Annotated[
-    bool, typer.Option("--refresh", rich_help_panel=CACHE, help="Always ask the service and ignore the cache.")
-]
+Refresh = Annotated[bool, option("--refresh", "Always ask the service and ignore the cache.", CACHE)]
 Verify = Annotated[
     str,
-    typer.Option(
-        "--verify",
-        metavar="strict|warn",
-        rich_help_panel=CACHE,
-        help="strict: rows that fail a check are an error. warn: only a warning, for services that estimate their totals.",
+    option(
+        "--verify strict|warn",
+        "strict: rows that fail a check are an error. warn: only a warning, for services that estimate their totals.",
+        CACHE,
     ),
 ]
 
@@ -179,6 +159,7 @@ def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
     """
 
     def load(
+        connection: options.Connects,
         company: Companies = None,
         companies_file: CompaniesFile = None,
         on_error: OnError = "raise",
@@ -186,18 +167,13 @@ def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
         max_age: MaxAge = "1h",
         refresh: Refresh = False,
         verify: Verify = "strict",
-        environment: options.Environment = None,
-        sandbox: options.Sandbox = False,
         **filters: Any,
     ) -> None:
         from bktools.cli.tables import counted
         from bktools.snapshots.options import Options
         from bktools.snapshots.tables import load_table
 
-        with (
-            options.connected(environment, sandbox=sandbox) as service,
-            command({"refresh": "--refresh", "verify": "--verify", "on_error": "--on-error"}),
-        ):
+        with connection.open() as service:
             companies = of_companies(company)
             if companies_file is not None:
                 if companies is not None:
@@ -217,19 +193,16 @@ def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
                 raise typer.Exit(Exit.SOME_COMPANIES)
 
     signature = inspect.signature(load, eval_str=True)
-    companies, *others, _ = signature.parameters.values()
-    parameters = [companies, *(_parameter(item) for item in noun.filters if item.option), *others]
-    load.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    load.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    *own, _ = signature.parameters.values()
+    filters = [_parameter(item) for item in noun.filters if item.option]
+    load.__signature__ = signature.replace(parameters=[*own, *filters])  # type: ignore[attr-defined]
     load.__name__, load.__doc__ = noun.name, says
     return results.table(load)
 
 
 def _parameter(item: Filter) -> inspect.Parameter:
     kinds: dict[Any, Any] = {rules.unique_uuids: list[str] | None, rules.flag: bool | None}
-    metavar = {"unique_uuids": "UUID", "flag": None}.get(item.rule.__name__, "TEXT")
-    option = typer.Option(item.option, metavar=metavar, help=item.help, show_default=False, rich_help_panel="Filters")
-    annotation: Any = Annotated[kinds.get(item.rule, str | None), option]
-    return inspect.Parameter(
-        item.argument, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=annotation
-    )
+    metavar = {"unique_uuids": " UUID", "flag": ""}.get(item.rule.__name__, " TEXT")
+    declared = option(item.option + metavar, item.help, FILTERS, show_default=False)
+    annotation: Any = Annotated[kinds.get(item.rule, str | None), declared]
+    return inspect.Parameter(item.argument, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)

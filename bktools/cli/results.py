@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import shutil
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -20,9 +21,9 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from bktools import disk
-from bktools.cli.options import OUTPUT, profile_option
-from bktools.cli.output import remark
-from bktools.errors import ArgumentError, InputError
+from bktools.cli.options import OUTPUT, Group, expanded, option, profile_option
+from bktools.cli.output import remark, tell
+from bktools.errors import ArgumentError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,75 +57,14 @@ SUFFIX_OF = {
     TableFormat.MARKDOWN: ".md",
 }
 
-_EXACT = "In JSON, amounts are text, so that no program rounds them, and times are UTC."
+_EXACT = "In JSON, amounts are text and times UTC."
 
-# For a result with many rows.
-PARTS = {
-    "limit": (
-        Annotated[
-            int | None,
-            typer.Option(
-                "--limit",
-                min=1,
-                metavar="COUNT",
-                help="Only the first COUNT rows of each list.",
-                rich_help_panel=OUTPUT,
-            ),
-        ],
-        None,
-    ),
-    "summary": (
-        Annotated[
-            bool,
-            typer.Option(
-                "--summary",
-                help="Only counts instead of rows: of all rows, and by each column that has few values. With amounts, "
-                "also their sums by currency.",
-                rich_help_panel=OUTPUT,
-            ),
-        ],
-        False,
-    ),
-}
-FOR_TABLES = {
-    "format": (
-        Annotated[
-            TableFormat | None,
-            typer.Option(
-                "--format",
-                help="Format on standard output, which has the data alone. table: fitted to a terminal, otherwise "
-                f"separated by tabs. {_EXACT}",
-                show_default="table",
-                rich_help_panel=OUTPUT,
-            ),
-        ],
-        None,
-    ),
-    "output": (
-        Annotated[
-            str | None,
-            typer.Option(
-                "--output",
-                metavar="FILE",
-                help=f"Write all rows and columns to this file; its suffix decides: {' '.join(SUFFIXES)}. "
-                "- is standard output.",
-                rich_help_panel=OUTPUT,
-            ),
-        ],
-        None,
-    ),
-    "profile": (Annotated[str | None, profile_option("excel in a file, machine on standard output")], None),
-    **PARTS,
-}
-FOR_FACTS = {
-    "format": (
-        Annotated[
-            FactsFormat,
-            typer.Option("--format", help=f"json: one object on standard output. {_EXACT}", rich_help_panel=OUTPUT),
-        ],
-        FactsFormat.TEXT,
-    )
-}
+Limit = Annotated[int | None, option("--limit COUNT", "Only the first COUNT rows of each list.", OUTPUT, min=1)]
+Summary = Annotated[
+    bool,
+    option("--summary", "Counts instead of rows, by each column of few values, with the sums by currency.", OUTPUT),
+]
+_Facts = Annotated[FactsFormat, option("--format", f"json: one object on standard output. {_EXACT}", OUTPUT)]
 
 
 @dataclass(frozen=True)
@@ -145,47 +85,69 @@ _asked: ContextVar[_Asked] = ContextVar("asked", default=_NOTHING)
 
 def table(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command whose result is a table the options --format, --output, --profile, --limit and --summary."""
-    return _with(command, FOR_TABLES, _for_table)
+    return _with(command, _for_table)
 
 
 def lists(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command whose result has lists of many rows the options --format, --limit and --summary."""
-    return _with(command, FOR_FACTS | PARTS, _Asked)
+    return _with(command, _for_lists)
 
 
 def facts(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command whose result is no table the option --format."""
-    return _with(command, FOR_FACTS, _Asked)
+    return _with(command, _for_facts)
 
 
-def _with(
-    command: Callable[..., None], added: dict[str, tuple[Any, Any]], understood: Callable[..., _Asked]
-) -> Callable[..., None]:
+def _with(command: Callable[..., None], group: Callable[..., _Asked]) -> Callable[..., None]:
     @wraps(command)
-    def run(**given: Any) -> None:
-        before = _asked.set(understood(**{name: given.pop(name) for name in added}))
+    def run(asked: _Asked, **values: Any) -> None:
+        before = _asked.set(asked)
         try:
-            command(**given)
+            with warnings.catch_warnings():
+                warnings.showwarning = lambda message, *_: tell(f"bktools: {message}")
+                command(**values)
         finally:
             _asked.reset(before)
 
-    signature = inspect.signature(command, eval_str=True)
-    own = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-        for name, (annotation, default) in added.items()
-    ]
-    parameters = [*signature.parameters.values(), *own]
-    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {item.name: item.annotation for item in parameters}
-    return run
+    own = inspect.signature(command, eval_str=True)
+    asked = inspect.Parameter("asked", inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[_Asked, Group(group)])
+    run.__signature__ = own.replace(parameters=[*own.parameters.values(), asked])  # type: ignore[attr-defined]
+    return expanded(run)
+
+
+def _for_facts(format: _Facts = FactsFormat.TEXT) -> _Asked:  # noqa: A002 - the option
+    return _Asked(format)
+
+
+def _for_lists(
+    format: _Facts = FactsFormat.TEXT,  # noqa: A002 - the option
+    limit: Limit = None,
+    summary: Summary = False,
+) -> _Asked:
+    return _Asked(format, limit=limit, summary=summary)
 
 
 def _for_table(
-    format: TableFormat | None,  # noqa: A002 - the option
-    output: str | None,
-    profile: str | None,
-    limit: int | None,
-    summary: bool,
+    format: Annotated[  # noqa: A002 - the option
+        TableFormat | None,
+        option(
+            "--format",
+            f"Format on standard output; table: fitted to a terminal. {_EXACT}",
+            OUTPUT,
+            show_default="table",
+        ),
+    ] = None,
+    output: Annotated[
+        str | None,
+        option(
+            "--output FILE",
+            f"Write all rows and columns to this file; its suffix decides: {' '.join(SUFFIXES)}. - is standard output.",
+            OUTPUT,
+        ),
+    ] = None,
+    profile: Annotated[str | None, profile_option("excel in a file, machine on standard output")] = None,
+    limit: Limit = None,
+    summary: Summary = False,
 ) -> _Asked:
     named = SUFFIX_OF.get(format, "") if format else ""
     if output is None or output == STREAM:
@@ -314,27 +276,3 @@ def write_out(data: bytes | IO[bytes]) -> None:
     else:
         shutil.copyfileobj(data, out.buffer)
     out.buffer.flush()
-
-
-@contextmanager
-def readable(path: Path) -> Iterator[Path]:
-    """Yield a file to read: standard input, where it is named -, as a private temporary file.
-
-    Raises
-    ------
-    InputError
-        When standard input is empty or a terminal.
-    """
-    if str(path) != STREAM:
-        yield path
-        return
-    if sys.stdin.isatty():
-        raise InputError("standard input is a terminal: write to it with a pipe, such as cat FILE | bktools …")
-    with disk.temporary_folder() as folder:
-        # A suffix of text: the readers recognise other kinds by the bytes.
-        copy = Path(folder) / "standard-input.txt"
-        with disk.exclusive(copy) as file:
-            shutil.copyfileobj(sys.stdin.buffer, file)
-        if not copy.stat().st_size:
-            raise InputError("is empty", source="standard input")
-        yield copy

@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bktools import caller
 from bktools.cli import results
+from bktools.cli.options import Group, argument, option
+from bktools.cli.output import tell
 from bktools.progress import hushed
 from bktools.visible import visible_line
 
@@ -57,53 +59,40 @@ bktools categories
 """
 
 
+def _world(
+    *,
+    port: Annotated[int, option("--port PORT", "Port on loopback; 0 is any free port.", min=0, max=65535)] = 0,
+    balance_port: Annotated[
+        int, option("--balance-port PORT", "Port of the balance host; 0 is any free port.", min=0, max=65535)
+    ] = 0,
+    db: Annotated[
+        Path | None, option("--db FILE", "File of the state; by default one in the data folder.", dir_okay=False)
+    ] = None,
+    seed: Annotated[int, option("--seed NUMBER", "Seed of a new world.")] = 1,
+    companies: Annotated[int, option("--companies COUNT", "Companies of a new world.", min=1)] = 3,
+    categories: Annotated[int, option("--categories COUNT", "Categories of its first company.", min=0)] = 240,
+    employees: Annotated[int, option("--employees COUNT", "Employees of its first company.", min=0)] = 27,
+    requests_per_minute: Annotated[
+        int | None, option("--requests-per-minute COUNT", "Further requests are answered 429.", min=1)
+    ] = None,
+    max_limit: Annotated[int, option("--max-limit COUNT", "Rows of a page at most.", min=1)] = 100,
+) -> dict[str, Any]:
+    """Return the options that `Server` takes as its arguments."""
+    return locals()
+
+
 @app.command("serve")
 @results.facts
 def serve(
     context: typer.Context,
-    port: Annotated[
-        int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="Port on loopback; 0 is any free port.")
-    ] = 0,
-    balance_port: Annotated[
-        int,
-        typer.Option(
-            "--balance-port", metavar="PORT", min=0, max=65535, help="Port of the balance host; 0 is any free port."
-        ),
-    ] = 0,
-    db: Annotated[
-        Path | None,
-        typer.Option(
-            "--db", metavar="FILE", dir_okay=False, help="File of the state; one in the data folder by default."
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="NUMBER", help="Seed of a new world.")] = 1,
-    companies: Annotated[
-        int, typer.Option("--companies", metavar="COUNT", min=1, help="Companies of a new world.")
-    ] = 3,
-    categories: Annotated[
-        int, typer.Option("--categories", metavar="COUNT", min=0, help="Categories of its first company.")
-    ] = 240,
-    employees: Annotated[
-        int, typer.Option("--employees", metavar="COUNT", min=0, help="Employees of its first company.")
-    ] = 27,
-    latency: Annotated[
-        float, typer.Option("--latency", metavar="MILLISECONDS", min=0, help="Milliseconds before every answer.")
-    ] = 0.0,
-    requests_per_minute: Annotated[
-        int | None,
-        typer.Option("--requests-per-minute", metavar="COUNT", min=1, help="Further requests are answered 429."),
-    ] = None,
-    max_limit: Annotated[
-        int, typer.Option("--max-limit", metavar="COUNT", min=1, help="Rows of a page at most.")
-    ] = 100,
+    world: Annotated[dict[str, Any], Group(_world)],
+    latency: Annotated[float, option("--latency MILLISECONDS", "Milliseconds before every answer.", min=0)] = 0.0,
     fault: Annotated[
         list[str] | None,
-        typer.Option(
-            "--fault",
-            metavar="FAULT",
-            help="Fault to inject, such as error:operation=search_categories,times=3,status=503; may be repeated. "
-            "Kinds: latency, rate_limited, error, reset, drop, cut, cut_gzip, corrupt, drift. Their options: "
-            "bktools sandbox faults.",
+        option(
+            "--fault FAULT",
+            "Fault to inject, such as error:operation=search_categories,times=3,status=503; may be repeated. "
+            "bktools sandbox faults lists them.",
         ),
     ] = None,
 ) -> None:
@@ -116,25 +105,12 @@ def serve(
     from bktools.sandbox import Server
     from bktools.settings import load_settings
 
-    server = Server(
-        load_settings("sandbox").state_dir,
-        port=port,
-        seed=seed,
-        companies=companies,
-        categories=categories,
-        employees=employees,
-        latency=latency / 1000,
-        requests_per_minute=requests_per_minute,
-        max_limit=max_limit,
-        faults=fault or (),
-        db=db,
-        balance_port=balance_port,
-        on_request=_tell,
-    )
+    state = load_settings("sandbox").state_dir
+    server = Server(state, latency=latency / 1000, faults=fault or (), on_request=_tell, **world)
     of_new_world = [name for name in ("seed", "companies", "categories", "employees") if _is_given(context, name)]
     if of_new_world and server.file.exists():
-        options = ", ".join(f"--{name}" for name in of_new_world)
-        typer.echo(f"{server.file} holds a world already, which is kept: {options} is for a new one", err=True)
+        names = ", ".join(f"--{name}" for name in of_new_world)
+        tell(f"{server.file} holds a world already, which is kept: {names} is for a new one")
     with server:
         try:
             if results.is_for_people():
@@ -185,9 +161,7 @@ def _how_to_connect(server: Server) -> str:
 
 @app.command("reset")
 @results.facts
-def reset(
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-) -> None:
+def reset(yes: Annotated[bool, option("--yes", "Do not ask.")] = False) -> None:
     """Delete the sandbox and its journal. Real books are not touched.
 
     Example: bktools sandbox reset --yes
@@ -205,7 +179,7 @@ def reset(
 
 @app.command("sample-data")
 @results.facts
-def sample_data(folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder to write to.")]) -> None:
+def sample_data(folder: Annotated[Path, argument("FOLDER", "Folder to write to.")]) -> None:
     """Write sample files: chart of accounts, entries, account list.
 
     The last file is an example of the account list that a service's user interface exports. Import it with: bktools accounts import

@@ -11,6 +11,7 @@ import typer
 
 from bktools.cli import options, results
 from bktools.cli.loading import age
+from bktools.cli.options import argument, option
 from bktools.cli.output import remark
 from bktools.contract import rules
 from bktools.errors import SnapshotNotFoundError
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Cached loads: list, show, prune, find the files.", no_args_is_help=True)
 
-Key = Annotated[str, typer.Argument(metavar="KEY", help="Beginning of the key that `list` shows.")]
+Key = Annotated[str, argument("KEY", "Beginning of the key that `list` shows.")]
 
 NAMED = 12
 TABLES = ("categories", "employees")
@@ -30,7 +31,7 @@ PRIVATE = {"email"}
 
 @app.command("list")
 @results.table
-def list_snapshots(environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
+def list_snapshots(connection: options.Connects) -> None:
     """List the cached queries: rows, size and age.
 
     They are those of the environment and credential in force.
@@ -40,7 +41,7 @@ def list_snapshots(environment: options.Environment = None, sandbox: options.San
     from bktools.snapshots.options import age_of
 
     rows = []
-    with _stored(environment, sandbox=sandbox) as (store, queries):
+    with _stored(connection) as (store, queries):
         for query in queries:
             snapshots = store.history(query)
             about = snapshots[-1].about()
@@ -63,12 +64,12 @@ def list_snapshots(environment: options.Environment = None, sandbox: options.San
 
 @app.command("show")
 @results.table
-def show(key: Key, environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
+def show(key: Key, connection: options.Connects) -> None:
     """Show all cached versions of one query, oldest first.
 
     Example: bktools snapshots show 3f2a
     """
-    with _stored(environment, sandbox=sandbox) as (store, queries):
+    with _stored(connection) as (store, queries):
         query = _named(key, store, queries)
         found = [(snapshot, snapshot.about(), snapshot.size()) for snapshot in store.history(query)]
     remark(f"{query.table}, {_filters(query)}")
@@ -89,9 +90,8 @@ def show(key: Key, environment: options.Environment = None, sandbox: options.San
 @app.command("prune")
 @results.facts
 def prune(
-    older_than: Annotated[str, typer.Option("--older-than", metavar="AGE", help="Age, such as 90d.")] = "90d",
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
+    connection: options.Connects,
+    older_than: Annotated[str, option("--older-than AGE", "Age, such as 90d.")] = "90d",
 ) -> None:
     """Remove old snapshots; the newest and each month's last stay.
 
@@ -102,7 +102,7 @@ def prune(
     Example: bktools snapshots prune --older-than 30d
     """
     limit = age("--older-than", older_than)
-    with _stored(environment, sandbox=sandbox) as (store, _):
+    with _stored(connection) as (store, _):
         gone = store.prune(limit)
     results.say(
         f"{gone.snapshots} snapshots removed, {_size(gone.size)} freed; the newest and each month's last are kept"
@@ -113,16 +113,13 @@ def prune(
 @app.command("path")
 @results.facts
 def path(
+    connection: options.ConnectsToCompany,
     table: Annotated[
         str | None,
-        typer.Argument(
-            metavar="TABLE|KEY",
-            help="categories or employees, loaded without filters; or the beginning of a key. Default: all.",
+        argument(
+            "TABLE|KEY", "categories or employees, loaded without filters; or the beginning of a key. By default all."
         ),
     ] = None,
-    company: options.Company = None,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
 ) -> None:
     """Print the newest Parquet file of a table or cached query.
 
@@ -130,9 +127,9 @@ def path(
 
     Example: bktools snapshots path categories
     """
-    with _stored(environment, sandbox=sandbox) as (store, queries):
+    with _stored(connection) as (store, queries):
         if table in TABLES:
-            asked = _of_table(str(table), company or store.settings.company, store.settings.company_names, queries)
+            asked = _of_table(str(table), store.settings.company, store.settings.company_names, queries)
         else:
             asked = [_named(table, store, queries)] if table else queries
         files = [_newest(store, query) for query in asked]
@@ -142,12 +139,12 @@ def path(
 
 
 @contextmanager
-def _stored(environment: str | None, *, sandbox: bool) -> Iterator[tuple[Store, list[Query]]]:
+def _stored(connection: options.Connection) -> Iterator[tuple[Store, list[Query]]]:
     """Open the store and list its cached queries, without a request to the service."""
     from bktools.snapshots.store import Store
 
     # Only the sandbox has to be started, to learn its credential.
-    with options.connected(environment, sandbox=sandbox) as service:
+    with connection.open() as service:
         store = Store(service.settings)
         yield store, store.queries()
 

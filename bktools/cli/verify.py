@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bktools.caller import command, in_shell
-from bktools.cli import options, results
+from bktools.caller import in_shell
+from bktools.cli import files, options, results
 from bktools.cli.exits import Exit
-from bktools.cli.mappings import remembered
+from bktools.cli.options import option
 from bktools.cli.output import remark, tell
 from bktools.contract import rules
 from bktools.errors import ArgumentError
@@ -32,75 +32,35 @@ MOST_POSTINGS = 10
 @results.lists
 def verify(
     ledger: Annotated[
-        Path,
-        typer.Option(
-            "--ledger",
-            metavar="FILE",
-            help="The general ledger: SIE, DATEV, FEC, SAF-T, CSV and others; - is standard input.",
+        files.FileOptions, files.reads("ledger", "--ledger FILE", files.LEDGER_HELP, options.FILE, is_required=True)
+    ],
+    entries: Annotated[
+        files.FileOptions,
+        files.reads(
+            "entries", "--entries FILE", "The entries' file: shows changes since the export, and amounts the journal lacks.",
+            options.ENTRIES, prefix="entry-",
         ),
     ],
+    connection: options.ConnectsToCompany,
     month: Annotated[
         str | None,
-        typer.Option(
-            "--month",
-            metavar="YYYY-MM",
-            help="Only the entries of this month, as 2026-10. Default: the ledger's months.",
-        ),
-    ] = None,
-    entries: Annotated[
-        Path | None,
-        typer.Option(
-            "--entries",
-            metavar="FILE",
-            help="The file of the entries: it shows changes since the export, and has amounts that the journal lacks.",
-        ),
+        option("--month YYYY-MM", "Only the entries of this month, such as 2026-10; by default the ledger's months."),
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", metavar="FOLDER", rich_help_panel=options.OUTPUT, help="Write everything as CSV to this folder."
-        ),
+        Path | None, option("--out FOLDER", "Write everything as CSV to this folder; see --profile.", options.OUTPUT)
     ] = None,
     days: Annotated[
-        int,
-        typer.Option("--days", metavar="DAYS", min=0, max=366, help="Days between an entry and its posting at most."),
+        int, option("--days DAYS", "Days between an entry and its posting at most.", min=0, max=366)
     ] = 7,
     explained: Annotated[
         list[str] | None,
-        typer.Option(
-            "--explained",
-            metavar="VOUCHER",
-            help="A voucher or document that you looked up: it holds no entry of a batch in doubt. Repeatable.",
+        option(
+            "--explained VOUCHER",
+            "A voucher or document that you looked up: it holds no entry of unknown outcome. May be repeated.",
         ),
     ] = None,
-    company: options.Company = None,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    column: options.FileColumn = None,
-    delimiter: options.FileDelimiter = None,
-    encoding: options.FileEncoding = None,
-    sheet: options.FileSheet = None,
-    decimal: options.Decimal = None,
-    date_format: options.DateFormat = None,
-    verify: Annotated[
-        str,
-        typer.Option(
-            "--verify",
-            metavar="strict|warn",
-            help="strict: the ledger must agree with its own totals. warn: a warning.",
-        ),
-    ] = "strict",
-    save_mapping: options.SaveFileMapping = None,
-    entry_column: options.EntryColumn = None,
-    entry_delimiter: options.EntryDelimiter = None,
-    entry_encoding: options.EntryEncoding = None,
-    entry_sheet: options.EntrySheet = None,
-    entry_decimal: options.EntryDecimal = None,
-    entry_date_format: options.EntryDateFormat = None,
-    split_lines: options.EntrySplitLines = False,
-    save_entry_mapping: options.SaveEntryMapping = None,
     profile: options.Profile = "excel",
-) -> None:
+) -> None:  # fmt: skip
     """Check that exported entries arrived in the general ledger.
 
     Each is booked once, missing, booked twice, or different.
@@ -112,7 +72,6 @@ def verify(
 
     Example: bktools verify --ledger bookkeeping.se --month 2026-10
     """
-    from bktools.cli.reconcile import recognised
     from bktools.cli.tables import show
     from bktools.inputs.general_ledger import read_general_ledger
     from bktools.journal.export_jobs import load_export_jobs, unknown_outcomes
@@ -122,39 +81,27 @@ def verify(
 
     if month is not None:
         rules.month("--month", month)
-    ledger_as = options.reading(column, delimiter, encoding, sheet, decimal, date_format)
-    entries_as = options.reading(
-        entry_column, entry_delimiter, entry_encoding, entry_sheet, entry_decimal, entry_date_format, "--entry-column",
-        split_lines=split_lines,
-    )  # fmt: skip
-    with options.connected(environment, sandbox=sandbox, company=company) as service:
-        company_id = options.the_company(service)
-        reads = options.READS_ENTRIES | {"verify": "--verify"}
-        with (
-            results.readable(ledger) as file,
-            command(reads),
-            remembered("ledger", file, ledger_as, save_mapping) as read_as,
-        ):
-            postings = read_general_ledger(file, verify=verify, **read_as)
-        remark(recognised(postings.attrs["bktools"]))
-        exported = load_export_jobs(company_id, entries=True, service=service)
+    with connection.open() as service:
+        company = options.the_company(service)
+        postings = ledger.read(read_general_ledger)
+        remark(files.recognised(postings.attrs["bktools"]))
+        exported = load_export_jobs(company, entries=True, service=service)
         exported = exported[exported["state"].isin(SENT)]
-        if entries is not None:
-            exported = _with_file(exported, entries, entries_as, save_entry_mapping, company_id, service)
+        if entries.path is not None:
+            exported = _with_file(exported, entries, company, service)
         elif len(exported) and exported["amount"].isna().all():
             raise ArgumentError(
                 "--entries", "must name the file of the entries: the journal kept no amounts when they were sent"
             )
         of_months, left_out = _of_months(exported, postings, month)
-        with command({"days": "--days", "explained": "--explained"}):
-            match = match_ledger(of_months, postings, days=days)
-            # Every exported entry is needed: a sum in the ledger has all entries of its group.
-            sendings = {
-                batch: Sending(*sending)
-                for batch, sending in unknown_outcomes(company_id, service=service).items()
-                if month is None or batch in {*of_months["batch_id"]}
-            }
-            settled = settlements(exported, postings, sendings, explained=explained or (), days=days)
+        match = match_ledger(of_months, postings, days=days)
+        # Every exported entry is needed: a sum in the ledger has all entries of its group.
+        sendings = {
+            batch: Sending(*sending)
+            for batch, sending in unknown_outcomes(company, service=service).items()
+            if month is None or batch in {*of_months["batch_id"]}
+        }
+        settled = settlements(exported, postings, sendings, explained=explained or (), days=days)
     match = replace(match, unchecked=(*left_out, *match.unchecked), settlements=as_frame(settled))
     has_arrived = match.has_arrived and (len(of_months) > 0 or exported.empty)
     lines = [*match.sums, *match.remarks, *match.account_lines("ledger_totals.csv (--out FOLDER)")]
@@ -163,7 +110,7 @@ def verify(
         typer.echo("")
         show(match.findings[COLUMNS], whole="--out FOLDER")
     for settlement in settled:
-        _say(settlement, options.same(environment, sandbox=sandbox))
+        _say(settlement, connection.same)
     if out is not None:
         match.to_csv(out, profile)
         results.say(f"\nWritten to {out}/")
@@ -194,31 +141,14 @@ def _say(settlement: Settlement, same: str) -> None:
         )
 
 
-def _with_file(
-    exported: pd.DataFrame,
-    path: Path,
-    read_as: dict[str, Any],
-    save: str | None,
-    company: str,
-    service: Service,
-) -> pd.DataFrame:
+def _with_file(exported: pd.DataFrame, entries: files.FileOptions, company: str, service: Service) -> pd.DataFrame:
     """Return the exported entries with the values and changes of their file."""
     from bktools.frames.names import with_names
     from bktools.frames.schema import to_arrow
-    from bktools.inputs.entries import read_entries
-    from bktools.journal.accounts import load_accounts
     from bktools.ledger.entries_file import with_file
-    from bktools.snapshots.tables import load_categories, load_employees
 
-    categories = load_categories(company, max_age=0, service=service)
-    employees = load_employees(company, max_age=0, service=service)
-    with (
-        command(options.READS_ENTRIES_BESIDE_CHART),
-        remembered("entries", path, read_as, save, "--save-entry-mapping") as arguments,
-    ):
-        read = read_entries(path, company=company, categories=categories, employees=employees, **arguments)
-    accounts = load_accounts(company, service=service)
-    named = with_names(to_arrow(read), categories=categories, accounts=accounts, employees=employees)
+    tables = files.tables_of(service, company, max_age=0)
+    named = with_names(to_arrow(files.read_entries(entries, company, tables)), **tables)
     return with_file(exported, named)
 
 

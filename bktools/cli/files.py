@@ -1,0 +1,246 @@
+"""Files that a command reads: the options that say how, the mapping that remembers them, and standard input."""
+
+from __future__ import annotations
+
+import inspect
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from bktools import disk
+from bktools.caller import command
+from bktools.cli.options import CHART, ENTRIES, FILE, Group, argument, option
+from bktools.cli.output import remark, tell
+from bktools.cli.results import STREAM
+from bktools.errors import ArgumentError, InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bktools.service import Service
+
+# By argument of the readers: the type of its option, name with value, and help.
+OPTIONS: dict[str, tuple[Any, str, str]] = {
+    "columns": (list[str] | None, "column FIELD=HEADING", "Heading of a field; may be repeated."),
+    "delimiter": (str | None, "delimiter CHARACTER", "Delimiter of the cells."),
+    "encoding": (str | None, "encoding NAME", "Encoding, such as cp1252."),
+    "sheet": (str | None, "sheet NAME", "Sheet of a workbook."),
+    "decimal": (str | None, "decimal MARK", "Decimal mark of the amounts: . or ,"),
+    "date_format": (str | None, "date-format FORMAT", "Format of the dates, such as %d/%m/%Y."),
+    "split_lines": (
+        bool,
+        "split-lines",
+        "Lines with equal entry ID, company, date and currency are parts of one entry.",
+    ),
+    "verify": (str, "verify strict|warn", "strict: the ledger must agree with its own totals. warn: a warning."),
+    "save_mapping": (str | None, "save-mapping NAME", "Remember these options for files with the same headings."),
+}
+_DEFAULTS = {"split_lines": False, "verify": "strict"}
+_OF_TABLES = ("columns", "delimiter", "encoding", "sheet")
+# By kind of file: the arguments of its reader.
+_ARGUMENTS = {
+    "chart": _OF_TABLES,
+    "accounts": _OF_TABLES,
+    "entries": (*_OF_TABLES, "decimal", "date_format", "split_lines"),
+    "ledger": (*_OF_TABLES, "decimal", "date_format", "verify"),
+}
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """A file that a command reads, and how.
+
+    Parameters
+    ----------
+    kind : str
+        chart, entries, accounts or ledger.
+    path : Path, optional
+        The file; None where the command does not need it.
+    arguments : mapping
+        Arguments of the reader; None for options that were not given.
+    save_mapping : str, optional
+        The name to remember the options by.
+    names : mapping
+        The option for each argument, for messages.
+    """
+
+    kind: str
+    path: Path | None
+    arguments: Mapping[str, Any]
+    save_mapping: str | None
+    names: Mapping[str, str]
+
+    def read(self, reader: Callable[..., pd.DataFrame], **others: Any) -> pd.DataFrame:
+        """Read the file with a function of bktools, as its mapping and the options say, and save the options if asked."""
+        from bktools.inputs import mappings
+
+        assert self.path is not None
+        arguments = dict(self.arguments)
+        with readable(self.path) as path, command(self.names):
+            if self.save_mapping is not None:
+                mappings.path_of(self.save_mapping)
+            mapping = mappings.mapping_for(path, self.kind, arguments)
+            if mapping is not None:
+                if self.save_mapping not in {None, mapping.name}:
+                    why = f"must be {mapping.name}, the mapping that is for these headings already"
+                    raise ArgumentError(self.names["save_mapping"], why, self.save_mapping)
+                arguments = mappings.arguments(path, mapping, arguments)
+                remark(f"mapping {mapping.name!r} used for {path.name}")
+            frame = reader(path, **arguments, **others)
+            if self.save_mapping is not None:
+                _save(self.save_mapping, self.kind, path, arguments)
+        return frame
+
+    def or_sample(self, service: Service, missing: str = "") -> FileOptions:
+        """Return the same with the sandbox's sample file where none was given; elsewhere refuse what is missing."""
+        from bktools.sandbox.sample import write_sample_data
+
+        if self.path is not None:
+            return self
+        if not service.settings.is_sandbox:
+            raise ArgumentError(missing or self.names["path"], "must be given: sample files are for the sandbox alone")
+        chart, entries = write_sample_data(service.settings.state_dir / "sample-data")
+        return replace(self, path=chart if self.kind == "chart" else entries)
+
+
+def _save(name: str, kind: str, path: Path, arguments: Mapping[str, Any]) -> None:
+    from bktools.inputs import mappings
+
+    mapping = mappings.made_from(path, name, kind, arguments)
+    if mapping is None or not (mapping.columns or mapping.options):
+        why = "has no headings to know it by" if mapping is None else "is read without any option"
+        tell(f"mapping {name!r} not saved: {path.name} {why}")
+    else:
+        remark(f"mapping {name!r} saved as {mappings.write_mapping(mapping)}")
+
+
+def _by_field(settings: list[str] | None, option_name: str) -> dict[str, str] | None:
+    """Return `field=HEADING` options as a mapping."""
+    headings = {}
+    for text in settings or ():
+        field, equals, heading = text.partition("=")
+        if not equals:
+            raise InputError(f"{option_name} takes field=HEADING, such as code=Konto, got {text!r}")
+        headings[field.strip()] = heading
+    return headings or None
+
+
+def reads(
+    kind: str, path: str, text: str, section: str, *, prefix: str = "", is_required: bool = False, alias: str = ""
+) -> Group:
+    """Return the options of a file that a command reads.
+
+    Parameters
+    ----------
+    kind : str
+        chart, entries, accounts or ledger.
+    path, text : str
+        The option or argument that names the file, such as "--chart FILE", and its help.
+    section : str
+        Section of the options in the help.
+    prefix : str
+        Stands before the names of the options, in a command that reads two files.
+    is_required : bool
+        Whether the command needs the file to be named.
+    alias : str
+        Another name of --column.
+    """
+    arguments = _ARGUMENTS[kind]
+    names = {name: f"--{'' if name == 'split_lines' else prefix}{OPTIONS[name][1].split()[0]}" for name in arguments}
+    names |= {"path": path.split(maxsplit=1)[0], "save_mapping": f"--save-{prefix}mapping"}
+    declared = option(path, text, section) if path.startswith("--") else argument(path, text)
+    default = inspect.Parameter.empty if is_required else None
+    parameters = [_parameter(f"{kind}_path", Path if is_required else Path | None, declared, default)]
+    for name in (*arguments, "save_mapping"):
+        value_type, shown, help_text = OPTIONS[name]
+        aliases = [alias] if alias and name == "columns" else []
+        declared = option(" ".join([names[name], *aliases, *shown.split()[1:]]), help_text, section)
+        parameters.append(_parameter(f"{kind}_{name}", value_type, declared, _DEFAULTS.get(name)))
+
+    def build(**values: Any) -> FileOptions:
+        taken = {name.removeprefix(f"{kind}_"): value for name, value in values.items()}
+        taken["columns"] = _by_field(taken["columns"], names["columns"])
+        return FileOptions(
+            kind, taken.pop("path"), save_mapping=taken.pop("save_mapping"), arguments=taken, names=names
+        )
+
+    build.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return Group(build)
+
+
+def _parameter(name: str, kind: Any, declared: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, declared]
+    )
+
+
+_TABLE = "CSV, TSV, Excel or Parquet; - is standard input."
+_SAMPLE = "With --sandbox, by default the sample file."
+LEDGER_HELP = f"The general ledger: SIE, DATEV, FEC, SAF-T, JPK_KR, GnuCash, {_TABLE}"
+
+Chart = Annotated[FileOptions, reads("chart", "--chart FILE", f"The ERP's chart of accounts: {_TABLE}", CHART)]
+EntriesBesideChart = Annotated[
+    FileOptions, reads("entries", "--entries FILE", f"The accounting entries: {_TABLE}", ENTRIES, prefix="entry-")
+]
+Entries = Annotated[
+    FileOptions, reads("entries", "FILE", f"The accounting entries: {_TABLE} {_SAMPLE}", FILE, alias="--entry-column")
+]
+
+
+def tables_of(service: Service, company: str, **age: Any) -> dict[str, pd.DataFrame]:
+    """Return what entries of a company are checked against: categories, employees and accounts."""
+    from bktools.journal.accounts import load_accounts
+    from bktools.snapshots.tables import load_categories, load_employees
+
+    return {
+        "categories": load_categories(company, service=service, **age),
+        "employees": load_employees(company, service=service, **age),
+        "accounts": load_accounts(company, service=service),
+    }
+
+
+def read_entries(
+    file: FileOptions, company: str | None, tables: Mapping[str, pd.DataFrame], **others: Any
+) -> pd.DataFrame:
+    """Read entries; names in them are looked up in the tables of `tables_of`."""
+    from bktools.inputs.entries import read_entries as reader
+
+    known = {name: tables.get(name) for name in ("categories", "employees")}
+    return file.read(reader, company=company, **known, **others)
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[Path]:
+    """Yield a file to read: standard input, where it is named -, as a private temporary file.
+
+    Raises
+    ------
+    InputError
+        When standard input is empty or a terminal.
+    """
+    if str(path) != STREAM:
+        yield path
+        return
+    if sys.stdin.isatty():
+        raise InputError("standard input is a terminal: write to it with a pipe, such as cat FILE | bktools …")
+    with disk.temporary_folder() as folder:
+        # A suffix of text: the readers recognise other kinds by the bytes.
+        copy = Path(folder) / "standard-input.txt"
+        with disk.exclusive(copy) as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        if not copy.stat().st_size:
+            raise InputError("is empty", source="standard input")
+        yield copy
+
+
+def recognised(about: Mapping[str, Any]) -> str:
+    """Return the description of a file that was read, from `frame.attrs["bktools"]`."""
+    # A heading equal to the field's name is left out.
+    columns = [f"{heading} → {field}" for field, heading in about["columns"].items() if heading != field]
+    form = [f"{name} {about[name]!r}" for name in ("delimiter", "encoding") if about.get(name)]
+    notes = "".join(f"\n                 note: {note}" for note in about["notes"])
+    return f"{about['rows']} rows of {Path(about['source']).name} ({', '.join([*form, *columns])}){notes}"
