@@ -124,8 +124,10 @@ def import_list(
     account_list: Annotated[
         files.FileOptions,
         files.reads(
-            "accounts", "FILE", "The account list, exported from the service's user interface; - is standard input.",
-            options.FILE, is_required=True,
+            "accounts",
+            "FILE",
+            "The list that the service's user interface exports; - is standard input.",
+            is_required=True,
         ),
     ],
     connection: options.ConnectsToCompany,

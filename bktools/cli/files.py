@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from bktools import disk
 from bktools.caller import command
-from bktools.cli.options import CHART, ENTRIES, FILE, Group, argument, option
+from bktools.cli.options import ACCOUNT_LIST, CHART, ENTRIES, LEDGER, Group, argument, option
 from bktools.cli.output import remark, tell
 from bktools.cli.results import STREAM
 from bktools.errors import ArgumentError, InputError
@@ -34,19 +34,19 @@ OPTIONS: dict[str, tuple[Any, str, str]] = {
     "split_lines": (
         bool,
         "split-lines",
-        "Lines with equal entry ID, company, date and currency are parts of one entry.",
+        "Lines with equal ID, company, date and currency are one entry.",
     ),
     "verify": (str, "verify strict|warn", "strict: the ledger must agree with its own totals. warn: a warning."),
     "save_mapping": (str | None, "save-mapping NAME", "Remember these options for files with the same headings."),
 }
 _DEFAULTS = {"split_lines": False, "verify": "strict"}
 _OF_TABLES = ("columns", "delimiter", "encoding", "sheet")
-# By kind of file: the arguments of its reader.
-_ARGUMENTS = {
-    "chart": _OF_TABLES,
-    "accounts": _OF_TABLES,
-    "entries": (*_OF_TABLES, "decimal", "date_format", "split_lines"),
-    "ledger": (*_OF_TABLES, "decimal", "date_format", "verify"),
+# By kind of file: its section in the help, and the arguments of its reader.
+KINDS = {
+    "chart": (CHART, _OF_TABLES),
+    "accounts": (ACCOUNT_LIST, _OF_TABLES),
+    "ledger": (LEDGER, (*_OF_TABLES, "decimal", "date_format", "verify")),
+    "entries": (ENTRIES, (*_OF_TABLES, "decimal", "date_format", "split_lines")),
 }
 
 
@@ -57,7 +57,7 @@ class FileOptions:
     Parameters
     ----------
     kind : str
-        chart, entries, accounts or ledger.
+        One of KINDS.
     path : Path, optional
         The file; None where the command does not need it.
     arguments : mapping
@@ -129,19 +129,15 @@ def _by_field(settings: list[str] | None, option_name: str) -> dict[str, str] | 
     return headings or None
 
 
-def reads(
-    kind: str, path: str, text: str, section: str, *, prefix: str = "", is_required: bool = False, alias: str = ""
-) -> Group:
+def reads(kind: str, path: str, text: str, *, prefix: str = "", is_required: bool = False, alias: str = "") -> Group:
     """Return the options of a file that a command reads.
 
     Parameters
     ----------
     kind : str
-        chart, entries, accounts or ledger.
+        One of KINDS.
     path, text : str
         The option or argument that names the file, such as "--chart FILE", and its help.
-    section : str
-        Section of the options in the help.
     prefix : str
         Stands before the names of the options, in a command that reads two files.
     is_required : bool
@@ -149,7 +145,7 @@ def reads(
     alias : str
         Another name of --column.
     """
-    arguments = _ARGUMENTS[kind]
+    section, arguments = KINDS[kind]
     names = {name: f"--{'' if name == 'split_lines' else prefix}{OPTIONS[name][1].split()[0]}" for name in arguments}
     names |= {"path": path.split(maxsplit=1)[0], "save_mapping": f"--save-{prefix}mapping"}
     declared = option(path, text, section) if path.startswith("--") else argument(path, text)
@@ -179,15 +175,15 @@ def _parameter(name: str, kind: Any, declared: Any, default: Any) -> inspect.Par
 
 
 _TABLE = "CSV, TSV, Excel or Parquet; - is standard input."
-_SAMPLE = "With --sandbox, by default the sample file."
 LEDGER_HELP = f"The general ledger: SIE, DATEV, FEC, SAF-T, JPK_KR, GnuCash, {_TABLE}"
 
-Chart = Annotated[FileOptions, reads("chart", "--chart FILE", f"The ERP's chart of accounts: {_TABLE}", CHART)]
+Chart = Annotated[FileOptions, reads("chart", "--chart FILE", f"The ERP's chart: {_TABLE}")]
 EntriesBesideChart = Annotated[
-    FileOptions, reads("entries", "--entries FILE", f"The accounting entries: {_TABLE}", ENTRIES, prefix="entry-")
+    FileOptions, reads("entries", "--entries FILE", f"The entries: {_TABLE}", prefix="entry-")
 ]
 Entries = Annotated[
-    FileOptions, reads("entries", "FILE", f"The accounting entries: {_TABLE} {_SAMPLE}", FILE, alias="--entry-column")
+    FileOptions,
+    reads("entries", "FILE", f"{_TABLE} With --sandbox, by default the sample file.", alias="--entry-column"),
 ]
 
 

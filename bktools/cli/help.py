@@ -13,7 +13,7 @@ from bktools.cli.options import OWN, SECTIONS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-EVERYWHERE = "Also, in any place: --quiet, --verbose, --log-format and --log-level; bktools --help explains them."
+EVERYWHERE = "Also, in any place: --quiet, --verbose, --log-format, --log-level (see bktools --help)."
 
 
 class Command(TyperCommand):

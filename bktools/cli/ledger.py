@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from bktools.cli import files, options, results
+from bktools.cli import files, results
 from bktools.cli.output import remark
 
 if TYPE_CHECKING:
@@ -13,9 +13,7 @@ if TYPE_CHECKING:
 
 @results.table
 def ledger(
-    file: Annotated[
-        files.FileOptions, files.reads("ledger", "FILE", files.LEDGER_HELP, options.FILE, is_required=True)
-    ],
+    file: Annotated[files.FileOptions, files.reads("ledger", "FILE", files.LEDGER_HELP, is_required=True)],
 ) -> None:
     """Read a general ledger and show the sums of its accounts.
 

@@ -35,7 +35,7 @@ def _arguments(
     apply: options.Apply = False,
     month: Annotated[
         str | None,
-        option("--month YYYY-MM", "The month to close, such as 2026-10; by default the last full one with entries."),
+        option("--month YYYY-MM", "The month, such as 2026-10; by default the last full one with entries."),
     ] = None,
     max_entries: options.MaxEntries = 500,
     wait: options.Wait = 300.0,

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 # Sections of the help, in their order. An option that names none stands in the first.
-OWN, FILTERS, SERVICE, CHART, ENTRIES, FILE, CACHE, OUTPUT = SECTIONS = (
-    "Options", "Filters", "Service", "Reading the chart", "Reading the entries", "Reading the file", "Cache and checks",
-    "Output",
+OWN, FILTERS, SERVICE, CHART, ACCOUNT_LIST, LEDGER, ENTRIES, CACHE, OUTPUT = SECTIONS = (
+    "Options", "Filters", "Service", "Reading the chart", "Reading the account list", "Reading the ledger",
+    "Reading the entries", "Cache and checks", "Output",
 )  # fmt: skip
 
 
@@ -125,11 +125,9 @@ ChangesFrom = Annotated[
     str | None, option("--from AMOUNT|SHARE", "The least change since the last month to show, such as 500 or 5%.")
 ]
 OthersExport = Annotated[
-    bool, option("--others-export", "People also export by hand: wait for a job in progress, which may be theirs.")
+    bool, option("--others-export", "People also export by hand: wait for jobs that may be theirs.")
 ]
-Wait = Annotated[
-    float, option("--wait SECONDS", "Wait so long while an export job of the company is in progress.", min=0)
-]
+Wait = Annotated[float, option("--wait SECONDS", "Wait so long for an export job in progress.", min=0)]
 MaxEntries = Annotated[int, option("--max-entries COUNT", "Entries of an export job at most.", min=1)]
 
 

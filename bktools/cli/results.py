@@ -57,14 +57,14 @@ SUFFIX_OF = {
     TableFormat.MARKDOWN: ".md",
 }
 
-_EXACT = "In JSON, amounts are text and times UTC."
-
 Limit = Annotated[int | None, option("--limit COUNT", "Only the first COUNT rows of each list.", OUTPUT, min=1)]
 Summary = Annotated[
     bool,
-    option("--summary", "Counts instead of rows, by each column of few values, with the sums by currency.", OUTPUT),
+    option("--summary", "Counts and sums instead of rows, by each column of few values.", OUTPUT),
 ]
-_Facts = Annotated[FactsFormat, option("--format", f"json: one object on standard output. {_EXACT}", OUTPUT)]
+_Facts = Annotated[
+    FactsFormat, option("--format FORMAT", "text, or json: one object, amounts as text, times in UTC.", OUTPUT)
+]
 
 
 @dataclass(frozen=True)
@@ -131,8 +131,8 @@ def _for_table(
     format: Annotated[  # noqa: A002 - the option
         TableFormat | None,
         option(
-            "--format",
-            f"Format on standard output; table: fitted to a terminal. {_EXACT}",
+            "--format FORMAT",
+            f"On standard output: {', '.join(TableFormat)}. In JSON, amounts are text and times UTC.",
             OUTPUT,
             show_default="table",
         ),

@@ -32,14 +32,11 @@ MOST_POSTINGS = 10
 @results.lists
 def verify(
     ledger: Annotated[
-        files.FileOptions, files.reads("ledger", "--ledger FILE", files.LEDGER_HELP, options.FILE, is_required=True)
+        files.FileOptions, files.reads("ledger", "--ledger FILE", files.LEDGER_HELP, is_required=True)
     ],
     entries: Annotated[
         files.FileOptions,
-        files.reads(
-            "entries", "--entries FILE", "The entries' file: shows changes since the export, and amounts the journal lacks.",
-            options.ENTRIES, prefix="entry-",
-        ),
+        files.reads("entries", "--entries FILE", "Their file: shows changes since the export; adds missing amounts.", prefix="entry-"),
     ],
     connection: options.ConnectsToCompany,
     month: Annotated[
