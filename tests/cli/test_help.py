@@ -30,8 +30,8 @@ def test_summaries_fit_and_values_have_names():
     """In 80 columns no summary is cut, and the value of each option has a name in capitals or its choices."""
     command = get_command(app)
     for path in commands_of(command):
-        text = help_of(*path)
-        assert "..." not in text.replace("[ARGS]...", "").replace("MACHINE...", ""), path
+        text = help_of(*path).partition("\n")[2]
+        assert "..." not in text.replace("MACHINE...", ""), path
     found = [help_of(*name.split()) for name in ("month-end", "categories", "export compose", "sandbox serve")]
     assert not re.findall(r"--[\w-]+ <(?:str|int|float|path|list)\b.*", "".join(found))
     assert "--column FIELD=HEADING" in found[0]
