@@ -48,9 +48,7 @@ def _states() -> Iterable[str]:
 @results.table
 def list_accounts(
     connection: options.ConnectsToCompany,
-    state: Annotated[
-        str | None, option("--state STATE", "Only accounts in this state, such as EXISTS.", words=_states)
-    ] = None,
+    state: str | None = option("--state STATE", "Only accounts in this state, such as EXISTS.", words=_states),
 ) -> None:
     """List the accounts known here: created, matched or imported.
 
@@ -79,8 +77,8 @@ def list_accounts(
 def create(
     chart: files.Chart,
     connection: options.ConnectsToCompany,
-    apply: options.Apply = False,
-    new_chart: options.NewChart = False,
+    apply: bool = options.APPLY,
+    new_chart: bool = options.NEW_CHART,
 ) -> None:
     """Create the chart's missing accounts; without --apply, list them.
 
@@ -131,9 +129,7 @@ def import_list(
         ),
     ],
     connection: options.ConnectsToCompany,
-    complete: Annotated[
-        bool, option("--complete", "The list has all accounts of its companies: forget those that it lacks.")
-    ] = False,
+    complete: bool = option("--complete", "The list has all accounts of its companies: forget those that it lacks.", False),
 ) -> None:  # fmt: skip
     """Import the list of accounts that were created elsewhere.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from bktools.cli import (
@@ -71,20 +69,17 @@ def _version(asked: bool) -> None:
 @app.callback()
 def every_command(
     *,
-    version: Annotated[
-        bool, option("--version", "Show version, commit and libraries, and end.", callback=_version, is_eager=True)
-    ] = False,
-    verbose: Annotated[bool, option("--verbose", "Show the whole traceback of an error.")] = False,
-    quiet: Annotated[
-        bool, option("--quiet", "Print results, warnings and errors only: no notes, bars and heartbeats.")
-    ] = False,
-    log_format: Annotated[
-        LogFormat | None,
-        option("--log-format", "Log each step, wait and retry with its time; json: one object a line."),
-    ] = None,
-    log_level: Annotated[
-        LogLevel | None, option("--log-level", "Log this level and worse. By default info, with --quiet warning.")
-    ] = None,
+    version: bool = option(
+        "--version", "Show version, commit and libraries, and end.", False, callback=_version, is_eager=True
+    ),
+    verbose: bool = option("--verbose", "Show the whole traceback of an error.", False),
+    quiet: bool = option("--quiet", "Print results, warnings and errors only: no notes, bars and heartbeats.", False),
+    log_format: LogFormat | None = option(
+        "--log-format", "Log each step, wait and retry with its time; json: one object a line."
+    ),
+    log_level: LogLevel | None = option(
+        "--log-level", "Log this level and worse. By default info, with --quiet warning."
+    ),
 ) -> None:
     """Bookkeeping service data: load, reconcile, export once, report.
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from bktools.cli import options, results
-from bktools.cli.options import argument
+from bktools.cli.options import REQUIRED, argument
 from bktools.cli.output import remark, tell
 
 
 @results.table
 def compare(
     connection: options.ConnectsToCompany,
-    before: Annotated[
-        str, argument("BEFORE", "A month, such as 2026-10, or a moment, such as 2026-10-31 or 2026-10-31T18:00Z.")
-    ],
-    after: Annotated[
-        str | None, argument("AFTER", "A later month or moment; by default now, where BEFORE is a moment.")
-    ] = None,
-    threshold: options.ChangesFrom = None,
+    before: str = argument(
+        "BEFORE", "A month, such as 2026-10, or a moment, such as 2026-10-31 or 2026-10-31T18:00Z.", REQUIRED
+    ),
+    after: str | None = argument("AFTER", "A later month or moment; by default now, where BEFORE is a moment."),
+    threshold: str | None = options.CHANGES_FROM,
 ) -> None:
     """Show what changed between two months or two moments.
 

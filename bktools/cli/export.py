@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -12,7 +12,7 @@ from bktools import disk
 from bktools.caller import in_shell
 from bktools.cli import files, options, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import argument, option
+from bktools.cli.options import REQUIRED, argument, option
 from bktools.cli.output import tell
 from bktools.errors import ArgumentError, PlanError
 from bktools.visible import visible_line
@@ -47,31 +47,24 @@ app = typer.Typer(help="Export jobs: compose, submit once, show and settle them.
 def compose(
     entries: files.Entries,
     connection: options.ConnectsToCompany,
-    out: Annotated[
-        Path | None,
-        option("--out FILE", "File of the plan; - is standard output. By default export-PLAN_ID.plan.", options.OUTPUT),
-    ] = None,
-    select: Annotated[
-        Path | None, option("--select FILE", "File with the IDs of the entries to export; by default all.")
-    ] = None,
-    csv: Annotated[
-        Path | None, option("--csv FOLDER", "Also write the plan as CSV to this folder; see --profile.", options.OUTPUT)
-    ] = None,
-    profile: options.Profile = "excel",
-    max_entries: options.MaxEntries = 500,
-    month: Annotated[
-        str | None,
-        option(
-            "--month YYYY-MM", "The month to export, such as 2026-10: later entries wait, earlier ones get a warning."
-        ),
-    ] = None,
-    currency: Annotated[
-        str | None,
-        option("--currency CODE", "The company's own currency, such as EUR: entries in others are counted."),
-    ] = None,
-    employee: Annotated[str | None, option("--employee UUID", "UUID of the employee who initiates the jobs.")] = None,
-    background: Annotated[bool, option("--background", "The jobs need no user interaction.")] = False,
-    vendor_based: Annotated[bool, option("--vendor-based", "Vendor-based bookkeeping.")] = False,
+    out: Path | None = option(
+        "--out FILE", "File of the plan; - is standard output. By default export-PLAN_ID.plan.", section=options.OUTPUT
+    ),
+    select: Path | None = option("--select FILE", "File with the IDs of the entries to export; by default all."),
+    csv: Path | None = option(
+        "--csv FOLDER", "Also write the plan as CSV to this folder; see --profile.", section=options.OUTPUT
+    ),
+    profile: str = options.PROFILE,
+    max_entries: int = options.MAX_ENTRIES,
+    month: str | None = option(
+        "--month YYYY-MM", "The month to export, such as 2026-10: later entries wait, earlier ones get a warning."
+    ),
+    currency: str | None = option(
+        "--currency CODE", "The company's own currency, such as EUR: entries in others are counted."
+    ),
+    employee: str | None = option("--employee UUID", "UUID of the employee who initiates the jobs."),
+    background: bool = option("--background", "The jobs need no user interaction.", False),
+    vendor_based: bool = option("--vendor-based", "Vendor-based bookkeeping.", False),
 ) -> None:
     """Check entries and write the plan of their export. Nothing is sent.
 
@@ -127,12 +120,12 @@ def compose(
 @app.command("submit")
 @results.lists
 def submit(
-    file: Annotated[Path, argument("FILE", "The plan that compose wrote; - is standard input.")],
     connection: options.Connects,
-    apply: options.Apply = False,
-    plan_id: Annotated[str | None, option("--plan ID", "Refuse the file unless it holds this plan.")] = None,
-    wait: options.Wait = 300.0,
-    others_export: options.OthersExport = False,
+    file: Path = argument("FILE", "The plan that compose wrote; - is standard input.", REQUIRED),
+    apply: bool = options.APPLY,
+    plan_id: str | None = option("--plan ID", "Refuse the file unless it holds this plan."),
+    wait: float = options.WAIT,
+    others_export: bool = options.OTHERS_EXPORT,
 ) -> None:
     """Submit a plan, each batch once; without --apply, a dry run.
 
@@ -205,11 +198,9 @@ def status(connection: options.ConnectsToCompany) -> None:
 @results.table
 def history(
     connection: options.ConnectsToCompany,
-    entries: Annotated[bool, option("--entries", "One row per accounting entry.")] = False,
-    events: Annotated[
-        bool, option("--events", "One row per event, with earlier settlements, by whom and why.")
-    ] = False,
-    batch: Annotated[str | None, option("--batch ID", "Only this batch.")] = None,
+    entries: bool = option("--entries", "One row per accounting entry.", False),
+    events: bool = option("--events", "One row per event, with earlier settlements, by whom and why.", False),
+    batch: str | None = option("--batch ID", "Only this batch."),
 ) -> None:
     """Show the export jobs that were sent from here, and their state.
 
@@ -231,20 +222,16 @@ def history(
 @results.facts
 def resolve(
     connection: options.ConnectsToCompany,
-    outcome: Annotated[
-        str, option("--outcome accepted|released", "accepted: it was booked. released: it was not.", words=lambda: NEXT)
-    ],
-    evidence: Annotated[str, option("--evidence TEXT", "What you checked and found; kept permanently.")],
-    by: Annotated[str, option("--by NAME", "Name of the person who checked.")],
-    batch: Annotated[str | None, argument("BATCH", "ID of the batch.")] = None,
-    before: Annotated[
-        str | None,
-        option(
-            "--all-before DATE",
-            "Instead of a batch: all that were sent before this date or time (UTC), as accepted only.",
-        ),
-    ] = None,
-    job: Annotated[str | None, option("--job UUID", "UUID of the job, if it was found.")] = None,
+    outcome: str = option(
+        "--outcome accepted|released", "accepted: it was booked. released: it was not.", REQUIRED, words=lambda: NEXT
+    ),
+    evidence: str = option("--evidence TEXT", "What you checked and found; kept permanently.", REQUIRED),
+    by: str = option("--by NAME", "Name of the person who checked.", REQUIRED),
+    batch: str | None = argument("BATCH", "ID of the batch."),
+    before: str | None = option(
+        "--all-before DATE", "Instead of a batch: all that were sent before this date or time (UTC), as accepted only."
+    ),
+    job: str | None = option("--job UUID", "UUID of the job, if it was found."),
 ) -> None:
     """Settle export jobs whose outcome is unknown.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from bktools import disk
 from bktools.caller import command
-from bktools.cli.options import ACCOUNT_LIST, CHART, ENTRIES, LEDGER, Group, argument, option
+from bktools.cli.options import ACCOUNT_LIST, CHART, ENTRIES, LEDGER, REQUIRED, Group, argument, option
 from bktools.cli.output import remark, tell
 from bktools.cli.results import STREAM
 from bktools.errors import ArgumentError, InputError
@@ -39,7 +39,7 @@ OPTIONS: dict[str, tuple[Any, str, str]] = {
     "verify": (str, "verify strict|warn", "strict: the ledger must agree with its own totals. warn: a warning."),
     "save_mapping": (str | None, "save-mapping NAME", "Remember these options for files with the same headings."),
 }
-_DEFAULTS = {"split_lines": False, "verify": "strict"}
+DEFAULTS = {"split_lines": False, "verify": "strict"}
 _OF_TABLES = ("columns", "delimiter", "encoding", "sheet")
 # By kind of file: its section in the help, and the arguments of its reader.
 KINDS = {
@@ -148,14 +148,13 @@ def reads(kind: str, path: str, text: str, *, prefix: str = "", is_required: boo
     section, arguments = KINDS[kind]
     names = {name: f"--{'' if name == 'split_lines' else prefix}{OPTIONS[name][1].split()[0]}" for name in arguments}
     names |= {"path": path.split(maxsplit=1)[0], "save_mapping": f"--save-{prefix}mapping"}
-    declared = option(path, text, section) if path.startswith("--") else argument(path, text)
-    default = inspect.Parameter.empty if is_required else None
-    parameters = [_parameter(f"{kind}_path", Path if is_required else Path | None, declared, default)]
+    default = REQUIRED if is_required else None
+    declared_path = option(path, text, default, section=section) if "--" in path else argument(path, text, default)
+    declared = {f"{kind}_path": (Path | None, declared_path)}
     for name in (*arguments, "save_mapping"):
         value_type, shown, help_text = OPTIONS[name]
-        aliases = [alias] if alias and name == "columns" else []
-        declared = option(" ".join([names[name], *aliases, *shown.split()[1:]]), help_text, section)
-        parameters.append(_parameter(f"{kind}_{name}", value_type, declared, _DEFAULTS.get(name)))
+        shown = " ".join([names[name], *([alias] if name == "columns" else []), *shown.split()[1:]])
+        declared[f"{kind}_{name}"] = value_type, option(shown, help_text, DEFAULTS.get(name), section=section)
 
     def build(**values: Any) -> FileOptions:
         taken = {name.removeprefix(f"{kind}_"): value for name, value in values.items()}
@@ -164,14 +163,13 @@ def reads(kind: str, path: str, text: str, *, prefix: str = "", is_required: boo
             kind, taken.pop("path"), save_mapping=taken.pop("save_mapping"), arguments=taken, names=names
         )
 
-    build.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return Group(build)
-
-
-def _parameter(name: str, kind: Any, declared: Any, default: Any) -> inspect.Parameter:
-    return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, declared]
+    build.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=value_type)
+            for name, (value_type, default) in declared.items()
+        ]
     )
+    return Group(build)
 
 
 _TABLE = "CSV, TSV, Excel or Parquet; - is standard input."

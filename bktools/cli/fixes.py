@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -21,12 +21,8 @@ SHOWN = ("outcome", "about", "account_now", "new_account", "note", "message", "p
 @results.table
 def fixes(
     connection: options.ConnectsToCompany,
-    file: Annotated[
-        Path | None, argument("FILE", "The workbook of a close (month-end.xlsx) with its sheet 'to do' filled in.")
-    ] = None,
-    period: Annotated[
-        str | None, option("--month YYYY-MM", "Only of this month, such as 2026-10; a file must be of it.")
-    ] = None,
+    file: Path | None = argument("FILE", "The workbook of a close (month-end.xlsx) with its sheet 'to do' filled in."),
+    period: str | None = option("--month YYYY-MM", "Only of this month, such as 2026-10; a file must be of it."),
 ) -> None:
     """Check and keep what people filled in on the sheet "to do".
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from importlib import resources
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -41,10 +40,8 @@ nav a {{ margin-right: .8rem }}
 
 @results.table
 def guide(
-    topic: Annotated[
-        str | None, argument("TOPIC", "The page; without it the pages are listed.", words=lambda: TOPICS)
-    ] = None,
-    open_it: Annotated[bool, option("--open", "Show the page in the browser.")] = False,
+    topic: str | None = argument("TOPIC", "The page; without it the pages are listed.", words=lambda: TOPICS),
+    open_it: bool = option("--open", "Show the page in the browser.", False),
 ) -> None:
     """Read the guide: short pages, each about one question.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import argument, option
+from bktools.cli.options import REQUIRED, argument, option
 from bktools.errors import ArgumentError, ConfigurationError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="The journal: the only record of everything that was sent.", invoke_without_command=True)
 
-By = Annotated[str | None, option("--by NAME", "Your name; kept permanently.")]
+BY = option("--by NAME", "Your name; kept permanently.")
 
 
 @app.callback()
@@ -55,7 +55,7 @@ def show(context: typer.Context, connection: options.Connects) -> None:
 @results.facts
 def backup(
     connection: options.Connects,
-    target: Annotated[Path | None, argument("FILE", "File to write; by default named after the current time.")] = None,
+    target: Path | None = argument("FILE", "File to write; by default named after the current time."),
 ) -> None:
     """Write a consistent copy of the journal.
 
@@ -74,15 +74,11 @@ def backup(
 @results.facts
 def restore(
     connection: options.Connects,
-    source: Annotated[Path | None, argument("FILE", "The backup; by default the current file is kept.")] = None,
-    by: By = None,
-    evidence: Annotated[
-        str | None,
-        option(
-            "--evidence TEXT",
-            "Where you looked for exports after the copy and found none, when this machine has no marks.",
-        ),
-    ] = None,
+    source: Path | None = argument("FILE", "The backup; by default the current file is kept."),
+    by: str | None = BY,
+    evidence: str | None = option(
+        "--evidence TEXT", "Where you looked for exports after the copy and found none, when this machine has no marks."
+    ),
 ) -> None:
     """Restore a backup of the journal.
 
@@ -119,9 +115,9 @@ def restore(
 @results.facts
 def waive(
     connection: options.ConnectsToCompany,
-    machines: Annotated[list[str], argument("MACHINE...", "Machines that cannot confirm a restored database.")],
-    evidence: Annotated[str, option("--evidence TEXT", "Where none of the entries to send is booked.")] = "",
-    by: By = None,
+    machines: list[str] = argument("MACHINE...", "Machines that cannot confirm a restored database.", REQUIRED),
+    evidence: str = option("--evidence TEXT", "Where none of the entries to send is booked.", ""),
+    by: str | None = BY,
 ) -> None:
     """Waive the confirmation of a machine that is gone.
 
@@ -167,9 +163,9 @@ def verify(connection: options.Connects) -> None:
 @results.facts
 def addresses(
     connection: options.Connects,
-    is_same: Annotated[str | None, option("--same ADDRESS", "Address or ID of a journal of the same service.")] = None,
-    other: Annotated[str | None, option("--other ADDRESS", "Address or ID of a journal of another service.")] = None,
-    by: By = None,
+    is_same: str | None = option("--same ADDRESS", "Address or ID of a journal of the same service."),
+    other: str | None = option("--other ADDRESS", "Address or ID of a journal of another service."),
+    by: str | None = BY,
 ) -> None:
     """Show or record which addresses and journals are of one service.
 
@@ -199,10 +195,8 @@ def addresses(
 @results.facts
 def move(
     connection: options.Connects,
-    by: By = None,
-    evidence: Annotated[
-        str | None, option("--evidence TEXT", "How you corrected entries that both journals had sent.")
-    ] = None,
+    by: str | None = BY,
+    evidence: str | None = option("--evidence TEXT", "How you corrected entries that both journals had sent."),
 ) -> None:
     """Move the journal to the database of BKTOOLS_JOURNAL.
 
@@ -223,7 +217,7 @@ def move(
 
 @app.command("rights")
 @results.facts
-def rights(connection: options.Connects, role: Annotated[str, argument("ROLE", "A role of the database.")]) -> None:
+def rights(connection: options.Connects, role: str = argument("ROLE", "A role of the database.", REQUIRED)) -> None:
     """Print the SQL that grants a role the least rights.
 
     It is for the database of BKTOOLS_JOURNAL.

@@ -7,7 +7,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -18,44 +18,6 @@ from bktools.cli.output import remark, tell
 from bktools.contract import rules
 from bktools.contract.noun import Filter, Noun
 from bktools.errors import ArgumentError, InputError
-
-Companies = Annotated[
-    list[str] | None,
-    option(
-        "--company COMPANY",
-        'A company, by UUID or short name, or "all"; may be repeated. By default the configured one.',
-        SERVICE,
-    ),
-]
-CompaniesFile = Annotated[
-    str | None,
-    option(
-        "--companies FILE",
-        "File of companies: one UUID or short name a line, or a table with a company column; - for standard input.",
-        SERVICE,
-    ),
-]
-OnError = Annotated[
-    str,
-    option(
-        "--on-error raise|collect",
-        "Some companies fail. raise: an error, after all were read. collect: write the others, and exit with 12.",
-        CACHE,
-    ),
-]
-AsOf = Annotated[str | None, option("--as-of YYYY-MM-DD", "The newest snapshot at the end of this day (UTC).", CACHE)]
-MaxAge = Annotated[
-    str, option("--max-age AGE", "Use the cached copy if it is younger than this: 90s, 30m, 12h, 7d.", CACHE)
-]
-Refresh = Annotated[bool, option("--refresh", "Always ask the service and ignore the cache.", CACHE)]
-Verify = Annotated[
-    str,
-    option(
-        "--verify strict|warn",
-        "strict: rows that fail a check are an error. warn: only a warning, for services that estimate their totals.",
-        CACHE,
-    ),
-]
 
 UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
@@ -160,13 +122,35 @@ def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
 
     def load(
         connection: options.Connects,
-        company: Companies = None,
-        companies_file: CompaniesFile = None,
-        on_error: OnError = "raise",
-        as_of: AsOf = None,
-        max_age: MaxAge = "1h",
-        refresh: Refresh = False,
-        verify: Verify = "strict",
+        company: list[str] | None = option(
+            "--company COMPANY",
+            'A company, by UUID or short name, or "all"; may be repeated. By default the configured one.',
+            section=SERVICE,
+        ),
+        companies_file: str | None = option(
+            "--companies FILE",
+            "File of companies: one UUID or short name a line, or a table with a company column; - for standard input.",
+            section=SERVICE,
+        ),
+        on_error: str = option(
+            "--on-error raise|collect",
+            "Some companies fail. raise: an error, after all were read. collect: write the others, and exit with 12.",
+            "raise",
+            section=CACHE,
+        ),
+        as_of: str | None = option(
+            "--as-of YYYY-MM-DD", "The newest snapshot at the end of this day (UTC).", section=CACHE
+        ),
+        max_age: str = option(
+            "--max-age AGE", "Use the cached copy if it is younger than this: 90s, 30m, 12h, 7d.", "1h", section=CACHE
+        ),
+        refresh: bool = option("--refresh", "Always ask the service and ignore the cache.", False, section=CACHE),
+        verify: str = option(
+            "--verify strict|warn",
+            "strict: rows that fail a check are an error. warn: only a warning, for services that estimate their totals.",
+            "strict",
+            section=CACHE,
+        ),
         **filters: Any,
     ) -> None:
         from bktools.cli.tables import counted
@@ -203,6 +187,6 @@ def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
 def _parameter(item: Filter) -> inspect.Parameter:
     kinds: dict[Any, Any] = {rules.unique_uuids: list[str] | None, rules.flag: bool | None}
     metavar = {"unique_uuids": " UUID", "flag": ""}.get(item.rule.__name__, " TEXT")
-    declared = option(item.option + metavar, item.help, FILTERS, show_default=False)
-    annotation: Any = Annotated[kinds.get(item.rule, str | None), declared]
-    return inspect.Parameter(item.argument, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+    declared = option(item.option + metavar, item.help, section=FILTERS, show_default=False)
+    annotation = kinds.get(item.rule, str | None)
+    return inspect.Parameter(item.argument, inspect.Parameter.KEYWORD_ONLY, default=declared, annotation=annotation)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from bktools.cli import results
-from bktools.cli.options import argument
+from bktools.cli.options import REQUIRED, argument
 from bktools.cli.output import remark, tell
 
 app = typer.Typer(help="Remembered columns and options of files: list, show.", no_args_is_help=True)
@@ -36,7 +34,7 @@ def list_mappings() -> None:
 
 @app.command("show")
 @results.facts
-def show(name: Annotated[str, argument("NAME", "Name of the mapping.")]) -> None:
+def show(name: str = argument("NAME", "Name of the mapping.", REQUIRED)) -> None:
     """Show a mapping as its file has it.
 
     Example: bktools mappings show card

@@ -32,29 +32,24 @@ FAIL_ON: dict[str, Callable[[Close], bool]] = {
 
 def _arguments(
     *,
-    apply: options.Apply = False,
-    month: Annotated[
-        str | None,
-        option("--month YYYY-MM", "The month, such as 2026-10; by default the last full one with entries."),
-    ] = None,
-    max_entries: options.MaxEntries = 500,
-    wait: options.Wait = 300.0,
-    others_export: options.OthersExport = False,
-    by: Annotated[
-        str | None, option("--by NAME", "Who prepares the close; kept permanently. By default the system's user.")
-    ] = None,
-    approved_by: Annotated[
-        str | None, option("--approved-by NAME", "Who approves it; with --apply this closes the period.")
-    ] = None,
-    before_month_end: Annotated[
-        bool, option("--before-month-end", "With --approved-by: approve a month that has not ended.")
-    ] = False,
-    new_chart: options.NewChart = False,
-    threshold: options.ChangesFrom = None,
-    folder: Annotated[
-        Path | None, option("--out FOLDER", "Folder to write; by default month-end-YYYY-MM.", options.OUTPUT)
-    ] = None,
-    profile: options.Profile = "excel",
+    apply: bool = options.APPLY,
+    month: str | None = option(
+        "--month YYYY-MM", "The month, such as 2026-10; by default the last full one with entries."
+    ),
+    max_entries: int = options.MAX_ENTRIES,
+    wait: float = options.WAIT,
+    others_export: bool = options.OTHERS_EXPORT,
+    by: str | None = option("--by NAME", "Who prepares the close; kept permanently. By default the system's user."),
+    approved_by: str | None = option("--approved-by NAME", "Who approves it; with --apply this closes the period."),
+    before_month_end: bool = option(
+        "--before-month-end", "With --approved-by: approve a month that has not ended.", False
+    ),
+    new_chart: bool = options.NEW_CHART,
+    threshold: str | None = options.CHANGES_FROM,
+    folder: Path | None = option(
+        "--out FOLDER", "Folder to write; by default month-end-YYYY-MM.", section=options.OUTPUT
+    ),
+    profile: str = options.PROFILE,
 ) -> dict[str, Any]:
     """Return the options that `close_month` takes as its arguments."""
     return locals()
@@ -66,14 +61,11 @@ def month_end(
     entries: files.EntriesBesideChart,
     connection: options.ConnectsToCompany,
     arguments: Annotated[dict[str, Any], options.Group(_arguments)],
-    fail_on: Annotated[
-        str | None,
-        option(
-            "--fail-on SEVERITY",
-            "Exit 11 when entries are held back (held), or something is to be done (error, or warning and worse).",
-            words=lambda: FAIL_ON,
-        ),
-    ] = None,
+    fail_on: str | None = option(
+        "--fail-on SEVERITY",
+        "Exit 11 when entries are held back (held), or something is to be done (error, or warning and worse).",
+        words=lambda: FAIL_ON,
+    ),
 ) -> None:
     """Close a month: reconcile, create accounts, export, report.
 

@@ -24,8 +24,18 @@ OWN, FILTERS, SERVICE, CHART, ACCOUNT_LIST, LEDGER, ENTRIES, CACHE, OUTPUT = SEC
 )  # fmt: skip
 
 
+# The default of an option that must be given.
+REQUIRED: Any = ...
+
+
 def option(
-    names: str, text: str, section: str | None = None, words: Callable[[], Iterable[str]] | None = None, **settings: Any
+    names: str,
+    text: str,
+    default: Any = None,
+    *,
+    section: str | None = None,
+    words: Callable[[], Iterable[str]] | None = None,
+    **settings: Any,
 ) -> Any:
     """Return the declaration of an option.
 
@@ -35,6 +45,8 @@ def option(
         Its names, and the name of its value in capitals, as the help shows them: "--month YYYY-MM".
     text : str
         Its help.
+    default : object
+        Its value where it is not given.
     section : str, optional
         Its section in the help, one of SECTIONS.
     words : callable, optional
@@ -44,14 +56,15 @@ def option(
     """
     flags = [name for name in names.split() if name.startswith("-")]
     metavar = " ".join(name for name in names.split() if name not in flags) or None
+    completion = _completion(words)
     return typer.Option(
-        *flags, metavar=metavar, help=text, rich_help_panel=section, autocompletion=_completion(words), **settings
+        default, *flags, metavar=metavar, help=text, rich_help_panel=section, autocompletion=completion, **settings
     )
 
 
-def argument(name: str, text: str, words: Callable[[], Iterable[str]] | None = None) -> Any:
+def argument(name: str, text: str, default: Any = None, *, words: Callable[[], Iterable[str]] | None = None) -> Any:
     """Return the declaration of an argument: its name in capitals, its help, and the words that the shell completes."""
-    return typer.Argument(metavar=name, help=text, autocompletion=_completion(words))
+    return typer.Argument(default, metavar=name, help=text, autocompletion=_completion(words))
 
 
 def _completion(words: Callable[[], Iterable[str]] | None) -> Callable[[str], list[str]] | None:
@@ -110,36 +123,34 @@ def _checked_profile(context: typer.Context, name: str | None) -> str | None:
     return name
 
 
-def profile_option(default: str | bool = True) -> Any:
+def profile_option(default: str | None, *, show_default: str | bool = True) -> Any:
     """Return the declaration of --profile."""
     text = "How CSV is written: excel, excel-eu or machine."
-    return option("--profile PROFILE", text, OUTPUT, _profiles, callback=_checked_profile, show_default=default)
+    return option(
+        "--profile PROFILE", text, default, section=OUTPUT, words=_profiles, callback=_checked_profile,
+        show_default=show_default,
+    )  # fmt: skip
 
 
-Profile = Annotated[str, profile_option()]
-Apply = Annotated[bool, option("--apply", "Write to the service (default: dry run).")]
-NewChart = Annotated[
-    bool, option("--new-chart", "Create the accounts even if the chart looks like another company's.", CHART)
-]
-ChangesFrom = Annotated[
-    str | None, option("--from AMOUNT|SHARE", "The least change since the last month to show, such as 500 or 5%.")
-]
-OthersExport = Annotated[
-    bool, option("--others-export", "People also export by hand: wait for jobs that may be theirs.")
-]
-Wait = Annotated[float, option("--wait SECONDS", "Wait so long for an export job in progress.", min=0)]
-MaxEntries = Annotated[int, option("--max-entries COUNT", "Entries of an export job at most.", min=1)]
+PROFILE = profile_option("excel")
+APPLY = option("--apply", "Write to the service (default: dry run).", False)
+NEW_CHART = option(
+    "--new-chart", "Create the accounts even if the chart looks like another company's.", False, section=CHART
+)
+CHANGES_FROM = option("--from AMOUNT|SHARE", "The least change since the last month to show, such as 500 or 5%.")
+OTHERS_EXPORT = option("--others-export", "People also export by hand: wait for jobs that may be theirs.", False)
+WAIT = option("--wait SECONDS", "Wait so long for an export job in progress.", 300.0, min=0)
+MAX_ENTRIES = option("--max-entries COUNT", "Entries of an export job at most.", 500, min=1)
 
 
 @dataclass(frozen=True)
 class Connection:
     """The service that the options select."""
 
-    environment: Annotated[
-        str | None,
-        option("--environment -e NAME", "production, staging, a table of the config file, or a base URL.", SERVICE),
-    ] = None
-    sandbox: Annotated[bool, option("--sandbox", "Use the embedded sandbox service: no real books.", SERVICE)] = False
+    environment: str | None = option(
+        "--environment -e NAME", "production, staging, a table of the config file, or a base URL.", section=SERVICE
+    )
+    sandbox: bool = option("--sandbox", "Use the embedded sandbox service: no real books.", False, section=SERVICE)
 
     def open(self) -> Service:
         """Connect to the service."""
@@ -165,10 +176,9 @@ class Connection:
 class CompanyConnection(Connection):
     """The service and the company that the options select."""
 
-    company: Annotated[
-        str | None,
-        option("--company COMPANY", "UUID or short name of the company; by default the configured one.", SERVICE),
-    ] = None
+    company: str | None = option(
+        "--company COMPANY", "UUID or short name of the company; by default the configured one.", section=SERVICE
+    )
 
 
 Connects = Annotated[Connection, Group(Connection)]

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from bktools.cli import options, results
-from bktools.cli.options import argument, option
+from bktools.cli.options import REQUIRED, argument, option
 
 app = typer.Typer(help="Months: what was exported and held back, open or closed.", invoke_without_command=True)
 
-Month = Annotated[str, argument("MONTH", "The month, such as 2026-10.")]
-By = Annotated[str, option("--by NAME", "Your name; kept permanently.")]
-_REASON = option("--reason TEXT", "Why; kept permanently.")
+MONTH = argument("MONTH", "The month, such as 2026-10.", REQUIRED)
+BY = option("--by NAME", "Your name; kept permanently.", REQUIRED)
 
 
 @app.callback()
@@ -49,7 +46,10 @@ COLUMNS = (
 @app.command("close")
 @results.facts
 def close(
-    connection: options.ConnectsToCompany, month: Month, by: By, reason: Annotated[str | None, _REASON] = None
+    connection: options.ConnectsToCompany,
+    month: str = MONTH,
+    by: str = BY,
+    reason: str | None = option("--reason TEXT", "Why; kept permanently."),
 ) -> None:
     """Close a month. Nothing more is sent into it until it is reopened.
 
@@ -65,7 +65,12 @@ def close(
 
 @app.command("reopen")
 @results.facts
-def reopen(connection: options.ConnectsToCompany, month: Month, by: By, reason: Annotated[str, _REASON]) -> None:
+def reopen(
+    connection: options.ConnectsToCompany,
+    month: str = MONTH,
+    by: str = BY,
+    reason: str = option("--reason TEXT", "Why; kept permanently.", REQUIRED),
+) -> None:
     """Open a closed month again, with the reason.
 
     Example: bktools periods reopen 2026-10 --by Grace --reason "invoice 4711 was late"

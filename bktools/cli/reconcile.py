@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -23,18 +23,13 @@ FAIL_ON = {"error": ("error",), "warning": ("error", "warning")}
 def reconcile(
     chart: files.Chart,
     connection: options.ConnectsToCompany,
-    out: Annotated[
-        Path | None, option("--out FOLDER", "Folder for the findings as CSV; see --profile.", options.OUTPUT)
-    ] = None,
-    profile: options.Profile = "excel",
-    fail_on: Annotated[
-        str | None,
-        option(
-            "--fail-on SEVERITY",
-            "error or warning: exit 11 when there are findings of this severity or worse.",
-            words=lambda: FAIL_ON,
-        ),
-    ] = None,
+    out: Path | None = option("--out FOLDER", "Folder for the findings as CSV; see --profile.", section=options.OUTPUT),
+    profile: str = options.PROFILE,
+    fail_on: str | None = option(
+        "--fail-on SEVERITY",
+        "error or warning: exit 11 when there are findings of this severity or worse.",
+        words=lambda: FAIL_ON,
+    ),
 ) -> None:
     """Compare the ERP's chart with the accounts known here. Nothing is written.
 

@@ -57,14 +57,14 @@ SUFFIX_OF = {
     TableFormat.MARKDOWN: ".md",
 }
 
-Limit = Annotated[int | None, option("--limit COUNT", "Only the first COUNT rows of each list.", OUTPUT, min=1)]
-Summary = Annotated[
-    bool,
-    option("--summary", "Counts and sums instead of rows, by each column of few values.", OUTPUT),
-]
-_Facts = Annotated[
-    FactsFormat, option("--format FORMAT", "text, or json: one object, amounts as text, times in UTC.", OUTPUT)
-]
+_LIMIT = option("--limit COUNT", "Only the first COUNT rows of each list.", section=OUTPUT, min=1)
+_SUMMARY = option("--summary", "Counts and sums instead of rows, by each column of few values.", False, section=OUTPUT)
+_FORMAT = option(
+    "--format FORMAT",
+    "text, or json: one object, amounts as text, times in UTC.",
+    FactsFormat.TEXT,
+    section=OUTPUT,
+)
 
 
 @dataclass(frozen=True)
@@ -115,39 +115,33 @@ def _with(command: Callable[..., None], group: Callable[..., _Asked]) -> Callabl
     return expanded(run)
 
 
-def _for_facts(format: _Facts = FactsFormat.TEXT) -> _Asked:  # noqa: A002 - the option
+def _for_facts(format: FactsFormat = _FORMAT) -> _Asked:  # noqa: A002 - the option
     return _Asked(format)
 
 
 def _for_lists(
-    format: _Facts = FactsFormat.TEXT,  # noqa: A002 - the option
-    limit: Limit = None,
-    summary: Summary = False,
+    format: FactsFormat = _FORMAT,  # noqa: A002 - the option
+    limit: int | None = _LIMIT,
+    summary: bool = _SUMMARY,
 ) -> _Asked:
     return _Asked(format, limit=limit, summary=summary)
 
 
 def _for_table(
-    format: Annotated[  # noqa: A002 - the option
-        TableFormat | None,
-        option(
-            "--format FORMAT",
-            f"On standard output: {', '.join(TableFormat)}. In JSON, amounts are text and times UTC.",
-            OUTPUT,
-            show_default="table",
-        ),
-    ] = None,
-    output: Annotated[
-        str | None,
-        option(
-            "--output FILE",
-            f"Write all rows and columns to this file; its suffix decides: {' '.join(SUFFIXES)}. - is standard output.",
-            OUTPUT,
-        ),
-    ] = None,
-    profile: Annotated[str | None, profile_option("excel in a file, machine on standard output")] = None,
-    limit: Limit = None,
-    summary: Summary = False,
+    format: TableFormat | None = option(  # noqa: A002 - the option
+        "--format FORMAT",
+        f"On standard output: {', '.join(TableFormat)}. In JSON, amounts are text and times UTC.",
+        section=OUTPUT,
+        show_default="table",
+    ),
+    output: str | None = option(
+        "--output FILE",
+        f"Write all rows and columns to this file; its suffix decides: {' '.join(SUFFIXES)}. - is standard output.",
+        section=OUTPUT,
+    ),
+    profile: str | None = profile_option(None, show_default="excel in a file, machine on standard output"),
+    limit: int | None = _LIMIT,
+    summary: bool = _SUMMARY,
 ) -> _Asked:
     named = SUFFIX_OF.get(format, "") if format else ""
     if output is None or output == STREAM:

@@ -11,7 +11,7 @@ import typer
 
 from bktools import caller
 from bktools.cli import results
-from bktools.cli.options import Group, argument, option
+from bktools.cli.options import REQUIRED, Group, argument, option
 from bktools.cli.output import tell
 from bktools.progress import hushed
 from bktools.visible import visible_line
@@ -61,21 +61,19 @@ bktools categories
 
 def _world(
     *,
-    port: Annotated[int, option("--port PORT", "Port on loopback; 0 is any free port.", min=0, max=65535)] = 0,
-    balance_port: Annotated[
-        int, option("--balance-port PORT", "Port of the balance host; 0 is any free port.", min=0, max=65535)
-    ] = 0,
-    db: Annotated[
-        Path | None, option("--db FILE", "File of the state; by default one in the data folder.", dir_okay=False)
-    ] = None,
-    seed: Annotated[int, option("--seed NUMBER", "Seed of a new world.")] = 1,
-    companies: Annotated[int, option("--companies COUNT", "Companies of a new world.", min=1)] = 3,
-    categories: Annotated[int, option("--categories COUNT", "Categories of its first company.", min=0)] = 240,
-    employees: Annotated[int, option("--employees COUNT", "Employees of its first company.", min=0)] = 27,
-    requests_per_minute: Annotated[
-        int | None, option("--requests-per-minute COUNT", "Further requests are answered 429.", min=1)
-    ] = None,
-    max_limit: Annotated[int, option("--max-limit COUNT", "Rows of a page at most.", min=1)] = 100,
+    port: int = option("--port PORT", "Port on loopback; 0 is any free port.", 0, min=0, max=65535),
+    balance_port: int = option(
+        "--balance-port PORT", "Port of the balance host; 0 is any free port.", 0, min=0, max=65535
+    ),
+    db: Path | None = option("--db FILE", "File of the state; by default one in the data folder.", dir_okay=False),
+    seed: int = option("--seed NUMBER", "Seed of a new world.", 1),
+    companies: int = option("--companies COUNT", "Companies of a new world.", 3, min=1),
+    categories: int = option("--categories COUNT", "Categories of its first company.", 240, min=0),
+    employees: int = option("--employees COUNT", "Employees of its first company.", 27, min=0),
+    requests_per_minute: int | None = option(
+        "--requests-per-minute COUNT", "Further requests are answered 429.", min=1
+    ),
+    max_limit: int = option("--max-limit COUNT", "Rows of a page at most.", 100, min=1),
 ) -> dict[str, Any]:
     """Return the options that `Server` takes as its arguments."""
     return locals()
@@ -86,15 +84,12 @@ def _world(
 def serve(
     context: typer.Context,
     world: Annotated[dict[str, Any], Group(_world)],
-    latency: Annotated[float, option("--latency MILLISECONDS", "Milliseconds before every answer.", min=0)] = 0.0,
-    fault: Annotated[
-        list[str] | None,
-        option(
-            "--fault FAULT",
-            "Fault to inject, such as error:operation=search_categories,times=3,status=503; may be repeated. "
-            "bktools sandbox faults lists them.",
-        ),
-    ] = None,
+    latency: float = option("--latency MILLISECONDS", "Milliseconds before every answer.", 0.0, min=0),
+    fault: list[str] | None = option(
+        "--fault FAULT",
+        "Fault to inject, such as error:operation=search_categories,times=3,status=503; may be repeated. "
+        "bktools sandbox faults lists them.",
+    ),
 ) -> None:
     """Serve the sandbox until Ctrl-C; print how to connect.
 
@@ -161,7 +156,7 @@ def _how_to_connect(server: Server) -> str:
 
 @app.command("reset")
 @results.facts
-def reset(yes: Annotated[bool, option("--yes", "Do not ask.")] = False) -> None:
+def reset(yes: bool = option("--yes", "Do not ask.", False)) -> None:
     """Delete the sandbox and its journal. Real books are not touched.
 
     Example: bktools sandbox reset --yes
@@ -179,7 +174,7 @@ def reset(yes: Annotated[bool, option("--yes", "Do not ask.")] = False) -> None:
 
 @app.command("sample-data")
 @results.facts
-def sample_data(folder: Annotated[Path, argument("FOLDER", "Folder to write to.")]) -> None:
+def sample_data(folder: Path = argument("FOLDER", "Folder to write to.", REQUIRED)) -> None:
     """Write sample files: chart of accounts, entries, account list.
 
     The last file is an example of the account list that a service's user interface exports. Import it with: bktools accounts import

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from bktools.cli import options, results
 from bktools.cli.loading import age
-from bktools.cli.options import argument, option
+from bktools.cli.options import REQUIRED, argument, option
 from bktools.cli.output import remark
 from bktools.contract import rules
 from bktools.errors import SnapshotNotFoundError
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from bktools.snapshots.store import Store
 
 app = typer.Typer(help="Cached loads: list, show, prune, find the files.", no_args_is_help=True)
-
-Key = Annotated[str, argument("KEY", "Beginning of the key that `list` shows.")]
 
 NAMED = 12
 TABLES = ("categories", "employees")
@@ -64,7 +62,9 @@ def list_snapshots(connection: options.Connects) -> None:
 
 @app.command("show")
 @results.table
-def show(key: Key, connection: options.Connects) -> None:
+def show(
+    connection: options.Connects, key: str = argument("KEY", "Beginning of the key that `list` shows.", REQUIRED)
+) -> None:
     """Show all cached versions of one query, oldest first.
 
     Example: bktools snapshots show 3f2a
@@ -91,7 +91,7 @@ def show(key: Key, connection: options.Connects) -> None:
 @results.facts
 def prune(
     connection: options.Connects,
-    older_than: Annotated[str, option("--older-than AGE", "Age, such as 90d.")] = "90d",
+    older_than: str = option("--older-than AGE", "Age, such as 90d.", "90d"),
 ) -> None:
     """Remove old snapshots; the newest and each month's last stay.
 
@@ -114,12 +114,9 @@ def prune(
 @results.facts
 def path(
     connection: options.ConnectsToCompany,
-    table: Annotated[
-        str | None,
-        argument(
-            "TABLE|KEY", "categories or employees, loaded without filters; or the beginning of a key. By default all."
-        ),
-    ] = None,
+    table: str | None = argument(
+        "TABLE|KEY", "categories or employees, loaded without filters; or the beginning of a key. By default all."
+    ),
 ) -> None:
     """Print the newest Parquet file of a table or cached query.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from bktools.cli import files, options, results
 from bktools.cli.options import option
@@ -21,15 +21,12 @@ OF_THE_SERVICE = {"category", "account", "employee"}
 def spend(
     entries: files.Entries,
     connection: options.ConnectsToCompany,
-    by: Annotated[
-        list[str] | None,
-        option(
-            "--by KEY",
-            "category, account, employee, supplier, month, cost_centre, company or a column; may be repeated. "
-            "By default category.",
-        ),
-    ] = None,
-    shares: Annotated[bool, option("--shares", "Add the share of each row in its currency.")] = False,
+    by: list[str] | None = option(
+        "--by KEY",
+        "category, account, employee, supplier, month, cost_centre, company or a column; may be repeated. "
+        "By default category.",
+    ),
+    shares: bool = option("--shares", "Add the share of each row in its currency.", False),
 ) -> None:
     """Add up entries by category, supplier, month and others.
 

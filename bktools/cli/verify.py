@@ -39,24 +39,11 @@ def verify(
         files.reads("entries", "--entries FILE", "Their file: shows changes since the export; adds missing amounts.", prefix="entry-"),
     ],
     connection: options.ConnectsToCompany,
-    month: Annotated[
-        str | None,
-        option("--month YYYY-MM", "Only the entries of this month, such as 2026-10; by default the ledger's months."),
-    ] = None,
-    out: Annotated[
-        Path | None, option("--out FOLDER", "Write everything as CSV to this folder; see --profile.", options.OUTPUT)
-    ] = None,
-    days: Annotated[
-        int, option("--days DAYS", "Days between an entry and its posting at most.", min=0, max=366)
-    ] = 7,
-    explained: Annotated[
-        list[str] | None,
-        option(
-            "--explained VOUCHER",
-            "A voucher or document that you looked up: it holds no entry of unknown outcome. May be repeated.",
-        ),
-    ] = None,
-    profile: options.Profile = "excel",
+    month: str | None = option("--month YYYY-MM", "Only the entries of this month, such as 2026-10; by default the ledger's months."),
+    out: Path | None = option("--out FOLDER", "Write everything as CSV to this folder; see --profile.", section=options.OUTPUT),
+    days: int = option("--days DAYS", "Days between an entry and its posting at most.", 7, min=0, max=366),
+    explained: list[str] | None = option("--explained VOUCHER", "A voucher or document that you looked up: it holds no entry of unknown outcome. May be repeated."),
+    profile: str = options.PROFILE,
 ) -> None:  # fmt: skip
     """Check that exported entries arrived in the general ledger.
 
