@@ -54,6 +54,7 @@ def list_accounts(
 
     Example: bktools accounts list --state EXISTS
     """
+    from bktools.cli.tables import in_order
     from bktools.journal.accounts import load_accounts
 
     if state is not None and state.upper() not in _states():
@@ -63,7 +64,7 @@ def list_accounts(
     if state is not None:
         accounts = accounts[accounts["state"] == state.upper()]
     columns = ["external_id", "code", "name", "archived", "state", "id"]
-    results.hand_over(_urgent_first(accounts, "state"), columns)
+    results.hand_over(in_order(accounts, "state", NEXT), columns)
     _say_next(accounts["state"], connection.same)
     if accounts.empty and state is None:
         tell(
@@ -85,13 +86,13 @@ def create(
     Example: bktools accounts create --chart chart_of_accounts.csv --apply
     """
     from bktools.cli.reconcile import reconciled
-    from bktools.cli.tables import counts
+    from bktools.cli.tables import counts, in_order
     from bktools.submit import create_accounts
 
     with connection.open() as service:
         reconciliation = reconciled(service, chart)
         accounts = create_accounts(reconciliation, apply=apply, new_chart=new_chart, service=service)
-    results.hand_over(_urgent_first(accounts, "outcome"), ["external_id", "name", "outcome", "message"])
+    results.hand_over(in_order(accounts, "outcome", NEXT), ["external_id", "name", "outcome", "message"])
     for line in filter(None, [reconciliation.another_chart, *reconciliation.not_created]):
         tell(line)
     for phrase in reconciliation.unchecked:
@@ -100,13 +101,6 @@ def create(
     _say_next(accounts["outcome"], connection.same)
     if accounts["outcome"].isin(OPEN).any():
         raise typer.Exit(Exit.INCOMPLETE)
-
-
-def _urgent_first(accounts: pd.DataFrame, column: str) -> pd.DataFrame:
-    ranks = {state: rank for rank, state in enumerate(NEXT)}
-    return accounts.sort_values(
-        column, key=lambda states: states.map(ranks).fillna(len(ranks)), kind="stable", ignore_index=True
-    )
 
 
 def _say_next(states: pd.Series, environment: str) -> None:

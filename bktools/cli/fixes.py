@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
@@ -12,10 +11,7 @@ from bktools.cli.exits import Exit
 from bktools.cli.options import argument, option
 from bktools.cli.output import remark, tell
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-SHOWN = ("outcome", "about", "account_now", "new_account", "note", "message", "period", "line")
+COLUMNS = ("outcome", "about", "account_now", "new_account", "note", "message", "period", "line")
 
 
 @results.table
@@ -32,10 +28,20 @@ def fixes(
 
     Example: bktools fixes month-end.xlsx --output fixes.csv
     """
-    from bktools.cli.tables import counts
+    from bktools.cli.tables import counts, in_order
     from bktools.errors import InputError
     from bktools.journal.accounts import load_accounts
-    from bktools.reports.fixes import WRONG, check_fixes, keep_fixes, kept_fixes, read_fixes
+    from bktools.reports.fixes import (
+        DIFFERENT,
+        DONE,
+        NOTED,
+        OPEN,
+        WRONG,
+        check_fixes,
+        keep_fixes,
+        kept_fixes,
+        read_fixes,
+    )
     from bktools.snapshots.tables import load_categories
 
     with connection.open() as service:
@@ -53,16 +59,9 @@ def fixes(
         kept = keep_fixes(lines[valid], service.settings) if file is not None and valid.any() else None
     for row in checked[~valid].to_dict("records"):
         tell(f"line {row['line']}, {row['about']}: {row['message']}")
-    results.hand_over(_open_first(checked[valid]), list(SHOWN))
+    results.hand_over(in_order(checked[valid], "outcome", (OPEN, DIFFERENT, NOTED, DONE)), list(COLUMNS))
     remark(counts(checked["outcome"]) or "nothing is filled in")
     if kept is not None:
         remark(f"Kept in {kept}. Change the open ones in the service, then run: bktools fixes")
     if not valid.all():
         raise typer.Exit(Exit.INCOMPLETE)
-
-
-def _open_first(checked: pd.DataFrame) -> pd.DataFrame:
-    from bktools.reports.fixes import DIFFERENT, DONE, NOTED, OPEN
-
-    ranks = {outcome: rank for rank, outcome in enumerate((OPEN, DIFFERENT, NOTED, DONE))}
-    return checked.sort_values("outcome", key=lambda outcomes: outcomes.map(ranks), kind="stable", ignore_index=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -33,22 +33,27 @@ def show(context: typer.Context, connection: options.Connects) -> None:
         return
     with _journal(connection) as journal:
         states = journal.rows("SELECT state, count(*) AS batches FROM batches GROUP BY state ORDER BY state")
+        events, own = journal.last_event()["event_id"], journal.addresses()
+        others = _related(journal)
         rows = [
             ("journal", journal.id),
             ("file" if journal.path else "database", journal.place),
             ("marks", ", ".join(map(str, journal.marks.places))),
-            *(("address", address) for address in journal.addresses()),
-            ("events", journal.last_event()["event_id"]),
+            *(("address", address) for address in own),
+            ("events", events),
             *((row["state"], row["batches"]) for row in states),
-            *(("other", f"{other}: {journal.others.relation(other) or 'unknown'}") for other in journal.others.all()),
+            *(("other", f"{other['name']}: {other['relation'] or 'unknown'}") for other in others),
         ]
-        others = [{"name": other, "relation": journal.others.relation(other)} for other in journal.others.all()]
         results.result(
-            journal=journal.id, place=journal.place, marks=journal.marks.places, addresses=journal.addresses(),
-            events=journal.last_event()["event_id"], batches={row["state"]: row["batches"] for row in states}, others=others,
+            journal=journal.id, place=journal.place, marks=journal.marks.places, addresses=own, events=events,
+            batches={row["state"]: row["batches"] for row in states}, others=others,
         )  # fmt: skip
     for name, value in rows:
         results.say(f"{name:<10} {value}")
+
+
+def _related(journal: Journal) -> list[dict[str, Any]]:
+    return [{"name": name, "relation": journal.others.relation(name)} for name in journal.others.all()]
 
 
 @app.command("backup")
@@ -164,7 +169,7 @@ def verify(connection: options.Connects) -> None:
 def addresses(
     connection: options.Connects,
     is_same: str | None = option("--same ADDRESS", "Address or ID of a journal of the same service."),
-    other: str | None = option("--other ADDRESS", "Address or ID of a journal of another service."),
+    is_other: str | None = option("--other ADDRESS", "Address or ID of a journal of another service."),
     by: str | None = BY,
 ) -> None:
     """Show or record which addresses and journals are of one service.
@@ -173,22 +178,20 @@ def addresses(
     """
     from bktools.journal.others import OTHER, SAME
 
-    if is_same and other:
+    if is_same and is_other:
         raise ArgumentError("--same", "cannot be combined with --other")
     with _journal(connection) as journal:
-        if is_same or other:
-            name, relation = (is_same, SAME) if is_same else (other, OTHER)
-            said = journal.others.say(str(name), relation, _named(by))
-            results.say(said)
-            results.result(recorded=said)
+        if is_same or is_other:
+            recorded = journal.others.say(str(is_same or is_other), SAME if is_same else OTHER, _named(by))
+            results.say(recorded)
+            results.result(recorded=recorded)
             return
-        own = journal.addresses()
-        others = {found: journal.others.relation(found) for found in journal.others.all()}
+        own, others = journal.addresses(), _related(journal)
     for address in own:
         results.say(f"{address}  this journal")
-    for found, known in others.items():
-        results.say(f"{found}  {known or 'not known whether it is of the same service'}")
-    results.result(addresses=own, others=[{"name": found, "relation": known} for found, known in others.items()])
+    for other in others:
+        results.say(f"{other['name']}  {other['relation'] or 'not known whether it is of the same service'}")
+    results.result(addresses=own, others=others)
 
 
 @app.command("move")

@@ -22,14 +22,15 @@ def list_mappings() -> None:
 
     from bktools.inputs.mappings import all_mappings, folder
 
-    found = all_mappings()
-    settled = [
-        ", ".join(f"{field}={heading}" for field, heading in (*one.columns.items(), *one.options.items()))
-        for one in found
-    ]
-    rows = [(one.name, one.kind, len(one.headings), text) for one, text in zip(found, settled, strict=True)]
+    rows = [
+        {
+            "name": one.name, "kind": one.kind, "headings": len(one.headings),
+            "settled": ", ".join(f"{field}={heading}" for field, heading in (*one.columns.items(), *one.options.items())),
+        }
+        for one in all_mappings()
+    ]  # fmt: skip
     results.hand_over(pd.DataFrame(rows, columns=["name", "kind", "headings", "settled"]))
-    remark(f"{len(found)} mappings in {folder()}")
+    remark(f"{len(rows)} mappings in {folder()}")
 
 
 @app.command("show")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,27 +10,20 @@ import typer
 from bktools import caller
 from bktools.cli import results
 from bktools.cli.options import REQUIRED, Group, argument, option
-from bktools.cli.output import tell
-from bktools.progress import hushed
+from bktools.cli.output import remark, tell
 from bktools.visible import visible_line
 
 if TYPE_CHECKING:
     from bktools.sandbox import Server
-
-log = logging.getLogger("bktools")
 
 app = typer.Typer(help="The embedded service: serve, reset, sample files, faults.", no_args_is_help=True)
 
 
 # The variables of curl's lines, and the settings of bktools that have the same value.
 VARIABLES = {
-    "ADDRESS": "BKTOOLS_BASE_URL",
-    "TOKEN": "BKTOOLS_TOKEN",
-    "API_KEY": "BKTOOLS_API_KEY",
-    "COMPANY": "BKTOOLS_COMPANY",
-    "BALANCE": "BKTOOLS_BALANCE_URL",
-    "BALANCE_TOKEN": "BKTOOLS_BALANCE_TOKEN",
-}
+    "ADDRESS": "base_url", "TOKEN": "token", "API_KEY": "api_key", "COMPANY": "company", "BALANCE": "balance_url",
+    "BALANCE_TOKEN": "balance_token",
+}  # fmt: skip
 
 HOW_TO_CONNECT = """\
 address  {ADDRESS}
@@ -101,7 +92,7 @@ def serve(
     from bktools.settings import load_settings
 
     state = load_settings("sandbox").state_dir
-    server = Server(state, latency=latency / 1000, faults=fault or (), on_request=_tell, **world)
+    server = Server(state, latency=latency / 1000, faults=fault or (), on_request=_on_request, **world)
     of_new_world = [name for name in ("seed", "companies", "categories", "employees") if _is_given(context, name)]
     if of_new_world and server.file.exists():
         names = ", ".join(f"--{name}" for name in of_new_world)
@@ -116,13 +107,8 @@ def serve(
             results.say("stopped; its state is kept")
 
 
-def _tell(method: str, path: str, status: int | None, seconds: float) -> None:
-    """Print or log one line about a request: method, path, status and milliseconds."""
-    line = f"{method} {visible_line(path)} {status or 'no answer'} {seconds * 1000:.0f} ms"
-    if hushed.is_set():
-        log.info("%s", line)
-    else:
-        print(line, file=sys.stderr, flush=True)
+def _on_request(method: str, path: str, status: int | None, seconds: float) -> None:
+    remark(f"{method} {visible_line(path)} {status or 'no answer'} {seconds * 1000:.0f} ms")
 
 
 def _is_given(context: typer.Context, name: str) -> bool:
@@ -131,27 +117,17 @@ def _is_given(context: typer.Context, name: str) -> bool:
 
 
 def _values(server: Server) -> dict[str, str]:
-    return {
-        "ADDRESS": server.base_url,
-        "TOKEN": server.token,
-        "API_KEY": server.api_key,
-        "COMPANY": server.company_id,
-        "BALANCE": server.balance_url,
-        "BALANCE_TOKEN": server.balance_token,
-    }
+    attributes = VARIABLES | {"COMPANY": "company_id"}
+    return {name: getattr(server, attribute) for name, attribute in attributes.items()}
 
 
 def _how_to_connect(server: Server) -> str:
     values = _values(server)
-    settings = {VARIABLES[name]: value for name, value in values.items()}
-    return "".join(
-        [
-            HOW_TO_CONNECT.format(**values, file=server.file),
-            # curl's line is for sh.
-            "" if caller.ON_WINDOWS else FOR_CURL.format(variables=caller.set_variables(values)),
-            FOR_BKTOOLS.format(variables=caller.set_variables(settings)),
-        ]
-    )
+    settings = {f"BKTOOLS_{VARIABLES[name].upper()}": value for name, value in values.items()}
+    # curl's line is for sh.
+    for_curl = "" if caller.ON_WINDOWS else FOR_CURL.format(variables=caller.set_variables(values))
+    for_bktools = FOR_BKTOOLS.format(variables=caller.set_variables(settings))
+    return HOW_TO_CONNECT.format(**values, file=server.file) + for_curl + for_bktools
 
 
 @app.command("reset")
@@ -182,14 +158,11 @@ def sample_data(folder: Path = argument("FOLDER", "Folder to write to.", REQUIRE
 
     Example: bktools sandbox sample-data data
     """
-    from bktools.disk import told
-    from bktools.errors import StorageError
+    from bktools.disk import storage_errors
     from bktools.sandbox.sample import write_account_list, write_sample_data
 
-    try:
+    with storage_errors(folder):
         written = (*write_sample_data(folder), write_account_list(folder))
-    except OSError as error:
-        raise StorageError(f"the sample files cannot be written to {folder}: {told(error)}") from error
     for path in written:
         results.say(str(path))
     results.result(files=written)

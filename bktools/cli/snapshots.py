@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,22 +42,14 @@ def list_snapshots(connection: options.Connects) -> None:
     with _stored(connection) as (store, queries):
         for query in queries:
             snapshots = store.history(query)
-            about = snapshots[-1].about()
-            size = sum(snapshot.size() for snapshot in snapshots)
-            rows.append(
-                (
-                    store.folder(query).name[:NAMED],
-                    query.table,
-                    _filters(query),
-                    len(snapshots),
-                    None if about is None else about.facts.rows,
-                    _size(size),
-                    age_of(snapshots[-1].time),
-                    size,
-                    snapshots[-1].time,
-                )
-            )
-    _hand_over(rows, ("key", "table", "filters", "snapshots", "rows", "size", "newest"), "bytes", "fetched_at")
+            newest, size = snapshots[-1], sum(snapshot.size() for snapshot in snapshots)
+            key, about = store.folder(query).name[:NAMED], newest.about()
+            rows.append({
+                "key": key, "table": query.table, "filters": _filters(query), "snapshots": len(snapshots),
+                "rows": about and about.facts.rows, "size": _size(size), "newest": age_of(newest.time),
+                "bytes": size, "fetched_at": newest.time,
+            })  # fmt: skip
+    _hand_over(rows, ["key", "table", "filters", "snapshots", "rows", "size", "newest"], "bytes", "fetched_at")
 
 
 @app.command("show")
@@ -71,27 +63,23 @@ def show(
     """
     with _stored(connection) as (store, queries):
         query = _named(key, store, queries)
-        found = [(snapshot, snapshot.about(), snapshot.size()) for snapshot in store.history(query)]
+        snapshots = store.history(query)
     remark(f"{query.table}, {_filters(query)}")
-    rows = [
-        (
-            snapshot.time,
-            None if about is None else about.facts.rows,
-            _size(size),
-            snapshot.digest[:NAMED],
-            "damaged" if about is None or snapshot.is_damaged else _complete(about.facts),
-            size,
-        )
-        for snapshot, about, size in found
-    ]
-    _hand_over(rows, ("fetched_at", "rows", "size", "content", "complete"), "bytes")
+    rows = []
+    for snapshot in snapshots:
+        about, size = snapshot.about(), snapshot.size()
+        complete = "damaged" if about is None or snapshot.is_damaged else _complete(about.facts)
+        rows.append({
+            "fetched_at": snapshot.time, "rows": about and about.facts.rows, "size": _size(size),
+            "content": snapshot.digest[:NAMED], "complete": complete, "bytes": size,
+        })  # fmt: skip
+    _hand_over(rows, ["fetched_at", "rows", "size", "content", "complete"], "bytes")
 
 
 @app.command("prune")
 @results.facts
 def prune(
-    connection: options.Connects,
-    older_than: str = option("--older-than AGE", "Age, such as 90d.", "90d"),
+    connection: options.Connects, older_than: str = option("--older-than AGE", "Age, such as 90d.", "90d")
 ) -> None:
     """Remove old snapshots; the newest and each month's last stay.
 
@@ -126,10 +114,10 @@ def path(
     """
     with _stored(connection) as (store, queries):
         if table in TABLES:
-            asked = _of_table(str(table), store.settings.company, store.settings.company_names, queries)
+            wanted = _of_table(str(table), store.settings.company, store.settings.company_names, queries)
         else:
-            asked = [_named(table, store, queries)] if table else queries
-        files = [_newest(store, query) for query in asked]
+            wanted = [_named(table, store, queries)] if table else queries
+        files = [_newest(store, query) for query in wanted]
     for file in files:
         results.say(str(file))
     results.result(files=files)
@@ -149,12 +137,16 @@ def _stored(connection: options.Connection) -> Iterator[tuple[Store, list[Query]
 def _of_table(table: str, company: str | None, names: Mapping[str, str], queries: list[Query]) -> list[Query]:
     """Return the queries of a whole table, of one company or of all."""
     company_id = None if company is None else rules.company_id("--company", company, names)
-    found = [query for query in queries if query.table == table and query.filters.keys() <= {"company_id"}]
-    if company_id is not None:
-        found = [query for query in found if query.filters.get("company_id") == company_id]
-    if not found:
+    matches = [
+        query
+        for query in queries
+        if query.table == table
+        and query.filters.keys() <= {"company_id"}
+        and company_id in {None, query.filters.get("company_id")}
+    ]
+    if not matches:
         raise SnapshotNotFoundError(f"no snapshot of the {table} was found: bktools {table} makes one")
-    return found
+    return matches
 
 
 def _newest(store: Store, query: Query) -> Path:
@@ -163,11 +155,11 @@ def _newest(store: Store, query: Query) -> Path:
 
 
 def _named(key: str, store: Store, queries: list[Query]) -> Query:
-    found = [query for query in queries if store.folder(query).name.startswith(key)]
-    if len(found) != 1:
-        many = f"{len(found)} keys begin" if found else "no key begins"
+    matches = [query for query in queries if store.folder(query).name.startswith(key)]
+    if len(matches) != 1:
+        many = f"{len(matches)} keys begin" if matches else "no key begins"
         raise SnapshotNotFoundError(f"{many} with {key!r}: bktools snapshots list shows them")
-    return found[0]
+    return matches[0]
 
 
 def _complete(facts: Facts) -> str:
@@ -175,21 +167,21 @@ def _complete(facts: Facts) -> str:
 
 
 def _filters(query: Query) -> str:
-    told = []
+    texts = []
     for name, value in query.filters.items():
         # An e-mail is private, and others may see the screen.
         text = "…" if name in PRIVATE else f"{len(value)} of them" if isinstance(value, list) else str(value).lower()
-        told.append(f"{name}={text}")
-    return " ".join(told) or "everything"
+        texts.append(f"{name}={text}")
+    return " ".join(texts) or "everything"
 
 
 def _size(count: int) -> str:
     return f"{count / 2**20:.1f} MiB" if count >= 2**20 else f"{count / 2**10:.1f} KiB"
 
 
-def _hand_over(rows: Sequence[tuple[Any, ...]], shown: Sequence[str], *others: str) -> None:
+def _hand_over(rows: list[dict[str, Any]], shown: list[str], *others: str) -> None:
     import pandas as pd
 
-    results.hand_over(pd.DataFrame(rows, columns=[*shown, *others]), list(shown))
+    results.hand_over(pd.DataFrame(rows, columns=[*shown, *others]), shown)
     if not rows:
         remark("no snapshots: the first load makes one")
