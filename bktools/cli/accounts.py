@@ -123,8 +123,10 @@ def import_list(
         ),
     ],
     connection: options.ConnectsToCompany,
-    complete: bool = option("--complete", "The list has all accounts of its companies: forget those that it lacks.", False),
-) -> None:  # fmt: skip
+    complete: bool = option(
+        "--complete", "The list has all accounts of its companies: forget those that it lacks.", False
+    ),
+) -> None:
     """Import the list of accounts that were created elsewhere.
 
     Example: bktools accounts import accounts.csv

@@ -31,20 +31,30 @@ MOST_POSTINGS = 10
 
 @results.lists
 def verify(
-    ledger: Annotated[
-        files.FileOptions, files.reads("ledger", "--ledger FILE", files.LEDGER_HELP, is_required=True)
-    ],
+    ledger: Annotated[files.FileOptions, files.reads("ledger", "--ledger FILE", files.LEDGER_HELP, is_required=True)],
     entries: Annotated[
         files.FileOptions,
-        files.reads("entries", "--entries FILE", "Their file: shows changes since the export; adds missing amounts.", prefix="entry-"),
+        files.reads(
+            "entries",
+            "--entries FILE",
+            "Their file: shows changes since the export; adds missing amounts.",
+            prefix="entry-",
+        ),
     ],
     connection: options.ConnectsToCompany,
-    month: str | None = option("--month YYYY-MM", "Only the entries of this month, such as 2026-10; by default the ledger's months."),
-    out: Path | None = option("--out FOLDER", "Write everything as CSV to this folder; see --profile.", section=options.OUTPUT),
+    month: str | None = option(
+        "--month YYYY-MM", "Only the entries of this month, such as 2026-10; by default the ledger's months."
+    ),
+    out: Path | None = option(
+        "--out FOLDER", "Write everything as CSV to this folder; see --profile.", section=options.OUTPUT
+    ),
     days: int = option("--days DAYS", "Days between an entry and its posting at most.", 7, min=0, max=366),
-    explained: list[str] | None = option("--explained VOUCHER", "A voucher or document that you looked up: it holds no entry of unknown outcome. May be repeated."),
+    explained: list[str] | None = option(
+        "--explained VOUCHER",
+        "A voucher or document that you looked up: it holds no entry of unknown outcome. May be repeated.",
+    ),
     profile: str = options.PROFILE,
-) -> None:  # fmt: skip
+) -> None:
     """Check that exported entries arrived in the general ledger.
 
     Each is booked once, missing, booked twice, or different.
