@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import bktools
 from bktools.cli import files, options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import option
@@ -55,12 +56,11 @@ def list_accounts(
     Example: bktools accounts list --state EXISTS
     """
     from bktools.cli.tables import in_order
-    from bktools.journal.accounts import load_accounts
 
     if state is not None and state.upper() not in _states():
         raise ArgumentError("--state", f"must be one of {', '.join(_states())}", state)
     with connection.open() as service:
-        accounts = load_accounts(connection.company, service=service)
+        accounts = bktools.load_accounts(connection.company, service=service)
     if state is not None:
         accounts = accounts[accounts["state"] == state.upper()]
     columns = ["external_id", "code", "name", "archived", "state", "id"]
@@ -87,11 +87,10 @@ def create(
     """
     from bktools.cli.reconcile import reconciled
     from bktools.cli.tables import counts, in_order
-    from bktools.submit import create_accounts
 
     with connection.open() as service:
         reconciliation = reconciled(service, chart)
-        accounts = create_accounts(reconciliation, apply=apply, new_chart=new_chart, service=service)
+        accounts = bktools.create_accounts(reconciliation, apply=apply, new_chart=new_chart, service=service)
     results.hand_over(in_order(accounts, "outcome", NEXT), ["external_id", "name", "outcome", "message"])
     for line in filter(None, [reconciliation.another_chart, *reconciliation.not_created]):
         tell(line)
@@ -131,10 +130,10 @@ def import_list(
 
     Example: bktools accounts import accounts.csv
     """
-    from bktools.journal.accounts import import_accounts
-
     with connection.open() as service:
-        accounts = account_list.read(import_accounts, company=connection.company, complete=complete, service=service)
+        accounts = account_list.read(
+            bktools.import_accounts, company=connection.company, complete=complete, service=service
+        )
     about = accounts.attrs["bktools"]
     results.say(files.recognised(about["imported"]))
     retired = about["retired"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+import bktools
 from bktools.cli import options, results
 
 
@@ -16,11 +17,9 @@ def balance(connection: options.Connects) -> None:
 
     Example: bktools balance --format json
     """
-    from bktools.snapshots.tables import get_balance
-
     with connection.open() as service:
         warnings.simplefilter("always", DeprecationWarning)
-        amounts = {str(name): value for name, value in get_balance(service=service).items()}
+        amounts = {str(name): value for name, value in bktools.get_balance(service=service).items()}
     for name, value in amounts.items():
         results.say(f"{name:<10} {value}")
     results.result(**amounts)

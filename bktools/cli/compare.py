@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bktools
 from bktools.cli import options, results
 from bktools.cli.options import REQUIRED, argument
 from bktools.cli.output import remark, tell
@@ -23,11 +24,10 @@ def compare(
     Example: bktools compare 2026-10 2026-11
     """
     from bktools.cli.tables import counted
-    from bktools.close.changes import compare
 
     with connection.open() as service:
         company = options.the_company(service)
-        changes = compare(before, after, company=company, threshold=threshold, service=service)
+        changes = bktools.compare(before, after, company=company, threshold=threshold, service=service)
     about = changes.attrs["bktools"]
     for reason in about["not_compared"]:
         tell(f"not compared: {reason}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+import bktools
 from bktools import disk
 from bktools.caller import in_shell
 from bktools.cli import files, options, results
@@ -20,8 +21,6 @@ from bktools.visible import visible_line
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bktools.export import ExportPlan
-    from bktools.service import Service
 
 # Columns that `history` prints.
 COLUMNS = {
@@ -70,9 +69,7 @@ def compose(
 
     Example: bktools export compose entries.csv --out october.plan
     """
-    from bktools.export import compose_export_jobs
     from bktools.export.plan_file import write_plan
-    from bktools.journal.export_jobs import load_export_jobs
     from bktools.journal.records import this_process
 
     with ExitStack() as stack:
@@ -85,12 +82,12 @@ def compose(
         tables = _tables(service, [company]) if company else {}
         rows = files.read_entries(entries, company, tables, required=("category_id",))
         results.say(files.recognised(rows.attrs["bktools"]))
-        plan = compose_export_jobs(
+        plan = bktools.compose_export_jobs(
             rows,
             selection=select,
             **(tables or _tables(service, rows["company_id"].dropna().unique().tolist())),
             # Of all companies: an entry that went out for another one is not sent again.
-            history=load_export_jobs(entries=True, service=service),
+            history=bktools.load_export_jobs(entries=True, service=service),
             company=company,
             period=month,
             currency=currency,
@@ -134,7 +131,6 @@ def submit(
     Example: bktools export submit october.plan --apply
     """
     from bktools.export.plan_file import read_plan
-    from bktools.submit import submit_export_jobs
 
     with files.readable(file) as path:
         read = read_plan(path)
@@ -150,7 +146,9 @@ def submit(
             results.say(f"outcome unknown: {doubt}\n")
         results.say(f"Composed by {read.made_by}, {read.made_at}")
         _say_plan(read.plan)
-        sent = submit_export_jobs(read.plan, apply=apply, wait=wait, others_export=others_export, service=service)
+        sent = bktools.submit_export_jobs(
+            read.plan, apply=apply, wait=wait, others_export=others_export, service=service
+        )
         doubts = _doubts(read.plan, service)
     results.say("")
     _say_outcomes(sent)
@@ -168,10 +166,10 @@ def status(connection: options.ConnectsToCompany) -> None:
 
     Example: bktools export status
     """
-    from bktools.journal.export_jobs import answer_to_all, load_export_jobs, open_questions
+    from bktools.journal.export_jobs import answer_to_all, open_questions
 
     with connection.open() as service:
-        jobs = load_export_jobs(connection.company, service=service)
+        jobs = bktools.load_export_jobs(connection.company, service=service)
         questions = open_questions(connection.company, service=service)
         to_all = answer_to_all(connection.company, service=service)
     by_state = dict(list(jobs.groupby("state")))
@@ -206,10 +204,12 @@ def history(
 
     Example: bktools export history --entries --batch 3b033ca1ea4749b395bf
     """
-    from bktools.journal.export_jobs import load_export_jobs, open_questions
+    from bktools.journal.export_jobs import open_questions
 
     with connection.open() as service:
-        jobs = load_export_jobs(connection.company, entries=entries, events=events, batch=batch, service=service)
+        jobs = bktools.load_export_jobs(
+            connection.company, entries=entries, events=events, batch=batch, service=service
+        )
         # An open question tells the user to list the entries, so it is not repeated in that list.
         questions = [] if entries else open_questions(connection.company, batch=batch, service=service)
     results.hand_over(jobs, COLUMNS["entries" if entries else "events" if events else "batches"], most=100_000)
@@ -239,7 +239,7 @@ def resolve(
 
     Example: bktools export resolve 3b033ca1ea4749b395bf --outcome released --evidence "no booking of 31 Oct" --by Ada
     """
-    from bktools.journal.export_jobs import accept_export_jobs, resolve_export_job
+    from bktools.journal.export_jobs import accept_export_jobs
 
     if (batch is None) == (before is None):
         raise ArgumentError("BATCH", "must be given, or --all-before, and not both")
@@ -248,7 +248,7 @@ def resolve(
     with connection.open() as service:
         if before is None:
             batches = [str(batch)]
-            resolve_export_job(batches[0], outcome, evidence=evidence, by=by, job_id=job, service=service)
+            bktools.resolve_export_job(batches[0], outcome, evidence=evidence, by=by, job_id=job, service=service)
         else:
             batches = accept_export_jobs(before, evidence=evidence, by=by, company=connection.company, service=service)
     for settled in batches:
@@ -257,7 +257,7 @@ def resolve(
     results.say(f"{NEXT[outcome]}: bktools export submit PLAN --apply{connection.same}")
 
 
-def _tables(service: Service, companies: list[str]) -> dict[str, pd.DataFrame]:
+def _tables(service: bktools.Service, companies: list[str]) -> dict[str, pd.DataFrame]:
     """Return the tables that entries are checked against: current ones, or cached ones when the service cannot be reached."""
     import pandas as pd
 
@@ -265,7 +265,7 @@ def _tables(service: Service, companies: list[str]) -> dict[str, pd.DataFrame]:
     return {name: pd.concat([table[name] for table in tables], ignore_index=True) for name in tables[0]}
 
 
-def _doubts(plan: ExportPlan, service: Service) -> list[str]:
+def _doubts(plan: bktools.ExportPlan, service: bktools.Service) -> list[str]:
     """Return a line for each batch of the plan's companies whose outcome is unknown."""
     from bktools.journal.export_jobs import open_questions
 
@@ -274,7 +274,7 @@ def _doubts(plan: ExportPlan, service: Service) -> list[str]:
     return [line for company in companies for line in open_questions(company, service=service)]
 
 
-def _say_plan(plan: ExportPlan) -> None:
+def _say_plan(plan: bktools.ExportPlan) -> None:
     from bktools.cli.tables import counted, show
     from bktools.export.plan import totals_of
     from bktools.frames.names import FIRST
@@ -295,7 +295,7 @@ def _say_plan(plan: ExportPlan) -> None:
         show(held.dropna(axis="columns", how="all").head(SHOWN_NOT_READY), whole="--csv FOLDER")
 
 
-def _facts_of(plan: ExportPlan) -> dict[str, Any]:
+def _facts_of(plan: bktools.ExportPlan) -> dict[str, Any]:
     from bktools.frames.schema import number_of_entries
 
     return {

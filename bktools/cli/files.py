@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import bktools
 from bktools import disk
 from bktools.caller import command
 from bktools.cli.options import ACCOUNT_LIST, CHART, ENTRIES, LEDGER, REQUIRED, Group, argument, option
@@ -21,7 +22,6 @@ from bktools.errors import ArgumentError, InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bktools.service import Service
 
 # By argument of the readers: the type of its option, name with value, and help.
 OPTIONS: dict[str, tuple[Any, str, str]] = {
@@ -95,7 +95,7 @@ class FileOptions:
                 _save(self.save_mapping, self.kind, path, arguments)
         return frame
 
-    def or_sample(self, service: Service, missing: str = "") -> FileOptions:
+    def or_sample(self, service: bktools.Service, missing: str = "") -> FileOptions:
         """Return the same with the sandbox's sample file where none was given; elsewhere refuse what is missing."""
         from bktools.sandbox.sample import write_sample_data
 
@@ -185,15 +185,12 @@ Entries = Annotated[
 ]
 
 
-def tables_of(service: Service, company: str, **age: Any) -> dict[str, pd.DataFrame]:
+def tables_of(service: bktools.Service, company: str, **age: Any) -> dict[str, pd.DataFrame]:
     """Return what entries of a company are checked against: categories, employees and accounts."""
-    from bktools.journal.accounts import load_accounts
-    from bktools.snapshots.tables import load_categories, load_employees
-
     return {
-        "categories": load_categories(company, service=service, **age),
-        "employees": load_employees(company, service=service, **age),
-        "accounts": load_accounts(company, service=service),
+        "categories": bktools.load_categories(company, service=service, **age),
+        "employees": bktools.load_employees(company, service=service, **age),
+        "accounts": bktools.load_accounts(company, service=service),
     }
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+import bktools
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import argument, option
@@ -30,7 +31,6 @@ def fixes(
     """
     from bktools.cli.tables import counts, in_order
     from bktools.errors import InputError
-    from bktools.journal.accounts import load_accounts
     from bktools.reports.fixes import (
         DIFFERENT,
         DONE,
@@ -42,7 +42,6 @@ def fixes(
         kept_fixes,
         read_fixes,
     )
-    from bktools.snapshots.tables import load_categories
 
     with connection.open() as service:
         company = options.the_company(service)
@@ -53,8 +52,8 @@ def fixes(
         made_in = lines["environment"].iloc[0] if len(lines) else service.settings.environment
         if file is not None and made_in != service.settings.environment:
             raise InputError(f"is of the environment {made_in}: choose it with --environment", source=str(file))
-        categories = load_categories(company, refresh=True, service=service)
-        checked = check_fixes(lines, categories, load_accounts(company, service=service))
+        categories = bktools.load_categories(company, refresh=True, service=service)
+        checked = check_fixes(lines, categories, bktools.load_accounts(company, service=service))
         valid = checked["outcome"] != WRONG
         kept = keep_fixes(lines[valid], service.settings) if file is not None and valid.any() else None
     for row in checked[~valid].to_dict("records"):

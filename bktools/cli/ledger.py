@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
+import bktools
 from bktools.cli import files, results
 from bktools.cli.output import remark
 
@@ -21,9 +22,7 @@ def ledger(
 
     Example: bktools ledger bookkeeping.se --output postings.csv
     """
-    from bktools import read_general_ledger
-
-    postings = file.read(read_general_ledger)
+    postings = file.read(bktools.read_general_ledger)
     remark(files.recognised(postings.attrs["bktools"]))
     remark(_summary(postings))
     results.hand_over(_by_account(postings) if results.is_for_people() else postings)

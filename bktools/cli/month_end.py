@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import bktools
 from bktools.cli import files, options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import option
@@ -76,9 +77,7 @@ def month_end(
     """
     if fail_on is not None and fail_on not in FAIL_ON:
         raise ArgumentError("--fail-on", f"must be one of {', '.join(FAIL_ON)}", fail_on)
-    from bktools.inputs.chart_of_accounts import read_chart_of_accounts
     from bktools.journal.export_jobs import open_questions
-    from bktools.reports.month_end import close_month
 
     if arguments["month"] is not None:
         rules.month("--month", arguments["month"])
@@ -89,13 +88,13 @@ def month_end(
         note = " (embedded service: not real books)" if service.settings.is_sandbox else ""
         results.say(f"Month-end of company {company} · {service.settings.environment}{note}\n")
         chart, entries = (file.or_sample(service, "--chart and --entries") for file in (chart, entries))
-        accounts = chart.read(read_chart_of_accounts, company=company)
+        accounts = chart.read(bktools.read_chart_of_accounts, company=company)
         results.say(_line("chart", files.recognised(accounts.attrs["bktools"])))
         # Loaded once: names in the entries are looked up in them, and the close is made from them.
         tables = files.tables_of(service, company, refresh=True)
         rows = files.read_entries(entries, company, tables, required=("category_id",))
         results.say(_line("entries", files.recognised(rows.attrs["bktools"])))
-        close = close_month(
+        close = bktools.close_month(
             accounts, rows, company=company, categories=tables["categories"], employees=tables["employees"],
             **arguments, seen=_say_step, service=service,
         )  # fmt: skip

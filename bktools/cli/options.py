@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import bktools
 from bktools.caller import in_shell
 from bktools.errors import ArgumentError
 
@@ -154,9 +155,7 @@ class Connection:
 
     def open(self) -> Service:
         """Connect to the service."""
-        from bktools.connection import connect
-
-        return connect(self.selected, company=getattr(self, "company", None))
+        return bktools.connect(self.selected, company=getattr(self, "company", None))
 
     @property
     def selected(self) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+import bktools
 from bktools.cli import options, results
 from bktools.cli.options import REQUIRED, argument, option
 
@@ -25,10 +26,9 @@ def show(context: typer.Context, connection: options.ConnectsToCompany) -> None:
     import pandas as pd
 
     from bktools.frames.currencies import shown
-    from bktools.journal.periods import load_periods
 
     with connection.open() as service:
-        periods = load_periods(connection.company, service=service)
+        periods = bktools.load_periods(connection.company, service=service)
     if results.is_for_people():
         amounts = zip(periods["exported_amount"], periods["currency"], strict=True)
         periods["exported_amount"] = [
@@ -55,10 +55,8 @@ def close(
 
     Example: bktools periods close 2026-10 --by Grace
     """
-    from bktools.journal.periods import close_period
-
     with connection.open() as service:
-        close_period(month, by=by, reason=reason, company=options.the_company(service), service=service)
+        bktools.close_period(month, by=by, reason=reason, company=options.the_company(service), service=service)
     results.say(f"The period {month} was closed by {by.strip()}")
     results.result(period=month, state="CLOSED", by=by.strip())
 
@@ -75,9 +73,7 @@ def reopen(
 
     Example: bktools periods reopen 2026-10 --by Grace --reason "invoice 4711 was late"
     """
-    from bktools.journal.periods import reopen_period
-
     with connection.open() as service:
-        reopen_period(month, by=by, reason=reason, company=options.the_company(service), service=service)
+        bktools.reopen_period(month, by=by, reason=reason, company=options.the_company(service), service=service)
     results.say(f"The period {month} was opened again by {by.strip()}")
     results.result(period=month, state="OPEN", by=by.strip())

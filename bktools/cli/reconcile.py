@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+import bktools
 from bktools.cli import files, options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import option
@@ -54,13 +55,8 @@ def reconcile(
 
 def reconciled(service: Service, chart: files.FileOptions) -> Reconciliation:
     """Read a chart, print how it was read, and return its reconciliation with the known accounts."""
-    from bktools.inputs.chart_of_accounts import read_chart_of_accounts
-    from bktools.journal.accounts import load_accounts
-    from bktools.reconcile import reconcile_accounts
-    from bktools.snapshots.tables import load_categories
-
     company = options.the_company(service)
-    accounts = chart.or_sample(service).read(read_chart_of_accounts, company=company)
+    accounts = chart.or_sample(service).read(bktools.read_chart_of_accounts, company=company)
     results.say(files.recognised(accounts.attrs["bktools"]))
-    categories = load_categories(company, service=service)
-    return reconcile_accounts(accounts, load_accounts(company, service=service), categories)
+    categories = bktools.load_categories(company, service=service)
+    return bktools.reconcile_accounts(accounts, bktools.load_accounts(company, service=service), categories)

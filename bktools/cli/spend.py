@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+import bktools
 from bktools.cli import files, options, results
 from bktools.cli.options import option
 from bktools.cli.output import remark
@@ -35,8 +36,6 @@ def spend(
 
     Example: bktools spend entries.csv --by month --by supplier
     """
-    from bktools.spending import spend
-
     keys = by or ["category"]
     company = connection.company
     names: dict[str, pd.DataFrame] = {}
@@ -48,5 +47,5 @@ def spend(
             entries = entries.or_sample(service)
         rows = files.read_entries(entries, company, names)
     remark(files.recognised(rows.attrs["bktools"]))
-    sums = spend(rows, by=keys, shares=shares, **names)
+    sums = bktools.spend(rows, by=keys, shares=shares, **names)
     results.hand_over(sums, [name for name in sums.columns if name not in ("category_id", "employee_id")])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import bktools
 from bktools.caller import in_shell
 from bktools.cli import files, options, results
 from bktools.cli.exits import Exit
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bktools.ledger.settlements import Settlement
-    from bktools.service import Service
 
 # Columns of a finding that are printed.
 COLUMNS = ["severity", "check", "about", "message", "to_do", "who"]
@@ -67,9 +67,7 @@ def verify(
     Example: bktools verify --ledger bookkeeping.se --month 2026-10
     """
     from bktools.cli.tables import show
-    from bktools.inputs.general_ledger import read_general_ledger
-    from bktools.journal.export_jobs import load_export_jobs, unknown_outcomes
-    from bktools.ledger import match_ledger
+    from bktools.journal.export_jobs import unknown_outcomes
     from bktools.ledger.inputs import SENT
     from bktools.ledger.settlements import Sending, as_frame, settlements
 
@@ -77,9 +75,9 @@ def verify(
         rules.month("--month", month)
     with connection.open() as service:
         company = options.the_company(service)
-        postings = ledger.read(read_general_ledger)
+        postings = ledger.read(bktools.read_general_ledger)
         remark(files.recognised(postings.attrs["bktools"]))
-        exported = load_export_jobs(company, entries=True, service=service)
+        exported = bktools.load_export_jobs(company, entries=True, service=service)
         exported = exported[exported["state"].isin(SENT)]
         if entries.path is not None:
             exported = _with_file(exported, entries, company, service)
@@ -88,7 +86,7 @@ def verify(
                 "--entries", "must name the file of the entries: the journal kept no amounts when they were sent"
             )
         of_months, left_out = _of_months(exported, postings, month)
-        match = match_ledger(of_months, postings, days=days)
+        match = bktools.match_ledger(of_months, postings, days=days)
         # Every exported entry is needed: a sum in the ledger has all entries of its group.
         sendings = {
             batch: Sending(*sending)
@@ -135,7 +133,9 @@ def _say(settlement: Settlement, same: str) -> None:
         )
 
 
-def _with_file(exported: pd.DataFrame, entries: files.FileOptions, company: str, service: Service) -> pd.DataFrame:
+def _with_file(
+    exported: pd.DataFrame, entries: files.FileOptions, company: str, service: bktools.Service
+) -> pd.DataFrame:
     """Return the exported entries with the values and changes of their file."""
     from bktools.frames.names import with_names
     from bktools.frames.schema import to_arrow
