@@ -31,11 +31,7 @@ OPTIONS: dict[str, tuple[Any, str, str]] = {
     "sheet": (str | None, "sheet NAME", "Sheet of a workbook."),
     "decimal": (str | None, "decimal MARK", "Decimal mark of the amounts: . or ,"),
     "date_format": (str | None, "date-format FORMAT", "Format of the dates, such as %d/%m/%Y."),
-    "split_lines": (
-        bool,
-        "split-lines",
-        "Lines with equal ID, company, date and currency are one entry.",
-    ),
+    "split_lines": (bool, "split-lines", "Lines with equal ID, company, date and currency are one entry."),
     "verify": (str, "verify strict|warn", "strict: the ledger must agree with its own totals. warn: a warning."),
     "save_mapping": (str | None, "save-mapping NAME", "Remember these options for files with the same headings."),
 }

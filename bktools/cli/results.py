@@ -60,10 +60,7 @@ SUFFIX_OF = {
 _LIMIT = option("--limit COUNT", "Only the first COUNT rows of each list.", section=OUTPUT, min=1)
 _SUMMARY = option("--summary", "Counts and sums instead of rows, by each column of few values.", False, section=OUTPUT)
 _FORMAT = option(
-    "--format FORMAT",
-    "text, or json: one object, amounts as text, times in UTC.",
-    FactsFormat.TEXT,
-    section=OUTPUT,
+    "--format FORMAT", "text, or json: one object, amounts as text, times in UTC.", FactsFormat.TEXT, section=OUTPUT
 )
 
 
