@@ -135,11 +135,14 @@ def import_list(
             bktools.import_accounts, company=connection.company, complete=complete, service=service
         )
     about = accounts.attrs["bktools"]
-    results.say(files.recognised(about["imported"]))
-    retired = about["retired"]
-    for external_id in retired[:SHOWN_RETIRED]:
-        results.say(visible_line(f"no longer known, because the list lacks it: {external_id}"))
-    if len(retired) > SHOWN_RETIRED:
-        results.say(f"… and {len(retired) - SHOWN_RETIRED:,} more")
-    results.say(f"{len(accounts)} accounts are known now")
-    results.result(imported=about["imported"]["rows"], known=len(accounts), no_longer_known=retired)
+    retired, count = about["retired"], len(accounts)
+    more = len(retired) - SHOWN_RETIRED
+    results.report(
+        files.recognised(about["imported"]),
+        *(visible_line(f"no longer known, because the list lacks it: {name}") for name in retired[:SHOWN_RETIRED]),
+        f"… and {more:,} more" if more > 0 else "",
+        f"{count} accounts are known now",
+        imported=about["imported"]["rows"],
+        known=count,
+        no_longer_known=retired,
+    )

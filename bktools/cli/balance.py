@@ -20,6 +20,4 @@ def balance(connection: options.Connects) -> None:
     with connection.open() as service:
         warnings.simplefilter("always", DeprecationWarning)
         amounts = {str(name): value for name, value in bktools.get_balance(service=service).items()}
-    for name, value in amounts.items():
-        results.say(f"{name:<10} {value}")
-    results.result(**amounts)
+    results.report(*(f"{name:<10} {value}" for name, value in amounts.items()), **amounts)

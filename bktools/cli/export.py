@@ -110,8 +110,7 @@ def compose(
     again = f"bktools export submit {in_shell(str(file))}{connection.same}"
     if plan.batches.empty:
         again = "correct the entries that are not ready, then compose again; there is nothing to submit"
-    results.say(f"\nWritten to {file}; nothing was sent. Next: {again}")
-    results.result(**_facts_of(plan), file=file)
+    results.report(f"\nWritten to {file}; nothing was sent. Next: {again}", **_facts_of(plan), file=file)
 
 
 @app.command("submit")
@@ -152,7 +151,7 @@ def submit(
         doubts = _doubts(read.plan, service)
     results.say("")
     _say_outcomes(sent)
-    results.result(**_facts_of(read.plan), applied=apply, outcomes=sent, outcome_unknown=doubts)
+    results.report(**_facts_of(read.plan), applied=apply, outcomes=sent, outcome_unknown=doubts)
     if not apply:
         results.say("Nothing was sent: run again with --apply to do it.")
     if doubts or (apply and (sent["outcome"] != "ACCEPTED").any()):
@@ -173,21 +172,17 @@ def status(connection: options.ConnectsToCompany) -> None:
         questions = open_questions(connection.company, service=service)
         to_all = answer_to_all(connection.company, service=service)
     by_state = dict(list(jobs.groupby("state")))
-    for state, rows in by_state.items():
-        results.say(_batches(rows, state))
-    results.result(
-        states={
-            str(state): {"batches": len(rows), "entries": int(rows["entries"].sum())}
-            for state, rows in by_state.items()
-        },
+    states = {
+        str(state): {"batches": len(rows), "entries": int(rows["entries"].sum())} for state, rows in by_state.items()
+    }
+    results.report(
+        *(_batches(rows, state) for state, rows in by_state.items()),
+        "nothing was exported from here" if jobs.empty else "",
+        *(f"\noutcome unknown: {question}" for question in questions),
+        f"\nIf {to_all}" if to_all else "",
+        states=states,
         outcome_unknown=questions,
     )
-    if jobs.empty:
-        results.say("nothing was exported from here")
-    for question in questions:
-        results.say(f"\noutcome unknown: {question}")
-    if to_all:
-        results.say(f"\nIf {to_all}")
     if questions:
         raise typer.Exit(Exit.INCOMPLETE)
 
@@ -251,10 +246,14 @@ def resolve(
             bktools.resolve_export_job(batches[0], outcome, evidence=evidence, by=by, job_id=job, service=service)
         else:
             batches = accept_export_jobs(before, evidence=evidence, by=by, company=connection.company, service=service)
-    for settled in batches:
-        results.say(f"batch {settled}: {outcome}, by {by}")
-    results.result(batch_id=batch, batches=batches, outcome=outcome, by=by)
-    results.say(f"{NEXT[outcome]}: bktools export submit PLAN --apply{connection.same}")
+    results.report(
+        *(f"batch {settled}: {outcome}, by {by}" for settled in batches),
+        f"{NEXT[outcome]}: bktools export submit PLAN --apply{connection.same}",
+        batch_id=batch,
+        batches=batches,
+        outcome=outcome,
+        by=by,
+    )
 
 
 def _tables(service: bktools.Service, companies: list[str]) -> dict[str, pd.DataFrame]:

@@ -44,12 +44,11 @@ def show(context: typer.Context, connection: options.Connects) -> None:
             *((row["state"], row["batches"]) for row in states),
             *(("other", f"{other['name']}: {other['relation'] or 'unknown'}") for other in others),
         ]
-        results.result(
-            journal=journal.id, place=journal.place, marks=journal.marks.places, addresses=own, events=events,
+        results.report(
+            *(f"{name:<10} {value}" for name, value in rows), journal=journal.id, place=journal.place,
+            marks=journal.marks.places, addresses=own, events=events,
             batches={row["state"]: row["batches"] for row in states}, others=others,
         )  # fmt: skip
-    for name, value in rows:
-        results.say(f"{name:<10} {value}")
 
 
 def _related(journal: Journal) -> list[dict[str, Any]]:
@@ -71,8 +70,7 @@ def backup(
     path = target or Path(f"bktools-journal-{dt.datetime.now(dt.UTC):%Y%m%dT%H%M%SZ}.sqlite")
     with _journal(connection) as journal:
         journal.backup(path)
-        results.say(f"{journal.place} was copied to {path}")
-        results.result(journal=journal.place, backup=path)
+        results.report(f"{journal.place} was copied to {path}", journal=journal.place, backup=path)
 
 
 @app.command("restore")
@@ -96,21 +94,15 @@ def restore(
     from bktools.journal.restore import restore as put_back
 
     done = put_back(_settings(connection), source, by=_named(by), evidence=evidence)
-    results.say(f"{done.place} was restored" + (f" from {source}" if source else ""))
-    for line in done.booked_twice:
-        results.say(line)
-    if done.set_aside is not None:
-        results.say(f"The earlier file is kept as {done.set_aside}")
-    if done.accepted:
-        results.say(f"{len(done.accepted)} batches sent since are ACCEPTED: their marks hold the jobs of the service")
-    if done.in_doubt:
-        results.say(
-            f"{len(done.in_doubt)} batches have an unknown outcome; bktools export status{connection.same} says "
-            "how to settle them"
-        )
-    if done.unconfirmed:
-        results.say(f"Nothing is sent before these machines have confirmed it, too: {', '.join(done.unconfirmed)}")
-    results.result(
+    status, others = f"bktools export status{connection.same}", ", ".join(done.unconfirmed)
+    results.report(
+        f"{done.place} was restored" + (f" from {source}" if source else ""),
+        *done.booked_twice,
+        f"The earlier file is kept as {done.set_aside}" if done.set_aside else "",
+        f"{len(done.accepted)} batches sent since are ACCEPTED: their marks hold the jobs of the service"
+        if done.accepted else "",
+        f"{len(done.in_doubt)} batches have an unknown outcome; {status} says how to settle them" if done.in_doubt else "",
+        f"Nothing is sent before these machines have confirmed it, too: {others}" if others else "",
         journal=done.place, earlier_file=done.set_aside, accepted=done.accepted, outcome_unknown=done.in_doubt,
         booked_twice=done.booked_twice, unconfirmed=done.unconfirmed,
     )  # fmt: skip
@@ -139,11 +131,9 @@ def waive(
         if journal.confirmations is None:
             raise ConfigurationError("the journal is a file, which no other machine uses: nothing was recorded")
         done = journal.confirmations.waive(machines, company_id, evidence=evidence.strip(), by=_named(by))
-    results.say(
-        f"Company {company_id} does not wait for {', '.join(done)}"
-        + ("" if evidence.strip() else "; only entries dated after today are sent")
-    )
-    results.result(company=company_id, waived=done, evidence=evidence.strip())
+    limit = "" if evidence.strip() else "; only entries dated after today are sent"
+    line = f"Company {company_id} does not wait for {', '.join(done)}{limit}"
+    results.report(line, company=company_id, waived=done, evidence=evidence.strip())
 
 
 @app.command("verify")
@@ -156,12 +146,10 @@ def verify(connection: options.Connects) -> None:
     with _journal(connection) as journal:
         problems = journal.problems()
         events, place = journal.last_event()["event_id"], journal.place
-    results.result(journal=place, events=events, problems=problems)
-    for problem in problems:
-        results.say(problem)
+    lines = problems or [f"{place} is whole: {events} events, and the marks agree"]
+    results.report(*lines, journal=place, events=events, problems=problems)
     if problems:
         raise typer.Exit(Exit.JOURNAL)
-    results.say(f"{place} is whole: {events} events, and the marks agree")
 
 
 @app.command("addresses")
@@ -183,15 +171,15 @@ def addresses(
     with _journal(connection) as journal:
         if is_same or is_other:
             recorded = journal.others.say(str(is_same or is_other), SAME if is_same else OTHER, _named(by))
-            results.say(recorded)
-            results.result(recorded=recorded)
+            results.report(recorded, recorded=recorded)
             return
         own, others = journal.addresses(), _related(journal)
-    for address in own:
-        results.say(f"{address}  this journal")
-    for other in others:
-        results.say(f"{other['name']}  {other['relation'] or 'not known whether it is of the same service'}")
-    results.result(addresses=own, others=others)
+    results.report(
+        *(f"{address}  this journal" for address in own),
+        *(f"{other['name']}  {other['relation'] or 'not known whether it is of the same service'}" for other in others),
+        addresses=own,
+        others=others,
+    )
 
 
 @app.command("move")
@@ -214,8 +202,8 @@ def move(
     last = to_database(settings, by=_named(by), evidence=evidence)
     assert settings.journal is not None
     place = place_of(settings.journal)
-    results.say(f"{last['event_id']} events are in {place}; the file is closed and kept")
-    results.result(journal=place, events=last["event_id"])
+    events = last["event_id"]
+    results.report(f"{events} events are in {place}; the file is closed and kept", journal=place, events=events)
 
 
 @app.command("rights")
@@ -233,8 +221,7 @@ def rights(connection: options.Connects, role: str = argument("ROLE", "A role of
     if settings.journal is None:
         raise ConfigurationError("the journal is a file, which has no roles: set BKTOOLS_JOURNAL to a database")
     sql = grants(settings.journal, role)
-    results.say(sql.rstrip("\n"))
-    results.result(role=role, sql=sql)
+    results.report(sql.rstrip("\n"), role=role, sql=sql)
 
 
 def _journal(connection: options.Connection) -> Journal:

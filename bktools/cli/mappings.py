@@ -44,9 +44,8 @@ def show(name: str = argument("NAME", "Name of the mapping.", REQUIRED)) -> None
 
     path = path_of(name)
     mapping = read_mapping(path)
-    results.say(mapping.toml().rstrip("\n"))
-    results.result(
-        name=mapping.name, kind=mapping.kind, headings=mapping.headings, columns=mapping.columns,
+    results.report(
+        mapping.toml().rstrip("\n"), name=mapping.name, kind=mapping.kind, headings=mapping.headings, columns=mapping.columns,
         options=mapping.options, file=path,
     )  # fmt: skip
     tell(str(path))

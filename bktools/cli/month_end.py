@@ -101,17 +101,17 @@ def month_end(
     _say_to_do(close)
     _say_persons(close, is_named=arguments["by"] is not None)
     doubts = [f"{one.about}: {one.to_do}: {one.command}" for one in close.actions if one.cause == "in_doubt"]
-    results.result(**_facts_of(close), outcome_unknown=doubts)
-    results.say(f"\nWritten to {close.folder}/")
-    if close.earlier_folder is not None:
-        results.say(f"The earlier close is kept as {close.earlier_folder}/")
-    if not arguments["apply"]:
-        again = (
-            f"bktools periods reopen {close.period} comes first, because the period is closed"
-            if close.record.state == "CLOSED"
-            else "run again with --apply to do it"
-        )
-        results.say(f"Nothing was written to the service: {again}.")
+    is_closed = close.record.state == "CLOSED"
+    again = f"bktools periods reopen {close.period} comes first, because the period is closed"
+    results.report(
+        f"\nWritten to {close.folder}/",
+        f"The earlier close is kept as {close.earlier_folder}/" if close.earlier_folder else "",
+        ""
+        if arguments["apply"]
+        else f"Nothing was written to the service: {again if is_closed else 'run again with --apply to do it'}.",
+        **_facts_of(close),
+        outcome_unknown=doubts,
+    )
     if doubts or (arguments["apply"] and _is_incomplete(close)):
         raise typer.Exit(Exit.INCOMPLETE)
     if fail_on is not None and FAIL_ON[fail_on](close):

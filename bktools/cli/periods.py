@@ -57,8 +57,7 @@ def close(
     """
     with connection.open() as service:
         bktools.close_period(month, by=by, reason=reason, company=options.the_company(service), service=service)
-    results.say(f"The period {month} was closed by {by.strip()}")
-    results.result(period=month, state="CLOSED", by=by.strip())
+    results.report(f"The period {month} was closed by {by.strip()}", period=month, state="CLOSED", by=by.strip())
 
 
 @app.command("reopen")
@@ -75,5 +74,4 @@ def reopen(
     """
     with connection.open() as service:
         bktools.reopen_period(month, by=by, reason=reason, company=options.the_company(service), service=service)
-    results.say(f"The period {month} was opened again by {by.strip()}")
-    results.result(period=month, state="OPEN", by=by.strip())
+    results.report(f"The period {month} was opened again by {by.strip()}", period=month, state="OPEN", by=by.strip())

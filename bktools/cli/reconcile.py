@@ -42,10 +42,9 @@ def reconcile(
         raise ArgumentError("--fail-on", f"must be one of {', '.join(FAIL_ON)}", fail_on)
     with connection.open() as service:
         reconciliation = reconciled(service, chart)
-    results.say(str(reconciliation))
     findings, actions = reconciliation.findings, reconciliation.actions
     numbers = {str(action): int(count) for action, count in actions["action"].value_counts().items()}
-    results.result(accounts=numbers, actions=actions, findings=findings, written_to=out)
+    results.report(str(reconciliation), accounts=numbers, actions=actions, findings=findings, written_to=out)
     if out is not None:
         reconciliation.to_csv(out, profile)
         results.say(f"written to {out}")

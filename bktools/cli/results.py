@@ -181,10 +181,12 @@ def say(text: str) -> None:
         remark(text.strip("\n"))
 
 
-def result(**known: Any) -> None:
-    """Write the facts as one JSON object, where the user asks for it."""
+def report(*lines: str, **values: Any) -> None:
+    """Write a result that is no table: lines for people (empty ones are left out), values as one JSON object."""
+    for line in filter(None, lines):
+        say(line)
     if _asked.get().format == FactsFormat.JSON:
-        write_json({name: _part(value) for name, value in known.items()})
+        write_json({name: _part(value) for name, value in values.items()})
 
 
 def write_json(value: Any) -> None:

@@ -99,9 +99,8 @@ def serve(
         tell(f"{server.file} holds a world already, which is kept: {names} is for a new one")
     with server:
         try:
-            if results.is_for_people():
-                results.say(_how_to_connect(server))
-            results.result(state=server.file, **{name.lower(): value for name, value in _values(server).items()})
+            lines = [_how_to_connect(server)] if results.is_for_people() else []
+            results.report(*lines, state=server.file, **{name.lower(): text for name, text in _values(server).items()})
             server.wait()
         except KeyboardInterrupt:
             results.say("stopped; its state is kept")
@@ -144,8 +143,7 @@ def reset(yes: bool = option("--yes", "Do not ask.", False)) -> None:
     if not yes:
         typer.confirm(f"Delete the sandbox in {settings.state_dir}, with its journal?", abort=True)
     forget_sandbox(settings)
-    results.say("The next start makes a new sandbox.")
-    results.result(removed=settings.state_dir)
+    results.report("The next start makes a new sandbox.", removed=settings.state_dir)
 
 
 @app.command("sample-data")
@@ -163,9 +161,7 @@ def sample_data(folder: Path = argument("FOLDER", "Folder to write to.", REQUIRE
 
     with storage_errors(folder):
         written = (*write_sample_data(folder), write_account_list(folder))
-    for path in written:
-        results.say(str(path))
-    results.result(files=written)
+    results.report(*map(str, written), files=written)
 
 
 @app.command("faults")

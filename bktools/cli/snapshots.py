@@ -92,10 +92,8 @@ def prune(
     limit = age("--older-than", older_than)
     with _stored(connection) as (store, _):
         gone = store.prune(limit)
-    results.say(
-        f"{gone.snapshots} snapshots removed, {_size(gone.size)} freed; the newest and each month's last are kept"
-    )
-    results.result(removed=gone.snapshots, bytes=gone.size)
+    line = f"{gone.snapshots} snapshots removed, {_size(gone.size)} freed; the newest and each month's last are kept"
+    results.report(line, removed=gone.snapshots, bytes=gone.size)
 
 
 @app.command("path")
@@ -118,9 +116,7 @@ def path(
         else:
             wanted = [_named(table, store, queries)] if table else queries
         files = [_newest(store, query) for query in wanted]
-    for file in files:
-        results.say(str(file))
-    results.result(files=files)
+    results.report(*map(str, files), files=files)
 
 
 @contextmanager

@@ -188,7 +188,7 @@ def _heartbeat(out: _Watched, interval: float, *, is_logged: bool) -> Iterator[N
         ended.set()
 
 
-class _Watched(io.TextIOBase):
+class _Watched:
     """A stream that knows when it was last written to."""
 
     def __init__(self, target: TextIO) -> None:
@@ -199,20 +199,8 @@ class _Watched(io.TextIOBase):
         self.written_at = time.monotonic()
         return self._target.write(text)
 
-    def flush(self) -> None:
-        # Python flushes a forgotten stream. From 3.13 on it shows the error of one whose target is closed.
-        if not self._target.closed:
-            self._target.flush()
-
-    def isatty(self) -> bool:
-        return self._target.isatty()
-
-    def fileno(self) -> int:
-        return self._target.fileno()
-
-    @property
-    def encoding(self) -> str:  # type: ignore[override]
-        return self._target.encoding
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._target, name)
 
 
 class _Logged(io.TextIOBase):

@@ -106,7 +106,7 @@ def verify(
     if out is not None:
         match.to_csv(out, profile)
         results.say(f"\nWritten to {out}/")
-    results.result(
+    results.report(
         has_arrived=has_arrived, entries=match.counts, remarks=match.remarks, findings=match.findings,
         open_accounts=match.open_accounts, not_compared=match.unchecked, settlements=settled, written_to=out,
     )  # fmt: skip
