@@ -7,16 +7,15 @@ import typer
 from bktools.cli import (
     accounts,
     balance,
-    categories,
     check,
     compare,
     config,
-    employees,
     export,
     fixes,
     guide,
     journal,
     ledger,
+    loading,
     mappings,
     month_end,
     periods,
@@ -25,7 +24,7 @@ from bktools.cli import (
     snapshots,
     spend,
     verify,
-)  # fmt: skip
+)
 from bktools.cli.exits import exit_codes
 from bktools.cli.help import Command, Group
 from bktools.cli.options import option
@@ -33,8 +32,8 @@ from bktools.cli.unattended import LogFormat, LogLevel
 
 # In the order of the help.
 COMMANDS = (
-    month_end.month_end, reconcile.reconcile, ledger.ledger, fixes.fixes, verify.verify, spend.spend, categories.categories,
-    employees.employees, compare.compare, balance.balance, check.check, config.config, guide.guide,
+    month_end.month_end, reconcile.reconcile, ledger.ledger, fixes.fixes, verify.verify, spend.spend, loading.categories,
+    loading.employees, compare.compare, balance.balance, check.check, config.config, guide.guide,
 )  # fmt: skip
 GROUPS = (accounts, export, journal, mappings, periods, sandbox, snapshots)
 

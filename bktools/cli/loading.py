@@ -1,4 +1,4 @@
-"""The command that loads a noun of the service: its options, and the output of its table."""
+"""`bktools categories` and `bktools employees`: all rows of a noun of the service, to the terminal or a file."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from bktools.cli.exits import Exit
 from bktools.cli.options import CACHE, FILTERS, SERVICE, option
 from bktools.cli.output import remark, tell
 from bktools.contract import rules
+from bktools.contract.categories import CATEGORIES
+from bktools.contract.employees import EMPLOYEES
 from bktools.contract.noun import Filter, Noun
 from bktools.errors import ArgumentError, InputError
 
@@ -28,15 +30,6 @@ def age(option: str, text: str) -> dt.timedelta:
     if unit not in UNITS or not (number.isascii() and number.isdigit()):
         raise ArgumentError(option, "must be a number and a unit, such as 90s, 30m, 12h or 7d", text)
     return dt.timedelta(seconds=int(number) * UNITS[unit])
-
-
-def of_companies(given: list[str] | None) -> str | list[str] | None:
-    """Return the companies that were named, as the loaders take them."""
-    if not given or "all" not in given:
-        return given or None
-    if len(given) > 1:
-        raise ArgumentError("--company", "all cannot be combined with other companies")
-    return "all"
 
 
 def companies_in(file: str, names: Mapping[str, str]) -> list[str]:
@@ -55,15 +48,15 @@ def companies_in(file: str, names: Mapping[str, str]) -> list[str]:
         When a line is neither, or there is none; the message names the line.
     """
     source = "standard input" if file == "-" else file
-    found: dict[str, None] = {}
+    companies: dict[str, None] = {}
     for line, text in _lines(file):
         try:
-            found[rules.company_id("company", text, names)] = None
+            companies[rules.company_id("company", text, names)] = None
         except ArgumentError as error:
             raise InputError(str(error), source=source, line=line) from None
-    if not found:
+    if not companies:
         raise InputError("names no company: write one UUID a line", source=source)
-    return list(found)
+    return list(companies)
 
 
 def _lines(file: str) -> Iterable[tuple[int, str]]:
@@ -88,12 +81,14 @@ def _lines(file: str) -> Iterable[tuple[int, str]]:
     if file == "-" or (text and not lines) or (lines and not any(delimiter in lines[0][1] for delimiter in ",;\t|")):
         return lines
     table = read_table(file, lambda cells: sum(normal(cell) in headings for cell in cells))
-    places = [place for place, heading in enumerate(table.headings) if normal(heading) in headings]
-    if len(places) != 1:
+    columns = [
+        column for heading, column in zip(table.headings, table.columns, strict=True) if normal(heading) in headings
+    ]
+    if len(columns) != 1:
         raise InputError(
-            f"needs one column with the heading company_id, has {len(places)}; or write one UUID a line", source=file
+            f"needs one column with the heading company_id, has {len(columns)}; or write one UUID a line", source=file
         )
-    cells = zip(table.lines.tolist(), table.columns[places[0]].to_pylist(), strict=True)
+    cells = zip(table.lines.tolist(), columns[0].to_pylist(), strict=True)
     return [(line, cell.strip()) for line, cell in cells]
 
 
@@ -158,15 +153,19 @@ def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
         from bktools.snapshots.tables import load_table
 
         with connection.open() as service:
-            companies = of_companies(company)
+            companies: str | list[str] | None = company or None
             if companies_file is not None:
                 if companies is not None:
                     raise ArgumentError("--companies", "cannot be combined with --company")
                 companies = companies_in(companies_file, service.settings.company_names)
-            chosen = Options.of(
+            elif "all" in (company or ()):
+                if company != ["all"]:
+                    raise ArgumentError("--company", "all cannot be combined with other companies")
+                companies = "all"
+            freshness = Options.of(
                 as_of=as_of, max_age=age("--max-age", max_age), refresh=refresh, verify=verify, on_error=on_error
             )
-            frame = load_table(noun, companies, filters, chosen, service=service)
+            frame = load_table(noun, companies, filters, freshness, service=service)
             results.hand_over(frame, shown)
             failures = frame.attrs["bktools"].get("failures", [])
             # Only for people: programs count the rows themselves.
@@ -190,3 +189,23 @@ def _parameter(item: Filter) -> inspect.Parameter:
     declared = option(item.option + metavar, item.help, section=FILTERS, show_default=False)
     annotation = kinds.get(item.rule, str | None)
     return inspect.Parameter(item.argument, inspect.Parameter.KEYWORD_ONLY, default=declared, annotation=annotation)
+
+
+def _says(nouns: str, example: str) -> str:
+    return f"""Load all {nouns}. Uses the cache when newer than --max-age; never returns a partial table,
+    except with --on-error collect, which exits with 12 and names each company that failed on standard error.
+
+    Example: bktools {example}
+    """
+
+
+categories = loader(
+    CATEGORIES,
+    ["id", "name", "archived", "account_id", "tax_code_id"],
+    _says("bookkeeping categories", "categories --active --output categories.csv"),
+)
+employees = loader(
+    EMPLOYEES,
+    ["id", "code", "first_name", "last_name", "email", "role"],
+    _says("employees", "employees --company all --output employees.parquet"),
+)
