@@ -29,12 +29,6 @@ def in_notebook() -> bool:
     return shell is not None and hasattr(shell, "kernel")
 
 
-def in_marimo() -> bool:
-    """Whether a notebook of marimo is running, on a page rather than as a script."""
-    marimo = sys.modules.get("marimo")
-    return marimo is not None and bool(marimo.running_in_notebook())
-
-
 def room() -> int | None:
     """Return how many columns a line may have: those of a terminal, 80 in a notebook; None for files, logs and commands.
 
@@ -45,7 +39,7 @@ def room() -> int | None:
     # A program without a console has no standard output.
     if sys.stdout is not None and sys.stdout.isatty():
         return max(shutil.get_terminal_size((USUAL_WIDTH, 24)).columns, LEAST_ROOM)
-    return USUAL_WIDTH if in_notebook() or in_marimo() else None
+    return USUAL_WIDTH if in_notebook() else None
 
 
 def readable(text: str) -> str:

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, Protocol
 
 from bktools.caller import is_command
-from bktools.consoles import in_marimo, in_notebook
+from bktools.consoles import in_notebook
 from bktools.visible import visible
 
 log = logging.getLogger("bktools")
@@ -99,10 +99,10 @@ def note(text: str, *, shown: bool | None = None) -> None:
     text : str
         One line.
     shown : bool, optional
-        As in `progress`, and in marimo, too.
+        As in `progress`.
     """
     log.info("%s", text)
-    is_page = in_notebook() or in_marimo()
+    is_page = in_notebook()
     if shown or (shown is None and (is_page or _is_interactive() or is_command()) and not hushed.is_set()):
         # A notebook shows standard error in red, like an error.
         print(visible(text), file=sys.stdout if is_page else sys.stderr)

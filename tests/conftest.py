@@ -17,6 +17,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
 
 import bktools
 from bktools.sandbox.sample import write_sample_data
@@ -66,17 +67,34 @@ AWKWARD = [
 ]
 
 
-# Fixtures of several closes: the tests of each run in one process, which makes it once.
-CLOSES = ("october", "november")
+# Files whose tests run in one process, one after the other: they share what takes seconds to make, or a cache.
+TOGETHER = {
+    "Spark": ("frames/test_spark_workers.py", "export/test_plans_of_spark.py", "reconcile/test_reconciling_spark.py"),
+    "the closes of October": tuple(
+        f"reports/test_{name}.py" for name in ("closing", "coverage", "fixes", "folder", "html", "money", "workbook")
+    ),
+    "the closes of November": ("reports/test_one_truth.py",),
+    "the cache of types": ("typing/", "test_lint_format_types.py"),
+    "JupyterLab": ("notebooks/test_jupyterlab.py",),
+    "the world of all formats": ("cli/test_output_formats.py",),
+    "the world of the guide": ("test_guide.py",),
+}
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of an expensive fixture together."""
-    for item in items:
-        for name in CLOSES:
-            if name in getattr(item, "fixturenames", ()) and item.get_closest_marker("xdist_group") is None:
-                item.add_marker(pytest.mark.xdist_group(name))
+class _Together(LoadScopeScheduling):
+    """Hands out one test at a time, or all tests of `TOGETHER`.
+
+    xdist's groups name the group in the ID of a test, which pytest 9.2 does not let it change: it groups nothing there.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        path = nodeid.partition("::")[0].removeprefix("tests/")
+        return next((group for group, files in TOGETHER.items() if path.startswith(files)), nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+    """Use the scheduler above."""
+    return _Together(config, log)
 
 
 @pytest.fixture(autouse=True)

@@ -45,7 +45,6 @@ NEEDS_SPARK = (
     # PySpark 4.0 leaves the sockets that it collects rows through to the garbage collector.
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
     pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.xdist_group("pyspark"),
     # Java and the workers start in it.
     pytest.mark.timeout(300),
 )

@@ -25,9 +25,6 @@ PAGES = {topic: text_of(topic) for topic in TOPICS}
 # About three screens.
 LONGEST = 128
 
-# The examples share a sandbox.
-pytestmark = pytest.mark.xdist_group("guide")
-
 
 def test_the_pages_are_those_of_the_folder():
     """Each page is listed, short, and begins with its title."""

@@ -17,11 +17,7 @@ CHECKS = {
 }
 
 
-# Checkers of types wait for one cache, so they run one after the other.
-@pytest.mark.parametrize(
-    "check",
-    [pytest.param(check, marks=pytest.mark.xdist_group("mypy" if check == "types" else check)) for check in CHECKS],
-)
+@pytest.mark.parametrize("check", CHECKS)
 def test_check(check: str):
     """The tool finds nothing."""
     done = subprocess.run([sys.executable, "-m", *CHECKS[check]], cwd=ROOT, capture_output=True, text=True, check=False)

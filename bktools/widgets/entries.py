@@ -49,8 +49,6 @@ class EntryPicker:
     -----
     Show it by naming it at the end of a cell. Selections by mouse, by keyboard and by `select` are equal. A notebook that
     is saved or exported keeps a static table of what was selected.
-
-    In marimo, `grid = mo.ui.anywidget(picker.widget)` lets the cells that name `grid` run again after each selection.
     """
 
     def __init__(self, entries: pd.DataFrame, grid: pa.Table, selection: Any = None) -> None:
@@ -147,10 +145,6 @@ class EntryPicker:
         handle = display_grid(self._grid, self._static())
         if in_notebook():
             self._displays.append(handle)
-
-    def _display_(self) -> Any:
-        """Return what marimo shows."""
-        return self._grid
 
 
 def pick_entries(

@@ -109,23 +109,6 @@ def test_refused_token(run, samples, tmp_path):
     assert nothing_written()
 
 
-def test_against_an_address_of_its_own(run, samples, tmp_path):
-    """Address and token from the environment make the same close as a real service would see it."""
-    with Server(tmp_path / "server") as server:
-        arguments = ("month-end", "--apply", "--chart", samples[0], "--entries", samples[1])
-        variables = {
-            "BKTOOLS_BASE_URL": server.base_url,
-            "BKTOOLS_TOKEN": server.token,
-            "BKTOOLS_COMPANY": server.company_id,
-        }
-        first = run(*arguments, **variables)
-        second = run(*arguments, **variables)
-        accepted = server.accepted_entries()
-    assert (first.returncode, second.returncode) == (Exit.DONE, Exit.DONE)
-    assert set(accepted.values()) == {1}
-    assert len(accepted) > 200
-
-
 def test_files_must_be_named_without_the_sandbox(run):
     """Sample data is never taken for somebody who did not ask for it."""
     done = run(

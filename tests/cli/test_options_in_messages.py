@@ -61,9 +61,7 @@ COMMANDS = {
         f"{ENTRY};{COMPANY};;2026-10-01;",
         "--entry-",
     ),
-    "month-end --chart FILE": (CHARTS, "Konto;Name", "0400;", "--"),
     "reconcile --chart FILE": (CHARTS, "Konto;Name", "0400;", "--"),
-    "accounts create --chart FILE": (CHARTS, "Konto;Name", "0400;", "--"),
     "accounts import FILE": (ACCOUNTS, "id;External ID;Name", f"{ENTRY};0400;", "--"),
 }
 READERS = {

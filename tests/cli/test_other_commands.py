@@ -5,13 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import re
-import shlex
 import urllib.request
 from pathlib import Path
 
 from bktools.cli.exits import Exit
-from bktools.journal.journal import Journal
-from bktools.settings import load_settings
 
 
 def test_config_masks_secrets(run):
@@ -78,38 +75,16 @@ def test_reconcile_fails_on_findings_when_asked(run):
     assert run("reconcile", "--sandbox", "--fail-on", "blue").returncode == Exit.INPUT
 
 
-def test_doubt_is_settled_by_following_the_message(run, service):
-    """A batch in doubt blocks the close; the command that the message names settles it."""
-    assert run("month-end", "--sandbox", "--apply", "--max-entries", "150", "--wait", "0").returncode == Exit.INCOMPLETE
-    settings = load_settings("sandbox")
-    with Journal(settings) as journal:
-        waiting = journal.rows("SELECT batch_id FROM batches WHERE state = 'PLANNED'")[0]["batch_id"]
-        journal.begin(waiting)
-    # The process that was sending is gone: its lock is free.
-    blocked = run("month-end", "--sandbox", "--apply", "--max-entries", "150")
-    assert blocked.returncode == Exit.INCOMPLETE
-    history = run("export", "history", "--sandbox").stdout
-    assert "UNKNOWN" in history
-    reasons = Path("month-end-2026-10/entries.csv").read_text(encoding="utf-8-sig")
-    assert "in_doubt" in reasons
-    command = re.search(r"bktools (export resolve .+) --outcome", run("export", "status", "--sandbox").stdout)[1]
-    assert waiting in command
-    settled = run(*shlex.split(command), "--outcome", "released", "--evidence", "not in the ERP", "--by", "Ada")
-    assert (settled.returncode, settled.stderr) == (Exit.DONE, "")
-    done = run("month-end", "--sandbox", "--apply", "--max-entries", "150")
-    assert done.returncode == Exit.DONE
-    assert "UNKNOWN" not in run("export", "history", "--sandbox").stdout
-
-
 def test_sandbox_sample_data_and_reset(run):
     """Sample files are written anywhere; a reset lets the sandbox and its journal begin anew."""
     assert run("sandbox", "sample-data", "samples").returncode == Exit.DONE
     with Path("samples/accounting_entries.csv").open(encoding="utf-8", newline="") as file:
         assert len(list(csv.DictReader(file))) == 320
-    run("month-end", "--sandbox", "--apply")
-    assert "ACCEPTED" in run("export", "history", "--sandbox").stdout
+    Path("chart.csv").write_text("Account;Name\n0400;Bank\n", encoding="utf-8")
+    run("accounts", "create", "--sandbox", "--chart", "chart.csv", "--apply")
+    assert "0400" in run("accounts", "list", "--sandbox").stdout
     assert run("sandbox", "reset", "--yes").returncode == Exit.DONE
-    assert "ACCEPTED" not in run("export", "history", "--sandbox").stdout
+    assert "0400" not in run("accounts", "list", "--sandbox").stdout
 
 
 def test_sandbox_serve_prints_what_curl_needs(tmp_path):

@@ -23,9 +23,6 @@ import bktools
 from bktools.cli.app import app
 from bktools.cli.exits import Exit
 
-# The tests of the module share a world.
-pytestmark = pytest.mark.xdist_group("formats")
-
 # By command: its arguments, and its exit codes besides 0. {…} stands for something of the world.
 MAIN_PATHS = {
     "month-end": ("--chart {chart} --entries {entries} --apply --max-entries 100 --wait 0", Exit.INCOMPLETE),

@@ -104,10 +104,10 @@ def test_a_file_that_is_not_parquet_is_one_line(entries, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["pandas", "arrow", "polars", "lazy", "duckdb"])
-@pytest.mark.parametrize("name", ["archived", "row", "day", "content", "company", "history", "reason", "message"])
-def test_columns_of_any_name_change_no_check(entries, kind, name):
+def test_columns_of_any_name_change_no_check(entries, kind):
     """Columns that an analyst joined beforehand are carried along, whatever they are called."""
-    frame = entries(2, category_id=OTHER).assign(**{name: False})
+    names = ["archived", "row", "day", "content", "company", "history", "reason", "message"]
+    frame = entries(2, category_id=OTHER).assign(**dict.fromkeys(names, False))
     lift = {
         "pandas": lambda rows: rows,
         "arrow": in_arrow,
@@ -119,7 +119,7 @@ def test_columns_of_any_name_change_no_check(entries, kind, name):
     plan = compose_export_jobs(lift(frame), history=lift(history))
     assert plan.not_ready["reason"].to_list() == ["exported"]
     assert len(plan.entries) == 1
-    assert name in {"reason", "message"} or not plan.entries[name].any()
+    assert not plan.entries[names[:-2]].any().any()
 
 
 def test_names_that_differ_in_capitals_are_two_columns(entries):

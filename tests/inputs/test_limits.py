@@ -233,18 +233,18 @@ def test_members_do_not_overlap(tmp_path):
 
 
 def test_a_line_and_a_heading_row_have_limits(tmp_path):
-    """A line that is too long is named before the file is read, and so is a row of a million headings."""
+    """A line that is too long is named before the file is read, and so is a row of very many headings."""
     path = tmp_path / "chart.csv"
     path.write_text("Code;Name\n1;" + "x" * 3_000_000 + "\n2;y\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"line 2: the line has more than 2 MB"):
         read_table(path, len, longest_line=2 << 20)
     with pytest.raises(InputError, match="line 2: a cell has more than 131,072 characters"):
         read_table(path, len)
-    path.write_text(";".join(map(str, range(1_000_000))) + "\n1;2\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"line 1: 1,000,000 cells: a table has at most 16,384 columns"):
+    path.write_text(";".join(map(str, range(100_000))) + "\n1;2\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"line 1: 100,000 cells: a table has at most 16,384 columns"):
         read_chart_of_accounts(path)
-    headings = ["Code", "Name", *(f"a heading that is long {at}" for at in range(10_000))]
-    path.write_text(";".join(headings) + "\n1;x" + ";" * 10_000 + "\n", encoding="utf-8")
+    headings = ["Code", "Name", *(f"a heading that is long {at}" for at in range(5_000))]
+    path.write_text(";".join(headings) + "\n1;x" + ";" * 5_000 + "\n", encoding="utf-8")
     assert read_chart_of_accounts(path)["name"].tolist() == ["x"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 from collections import defaultdict
 from decimal import Decimal
 
@@ -12,6 +13,7 @@ from worlds import CREDITORS, MONEY, as_datev, as_sie, number_id
 
 from bktools import match_ledger, read_general_ledger
 
+ENTRIES = int(os.environ.get("BKTOOLS_TEST_ENTRIES", "3000"))
 FIRST = dt.date(2026, 1, 1)
 FILES = {"ledger.se": as_sie, "EXTF_ledger.csv": as_datev}
 COSTS = [str(4_900 + number) for number in range(10)]
@@ -85,8 +87,8 @@ def booked(entries, way, differences):
 @pytest.mark.parametrize("name", FILES)
 def test_planted_differences_of_sums_are_found_and_nothing_else(name, way, tmp_path):
     """Sums by voucher, day, account and month are found in files; a missing, changed and doubled one is told for each."""
-    entries = entries_of(10_000, way)
-    postings, statuses = booked(entries, way, 50)
+    entries = entries_of(ENTRIES, way)
+    postings, statuses = booked(entries, way, ENTRIES // 200)
     (tmp_path / name).write_bytes(FILES[name](postings))
     ledger = read_general_ledger(tmp_path / name)
     match = match_ledger(entries.drop(columns="month"), ledger)

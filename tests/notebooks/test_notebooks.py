@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -62,41 +60,6 @@ def test_it_runs(name: str, tmp_path: Path):
         assert WIDGET not in data or text.startswith("grid of ")
         # A picture has its own white page, in a dark notebook, too.
         assert "needs_background" not in output.get("metadata", {})
-
-
-def test_as_a_script_it_runs_in_another_folder(tmp_path: Path):
-    """Exported by nbconvert, a notebook is a plain program: its files are in the folder where it runs."""
-    from nbconvert import PythonExporter
-
-    script = tmp_path / "export_jobs.py"
-    script.write_text(PythonExporter().from_filename(NOTEBOOKS / "03_export_jobs.ipynb")[0], encoding="utf-8")
-    (tmp_path / "here").mkdir()
-    assert _run([script], tmp_path / "here") == "selection = []\n"
-    assert {path.name for path in (tmp_path / "here").iterdir()} == {"sample", "sandbox-03"}
-
-
-def test_marimo_shows_results_and_grid(tmp_path: Path):
-    """Converted by marimo, a notebook runs, and its page has the results, the notes and the grid."""
-    notebook = tmp_path / "export_jobs.py"
-    _run(["-m", "marimo", "-q", "convert", NOTEBOOKS / "03_export_jobs.ipynb", "-o", notebook], tmp_path)
-    cells = notebook.read_text(encoding="utf-8").replace("currency=currency);", "currency=currency)")
-    again = "bktools.load_categories(company, service=service)\n    history ="
-    notebook.write_text(cells.replace("history =", again, 1), encoding="utf-8")
-    _run(["-m", "marimo", "-q", "export", "html", notebook, "-o", tmp_path / "page.html"], tmp_path)
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    results = ("Export plan: 225 entries ready", "marimo-anywidget", "data:image/png", "nothing to do: no outcomes")
-    for shown in (*results, "categories: 240 rows from the snapshot"):
-        assert shown in page
-
-
-def _run(arguments: list[object], folder: Path) -> str:
-    """Run Python there, and return what it prints."""
-    environment = os.environ | {"PYTHONPATH": str(NOTEBOOKS.parent)}
-    done = subprocess.run(
-        [sys.executable, *map(str, arguments)], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def _seconds_of_children() -> float:

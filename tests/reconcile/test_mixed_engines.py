@@ -10,14 +10,12 @@ from bktools.errors import ArgumentError, InputError
 from bktools.reconcile import reconcile_accounts
 
 
-@pytest.mark.parametrize("other", ["chart", "accounts", "categories"])
-def test_frames_of_several_engines_give_the_same_findings(other, engine):
+def test_frames_of_several_engines_give_the_same_findings(engine):
     """A frame of pandas beside one of another engine, and relations of two connections, are reconciled as one world."""
     rows = world.seeded(3, 12)
     tables = world.tables(rows)
-    given = in_pandas().frames(tables) | {other: engine.frame(tables[other])}
-    if other == "chart":
-        given["accounts"] = relation(tables["accounts"])
+    given = in_pandas().frames(tables)
+    given |= {"chart": engine.frame(tables["chart"]), "accounts": relation(tables["accounts"])}
     result = reconcile_accounts(**given)
     findings, _, _ = reference.reconcile(**rows)
     found = in_pandas().rows(result.findings)

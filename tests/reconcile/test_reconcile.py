@@ -31,6 +31,16 @@ def action(result, external_id):
     return tuple(result.actions.set_index("external_id").loc[external_id, ["action", "why"]])
 
 
+def side_by_side(cases):
+    """Reconcile accounts X0, X1, … of one company, each with its own values in the chart and in the service."""
+    rows = world.plain()
+    chart, account = rows["chart"][0], rows["accounts"][0]
+    for place, (mine, theirs) in enumerate(cases):
+        rows["chart"].append({**chart, "external_id": f"X{place}", **mine})
+        rows["accounts"].append({**account, "external_id": f"X{place}", "id": f"id-{place}", **theirs})
+    return reconcile_accounts(**{noun: schema.to_pandas(table) for noun, table in world.tables(rows).items()})
+
+
 def messages(result):
     return result.findings["message"].tolist()
 
@@ -56,18 +66,19 @@ def test_account_of_the_chart_alone_is_created():
     assert not row["archived"]
 
 
-@pytest.mark.parametrize("state", ["REJECTED", "UNKNOWN", "PLANNED", "created", "ELSE"])
-def test_account_that_may_not_have_arrived_counts_as_not_known(state):
+def test_account_that_may_not_have_arrived_counts_as_not_known():
     """Only created, matched, existing and imported accounts are known."""
-    assert action(reconcile_accounts(**frames(accounts=first(state=state))), "0400")[0] == "create"
+    states = ["REJECTED", "UNKNOWN", "PLANNED", "created", "ELSE"]
+    result = side_by_side([({}, {"state": state}) for state in states])
+    assert [action(result, f"X{place}")[0] for place in range(len(states))] == ["create"] * len(states)
 
 
-@pytest.mark.parametrize("state", ["CREATED", "MATCHED", "EXISTS", "IMPORTED"])
-def test_account_that_arrived_is_never_created(state):
+def test_account_that_arrived_is_never_created():
     """An account the service has is not created again, whether or not its id is known."""
-    for values in ({"state": state}, {"state": state, "id": None, "name": None, "code": None, "archived": None}):
-        result = reconcile_accounts(**frames(accounts=first(**values)))
-        assert action(result, "0400") == ("none", "the same in the chart and in the service")
+    states, silent = ["CREATED", "MATCHED", "EXISTS", "IMPORTED"], dict.fromkeys(("id", "name", "code", "archived"))
+    result = side_by_side([({}, {"state": state, **more}) for state in states for more in ({}, silent)])
+    told = {action(result, f"X{place}") for place in range(8)}
+    assert told == {("none", "the same in the chart and in the service")}
 
 
 def test_unknown_id_is_a_finding_that_says_how_to_import():
@@ -78,20 +89,17 @@ def test_unknown_id_is_a_finding_that_says_how_to_import():
     ]
 
 
-@pytest.mark.parametrize(
-    ("chart", "account", "verb"),
-    [
-        (True, False, "archive"),
-        (False, True, "unarchive"),
-        (True, True, "none"),
-        (False, None, "none"),
-        (True, None, "none"),
-    ],
-)
-def test_archived_flags_decide_archive_and_unarchive(chart, account, verb):
+def test_archived_flags_decide_archive_and_unarchive():
     """The ERP's flag is the truth; an unknown flag of the service is no difference."""
-    result = reconcile_accounts(**frames(chart=first(archived=chart), accounts=first(archived=account)))
-    assert action(result, "0400")[0] == verb
+    verbs = {
+        (True, False): "archive",
+        (False, True): "unarchive",
+        (True, True): "none",
+        (False, None): "none",
+        (True, None): "none",
+    }
+    result = side_by_side([({"archived": chart}, {"archived": account}) for chart, account in verbs])
+    assert [action(result, f"X{place}")[0] for place in range(len(verbs))] == [*verbs.values()]
 
 
 @pytest.mark.parametrize(("archived", "verb"), [(False, "archive"), (True, "none"), (None, "none")])
@@ -110,20 +118,15 @@ def test_archived_account_of_the_chart_alone_is_created_archived():
     assert bool(result.actions.set_index("external_id").loc["0400", "archived"])
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "why"),
-    [
-        ("name", "machines", "the name differs"),
-        ("code", "0400 ", "the code differs"),
-        ("tax_code_external_id", None, "the tax code differs"),
-    ],
-)
-def test_text_is_compared_to_the_letter(field, value, why):
+def test_text_is_compared_to_the_letter():
     """Case, blanks and missing values are differences, with both values in the finding."""
-    result = reconcile_accounts(**frames(accounts=first(**{field: value})))
-    assert action(result, "0400") == ("update", why)
-    row = result.findings[result.findings["field"] == field].iloc[0]
-    assert row["service_value"] == value if value else pd.isna(row["service_value"])
+    cases = {"name": "machines", "code": "0400 ", "tax_code_external_id": None}
+    result = side_by_side([({}, {field: value}) for field, value in cases.items()])
+    whys = ["the name differs", "the code differs", "the tax code differs"]
+    for place, ((field, value), why) in enumerate(zip(cases.items(), whys, strict=True)):
+        assert action(result, f"X{place}") == ("update", why)
+        row = result.findings[result.findings["field"] == field].iloc[0]
+        assert row["service_value"] == value if value else pd.isna(row["service_value"])
 
 
 def test_nothing_is_matched_on_name_or_code():
@@ -159,9 +162,9 @@ def test_what_looks_like_an_account_of_the_service_is_left_alone(mine, theirs, c
     assert "create" not in set(result.actions["action"])
 
 
-@pytest.mark.parametrize(
-    ("mine", "theirs", "difference"),
-    [
+def test_in_what_two_external_ids_differ():
+    """The message says in what two texts differ that look the same, or nearly."""
+    cases = [
         ("a1", "A1", "capitals"),
         ("A 1", "A1", "white space"),
         ("a 1", "A1", "white space and capitals"),
@@ -173,13 +176,15 @@ def test_what_looks_like_an_account_of_the_service_is_left_alone(mine, theirs, c
         ("Ao1", "AO1", "capitals"),
         ("bo1", "B01", "capitals and the letter O and the digit 0"),
         ("A\u041e1", "A01", "letters of two alphabets that look the same and the letter O and the digit 0"),
-    ],
-)
-def test_in_what_two_external_ids_differ(mine, theirs, difference):
-    """The message says in what two texts differ that look the same, or nearly."""
-    result = reconcile_accounts(**frames(chart=first(external_id=mine), accounts=first(external_id=theirs)))
-    message = result.findings.set_index("check").loc["external_id_looks_alike", "message"]
-    assert f"which differ only in {difference}: make them the same" in message
+    ]
+    sides = [
+        ({"external_id": f"{mine}-{place}"}, {"external_id": f"{theirs}-{place}"})
+        for place, (mine, theirs, _) in enumerate(cases)
+    ]
+    findings = side_by_side(sides).findings
+    alike = findings[findings["check"] == "external_id_looks_alike"].set_index("erp_value")["message"]
+    for place, (mine, _, difference) in enumerate(cases):
+        assert f"which differ only in {difference}: make them the same" in alike[f"{mine}-{place}"]
 
 
 def test_account_that_both_sides_have_keeps_nothing_from_being_created():
@@ -252,14 +257,13 @@ def test_what_was_not_given_is_not_compared():
     assert messages(reconcile_accounts(**given)) == []
 
 
-@pytest.mark.parametrize("noun", ["chart", "accounts", "categories"])
-def test_missing_column_is_named(noun, engine):
+def test_missing_column_is_named(engine):
     """A required column that is missing is named with its frame, on every engine."""
-    given = engine.frames(world.tables(world.plain()))
-    column = "state" if noun == "accounts" else "archived"
-    given[noun] = engine.frame(world.tables(world.plain())[noun].drop_columns(column))
-    with pytest.raises(InputError, match=f"^{noun}: needs the column {column}$"):
-        reconcile_accounts(**given)
+    for noun, column in {"chart": "archived", "accounts": "state", "categories": "archived"}.items():
+        given = engine.frames(world.tables(world.plain()))
+        given[noun] = engine.frame(world.tables(world.plain())[noun].drop_columns(column))
+        with pytest.raises(InputError, match=f"^{noun}: needs the column {column}$"):
+            reconcile_accounts(**given)
 
 
 @pytest.mark.parametrize(

