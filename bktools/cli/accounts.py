@@ -12,6 +12,7 @@ from bktools.cli import files, options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import option
 from bktools.cli.output import remark, tell
+from bktools.cli.tables import counts, in_order
 from bktools.errors import ArgumentError
 from bktools.visible import visible_line
 
@@ -55,8 +56,6 @@ def list_accounts(
 
     Example: bktools accounts list --state EXISTS
     """
-    from bktools.cli.tables import in_order
-
     if state is not None and state.upper() not in _states():
         raise ArgumentError("--state", f"must be one of {', '.join(_states())}", state)
     with connection.open() as service:
@@ -86,7 +85,6 @@ def create(
     Example: bktools accounts create --chart chart_of_accounts.csv --apply
     """
     from bktools.cli.reconcile import reconciled
-    from bktools.cli.tables import counts, in_order
 
     with connection.open() as service:
         reconciliation = reconciled(service, chart)

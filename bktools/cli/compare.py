@@ -6,6 +6,7 @@ import bktools
 from bktools.cli import options, results
 from bktools.cli.options import REQUIRED, argument
 from bktools.cli.output import remark, tell
+from bktools.cli.tables import counted
 
 
 @results.table
@@ -23,8 +24,6 @@ def compare(
 
     Example: bktools compare 2026-10 2026-11
     """
-    from bktools.cli.tables import counted
-
     with connection.open() as service:
         company = options.the_company(service)
         changes = bktools.compare(before, after, company=company, threshold=threshold, service=service)

@@ -15,6 +15,7 @@ from bktools.cli import files, options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import REQUIRED, argument, option
 from bktools.cli.output import tell
+from bktools.cli.tables import counted, show
 from bktools.errors import ArgumentError, PlanError
 from bktools.visible import visible_line
 
@@ -274,7 +275,6 @@ def _doubts(plan: bktools.ExportPlan, service: bktools.Service) -> list[str]:
 
 
 def _say_plan(plan: bktools.ExportPlan) -> None:
-    from bktools.cli.tables import counted, show
     from bktools.export.plan import totals_of
     from bktools.frames.names import FIRST
     from bktools.frames.schema import to_pandas
@@ -319,7 +319,6 @@ def _say_outcomes(sent: pd.DataFrame) -> None:
 
 
 def _batches(rows: pd.DataFrame, state: object) -> str:
-    from bktools.cli.tables import counted
 
     entries = counted(int(rows["entries"].sum()), "entry", "entries")
     return f"{counted(len(rows), 'batch', 'batches'):>16}, {entries:>18}  {state}"

@@ -11,6 +11,8 @@ from bktools.cli import options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import argument, option
 from bktools.cli.output import remark, tell
+from bktools.cli.tables import counts, in_order
+from bktools.errors import InputError
 
 COLUMNS = ("outcome", "about", "account_now", "new_account", "note", "message", "period", "line")
 
@@ -29,36 +31,26 @@ def fixes(
 
     Example: bktools fixes month-end.xlsx --output fixes.csv
     """
-    from bktools.cli.tables import counts, in_order
-    from bktools.errors import InputError
-    from bktools.reports.fixes import (
-        DIFFERENT,
-        DONE,
-        NOTED,
-        OPEN,
-        WRONG,
-        check_fixes,
-        keep_fixes,
-        kept_fixes,
-        read_fixes,
-    )
+    from bktools.reports import fixes as sheet
 
     with connection.open() as service:
         company = options.the_company(service)
         if file is None:
-            lines = kept_fixes(service.settings, company, period)
+            lines = sheet.kept_fixes(service.settings, company, period)
         else:
-            lines = read_fixes(file, company=company, period=period)
+            lines = bktools.read_fixes(file, company=company, period=period)
         made_in = lines["environment"].iloc[0] if len(lines) else service.settings.environment
         if file is not None and made_in != service.settings.environment:
             raise InputError(f"is of the environment {made_in}: choose it with --environment", source=str(file))
         categories = bktools.load_categories(company, refresh=True, service=service)
-        checked = check_fixes(lines, categories, bktools.load_accounts(company, service=service))
-        valid = checked["outcome"] != WRONG
-        kept = keep_fixes(lines[valid], service.settings) if file is not None and valid.any() else None
+        checked = bktools.check_fixes(lines, categories, bktools.load_accounts(company, service=service))
+        valid = checked["outcome"] != sheet.WRONG
+        kept = sheet.keep_fixes(lines[valid], service.settings) if file is not None and valid.any() else None
     for row in checked[~valid].to_dict("records"):
         tell(f"line {row['line']}, {row['about']}: {row['message']}")
-    results.hand_over(in_order(checked[valid], "outcome", (OPEN, DIFFERENT, NOTED, DONE)), list(COLUMNS))
+    results.hand_over(
+        in_order(checked[valid], "outcome", (sheet.OPEN, sheet.DIFFERENT, sheet.NOTED, sheet.DONE)), list(COLUMNS)
+    )
     remark(counts(checked["outcome"]) or "nothing is filled in")
     if kept is not None:
         remark(f"Kept in {kept}. Change the open ones in the service, then run: bktools fixes")

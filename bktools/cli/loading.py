@@ -15,6 +15,7 @@ from bktools.cli import options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import CACHE, FILTERS, SERVICE, option
 from bktools.cli.output import remark, tell
+from bktools.cli.tables import counted
 from bktools.contract import rules
 from bktools.contract.categories import CATEGORIES
 from bktools.contract.employees import EMPLOYEES
@@ -148,7 +149,6 @@ def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
         ),
         **filters: Any,
     ) -> None:
-        from bktools.cli.tables import counted
         from bktools.snapshots.options import Options
         from bktools.snapshots.tables import load_table
 

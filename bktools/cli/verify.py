@@ -14,6 +14,7 @@ from bktools.cli import files, options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import option
 from bktools.cli.output import remark, tell
+from bktools.cli.tables import show
 from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.visible import visible_line
@@ -66,7 +67,6 @@ def verify(
 
     Example: bktools verify --ledger bookkeeping.se --month 2026-10
     """
-    from bktools.cli.tables import show
     from bktools.journal.export_jobs import unknown_outcomes
     from bktools.ledger.inputs import SENT
     from bktools.ledger.settlements import Sending, as_frame, settlements
