@@ -108,7 +108,7 @@ def _say_next(states: pd.Series, environment: str) -> None:
 
 
 @app.command("import")
-@results.facts
+@results.text
 def import_list(
     account_list: Annotated[
         files.FileOptions,

@@ -57,8 +57,8 @@ for _group in GROUPS:
     app.add_typer(_group.app, name=_group.__name__.rpartition(".")[2], cls=Group)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(is_given: bool) -> None:
+    if is_given:
         from bktools.release import version_line
 
         typer.echo(version_line())

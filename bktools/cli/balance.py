@@ -8,7 +8,7 @@ import bktools
 from bktools.cli import options, results
 
 
-@results.facts
+@results.text
 def balance(connection: options.Connects) -> None:
     """Show the company's balance (deprecated in the interface).
 

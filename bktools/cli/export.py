@@ -142,25 +142,25 @@ def submit(
                 f"{file} was made for {read.made_for}, this is {service.settings.identity}: nothing was sent; compose it "
                 "again here"
             )
-        for doubt in _doubts(read.plan, service):
-            results.say(f"outcome unknown: {doubt}\n")
+        for question in _unknown_outcomes(read.plan, service):
+            results.say(f"outcome unknown: {question}\n")
         results.say(f"Composed by {read.made_by}, {read.made_at}")
         _say_plan(read.plan)
         sent = bktools.submit_export_jobs(
             read.plan, apply=apply, wait=wait, others_export=others_export, service=service
         )
-        doubts = _doubts(read.plan, service)
+        questions = _unknown_outcomes(read.plan, service)
     results.say("")
     _say_outcomes(sent)
-    results.report(**_facts_of(read.plan), applied=apply, outcomes=sent, outcome_unknown=doubts)
+    results.report(**_facts_of(read.plan), applied=apply, outcomes=sent, outcome_unknown=questions)
     if not apply:
         results.say("Nothing was sent: run again with --apply to do it.")
-    if doubts or (apply and (sent["outcome"] != "ACCEPTED").any()):
+    if questions or (apply and (sent["outcome"] != "ACCEPTED").any()):
         raise typer.Exit(Exit.INCOMPLETE)
 
 
 @app.command("status")
-@results.facts
+@results.text
 def status(connection: options.ConnectsToCompany) -> None:
     """Show the batches by state, and how to settle unknown outcomes.
 
@@ -215,7 +215,7 @@ def history(
 
 
 @app.command("resolve")
-@results.facts
+@results.text
 def resolve(
     connection: options.ConnectsToCompany,
     outcome: str = option(
@@ -265,7 +265,7 @@ def _tables(service: bktools.Service, companies: list[str]) -> dict[str, pd.Data
     return {name: pd.concat([table[name] for table in tables], ignore_index=True) for name in tables[0]}
 
 
-def _doubts(plan: bktools.ExportPlan, service: bktools.Service) -> list[str]:
+def _unknown_outcomes(plan: bktools.ExportPlan, service: bktools.Service) -> list[str]:
     """Return a line for each batch of the plan's companies whose outcome is unknown."""
     from bktools.journal.export_jobs import open_questions
 
@@ -313,8 +313,8 @@ def _say_outcomes(sent: pd.DataFrame) -> None:
 
     for outcome, rows in sent.groupby("outcome", sort=False):
         results.say(_batches(rows, outcome))
-    told = sent[(sent["outcome"] != "ACCEPTED") & (sent["message"] != WOULD_BE_SENT)]
-    for row in told.to_dict("records"):
+    failed = sent[(sent["outcome"] != "ACCEPTED") & (sent["message"] != WOULD_BE_SENT)]
+    for row in failed.to_dict("records"):
         results.say(f"batch {row['batch_id']} {row['outcome']}: {row['message']}")
 
 

@@ -196,8 +196,8 @@ def read_entries(
     """Read entries; names in them are looked up in the tables of `tables_of`."""
     from bktools.inputs.entries import read_entries as reader
 
-    known = {name: tables.get(name) for name in ("categories", "employees")}
-    return file.read(reader, company=company, **known, **others)
+    names = {name: tables.get(name) for name in ("categories", "employees")}
+    return file.read(reader, company=company, **names, **others)
 
 
 @contextmanager

@@ -111,11 +111,11 @@ WRITERS: dict[str, Callable[[pd.DataFrame, Path, str], object]] = {
 
 def texts_of(column: pd.Series, thousands: str) -> list[str]:
     """Return the cells of a column as people read them; a column of midnights without a zone has days."""
-    found = [None if none else value for value, none in zip(column, column.isna(), strict=True)]
+    values = [None if none else value for value, none in zip(column, column.isna(), strict=True)]
     are_days = all(
-        value.tzinfo is None and value.time() == dt.time.min for value in found if isinstance(value, dt.datetime)
+        value.tzinfo is None and value.time() == dt.time.min for value in values if isinstance(value, dt.datetime)
     )
-    return ["" if value is None else _text(value, thousands, are_days=are_days) for value in found]
+    return ["" if value is None else _text(value, thousands, are_days=are_days) for value in values]
 
 
 def _text(value: Any, thousands: str, *, are_days: bool) -> str:

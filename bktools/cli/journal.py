@@ -23,7 +23,7 @@ BY = option("--by NAME", "Your name; kept permanently.")
 
 
 @app.callback()
-@results.facts
+@results.text
 def show(context: typer.Context, connection: options.Connects) -> None:
     """Show the journal in use, its addresses, and the number of batches by state.
 
@@ -56,7 +56,7 @@ def _related(journal: Journal) -> list[dict[str, Any]]:
 
 
 @app.command("backup")
-@results.facts
+@results.text
 def backup(
     connection: options.Connects,
     target: Path | None = argument("FILE", "File to write; by default named after the current time."),
@@ -74,7 +74,7 @@ def backup(
 
 
 @app.command("restore")
-@results.facts
+@results.text
 def restore(
     connection: options.Connects,
     source: Path | None = argument("FILE", "The backup; by default the current file is kept."),
@@ -109,7 +109,7 @@ def restore(
 
 
 @app.command("waive")
-@results.facts
+@results.text
 def waive(
     connection: options.ConnectsToCompany,
     machines: list[str] = argument("MACHINE...", "Machines that cannot confirm a restored database.", REQUIRED),
@@ -137,7 +137,7 @@ def waive(
 
 
 @app.command("verify")
-@results.facts
+@results.text
 def verify(connection: options.Connects) -> None:
     """Check the journal's pages, events and marks.
 
@@ -153,7 +153,7 @@ def verify(connection: options.Connects) -> None:
 
 
 @app.command("addresses")
-@results.facts
+@results.text
 def addresses(
     connection: options.Connects,
     is_same: str | None = option("--same ADDRESS", "Address or ID of a journal of the same service."),
@@ -183,7 +183,7 @@ def addresses(
 
 
 @app.command("move")
-@results.facts
+@results.text
 def move(
     connection: options.Connects,
     by: str | None = BY,
@@ -207,7 +207,7 @@ def move(
 
 
 @app.command("rights")
-@results.facts
+@results.text
 def rights(connection: options.Connects, role: str = argument("ROLE", "A role of the database.", REQUIRED)) -> None:
     """Print the SQL that grants a role the least rights.
 

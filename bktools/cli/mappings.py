@@ -34,7 +34,7 @@ def list_mappings() -> None:
 
 
 @app.command("show")
-@results.facts
+@results.text
 def show(name: str = argument("NAME", "Name of the mapping.", REQUIRED)) -> None:
     """Show a mapping as its file has it.
 

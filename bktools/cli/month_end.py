@@ -100,7 +100,7 @@ def month_end(
         )  # fmt: skip
     _say_to_do(close)
     _say_persons(close, is_named=arguments["by"] is not None)
-    doubts = [f"{one.about}: {one.to_do}: {one.command}" for one in close.actions if one.cause == "in_doubt"]
+    questions = [f"{one.about}: {one.to_do}: {one.command}" for one in close.actions if one.cause == "in_doubt"]
     is_closed = close.record.state == "CLOSED"
     again = f"bktools periods reopen {close.period} comes first, because the period is closed"
     results.report(
@@ -110,9 +110,9 @@ def month_end(
         if arguments["apply"]
         else f"Nothing was written to the service: {again if is_closed else 'run again with --apply to do it'}.",
         **_facts_of(close),
-        outcome_unknown=doubts,
+        outcome_unknown=questions,
     )
-    if doubts or (arguments["apply"] and _is_incomplete(close)):
+    if questions or (arguments["apply"] and _is_incomplete(close)):
         raise typer.Exit(Exit.INCOMPLETE)
     if fail_on is not None and FAIL_ON[fail_on](close):
         raise typer.Exit(Exit.FINDINGS)
@@ -132,12 +132,8 @@ def _say_persons(close: Close, *, is_named: bool) -> None:
 def _plan(plan: ExportPlan) -> str:
     from bktools.frames.schema import number_of_entries
 
-    count = number_of_entries(plan.rows)
-    return (
-        f"{counted(count, 'entry', 'entries')} to send in {counted(len(plan.batches), 'job')}"
-        if count
-        else "nothing to send"
-    )
+    count, jobs = number_of_entries(plan.rows), counted(len(plan.batches), "job")
+    return f"{counted(count, 'entry', 'entries')} to send in {jobs}" if count else "nothing to send"
 
 
 def _figures(close: Close) -> str:
@@ -148,8 +144,8 @@ def _figures(close: Close) -> str:
 
 
 def _outcomes(rows: list[dict[str, Any]]) -> str:
-    found = Counter(row["outcome"] for row in rows)
-    return ", ".join(f"{count:,} {outcome}" for outcome, count in found.most_common()) or "none"
+    numbers = Counter(row["outcome"] for row in rows)
+    return ", ".join(f"{count:,} {outcome}" for outcome, count in numbers.most_common()) or "none"
 
 
 # By step of a close: its name, and a function that formats its result.
@@ -157,7 +153,7 @@ STEPS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "month": ("month", str),
     "categories": ("categories", lambda frame: f"{len(frame)} rows"),
     "employees": ("employees", lambda frame: f"{len(frame)} rows"),
-    "reconciled": ("reconcile", lambda found: _verbs(found.table("actions")["action"].to_pylist())),
+    "reconciled": ("reconcile", lambda reconciliation: _verbs(reconciliation.table("actions")["action"].to_pylist())),
     "created": ("accounts", _outcomes),
     "plan": ("export plan", _plan),
     "jobs": ("export jobs", _outcomes),
@@ -176,11 +172,9 @@ def _line(step: str, text: str) -> str:
 
 
 def _verbs(actions: list[str]) -> str:
-    order = ("create", "update", "archive", "unarchive", "none")
-    found, named = Counter(actions), {"none": "unchanged"}
-    return (
-        ", ".join(f"{found[verb]} {named.get(verb, f'to {verb}')}" for verb in order if verb in found) or "no accounts"
-    )
+    verbs = {verb: f"to {verb}" for verb in ("create", "update", "archive", "unarchive")} | {"none": "unchanged"}
+    numbers = Counter(actions)
+    return ", ".join(f"{numbers[verb]} {text}" for verb, text in verbs.items() if numbers[verb]) or "no accounts"
 
 
 # Things to do in a terminal, at most; the report has all of them.

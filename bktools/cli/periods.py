@@ -44,7 +44,7 @@ COLUMNS = (
 
 
 @app.command("close")
-@results.facts
+@results.text
 def close(
     connection: options.ConnectsToCompany,
     month: str = MONTH,
@@ -61,7 +61,7 @@ def close(
 
 
 @app.command("reopen")
-@results.facts
+@results.text
 def reopen(
     connection: options.ConnectsToCompany,
     month: str = MONTH,

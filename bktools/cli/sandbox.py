@@ -71,7 +71,7 @@ def _world(
 
 
 @app.command("serve")
-@results.facts
+@results.text
 def serve(
     context: typer.Context,
     world: Annotated[dict[str, Any], Group(_world)],
@@ -130,7 +130,7 @@ def _how_to_connect(server: Server) -> str:
 
 
 @app.command("reset")
-@results.facts
+@results.text
 def reset(yes: bool = option("--yes", "Do not ask.", False)) -> None:
     """Delete the sandbox and its journal. Real books are not touched.
 
@@ -147,7 +147,7 @@ def reset(yes: bool = option("--yes", "Do not ask.", False)) -> None:
 
 
 @app.command("sample-data")
-@results.facts
+@results.text
 def sample_data(folder: Path = argument("FOLDER", "Folder to write to.", REQUIRED)) -> None:
     """Write sample files: chart of accounts, entries, account list.
 

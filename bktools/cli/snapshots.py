@@ -77,7 +77,7 @@ def show(
 
 
 @app.command("prune")
-@results.facts
+@results.text
 def prune(
     connection: options.Connects, older_than: str = option("--older-than AGE", "Age, such as 90d.", "90d")
 ) -> None:
@@ -97,7 +97,7 @@ def prune(
 
 
 @app.command("path")
-@results.facts
+@results.text
 def path(
     connection: options.ConnectsToCompany,
     table: str | None = argument(

@@ -139,14 +139,15 @@ def asks_for_json(arguments: Sequence[str]) -> bool:
 
 def _log_format(arguments: Sequence[str]) -> LogFormat | None:
     """Return the format of the log; a level alone asks for text."""
-    asked = _chosen("--log-format", LogFormat, arguments)
-    return asked or (LogFormat.TEXT if _chosen("--log-level", LogLevel, arguments) else None)
+    return _chosen("--log-format", LogFormat, arguments) or (
+        LogFormat.TEXT if _chosen("--log-level", LogLevel, arguments) else None
+    )
 
 
 def _chosen(option: str, words: type[_Words], arguments: Sequence[str]) -> _Words | None:
     """Return the word that an option has; None for a wrong one, which the command's parser refuses."""
-    given = [argument.partition("=")[2] for argument in arguments if argument.startswith(f"{option}=")]
-    return words(given[-1]) if given and given[-1] in set(words) else None
+    chosen = [argument.partition("=")[2] for argument in arguments if argument.startswith(f"{option}=")]
+    return words(chosen[-1]) if chosen and chosen[-1] in set(words) else None
 
 
 @contextmanager
