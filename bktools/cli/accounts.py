@@ -66,9 +66,12 @@ def list_accounts(
     results.hand_over(in_order(accounts, "state", NEXT), columns)
     _say_next(accounts["state"], connection.same)
     if accounts.empty and state is None:
+        create, import_it = (
+            f"bktools accounts {words} FILE{connection.same}" for words in ("create --chart", "import")
+        )
         tell(
-            f"no accounts are known here: create those of a chart (bktools accounts create --chart FILE{connection.same}), or "
-            f"import the account list that the service's user interface exports (bktools accounts import FILE{connection.same})"
+            f"no accounts are known here: create those of a chart ({create}), or import the account list that the service's "
+            f"user interface exports ({import_it})"
         )
 
 

@@ -32,8 +32,8 @@ from bktools.cli.unattended import LogFormat, LogLevel
 
 # In the order of the help.
 COMMANDS = (
-    month_end.month_end, reconcile.reconcile, ledger.ledger, fixes.fixes, verify.verify, spend.spend, loading.categories,
-    loading.employees, compare.compare, balance.balance, check.check, config.config, guide.guide,
+    month_end.month_end, reconcile.reconcile, ledger.ledger, fixes.fixes, verify.verify, spend.spend,
+    loading.categories, loading.employees, compare.compare, balance.balance, check.check, config.config, guide.guide,
 )  # fmt: skip
 GROUPS = (accounts, export, journal, mappings, periods, sandbox, snapshots)
 

@@ -258,7 +258,7 @@ def resolve(
 
 
 def _tables(service: bktools.Service, companies: list[str]) -> dict[str, pd.DataFrame]:
-    """Return the tables that entries are checked against: current ones, or cached ones when the service cannot be reached."""
+    """Return the tables that entries are checked against; cached ones when the service cannot be reached."""
     import pandas as pd
 
     tables = [files.tables_of(service, company, max_age=0) for company in companies]

@@ -71,7 +71,7 @@ class FileOptions:
     names: Mapping[str, str]
 
     def read(self, reader: Callable[..., pd.DataFrame], **others: Any) -> pd.DataFrame:
-        """Read the file with a function of bktools, as its mapping and the options say, and save the options if asked."""
+        """Read the file with a function of bktools, as its mapping and the options say; save the options if asked."""
         from bktools.inputs import mappings
 
         assert self.path is not None

@@ -22,13 +22,10 @@ def list_mappings() -> None:
 
     from bktools.inputs.mappings import all_mappings, folder
 
-    rows = [
-        {
-            "name": one.name, "kind": one.kind, "headings": len(one.headings),
-            "settled": ", ".join(f"{field}={heading}" for field, heading in (*one.columns.items(), *one.options.items())),
-        }
-        for one in all_mappings()
-    ]  # fmt: skip
+    rows = []
+    for one in all_mappings():
+        settled = (f"{name}={value}" for name, value in (*one.columns.items(), *one.options.items()))
+        rows.append((one.name, one.kind, len(one.headings), ", ".join(settled)))
     results.hand_over(pd.DataFrame(rows, columns=["name", "kind", "headings", "settled"]))
     remark(f"{len(rows)} mappings in {folder()}")
 

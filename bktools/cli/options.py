@@ -1,4 +1,4 @@
-"""Options that several commands share, each declared once, and groups of options that a command takes as one parameter."""
+"""Options that commands share, each declared once; groups of options are one parameter of a command."""
 
 from __future__ import annotations
 
