@@ -23,19 +23,22 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# By argument of the readers: the type of its option, name with value, and help.
-OPTIONS: dict[str, tuple[Any, str, str]] = {
-    "columns": (list[str] | None, "column FIELD=HEADING", "Heading of a field; may be repeated."),
-    "delimiter": (str | None, "delimiter CHARACTER", "Delimiter of the cells."),
-    "encoding": (str | None, "encoding NAME", "Encoding, such as cp1252."),
-    "sheet": (str | None, "sheet NAME", "Sheet of a workbook."),
-    "decimal": (str | None, "decimal MARK", "Decimal mark of the amounts: . or ,"),
-    "date_format": (str | None, "date-format FORMAT", "Format of the dates, such as %d/%m/%Y."),
-    "split_lines": (bool, "split-lines", "Lines with equal ID, company, date and currency are one entry."),
-    "verify": (str, "verify strict|warn", "strict: the ledger must agree with its own totals. warn: a warning."),
-    "save_mapping": (str | None, "save-mapping NAME", "Remember these options for files with the same headings."),
-}
-DEFAULTS = {"split_lines": False, "verify": "strict"}
+# By argument of the readers: the type of its option and its default, its name with the value's name, and its help.
+OPTIONS: dict[str, tuple[Any, Any, str, str]] = {
+    "columns": (list[str] | None, None, "--column FIELD=HEADING", "Heading of a field; may be repeated."),
+    "delimiter": (str | None, None, "--delimiter CHARACTER", "Delimiter of the cells."),
+    "encoding": (str | None, None, "--encoding NAME", "Encoding, such as cp1252."),
+    "sheet": (str | None, None, "--sheet NAME", "Sheet of a workbook."),
+    "decimal": (str | None, None, "--decimal MARK", "Decimal mark of the amounts: . or ,"),
+    "date_format": (str | None, None, "--date-format FORMAT", "Format of the dates, such as %d/%m/%Y."),
+    "split_lines": (bool, False, "--split-lines", "Lines with equal ID, company, date and currency are one entry."),
+    "verify": (
+        str, "strict", "--verify strict|warn", "strict: the ledger must agree with its own totals. warn: a warning.",
+    ),
+    "save_mapping": (
+        str | None, None, "--save-mapping NAME", "Remember these options for files with the same headings.",
+    ),
+}  # fmt: skip
 _OF_TABLES = ("columns", "delimiter", "encoding", "sheet")
 # By kind of file: its section in the help, and the arguments of its reader.
 KINDS = {
@@ -142,30 +145,28 @@ def reads(kind: str, path: str, text: str, *, prefix: str = "", is_required: boo
         Another name of --column.
     """
     section, arguments = KINDS[kind]
-    names = {name: f"--{'' if name == 'split_lines' else prefix}{OPTIONS[name][1].split()[0]}" for name in arguments}
-    names |= {"path": path.split(maxsplit=1)[0], "save_mapping": f"--save-{prefix}mapping"}
     default = REQUIRED if is_required else None
-    declared_path = option(path, text, default, section=section) if "--" in path else argument(path, text, default)
-    declared = {f"{kind}_path": (Path | None, declared_path)}
+    declared = option(path, text, default, section=section) if "--" in path else argument(path, text, default)
+    names, parameters = {"path": path.split(maxsplit=1)[0]}, [_parameter(f"{kind}_path", Path | None, declared)]
     for name in (*arguments, "save_mapping"):
-        value_type, shown, help_text = OPTIONS[name]
-        shown = " ".join([names[name], *([alias] if name == "columns" else []), *shown.split()[1:]])
-        declared[f"{kind}_{name}"] = value_type, option(shown, help_text, DEFAULTS.get(name), section=section)
+        value_type, default, shown, help_text = OPTIONS[name]
+        begin = "--save-" if name == "save_mapping" else "--"
+        shown = shown if name == "split_lines" else shown.replace(begin, begin + prefix)
+        names[name] = shown.split()[0]
+        declared = option(f"{shown} {alias if name == 'columns' else ''}", help_text, default, section=section)
+        parameters.append(_parameter(f"{kind}_{name}", value_type, declared))
 
     def build(**values: Any) -> FileOptions:
-        taken = {name.removeprefix(f"{kind}_"): value for name, value in values.items()}
-        taken["columns"] = _by_field(taken["columns"], names["columns"])
-        return FileOptions(
-            kind, taken.pop("path"), save_mapping=taken.pop("save_mapping"), arguments=taken, names=names
-        )
+        own = {name.removeprefix(f"{kind}_"): value for name, value in values.items()}
+        own["columns"] = _by_field(own["columns"], names["columns"])
+        return FileOptions(kind, own.pop("path"), save_mapping=own.pop("save_mapping"), arguments=own, names=names)
 
-    build.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=value_type)
-            for name, (value_type, default) in declared.items()
-        ]
-    )
+    build.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return Group(build)
+
+
+def _parameter(name: str, value_type: Any, declared: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=declared, annotation=value_type)
 
 
 _TABLE = "CSV, TSV, Excel or Parquet; - is standard input."
