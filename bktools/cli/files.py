@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # By argument of the readers: the type of its option and its default, its name with the value's name, and its help.
 OPTIONS: dict[str, tuple[Any, Any, str, str]] = {
     "columns": (list[str] | None, None, "--column FIELD=HEADING", "Heading of a field; may be repeated."),
-    "delimiter": (str | None, None, "--delimiter CHARACTER", "Delimiter of the cells."),
+    "delimiter": (str | None, None, "--delimiter CHARACTER", "Character between two cells, such as ;"),
     "encoding": (str | None, None, "--encoding NAME", "Encoding, such as cp1252."),
     "sheet": (str | None, None, "--sheet NAME", "Sheet of a workbook."),
     "decimal": (str | None, None, "--decimal MARK", "Decimal mark of the amounts: . or ,"),

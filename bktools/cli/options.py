@@ -138,10 +138,10 @@ APPLY = option("--apply", "Write to the service (default: dry run).", False)
 NEW_CHART = option(
     "--new-chart", "Create the accounts even if the chart looks like another company's.", False, section=CHART
 )
-CHANGES_FROM = option("--from AMOUNT|SHARE", "The least change since the last month to show, such as 500 or 5%.")
+CHANGES_FROM = option("--from AMOUNT|SHARE", "The least change to show: an amount such as 500, or a share such as 5%.")
 OTHERS_EXPORT = option("--others-export", "People also export by hand: wait for jobs that may be theirs.", False)
 WAIT = option("--wait SECONDS", "Wait so long for an export job in progress.", 300.0, min=0)
-MAX_ENTRIES = option("--max-entries COUNT", "Entries of an export job at most.", 500, min=1)
+MAX_ENTRIES = option("--max-entries COUNT", "The most entries of one export job.", 500, min=1)
 
 
 @dataclass(frozen=True)

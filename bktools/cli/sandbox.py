@@ -64,7 +64,7 @@ def _world(
     requests_per_minute: int | None = option(
         "--requests-per-minute COUNT", "Further requests are answered 429.", min=1
     ),
-    max_limit: int = option("--max-limit COUNT", "Rows of a page at most.", 100, min=1),
+    max_limit: int = option("--max-limit COUNT", "The most rows of a page.", 100, min=1),
 ) -> dict[str, Any]:
     """Return the options that `Server` takes as its arguments."""
     return locals()

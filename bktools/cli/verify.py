@@ -49,7 +49,7 @@ def verify(
     out: Path | None = option(
         "--out FOLDER", "Write everything as CSV to this folder; see --profile.", section=options.OUTPUT
     ),
-    days: int = option("--days DAYS", "Days between an entry and its posting at most.", 7, min=0, max=366),
+    days: int = option("--days DAYS", "The most days between an entry and its posting.", 7, min=0, max=366),
     explained: list[str] | None = option(
         "--explained VOUCHER",
         "A voucher or document that you looked up: it holds no entry of unknown outcome. May be repeated.",
