@@ -28,7 +28,8 @@ from bktools.cli import (
 from bktools.cli.exits import exit_codes
 from bktools.cli.help import Command, Group
 from bktools.cli.options import option
-from bktools.cli.unattended import LogFormat, LogLevel
+from bktools.cli.output import TextFormat
+from bktools.cli.unattended import LogLevel
 
 # In the order of the help.
 COMMANDS = (
@@ -73,7 +74,7 @@ def every_command(
     ),
     verbose: bool = option("--verbose", "Show the whole traceback of an error.", False),
     quiet: bool = option("--quiet", "Print results, warnings and errors only: no notes, bars and heartbeats.", False),
-    log_format: LogFormat | None = option(
+    log_format: TextFormat | None = option(
         "--log-format", "Log each step, wait and retry with its time; json: one object a line."
     ),
     log_level: LogLevel | None = option(

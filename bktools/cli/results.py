@@ -22,7 +22,7 @@ import typer
 
 from bktools import disk
 from bktools.cli.options import OUTPUT, Group, expanded, option, profile_option
-from bktools.cli.output import remark, tell
+from bktools.cli.output import TextFormat, remark, tell
 from bktools.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -39,13 +39,6 @@ class TableFormat(StrEnum):
     JSON = "json"
     JSONL = "jsonl"
     MARKDOWN = "markdown"
-
-
-class TextFormat(StrEnum):
-    """Formats of a result that is no table."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 # Formats that a file can have; some have no name for standard output.

@@ -17,7 +17,7 @@ from enum import StrEnum
 from typing import Any, NoReturn, TextIO, TypeVar
 
 from bktools.cli.exits import described, is_of_the_parser, needs_its_page
-from bktools.cli.output import remark
+from bktools.cli.output import TextFormat, remark
 from bktools.errors import BktoolsError
 from bktools.progress import hushed, running
 from bktools.visible import visible, visible_line
@@ -48,13 +48,6 @@ class LogLevel(StrEnum):
     INFO = "info"
     WARNING = "warning"
     ERROR = "error"
-
-
-class LogFormat(StrEnum):
-    """Formats of the log."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 def common_first(arguments: Sequence[str]) -> list[str]:
@@ -93,7 +86,7 @@ def unattended(arguments: Sequence[str], *, interval: float = HEARTBEAT) -> Iter
         sys.stderr = out
         if log_format is not None:
             stack.enter_context(_logging_to(out, log_format, logging.getLevelNamesMapping()[level.upper()]))
-        if log_format is LogFormat.JSON:
+        if log_format is TextFormat.JSON:
             sys.stderr = _Logged()
         if is_quiet or log_format is not None:
             stack.callback(hushed.clear)
@@ -137,10 +130,10 @@ def asks_for_json(arguments: Sequence[str]) -> bool:
     return "--format=json" in arguments or ("--format", "json") in itertools.pairwise(arguments)
 
 
-def _log_format(arguments: Sequence[str]) -> LogFormat | None:
+def _log_format(arguments: Sequence[str]) -> TextFormat | None:
     """Return the format of the log; a level alone asks for text."""
-    return _chosen("--log-format", LogFormat, arguments) or (
-        LogFormat.TEXT if _chosen("--log-level", LogLevel, arguments) else None
+    return _chosen("--log-format", TextFormat, arguments) or (
+        TextFormat.TEXT if _chosen("--log-level", LogLevel, arguments) else None
     )
 
 
@@ -151,9 +144,9 @@ def _chosen(option: str, words: type[_Words], arguments: Sequence[str]) -> _Word
 
 
 @contextmanager
-def _logging_to(out: _Watched, log_format: LogFormat, level: int) -> Iterator[None]:
+def _logging_to(out: _Watched, log_format: TextFormat, level: int) -> Iterator[None]:
     handler = logging.StreamHandler(out)
-    handler.setFormatter(_JsonFormatter() if log_format is LogFormat.JSON else _TextFormatter())
+    handler.setFormatter(_JsonFormatter() if log_format is TextFormat.JSON else _TextFormatter())
     before = log.level, log.propagate
     log.addHandler(handler)
     # Setting the attribute would leave the cache of enabled levels as it was.
