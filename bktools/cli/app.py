@@ -15,7 +15,6 @@ from bktools.cli import (
     guide,
     journal,
     ledger,
-    loading,
     mappings,
     month_end,
     periods,
@@ -27,21 +26,22 @@ from bktools.cli import (
 )
 from bktools.cli.exits import exit_codes
 from bktools.cli.help import Command, Group
+from bktools.cli.loading import loader
 from bktools.cli.options import option
 from bktools.cli.output import TextFormat
 from bktools.cli.unattended import LogLevel
+from bktools.contract import NOUNS
 
 # In the order of the help.
 COMMANDS = (
     month_end.month_end, reconcile.reconcile, ledger.ledger, fixes.fixes, verify.verify, spend.spend,
-    loading.categories, loading.employees, compare.compare, balance.balance, check.check, config.config, guide.guide,
+    *map(loader, NOUNS), compare.compare, balance.balance, check.check, config.config, guide.guide,
 )  # fmt: skip
 GROUPS = (accounts, export, journal, mappings, periods, sandbox, snapshots)
 
 app = typer.Typer(
     name="bktools",
     cls=Group,
-    help="Bookkeeping service data: load, reconcile, export once, report.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

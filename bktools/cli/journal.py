@@ -38,7 +38,7 @@ def show(context: typer.Context, connection: options.Connects) -> None:
         rows = [
             ("journal", journal.id),
             ("file" if journal.path else "database", journal.place),
-            ("marks", ", ".join(map(str, journal.marks.places))),
+            ("marks", ", ".join(map(str, journal.sent_log.places))),
             *(("address", address) for address in own),
             ("events", events),
             *((row["state"], row["batches"]) for row in states),
@@ -46,13 +46,13 @@ def show(context: typer.Context, connection: options.Connects) -> None:
         ]
         results.report(
             *(f"{name:<10} {value}" for name, value in rows), journal=journal.id, place=journal.place,
-            marks=journal.marks.places, addresses=own, events=events,
+            marks=journal.sent_log.places, addresses=own, events=events,
             batches={row["state"]: row["batches"] for row in states}, others=others,
         )  # fmt: skip
 
 
 def _related(journal: Journal) -> list[dict[str, Any]]:
-    return [{"name": name, "relation": journal.others.relation(name)} for name in journal.others.all()]
+    return [{"name": name, "relation": journal.related.relation(name)} for name in journal.related.all()]
 
 
 @app.command("backup")
@@ -91,7 +91,7 @@ def restore(
 
     Example: bktools journal restore bktools-journal-20261031T180000Z.sqlite --by Ada
     """
-    from bktools.journal.restore import restore as put_back
+    from bktools.journal.backups import restore as put_back
 
     done = put_back(_settings(connection), source, by=_named(by), evidence=evidence)
     status, others = f"bktools export status{connection.same}", ", ".join(done.unconfirmed)
@@ -128,9 +128,9 @@ def waive(
     settings = _settings(connection)
     company_id = rules.company_id("--company", connection.company or settings.company, settings.company_names)
     with Journal(settings) as journal:
-        if journal.confirmations is None:
+        if journal.restores is None:
             raise ConfigurationError("the journal is a file, which no other machine uses: nothing was recorded")
-        done = journal.confirmations.waive(machines, company_id, evidence=evidence.strip(), by=_named(by))
+        done = journal.restores.waive(machines, company_id, evidence=evidence.strip(), by=_named(by))
     limit = "" if evidence.strip() else "; only entries dated after today are sent"
     line = f"Company {company_id} does not wait for {', '.join(done)}{limit}"
     results.report(line, company=company_id, waived=done, evidence=evidence.strip())
@@ -164,13 +164,13 @@ def addresses(
 
     Example: bktools journal addresses --same https://books.example.com --by Ada
     """
-    from bktools.journal.others import OTHER, SAME
+    from bktools.journal.related_journals import OTHER, SAME
 
     if is_same and is_other:
         raise ArgumentError("--same", "cannot be combined with --other")
     with _journal(connection) as journal:
         if is_same or is_other:
-            recorded = journal.others.say(str(is_same or is_other), SAME if is_same else OTHER, _named(by))
+            recorded = journal.related.say(str(is_same or is_other), SAME if is_same else OTHER, _named(by))
             results.report(recorded, recorded=recorded)
             return
         own, others = journal.addresses(), _related(journal)

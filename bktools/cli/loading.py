@@ -17,10 +17,14 @@ from bktools.cli.options import CACHE, FILTERS, SERVICE, option
 from bktools.cli.output import remark, tell
 from bktools.cli.tables import counted
 from bktools.contract import rules
-from bktools.contract.categories import CATEGORIES
-from bktools.contract.employees import EMPLOYEES
 from bktools.contract.noun import Filter, Noun
 from bktools.errors import ArgumentError, InputError
+
+_HELP = """Load all {title}. Uses the cache when newer than --max-age; never returns a partial table,
+    except with --on-error collect, which exits with 12 and names each company that failed on standard error.
+
+    Example: {example}
+    """
 
 UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
@@ -103,18 +107,8 @@ def tell_failures(failures: Iterable[Mapping[str, str]]) -> None:
         tell(f"bktools: company {named[0]}{more}: {message}; {to_do}")
 
 
-def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
-    """Return the command that loads a noun: an option for each of its filters, and those that every load has.
-
-    Parameters
-    ----------
-    noun : Noun
-        The noun to load.
-    shown : list of str
-        Columns in the terminal.
-    says : str
-        Its help.
-    """
+def loader(noun: Noun[Any]) -> Callable[..., None]:
+    """Return the command that loads a noun: an option for each of its filters, and those that every load has."""
 
     def load(
         connection: options.Connects,
@@ -162,11 +156,11 @@ def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
                 if company != ["all"]:
                     raise ArgumentError("--company", "all cannot be combined with other companies")
                 companies = "all"
-            freshness = Options.of(
+            freshness = Options(
                 as_of=as_of, max_age=age("--max-age", max_age), refresh=refresh, verify=verify, on_error=on_error
             )
             frame = load_table(noun, companies, filters, freshness, service=service)
-            results.hand_over(frame, shown)
+            results.hand_over(frame, list(noun.shown))
             failures = frame.attrs["bktools"].get("failures", [])
             # Only for people: programs count the rows themselves.
             if results.is_for_people() and sys.stdout.isatty():
@@ -179,7 +173,7 @@ def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
     *own, _ = signature.parameters.values()
     filters = [_parameter(item) for item in noun.filters if item.option]
     load.__signature__ = signature.replace(parameters=[*own, *filters])  # type: ignore[attr-defined]
-    load.__name__, load.__doc__ = noun.name, says
+    load.__name__, load.__doc__ = noun.name, _HELP.format(title=noun.title, example=noun.example)
     return results.table(load)
 
 
@@ -189,23 +183,3 @@ def _parameter(item: Filter) -> inspect.Parameter:
     declared = option(item.option + metavar, item.help, section=FILTERS, show_default=False)
     annotation = kinds.get(item.rule, str | None)
     return inspect.Parameter(item.argument, inspect.Parameter.KEYWORD_ONLY, default=declared, annotation=annotation)
-
-
-def _says(nouns: str, example: str) -> str:
-    return f"""Load all {nouns}. Uses the cache when newer than --max-age; never returns a partial table,
-    except with --on-error collect, which exits with 12 and names each company that failed on standard error.
-
-    Example: bktools {example}
-    """
-
-
-categories = loader(
-    CATEGORIES,
-    ["id", "name", "archived", "account_id", "tax_code_id"],
-    _says("bookkeeping categories", "categories --active --output categories.csv"),
-)
-employees = loader(
-    EMPLOYEES,
-    ["id", "code", "first_name", "last_name", "email", "role"],
-    _says("employees", "employees --company all --output employees.parquet"),
-)

@@ -13,7 +13,7 @@ from bktools.cli import options, results
 from bktools.cli.loading import age
 from bktools.cli.options import REQUIRED, argument, option
 from bktools.cli.output import remark
-from bktools.contract import rules
+from bktools.contract import NOUNS, rules
 from bktools.errors import SnapshotNotFoundError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Cached loads: list, show, prune, find the files.", no_args_is_help=True)
 
 NAMED = 12
-TABLES = ("categories", "employees")
+TABLES = tuple(noun.name for noun in NOUNS)
 PRIVATE = {"email"}
 
 
@@ -43,10 +43,10 @@ def list_snapshots(connection: options.Connects) -> None:
         for query in queries:
             snapshots = store.history(query)
             newest, size = snapshots[-1], sum(snapshot.size() for snapshot in snapshots)
-            key, about = store.folder(query).name[:NAMED], newest.about()
+            key, facts = store.folder(query).name[:NAMED], newest.facts()
             rows.append({
                 "key": key, "table": query.table, "filters": _filters(query), "snapshots": len(snapshots),
-                "rows": about and about.facts.rows, "size": _size(size), "newest": age_of(newest.time),
+                "rows": facts and facts.rows, "size": _size(size), "newest": age_of(newest.time),
                 "bytes": size, "fetched_at": newest.time,
             })  # fmt: skip
     _hand_over(rows, ["key", "table", "filters", "snapshots", "rows", "size", "newest"], "bytes", "fetched_at")
@@ -67,10 +67,10 @@ def show(
     remark(f"{query.table}, {_filters(query)}")
     rows = []
     for snapshot in snapshots:
-        about, size = snapshot.about(), snapshot.size()
-        complete = "damaged" if about is None or snapshot.is_damaged else _complete(about.facts)
+        facts, size = snapshot.facts(), snapshot.size()
+        complete = "damaged" if facts is None or snapshot.is_damaged else _complete(facts)
         rows.append({
-            "fetched_at": snapshot.time, "rows": about and about.facts.rows, "size": _size(size),
+            "fetched_at": snapshot.time, "rows": facts and facts.rows, "size": _size(size),
             "content": snapshot.digest[:NAMED], "complete": complete, "bytes": size,
         })  # fmt: skip
     _hand_over(rows, ["fetched_at", "rows", "size", "content", "complete"], "bytes")

@@ -1,8 +1,4 @@
-"""Delimited text → columns of text, to the letter.
-
-Arrow's reader does the work on text whose quotes stand where they should; Python's exact reader takes the rest, and
-names the line of what cannot be read.
-"""
+"""Delimited text → columns of text, to the letter."""
 
 from __future__ import annotations
 
@@ -10,13 +6,10 @@ import csv
 import io
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow import csv as arrow_csv
 
 from bktools.caller import setting
 from bktools.errors import InputError
@@ -24,12 +17,9 @@ from bktools.frames.delimited import SIGNS
 from bktools.inputs import cells
 from bktools.inputs.encoding import to_utf8
 from bktools.inputs.heading_row import Head, has_figure, read_head, without_headings
-from bktools.inputs.table import Score, Table
-
-Lines = npt.NDArray[np.int64]
+from bktools.inputs.table import Rows, Score, Table
 
 _MARKUP = (b"<?xml", b"<!doctype", b"<html", b"<head", b"<meta", b"<table", b"<div")
-_CHUNK = 1 << 26
 _LONGEST_TITLE = 1 << 12
 
 # ="0400" keeps a spreadsheet from reading a number; a quote inside is doubled.
@@ -38,13 +28,6 @@ _KEPT = r'(?s)^="((?:[^"]|"")+)"$'
 _LED = f"^'+{SIGNS}"
 _FORMULA = f"^{SIGNS}"
 _NUMBER = r"^[+-][\d.,]+$"
-
-
-class Body(NamedTuple):
-    """Cells below the headings, a column per heading, with the line each row starts on."""
-
-    columns: list[pa.ChunkedArray]
-    lines: Lines
 
 
 def read_delimited(
@@ -62,12 +45,8 @@ def read_delimited(
         raise InputError("is HTML or XML, not a table: save it as CSV (UTF-8), XLSX or Parquet", source=source)
     head = read_head(text, score, delimiter=delimiter, prefer=prefer, source=source)
     _refuse_cut_off(text, head, source)
-    body = read_body(text, head, source)
-    table = Table(
-        source=source,
-        headings=head.cells,
-        columns=body.columns,
-        lines=body.lines,
+    table = read_body(text, head, source).table(
+        source,
         heading_line=head.line,
         delimiter=head.delimiter,
         encoding=found,
@@ -93,128 +72,32 @@ def _refuse_cut_off(text: bytes, head: Head, source: str) -> None:
         )
 
 
-def read_body(text: bytes, head: Head, source: str) -> Body:
-    """Return the rows below the headings.
+def read_body(text: bytes, head: Head, source: str) -> Rows:
+    """Return the rows below the headings, to the letter.
 
     Raises
     ------
     InputError
         When a row has more cells than there are headings, or a quote is not closed.
     """
-    if b"\r" in text and text.count(b"\r") != text.count(b"\r\n"):
-        # A lone carriage return ends a line too, or belongs to a cell: the exact reader knows.
-        return read_exactly(text, head, source)
-    offset = 0
-    for _ in range(head.body_line - 1):
-        offset = text.find(b"\n", offset) + 1
-        if not offset:
-            return _empty(head)
-    body = memoryview(text)[offset:]
-    lines = _record_lines(body, head)
-    if lines is not None and len(head.cells) > 1:
-        columns = _read_quickly(body, head, quoted=b'"' in text)
-        if columns is not None and len(columns[0]) == len(lines):
-            return Body(columns, lines)
-    return read_exactly(text, head, source)
-
-
-def _empty(head: Head) -> Body:
-    return Body([pa.chunked_array([], type=pa.large_string()) for _ in head.cells], np.zeros(0, dtype=np.int64))
-
-
-def _places(body: memoryview, byte: bytes) -> Lines:
-    values = np.frombuffer(body, dtype=np.uint8)
-    # In chunks: the comparison of a whole file would double its memory.
-    parts = [np.flatnonzero(values[at : at + _CHUNK] == byte[0]) + at for at in range(0, len(values), _CHUNK)]
-    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
-
-
-def _record_lines(body: memoryview, head: Head) -> Lines | None:
-    """Return the line each record starts on; None when a quote stands where RFC 4180 has none."""
-    values = np.frombuffer(body, dtype=np.uint8)
-    newlines = _places(body, b"\n")
-    quotes = _places(body, b'"')
-    starts = np.concatenate([[0], newlines + 1])
-    numbers = np.arange(head.body_line, head.body_line + len(starts), dtype=np.int64)
-    if len(quotes):
-        if not _well_quoted(values, quotes, head.delimiter):
-            return None
-        outside = np.searchsorted(quotes, starts) % 2 == 0
-        starts, numbers = starts[outside], numbers[outside]
-    # Lines without a character are no records.
-    inside = starts < len(values)
-    first = values[starts[inside]]
-    filled: Lines = numbers[inside][(first != ord("\n")) & (first != ord("\r"))]
-    return filled
-
-
-def _well_quoted(values: npt.NDArray[np.uint8], quotes: Lines, delimiter: str) -> bool:
-    if len(quotes) % 2:
-        return False
-    edges = np.frombuffer(delimiter.encode() + b'\r\n"', dtype=np.uint8)
-    opening, closing = quotes[0::2], quotes[1::2]
-    before = values[np.maximum(opening - 1, 0)]
-    after = values[np.minimum(closing + 1, len(values) - 1)]
-    opened = np.isin(before, edges) | (opening == 0)
-    closed = np.isin(after, edges) | (closing == len(values) - 1)
-    return bool(opened.all() and closed.all())
-
-
-def _read_quickly(body: memoryview, head: Head, *, quoted: bool) -> list[pa.ChunkedArray] | None:
-    names = [str(place) for place in range(len(head.cells))]
-    if not len(body):
-        return _empty(head).columns
-    try:
-        table = arrow_csv.read_csv(
-            pa.BufferReader(pa.py_buffer(body)),
-            read_options=arrow_csv.ReadOptions(column_names=names),
-            parse_options=arrow_csv.ParseOptions(
-                delimiter=head.delimiter,
-                quote_char='"' if quoted else False,
-                newlines_in_values=quoted,
-                ignore_empty_lines=True,
-            ),
-            convert_options=arrow_csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.large_string()), null_values=[], strings_can_be_null=False
-            ),
-        )
-    except pa.ArrowInvalid:
-        # A short or long row, a cell larger than a block: the exact reader takes it, or names its line.
-        return None
-    return list(table.columns)
-
-
-def read_exactly(text: bytes, head: Head, source: str) -> Body:
-    """Return the rows below the headings as Python's reader sees them, a cell at a time.
-
-    Raises
-    ------
-    InputError
-        When a row has more cells than there are headings, or a quote is not closed.
-    """
+    rows = Rows(*head.cells)
     width = len(head.cells)
-    columns: list[list[str]] = [[] for _ in head.cells]
-    lines: list[int] = []
     line = 1
-    reader = csv.reader(io.StringIO(text.decode(), newline=""), delimiter=head.delimiter, strict=True)
+    lines = io.TextIOWrapper(io.BytesIO(text), "utf-8", newline="")
+    reader = csv.reader(lines, delimiter=head.delimiter, strict=True)
     try:
-        for cells in reader:
-            if line >= head.body_line and cells:
-                if len(cells) > width:
-                    _refuse_surplus(cells, head, source, line)
-                for place, column in enumerate(columns):
-                    column.append(cells[place] if place < len(cells) else "")
-                lines.append(line)
+        for cells_of_row in reader:
+            if line >= head.body_line and cells_of_row:
+                if len(cells_of_row) > width:
+                    _refuse_surplus(cells_of_row, head, source, line)
+                rows.add(line, *cells_of_row[:width], *[""] * (width - len(cells_of_row)))
             line = reader.line_num + 1
     except csv.Error as error:
         why = f"a quoted cell that starts here is not closed properly ({error}); double the quotes inside it"
         if "field limit" in str(error):
             why = f"a cell has more than {csv.field_size_limit():,} characters: is a quote before it not closed?"
         raise InputError(why, source=source, line=line) from None
-    return Body(
-        [pa.chunked_array([pa.array(column, type=pa.large_string())]) for column in columns],
-        np.array(lines, dtype=np.int64),
-    )
+    return rows
 
 
 def _refuse_surplus(cells: Sequence[str], head: Head, source: str, line: int) -> None:

@@ -58,7 +58,6 @@ _SHOWN_CHARACTERS = 50
 _ESCAPES = {b"\x1b$B": "iso2022_jp", b"\x1b$@": "iso2022_jp", b"\x1b$)C": "iso2022_kr"}
 _LINE_WITH_HIGH = re.compile(rb"[^\r\n]*[\x80-\xff][^\r\n]*")
 
-_MAYBE_UTF16 = 0.4
 _PART = 1 << 24
 
 
@@ -129,21 +128,16 @@ def _refuse_other_mark(encoding: str, of_mark: str, source: str) -> None:
 
 
 def _unmarked_utf16(body: bytes) -> str | None:
-    sample = np.frombuffer(body[: 4096 - 4096 % 2], dtype=np.uint8)[: len(body) // 2 * 2]
-    if not len(sample):
+    sample = body[: 1 << 16]
+    if b"\0" not in sample or len(body) % 2:
         return None
-    high, low = (sample[0::2] == 0).mean(), (sample[1::2] == 0).mean()
-    if low > _MAYBE_UTF16 and high < 1 - _MAYBE_UTF16 and low > high:
-        return "utf-16-le"
-    if high > _MAYBE_UTF16 and high > low:
-        return "utf-16-be"
-    # Alphabets other than Latin have few NUL bytes: their line ends tell.
-    if len(body) % 2 == 0:
-        for encoding in ("utf-16-le", "utf-16-be"):
-            ends = body[: 1 << 16].decode(encoding, errors="ignore").count("\n")
-            if ends * 2 > body[: 1 << 16].count(b"\n") and _fits(body, encoding):
-                return encoding
-    return None
+    # Line ends tell the order of bytes, in any alphabet.
+    fitting = (name for name in ("utf-16-le", "utf-16-be") if _fits(body, name))
+    return next((name for name in fitting if 2 * _lines_in(sample, name) > sample.count(b"\n")), None)
+
+
+def _lines_in(sample: bytes, encoding: str) -> int:
+    return sample.decode(encoding, errors="ignore").count("\n")
 
 
 def utf8_error(body: bytes) -> int | None:

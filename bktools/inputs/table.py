@@ -11,6 +11,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bktools.contract.accounts import CompanyInFile
+from bktools.frames import schema
+
+ROWS_A_CHUNK = 1 << 16
 
 # How many cells of a row are known headings.
 Score = Callable[[Sequence[str]], int]
@@ -50,8 +53,10 @@ class Table:
         Of the file's bytes.
     broken : tuple of Broken
         Cells below the headings that hold no value though something was meant to be there.
-    other_sheets : str
-        Why the workbook's other sheets were not taken, for a refusal.
+    other_sheets : tuple of str
+        The workbook's other sheets, the likeliest first, where the caller named none.
+    why_not_others : str
+        Why they were not taken, for a refusal.
     title : str
         What is above the headings.
     company : CompanyInFile, optional
@@ -70,16 +75,17 @@ class Table:
     notes: tuple[str, ...] = ()
     sha256: str = ""
     broken: tuple[Broken, ...] = ()
-    other_sheets: str = ""
+    other_sheets: tuple[str, ...] = ()
+    why_not_others: str = ""
     title: str = ""
     company: CompanyInFile | None = None
 
-    def rows(self, kept: npt.NDArray[np.bool_]) -> Table:
+    def rows(self, chosen: npt.NDArray[np.bool_]) -> Table:
         """Return the table with those rows alone."""
-        if kept.all():
+        if chosen.all():
             return self
-        chosen = pa.array(kept)
-        return replace(self, columns=[column.filter(chosen) for column in self.columns], lines=self.lines[kept])
+        flags = pa.array(chosen)
+        return replace(self, columns=[column.filter(flags) for column in self.columns], lines=self.lines[chosen])
 
     def head(self, rows: int) -> Table:
         """Return the table with its first rows alone."""
@@ -105,3 +111,44 @@ class Table:
             "notes": [*self.notes, *notes, *left],
         }
         return about if self.company is None else {**about, "company_in_file": self.company}
+
+
+class Rows:
+    """Rows of text, added one at a time and kept as Arrow's columns, which take less memory.
+
+    Parameters
+    ----------
+    headings : str
+        One per column.
+    """
+
+    def __init__(self, *headings: str) -> None:
+        self.headings = headings
+        self._rows: list[tuple[str, ...]] = []
+        self._lines: list[int] = []
+        self._chunks: list[list[pa.Array]] = [[] for _ in headings]
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def add(self, line: int, *cells: str) -> None:
+        """Add a row and the line of the file it is on."""
+        self._rows.append(cells)
+        self._lines.append(line)
+        if len(self._rows) == ROWS_A_CHUNK:
+            self._pack()
+
+    def add_fields(self, line: int, **fields: str) -> None:
+        """Add a row by the names of its columns; those that are left out are empty."""
+        self.add(line, *(fields.get(heading, "") for heading in self.headings))
+
+    def _pack(self) -> None:
+        for chunks, cells in zip(self._chunks, zip(*self._rows, strict=True), strict=bool(self._rows)):
+            chunks.append(pa.array(cells, schema.TEXT))
+        self._rows = []
+
+    def table(self, source: str, **about: Any) -> Table:
+        """Return the rows as a table, with what else is known of it."""
+        self._pack()
+        columns = [pa.chunked_array(chunks, schema.TEXT) for chunks in self._chunks]
+        return Table(source, self.headings, columns, np.array(self._lines, dtype=np.int64), **about)

@@ -11,17 +11,13 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
 from bktools.caller import setting
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
-from bktools.frames import schema
 from bktools.frames.unpacking import MIB, archive_size
 from bktools.inputs import workbook_process
 from bktools.inputs.heading_row import heading_at, is_data, made_headings, without_headings
-from bktools.inputs.table import Broken, Score, Table
+from bktools.inputs.table import Broken, Rows, Score, Table
 
 # What the other process may take: this much, and more by what the workbook unpacks to.
 MEMORY, MEMORY_PER_BYTE = 512 * MIB, 16
@@ -66,22 +62,22 @@ def read_workbook(data: bytes, score: Score, *, sheet: str | int | None, source:
     sample = [[_text(cell) for cell in row] for row in sheets[name][at:][:_SAMPLE_ROWS]]
     is_headless = not points and is_data([row for row in sample if any(cell.strip() for cell in row)])
     first = at if is_headless else at + 1
-    below = [(line, row) for line, row in enumerate(sheets[name][first:], first + 1) if any(cell != "" for cell in row)]
+    below = {line: row for line, row in enumerate(sheets[name][first:], first + 1) if any(cell != "" for cell in row)}
     others = [other for other in book["names"] if other != name]
-    headings = made_headings(len(sample[0])) if is_headless else tuple(sample[0])
-    columns = [pa.array([_text(row[place]) for _, row in below], schema.TEXT) for place in range(len(headings))]
+    likely = tuple(sorted(others, key=lambda other: -heads.get(other, (-1, 0))[0]))
+    rows = Rows(*(made_headings(len(sample[0])) if is_headless else sample[0]))
+    for line, row in below.items():
+        rows.add(line, *map(_text, row))
     notes = [f"read the sheet {name!r}; not read: {', '.join(map(repr, others))}"] * bool(others)
     notes += [without_headings(sample[0])] * is_headless
-    return Table(
-        source=source,
-        headings=headings,
-        columns=[pa.chunked_array([column]) for column in columns],
-        lines=np.array([line for line, _ in below], dtype=np.int64),
+    return rows.table(
+        source,
         heading_line=at + 1,
         sheet=name,
-        numeric=_numeric([row for _, row in below]),
+        numeric=_numeric([*below.values()]),
         title=" ".join(_text(cell) for row in sheets[name][:at] for cell in row),
-        other_sheets=_not_taken(name, others, heads) if sheet is None and others else "",
+        other_sheets=likely if sheet is None else (),
+        why_not_others=_not_taken(name, others, heads, likely) if likely else "",
         notes=(*notes, *([_UNSEEN] if book["broken"] is None else [])),
         broken=tuple(
             Broken(place, row + 1, f"the cell {_reference(row, place)} of the sheet {name!r} holds {what}")
@@ -91,7 +87,7 @@ def read_workbook(data: bytes, score: Score, *, sheet: str | int | None, source:
     )
 
 
-def _not_taken(name: str, others: Sequence[str], heads: Mapping[str, tuple[int, int]]) -> str:
+def _not_taken(name: str, others: Sequence[str], heads: Mapping[str, tuple[int, int]], likely: Sequence[str]) -> str:
     """Return why the other sheets were not taken, and the option that chooses the likeliest of them."""
     # Headings that the caller named count a hundred.
     counts = {one: max(points % 100, points // 100) for one, (points, _) in heads.items()}
@@ -108,10 +104,9 @@ def _not_taken(name: str, others: Sequence[str], heads: Mapping[str, tuple[int, 
         for other in others[:_SHOWN_SHEETS]
     ]
     more = f", and {len(others) - _SHOWN_SHEETS} more" if len(others) > _SHOWN_SHEETS else ""
-    likeliest = max(others, key=lambda other: heads.get(other, (-1, 0))[0])
     return (
         f"read the sheet {name!r} with {known[name]}; {', '.join(listed)}{more}: choose one with"
-        f" {setting('sheet', likeliest)}"
+        f" {setting('sheet', likely[0])}"
     )
 
 

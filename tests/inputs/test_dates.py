@@ -19,7 +19,7 @@ LAST = dt.date(2026, 10, 31)
 def read(texts, date_format=None, source="f.csv"):
     column = pa.chunked_array([pa.array(texts, pa.large_string())])
     table = Table(source, ("Date",), [column], np.arange(2, len(texts) + 2), 1)
-    return dates(table, 0, date_format).to_pylist()
+    return dates(table, 0, date_format, []).to_pylist()
 
 
 @pytest.mark.parametrize(

@@ -130,8 +130,8 @@ def test_a_refusal_shows_the_readings():
     [
         ("Büro ß", "utf-8", "utf-8"),
         ("Büro", "utf-8-sig", "utf-8-sig"),
-        ("Büro and some more", "utf-16-le", "utf-16-le"),
-        ("Büro and some more", "utf-16-be", "utf-16-be"),
+        ("Büro and\nsome more", "utf-16-le", "utf-16-le"),
+        ("Büro and\nsome more", "utf-16-be", "utf-16-be"),
         ("Ταμείο\n", "utf-16-le", "utf-16-le"),
         ("Ταμείο\n", "utf-16-be", "utf-16-be"),
     ],

@@ -7,6 +7,8 @@ month; its year is that of the fiscal year in the header, as is the length of th
 from __future__ import annotations
 
 import datetime as dt
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -14,38 +16,29 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.contract.accounts import CompanyInFile
 from bktools.errors import InputError
-from bktools.frames import schema
 from bktools.inputs import cells
-from bktools.inputs.formats.delimited_text import first_cells, is_utf8, place_of, required, table_of
+from bktools.inputs.encoding import utf8_error
+from bktools.inputs.formats.delimited_text import chosen, first_cells, first_of_each, place_of, required, table_of
 from bktools.inputs.formats.format import (
+    POSTING,
     Chart,
     File,
     Format,
     Ledger,
-    chosen,
     company_in_file,
-    first_of_each,
     headed_by_fields,
 )
-from bktools.inputs.table import Table
+from bktools.inputs.table import Rows, Table
 from bktools.inputs.words import normal
 
 _MARKS = ("EXTF", "DTVF")
 _LABELS, _POSTINGS = "20", "21"
-_HEADINGS = {
-    _LABELS: frozenset(map(normal, ("Konto", "Kontobeschriftung", "Kontenbeschriftung", "SprachId", "Sprach-ID"))),
-    _POSTINGS: frozenset(
-        map(
-            normal,
-            (
-                "Umsatz (ohne Soll/Haben-Kz)", "Soll/Haben-Kennzeichen", "WKZ Umsatz", "Kurs", "Basis-Umsatz",
-                "WKZ Basis-Umsatz", "Konto", "Gegenkonto (ohne BU-Schlüssel)", "BU-Schlüssel", "Belegdatum",
-                "Belegfeld 1", "Belegfeld 2", "Skonto", "Buchungstext",
-            ),
-        )
-    ),
-}  # fmt: skip
+# Some of the headings, which are on the second line.
+_HEADINGS = frozenset(
+    map(normal, ("Konto", "Kontobeschriftung", "Kontenbeschriftung", "WKZ Umsatz", "Belegdatum", "Buchungstext"))
+)
 # Places in the header, and in a row of a Buchungsstapel, which DATEV reads by place whatever the headings say.
 _CATEGORY, _NAME, _ADVISER, _CLIENT, _YEAR_BEGINS, _LENGTH, _FROM, _TO, _CURRENCY = 2, 3, 10, 11, 12, 13, 14, 15, 21
 _AMOUNT, _SIDE, _WKZ, _BASE, _WKZ_BASE, _ACCOUNT, _CONTRA, _KEY, _DAY, _DOCUMENT, _DISCOUNT, _TEXT = (
@@ -61,8 +54,7 @@ class _Header(NamedTuple):
     first: dt.date | None
     last: dt.date | None
     currency: str
-    adviser: str
-    client: str
+    company: CompanyInFile | None
 
 
 def recognises(file: File) -> bool:
@@ -81,12 +73,9 @@ def chart(file: File) -> Chart:
     table = _read(file, header)
     code, name = required(table, "Konto"), required(table, "Kontobeschriftung", "Kontenbeschriftung")
     codes, notes = _codes(table, code, header)
-    fields: dict[str, pa.ChunkedArray | int] = {"code": codes, "name": name}
-    selected, places = chosen(table, fields, *notes)
-    kept, several = first_of_each(selected, places["code"], places["name"])
-    # A client's number is one of its adviser's.
-    company = company_in_file("/".join(filter(None, (header.adviser, header.client))) if header.client else "", "")
-    return Chart(replace(chosen(selected, places, *several)[0].rows(kept), company=company), places)
+    kept, several = first_of_each(codes, table.columns[name])
+    accounts, places = chosen(table, {"code": codes, "name": name}, *notes, *several)
+    return Chart(replace(accounts.rows(kept), company=header.company), places)
 
 
 def ledger(file: File) -> Ledger:
@@ -107,43 +96,42 @@ def ledger(file: File) -> Ledger:
     _refuse_wrong_rows(table)
     account, notes = _codes(table, _ACCOUNT, header)
     contra, _ = _codes(table, _CONTRA, header)
-    amount, currency = _in_books(table, header)
-    rows = len(table.lines)
-    side = _debit_first(table)
-    twice = pa.array(np.repeat(np.arange(rows), 2))
-    dates = _dates(table, header)
-    doubled = {
-        "date": pc.cast(dates, schema.TEXT),
-        "currency": currency,
-        "text": table.columns[_TEXT],
-        "document_number": table.columns[_DOCUMENT],
-        "voucher_id": pa.chunked_array([pc.cast(pa.array(table.lines), schema.TEXT)]),
-        "tax_code": table.columns[_KEY],
-        "amount": amount,
-    }
-    both = {name: column.take(twice) for name, column in doubled.items()}
-    # The account of a row, then its contra account.
-    turn = pa.array(np.arange(2 * rows).reshape(2, rows).T.ravel())
-    both["account_code"] = pa.chunked_array([*account.chunks, *contra.chunks]).take(turn)
-    both["side"] = pa.chunked_array([*side.chunks, *_opposite(side).chunks]).take(turn)
-    wide = replace(
-        table,
-        headings=tuple(both),
-        columns=list(both.values()),
-        lines=np.repeat(table.lines, 2),
-        notes=(*table.notes, *notes, *_remarks(table)),
-    )
-    doubts += [*_outside_of_period(table, header, dates), *_reversals(table)]
+    days = _days(table, header)
+    rows = Rows(*POSTING, "amount", "side")
+    for line, row, own, other, day in zip(
+        table.lines.tolist(),
+        zip(*(column.to_pylist() for column in table.columns[: _TEXT + 1]), strict=True),
+        account.to_pylist(),
+        contra.to_pylist(),
+        days,
+        strict=True,
+    ):
+        amount, currency = _in_books([cell.strip() for cell in row], header)
+        # DATEV takes an empty cell for S.
+        side = row[_SIDE].strip() or "S"
+        for code, side_of_code in ((own, side), (other, "H" if side == "S" else "S")):
+            rows.add_fields(
+                line,
+                account_code=code,
+                date=day.isoformat(),
+                currency=currency,
+                text=row[_TEXT],
+                document_number=row[_DOCUMENT],
+                voucher_id=str(line),
+                tax_code=row[_KEY],
+                amount=amount,
+                side=side_of_code,
+            )
+    doubts += [*_outside_of_period(table, header, days), *_reversals(table)]
+    notes = [*table.notes, *notes, *_remarks(table)]
+    form = {"heading_line": table.heading_line, "delimiter": table.delimiter, "encoding": table.encoding}
+    wide = file.table(rows, "is a DATEV file without postings", *notes, **form)
     return Ledger(wide, headed_by_fields(wide), decimal=",", doubts=doubts)
 
 
 def _header(file: File) -> _Header:
-    head = first_cells(file)
-
-    def cell(place: int) -> str:
-        return head[place].strip() if place < len(head) else ""
-
-    begins, length = _day(cell(_YEAR_BEGINS)), cell(_LENGTH)
+    head = [cell.strip() for cell in first_cells(file)] + [""] * _CURRENCY
+    begins, length = _day(head[_YEAR_BEGINS]), head[_LENGTH]
     if begins is None or not (length.isdecimal() and 4 <= int(length) <= 9):  # noqa: PLR2004 - DATEV's lengths
         raise InputError(
             "the DATEV header does not say when the fiscal year begins (cell 13) and how long accounts are (cell 14):"
@@ -151,17 +139,10 @@ def _header(file: File) -> _Header:
             source=file.source,
             line=1,
         )
-    return _Header(
-        cell(_CATEGORY),
-        cell(_NAME) or "another kind",
-        begins,
-        int(length),
-        _day(cell(_FROM)),
-        _day(cell(_TO)),
-        cell(_CURRENCY),
-        cell(_ADVISER),
-        cell(_CLIENT),
-    )
+    # A client's number is one of its adviser's.
+    company = company_in_file("/".join(filter(None, (head[_ADVISER], head[_CLIENT]))) if head[_CLIENT] else "", "")
+    name, first, last = head[_NAME] or "another kind", _day(head[_FROM]), _day(head[_TO])
+    return _Header(head[_CATEGORY], name, begins, int(length), first, last, head[_CURRENCY] or "EUR", company)
 
 
 def _day(text: str) -> dt.date | None:
@@ -172,10 +153,8 @@ def _day(text: str) -> dt.date | None:
 
 
 def _read(file: File, header: _Header) -> Table:
-    whole, _ = is_utf8(file)
-    table = table_of(file, _HEADINGS[header.category], None if whole else "cp1252")
-    fields = {str(place): place for place in range(len(table.headings))}
-    return chosen(table, fields, f"read as DATEV {header.name}")[0]
+    encoding = None if utf8_error(file.data()) is None else "cp1252"
+    return table_of(file, _HEADINGS, encoding, f"read as DATEV {header.name}")
 
 
 def _codes(table: Table, place: int, header: _Header) -> tuple[pa.ChunkedArray, list[str]]:
@@ -208,43 +187,27 @@ def _refuse_wrong_rows(table: Table) -> None:
     cells.refuse(table, _CONTRA, same, "must be another account than Konto")
 
 
-def _debit_first(table: Table) -> pa.ChunkedArray:
-    # DATEV takes an empty cell for S.
-    side = cells.trimmed(table.columns[_SIDE])
-    return pc.if_else(pc.equal(side, ""), pa.scalar("S", schema.TEXT), side)
+def _in_books(row: Sequence[str], header: _Header) -> tuple[str, str]:
+    """Return the amount and its currency: those of the books where the row has both, which it has for foreign ones."""
+    if row[_WKZ_BASE] and re.search("[1-9]", row[_BASE]):
+        return row[_BASE], row[_WKZ_BASE]
+    return row[_AMOUNT], row[_WKZ] or header.currency
 
 
-def _opposite(side: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pc.if_else(pc.equal(side, "S"), *(pa.scalar(one, schema.TEXT) for one in "HS"))
+def _days(table: Table, header: _Header) -> list[dt.date]:
+    days = [_date(text.strip(), header) for text in table.columns[_DAY].to_pylist()]
+    rule = f"must be a day and month (DDMM) of the fiscal year that begins on {header.year_begins.isoformat()}"
+    cells.refuse(table, _DAY, np.array([day is None for day in days]), rule)
+    return [day for day in days if day]
 
 
-def _in_books(table: Table, header: _Header) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-    """Return amounts and their currencies: those of the books where the row has both, which it has for foreign ones."""
-    amount, base = (cells.trimmed(table.columns[place]) for place in (_AMOUNT, _BASE))
-    own, of_base = (cells.trimmed(table.columns[place]) for place in (_WKZ, _WKZ_BASE))
-    own = pc.if_else(pc.equal(own, ""), pa.scalar(header.currency or "EUR", schema.TEXT), own)
-    is_base = pc.and_(pc.match_substring_regex(base, "[1-9]"), pc.not_equal(of_base, ""))
-    return pc.if_else(is_base, base, amount), pc.if_else(is_base, of_base, own)
-
-
-def _dates(table: Table, header: _Header) -> pa.ChunkedArray:
-    days = cells.trimmed(table.columns[_DAY])
-    encoded = days.combine_chunks().dictionary_encode()
-    found = [_date(text, header) for text in encoded.dictionary.to_pylist()]
-    dates = pa.chunked_array([pc.take(pa.array(found, schema.DATE), encoded.indices)])
-    begins = header.year_begins.isoformat()
-    rule = f"must be a day and month (DDMM) of the fiscal year that begins on {begins}"
-    cells.refuse(table, _DAY, cells.mask(pc.is_null(dates)), rule)
-    return dates
-
-
-def _outside_of_period(table: Table, header: _Header, dates: pa.ChunkedArray) -> list[str]:
+def _outside_of_period(table: Table, header: _Header, days: Sequence[dt.date]) -> list[str]:
     """Return the rows of other days than those the header is about."""
     if not (header.first and header.last):
         return []
-    outside = pc.or_(pc.less(dates, pa.scalar(header.first)), pc.greater(dates, pa.scalar(header.last)))
+    outside = np.array([not header.first <= day <= header.last for day in days])
     period = f"{header.first.isoformat()} to {header.last.isoformat()}, the period in the header"
-    return cells.counted(table, {f"rows dated outside of {period}, such as opening balances": cells.mask(outside)})
+    return cells.counted(table, {f"rows dated outside of {period}, such as opening balances": outside})
 
 
 def _date(text: str, header: _Header) -> dt.date | None:

@@ -1,21 +1,23 @@
-"""What the formats that are delimited text share: their headings in the first lines, and their encoding."""
+"""What the formats that are delimited text share: headings in the first lines, and columns by headings."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from bktools.errors import InputError
 from bktools.inputs import cells
-from bktools.inputs.encoding import utf8_error
-from bktools.inputs.file import read_table
+from bktools.inputs.delimited import read_delimited
 from bktools.inputs.formats.format import File
 from bktools.inputs.table import Table
 from bktools.inputs.words import normal
 
 _DELIMITERS = "\t|;,"
-# What ISO 8859 has no characters for.
-_CONTROLS = bytes(range(0x80, 0xA0))
 
 
 def first_cells(file: File, line: int = 0) -> list[str]:
@@ -33,13 +35,23 @@ def _cells(line: str, delimiter: str) -> list[str]:
         return []
 
 
-def table_of(file: File, headings: frozenset[str], encoding: str | None) -> Table:
+def has_headings(file: File, *headings: str) -> bool:
+    """Whether the first line has all of these headings."""
+    return {normal(heading) for heading in headings} <= {normal(cell) for cell in first_cells(file)}
+
+
+def table_of(file: File, headings: frozenset[str], encoding: str | None, *notes: str) -> Table:
     """Return the rows that hold something, below the row with most of these headings (as `normal` gives them)."""
 
     def score(row: Sequence[str]) -> int:
         return len({normal(cell) for cell in row} & headings)
 
-    table = read_table(file.path, score, encoding=file.encoding or encoding)
+    table = read_delimited(
+        file.data(), score, delimiter=None, encoding=file.encoding or encoding, prefer=",", source=file.source
+    )
+    if not len(table.lines):
+        raise InputError("the file has headings but no rows below them", source=file.source)
+    table = replace(table, sha256=file.sha256, notes=(*table.notes, *notes))
     return cells.without_blank_rows(table, range(len(table.headings)))
 
 
@@ -61,11 +73,28 @@ def required(table: Table, *headings: str) -> int:
     return place
 
 
-def is_utf8(file: File) -> tuple[bool, bool]:
-    """Return whether the whole file is UTF-8, and whether one of its bytes is from 0x80 to 0x9F."""
-    whole, has_controls = True, False
-    for _, line in file.lines():
-        if not line.isascii():
-            has_controls = has_controls or len(line.translate(None, _CONTROLS)) < len(line)
-            whole = whole and utf8_error(line) is None
-    return whole, has_controls
+def chosen(table: Table, fields: Mapping[str, pa.ChunkedArray | int], *notes: str) -> tuple[Table, dict[str, int]]:
+    """Return a table of some columns of another one, headed as there, and where each field is.
+
+    Parameters
+    ----------
+    table : Table
+        The file.
+    fields : mapping
+        Field to a column of the table, or to new cells.
+    notes : str
+        Added to the table's.
+    """
+    headings = [table.headings[place] if isinstance(place, int) else name for name, place in fields.items()]
+    columns = [table.columns[place] if isinstance(place, int) else place for place in fields.values()]
+    selected = replace(table, headings=tuple(headings), columns=columns, notes=(*table.notes, *notes))
+    return selected, {name: place for place, name in enumerate(fields)}
+
+
+def first_of_each(codes: pa.ChunkedArray, names: pa.ChunkedArray) -> tuple[npt.NDArray[np.bool_], list[str]]:
+    """Return the rows that show an account first, and a note where an account has several names."""
+    pairs = list(zip(codes.to_pylist(), names.to_pylist(), strict=True))
+    first = {code: row for row, (code, _) in reversed([*enumerate(pairs)])}
+    kept = np.isin(np.arange(len(pairs)), [*first.values()])
+    renamed = len({*pairs}) - len(first)
+    return kept, [f"accounts with several names in the file, of which the first is kept: {renamed}"] * bool(renamed)

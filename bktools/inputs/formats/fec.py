@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import io
-from dataclasses import replace
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.errors import InputError
 from bktools.frames import schema
-from bktools.inputs.encoding import to_utf8
-from bktools.inputs.formats.delimited_text import first_cells, is_utf8, place_of, required, table_of
-from bktools.inputs.formats.format import Chart, File, Format, Ledger, Rows, chosen, first_of_each
-from bktools.inputs.table import Table
+from bktools.inputs.encoding import to_utf8, utf8_error
+from bktools.inputs.formats.delimited_text import chosen, first_of_each, has_headings, place_of, required, table_of
+from bktools.inputs.formats.format import Chart, File, Format, Ledger
+from bktools.inputs.table import Rows, Table
 from bktools.inputs.words import normal
 
 _READ = frozenset(
@@ -27,19 +24,21 @@ _READ = frozenset(
 _CURRENCY = "EUR"
 _NOTE = "read as FEC"
 _DELIMITERS = "\t|;"
+# What ISO 8859 has no characters for, and what UTF-16 has.
+_NOT_LATIN = bytes([0, *range(0x80, 0xA0)])
 _SPACE = pa.scalar(" ", schema.TEXT)
 
 
 def recognises(file: File) -> bool:
     """Whether the first line holds the headings that no other format has."""
-    return {"ecriturenum", "comptenum"} <= {cell.strip().casefold() for cell in first_cells(file)}
+    return has_headings(file, "EcritureNum", "CompteNum")
 
 
 def chart(file: File) -> Chart:
     """Return the accounts of the postings, each once."""
     table = _read(file)
     code, name = required(table, "CompteNum"), required(table, "CompteLib")
-    kept, notes = first_of_each(table, code, name)
+    kept, notes = first_of_each(table.columns[code], table.columns[name])
     accounts, places = chosen(table, {"code": code, "name": name}, *notes)
     return Chart(accounts.rows(kept), places)
 
@@ -66,26 +65,26 @@ def ledger(file: File) -> Ledger:
 
 
 def _read(file: File) -> Table:
-    whole, has_controls = is_utf8(file)
+    data = file.data()
     # The norm's encodings are UTF-8 and ISO 8859-15; what is neither is told by its letters, or asked for.
-    encoding = file.encoding or (None if whole or has_controls or b"\0" in file.head else "iso8859-15")
-    head = file.text.split("\n", 1)[0].rstrip("\r")
+    is_latin = utf8_error(data) is not None and data.translate(None, _NOT_LATIN) == data
+    encoding = file.encoding or ("iso8859-15" if is_latin else None)
+    head = file.text.split("\n", 1)[0]
     if '"' in head:
-        table = table_of(file, _READ, encoding)
-        return chosen(table, {table.headings[place]: place for place in range(len(table.headings))}, _NOTE)[0]
-    return _split(file, encoding, max(_DELIMITERS, key=head.count))
+        return table_of(file, _READ, encoding, _NOTE)
+    return _split(file, data, encoding, max(_DELIMITERS, key=head.count))
 
 
-def _split(file: File, encoding: str | None, delimiter: str) -> Table:
+def _split(file: File, data: bytes, encoding: str | None, delimiter: str) -> Table:
     """Return the cells of a file whose texts are not quoted, as the norm has it: a quote is a character like others."""
-    text, found = to_utf8(b"".join(file.pieces()), encoding, file.source)[:2]
-    lines = enumerate(io.BytesIO(text), 1)
-    headings = next(lines)[1].decode().strip().split(delimiter)
+    text, found = to_utf8(data, encoding, file.source)
+    first, *lines = text.decode().split("\n")
+    headings = first.strip().split(delimiter)
     kept = [place for place, heading in enumerate(headings) if normal(heading) in _READ]
     rows = Rows(*(headings[place].strip() for place in kept))
-    for line, data in lines:
-        cells = data.decode().rstrip("\r\n").split(delimiter)
-        if not "".join(cells).strip():
+    for line, row in enumerate(lines, 2):
+        cells = row.rstrip("\r").split(delimiter)
+        if not row.strip(f" \r{delimiter}"):
             continue
         if len(cells) < len(headings) or any(cells[len(headings) :]):
             raise InputError(
@@ -94,7 +93,7 @@ def _split(file: File, encoding: str | None, delimiter: str) -> Table:
                 line=line,
             )
         rows.add(line, *(cells[place] for place in kept))
-    return replace(rows.table(file, "is a FEC without postings", _NOTE, encoding=found), delimiter=delimiter)
+    return file.table(rows, "is a FEC without postings", _NOTE, encoding=found, delimiter=delimiter)
 
 
 def _decimal(table: Table, places: dict[str, int]) -> str:

@@ -5,31 +5,29 @@ from __future__ import annotations
 import codecs
 import gzip
 import hashlib
+import io
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, cast
-
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
+from typing import Any, NamedTuple
 
 from bktools.contract.accounts import CompanyInFile
 from bktools.errors import InputError
-from bktools.frames import schema
 from bktools.frames.unpacking import MIB, UNPACKED
-from bktools.inputs.table import Table
+from bktools.inputs.table import Rows, Table
 
 LARGEST = 2 << 30
-LONGEST_LINE = 1 << 20
+# A spreadsheet holds 32,767 characters in a cell and 16,384 columns.
+LONGEST_LINE = 16 << 20
 
 _HEAD = 1 << 16
-_ROWS = 1 << 16
 _GZIP = b"\x1f\x8b"
+_MAGIC = {b"PK\x03\x04": "workbook", b"\xd0\xcf\x11\xe0": "workbook", b"PAR1": "Parquet"}
 _NUMBER = re.compile(r"[+-]?[0-9]{1,28}(?:\.[0-9]{1,10})?", re.ASCII)
 _DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
 
@@ -54,27 +52,36 @@ class File:
     is_packed: bool = False
 
     @classmethod
-    def at(cls, path: Path, encoding: str | None = None) -> File | None:
-        """Return the file, None where there is none that can be looked into."""
+    def at(cls, path: str | PathLike[str], encoding: str | None = None) -> File:
+        """Look into a file; one that is not there or cannot be read is an `InputError`."""
+        path = Path(path)
         try:
-            if not path.is_file():
-                return None
-            with path.open("rb") as raw:
-                head = raw.read(_HEAD)
-        except (OSError, ValueError):
-            return None
+            # A pipe would be waited for until somebody writes to it, and cannot be looked through first.
+            is_special = path.exists() and not path.is_file()
+            head = b"" if is_special else _beginning(path)
+        except FileNotFoundError:
+            raise InputError("there is no such file", source=str(path)) from None
+        except (OSError, ValueError) as error:
+            raise _unreadable(path, error) from None
+        if is_special:
+            what = "a directory, not a file" if path.is_dir() else "a device or a pipe, not a file: save it first"
+            raise InputError(f"is {what}", source=str(path))
         if not head.startswith(_GZIP):
             return cls(path, head, encoding)
         try:
-            unpacked = zlib.decompressobj(31).decompress(head, _HEAD)
+            return cls(path, zlib.decompressobj(31).decompress(head, _HEAD), encoding, is_packed=True)
         except zlib.error:
-            unpacked = b""
-        return cls(path, unpacked, encoding, is_packed=True)
+            return cls(path, b"", encoding, is_packed=True)
 
     @property
     def source(self) -> str:
         """The file, for errors."""
         return str(self.path)
+
+    @property
+    def kind(self) -> str:
+        """What it is by its bytes: a workbook, Parquet or text."""
+        return next((kind for magic, kind in _MAGIC.items() if self.head.startswith(magic)), "text")
 
     @cached_property
     def text(self) -> str:
@@ -92,51 +99,66 @@ class File:
     def pieces(self, size: int = 1 << 18) -> Iterator[bytes]:
         """Yield the file's bytes, unpacked; a file that is larger than it may be, or damaged, is an `InputError`."""
         most = UNPACKED if self.is_packed else LARGEST
-        with self._opened() as stream:
-            try:
+        too_large = InputError(
+            f"{'unpacks to' if self.is_packed else 'has'} more than {most // MIB:,} MB: export it again in parts, by month or"
+            " company",
+            source=self.source,
+        )
+        try:
+            if self.path.stat().st_size > LARGEST:
+                raise too_large
+            with gzip.open(self.path) if self.is_packed else self.path.open("rb") as stream:
                 while piece := stream.read(size):
                     most -= len(piece)
                     if most < 0:
-                        raise self._too_large()
+                        raise too_large
                     yield piece
-            except _DAMAGED:
+        except _DAMAGED:
+            raise InputError(
+                "is a gzip archive that is damaged or cut off: export it again", source=self.source
+            ) from None
+        except OSError as error:
+            raise _unreadable(self.path, error) from None
+
+    def data(self) -> bytes:
+        """Return the file's bytes, unpacked; a text with a line that no file has is an `InputError` before it is in memory."""
+        pieces = []
+        line, length = 1, 0
+        for piece in self.pieces():
+            pieces.append(piece)
+            # Lines within a piece are shorter than it.
+            begin, end = piece.rfind(b"\n") + 1, piece.find(b"\n")
+            if self.kind == "text" and length + (end if begin else len(piece)) > LONGEST_LINE:
                 raise InputError(
-                    "is a gzip archive that is damaged or cut off: export it again", source=self.source
-                ) from None
+                    f"the line has more than {LONGEST_LINE // MIB} MB: the file is damaged, or its lines end in a way that is"
+                    " not known here",
+                    source=self.source,
+                    line=line,
+                )
+            length = len(piece) - begin + (0 if begin else length)
+            line += piece.count(b"\n")
+        return b"".join(pieces)
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Yield the file's lines with their numbers from 1, without their ends."""
-        left = b""
-        number = 0
-        for piece in self.pieces():
-            *whole, left = (left + piece).split(b"\n")
-            for line in whole:
-                number += 1
-                yield number, line.removesuffix(b"\r")
-            if len(left) > LONGEST_LINE:
-                raise InputError(
-                    f"the line has more than {LONGEST_LINE // MIB} MB: the file is damaged, export it again",
-                    source=self.source,
-                    line=number + 1,
-                )
-        if left:
-            yield number + 1, left.removesuffix(b"\r")
+        for number, line in enumerate(io.BytesIO(self.data()), 1):
+            yield number, line.rstrip(b"\r\n")
 
-    def _opened(self) -> BinaryIO:
-        try:
-            if self.path.stat().st_size > LARGEST:
-                raise self._too_large()
-            return cast("BinaryIO", gzip.open(self.path)) if self.is_packed else self.path.open("rb")
-        except OSError as error:
-            raise InputError(f"cannot be read ({error.strerror or error})", source=self.source) from None
+    def table(self, rows: Rows, nothing: str, *notes: str, **about: Any) -> Table:
+        """Return rows as the table of this file; `nothing` is the error where there are none."""
+        if not rows:
+            raise InputError(nothing, source=self.source)
+        return rows.table(self.source, notes=notes, sha256=self.sha256, **{"heading_line": 0, **about})
 
-    def _too_large(self) -> InputError:
-        most = UNPACKED if self.is_packed else LARGEST
-        unpacked = "unpacks to" if self.is_packed else "has"
-        return InputError(
-            f"{unpacked} more than {most // MIB:,} MB: export it again in parts, by month or company",
-            source=self.source,
-        )
+
+def _beginning(path: Path) -> bytes:
+    with path.open("rb") as raw:
+        return raw.read(_HEAD)
+
+
+def _unreadable(path: Path, error: OSError | ValueError) -> InputError:
+    # A path with a NUL byte is a ValueError.
+    return InputError(f"cannot be read ({getattr(error, 'strerror', None) or error})", source=str(path))
 
 
 class Total(NamedTuple):
@@ -221,67 +243,6 @@ class Format(NamedTuple):
     ledger: LedgerReader | str
 
 
-class Rows:
-    """Rows of text, added one at a time and kept as Arrow's columns.
-
-    Parameters
-    ----------
-    headings : str
-        One per column.
-    """
-
-    def __init__(self, *headings: str) -> None:
-        self.headings = headings
-        self.count = 0
-        self._rows: list[tuple[str, ...]] = []
-        self._lines: list[int] = []
-        self._chunks: list[list[pa.Array]] = [[] for _ in headings]
-
-    def add(self, line: int, *cells: str) -> None:
-        """Add a row and the line of the file it is on."""
-        self._rows.append(cells)
-        self._lines.append(line)
-        self.count += 1
-        if len(self._rows) == _ROWS:
-            self._keep()
-
-    def _keep(self) -> None:
-        if self._rows:
-            for chunks, cells in zip(self._chunks, zip(*self._rows, strict=True), strict=True):
-                chunks.append(pa.array(cells, schema.TEXT))
-        self._rows = []
-
-    def table(
-        self,
-        file: File,
-        nothing: str,
-        *notes: str,
-        encoding: str | None = None,
-        company: CompanyInFile | None = None,
-    ) -> Table:
-        """Return the rows as a table.
-
-        Raises
-        ------
-        InputError
-            When there is no row: `nothing` is the message.
-        """
-        self._keep()
-        if not self.count:
-            raise InputError(nothing, source=file.source)
-        return Table(
-            source=file.source,
-            headings=self.headings,
-            columns=[pa.chunked_array(chunks, schema.TEXT) for chunks in self._chunks],
-            lines=np.array(self._lines, dtype=np.int64),
-            heading_line=0,
-            encoding=encoding,
-            notes=notes,
-            sha256=file.sha256,
-            company=company,
-        )
-
-
 def company_in_file(number: str, name: str) -> CompanyInFile | None:
     """Return the company that a file names, None where it names none."""
     return CompanyInFile(number.strip(), name.strip()) if number.strip() or name.strip() else None
@@ -295,40 +256,3 @@ def number(text: str, name: str, file: File, line: int) -> Decimal:
 
 
 POSTING = ("account_code", "account_name", "date", "currency", "text", "document_number", "voucher_id", "tax_code")
-
-
-def chosen(table: Table, fields: Mapping[str, pa.ChunkedArray | int], *notes: str) -> tuple[Table, dict[str, int]]:
-    """Return a table of some columns of another one, headed as there, and where each field is.
-
-    Parameters
-    ----------
-    table : Table
-        The file.
-    fields : mapping
-        Field to a column of the table, or to new cells.
-    notes : str
-        Added to the table's.
-    """
-    headings = [table.headings[place] if isinstance(place, int) else name for name, place in fields.items()]
-    columns = [table.columns[place] if isinstance(place, int) else place for place in fields.values()]
-    selected = replace(table, headings=tuple(headings), columns=columns, notes=(*table.notes, *notes))
-    return selected, {name: place for place, name in enumerate(fields)}
-
-
-def from_row_above(column: pa.ChunkedArray, starts: npt.NDArray[np.bool_]) -> pa.ChunkedArray:
-    """Return cells where an empty one below a row that starts a voucher has the value of that row."""
-    at = np.maximum.accumulate(np.where(starts, np.arange(len(starts)), 0))
-    above = column.take(pa.array(at))
-    empty = pa.compute.equal(pa.compute.utf8_trim_whitespace(column), "")
-    return pa.compute.if_else(empty, above, column)
-
-
-def first_of_each(table: Table, code: int, name: int) -> tuple[npt.NDArray[np.bool_], list[str]]:
-    """Return the rows that show an account first, and a note where an account has several names."""
-    codes = table.columns[code].combine_chunks().dictionary_encode().indices.to_numpy()
-    _, first = np.unique(codes, return_index=True)
-    kept = np.zeros(len(codes), dtype=bool)
-    kept[first] = True
-    pairs = pa.table({"code": table.columns[code], "name": table.columns[name]}).group_by(["code", "name"])
-    renamed = len(pairs.aggregate([])) - len(first)
-    return kept, [f"accounts with several names in the file, of which the first is kept: {renamed}"] * bool(renamed)

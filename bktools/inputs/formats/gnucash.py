@@ -6,27 +6,28 @@ An account is named by its code, or where it has none by its full name, such as 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from decimal import Decimal
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.errors import InputError
 from bktools.inputs import cells
-from bktools.inputs.formats.delimited_text import first_cells, place_of, required, table_of
+from bktools.inputs.formats.delimited_text import chosen, has_headings, place_of, required, table_of
 from bktools.inputs.formats.format import (
     POSTING,
     Chart,
     File,
     Format,
     Ledger,
-    Rows,
     Total,
-    chosen,
-    from_row_above,
     headed_by_fields,
 )
-from bktools.inputs.formats.xml_records import Record, records, root_of
+from bktools.inputs.formats.xml_records import Record, from_first_element, records
+from bktools.inputs.table import Rows
 
 _WANTED = {
     "gnc:count-data": frozenset({"", "@type"}),
@@ -43,6 +44,7 @@ _SKIPPED = frozenset(
     }
 )  # fmt: skip
 _VALUE = re.compile(r"(-?)([0-9]{1,28})/(10{0,9})", re.ASCII)
+
 _DEEPEST = 64
 
 _TRANSACTIONS = frozenset(
@@ -53,102 +55,80 @@ _TREE = frozenset({"type", "fullaccountname", "fullname", "accountname", "name",
 
 def recognises(file: File) -> bool:
     """Whether the first element is GnuCash's."""
-    return root_of(file)[0] == "gnc-v2"
+    return from_first_element(file).startswith("<gnc-v2")
 
 
 def chart(file: File) -> Chart:
     """Return the accounts but the root; the external ID is GnuCash's own, which stays when an account is renamed."""
-    accounts = _Accounts(file)
+    accounts: dict[str, Record] = {}
     rows = Rows("external_id", "code", "name", "type")
     for record in records(file, _WANTED, skipped=_SKIPPED, prefixes=True):
         if record.name == "gnc:account":
-            accounts.add(record)
+            accounts[record.text("act:id")] = record
         elif record.name == "gnc:transaction":
             break
-    for account in accounts.all.values():
+    for guid, account in accounts.items():
         if account.text("act:type") != "ROOT":
-            code = accounts.code(account.text("act:id"), account.line)
-            rows.add(account.line, account.text("act:id"), code, account.text("act:name"), account.text("act:type"))
-    table = rows.table(file, "is a GnuCash file without accounts", "read as GnuCash")
+            code = _code(accounts, guid, account.line, file)
+            rows.add(account.line, guid, code, account.text("act:name"), account.text("act:type"))
+    table = file.table(rows, "is a GnuCash file without accounts", "read as GnuCash")
     return Chart(table, headed_by_fields(table))
 
 
 def ledger(file: File) -> Ledger:
     """Return the splits of all transactions, with their value in the transaction's currency."""
-    accounts = _Accounts(file)
+    accounts: dict[str, Record] = {}
     rows = Rows(*POSTING, "amount")
     transactions = 0
-    counts: dict[str, Record] = {}
+    stated: list[Decimal] = []
     for record in records(file, _WANTED, skipped=_SKIPPED, prefixes=True):
         match record.name:
-            case "gnc:count-data":
-                counts[record.text("@type")] = record
+            case "gnc:count-data" if record.text("@type") == "transaction":
+                stated = [record.number("", file)]
             case "gnc:account":
-                accounts.add(record)
+                accounts[record.text("act:id")] = record
             case "gnc:transaction":
                 transactions += 1
             case "trn:split":
                 _add(rows, record, accounts, file)
-    totals = []
-    if "transaction" in counts:
-        totals.append(
-            Total("gnc:count-data transaction", counts["transaction"].number("", file), Decimal(transactions))
-        )
-    table = rows.table(file, "is a GnuCash file without transactions", "read as GnuCash")
+    totals = [Total("gnc:count-data transaction", count, Decimal(transactions)) for count in stated]
+    table = file.table(rows, "is a GnuCash file without transactions", "read as GnuCash")
     return Ledger(table, headed_by_fields(table), totals=totals)
 
 
-class _Accounts:
-    def __init__(self, file: File) -> None:
-        self.all: dict[str, Record] = {}
-        self._file = file
-        self._codes: dict[str, str] = {}
-
-    def add(self, account: Record) -> None:
-        self.all[account.text("act:id")] = account
-
-    def name(self, guid: str) -> str:
-        return self.all[guid].text("act:name")
-
-    def code(self, guid: str, line: int) -> str:
-        """Return the account's code, or the names from the root down to it where it has none."""
-        if guid in self._codes:
-            return self._codes[guid]
-        names: list[str] = []
-        at = guid
-        while at:
-            account = self.all.get(at)
-            if account is None or len(names) == _DEEPEST:
-                raise InputError(
-                    f"the account {at[:40]!r} is not in the file: save it again in GnuCash",
-                    source=self._file.source,
-                    line=line,
-                )
-            if account.text("act:type") != "ROOT":
-                names.insert(0, account.text("act:name"))
-            at = account.text("act:parent")
-        self._codes[guid] = code = self.all[guid].text("act:code") or ":".join(names)
-        return code
+def _code(accounts: Mapping[str, Record], guid: str, line: int, file: File) -> str:
+    """Return an account's code, or the names from the root down to it where it has none."""
+    names: list[str] = []
+    at = guid
+    while at:
+        account = accounts.get(at)
+        if account is None or len(names) == _DEEPEST:
+            raise InputError(
+                f"the account {at[:40]!r} is not in the file: save it again in GnuCash", source=file.source, line=line
+            )
+        if account.text("act:type") != "ROOT":
+            names.insert(0, account.text("act:name"))
+        at = account.text("act:parent")
+    return accounts[guid].text("act:code") or ":".join(names)
 
 
-def _add(rows: Rows, split: Record, accounts: _Accounts, file: File) -> None:
+def _add(rows: Rows, split: Record, accounts: Mapping[str, Record], file: File) -> None:
     guid = split.text("split:account")
 
     def of_transaction(path: str) -> str:
         return split.text_around("gnc:transaction", path)
 
-    rows.add(
+    rows.add_fields(
         split.line,
-        accounts.code(guid, split.line),
-        accounts.name(guid),
+        account_code=_code(accounts, guid, split.line, file),
+        account_name=accounts[guid].text("act:name"),
         # With the hour and the zone it was entered in, in which it was that day.
-        of_transaction("trn:date-posted/ts:date")[:10],
-        of_transaction("trn:currency/cmdty:id"),
-        split.text("split:memo") or of_transaction("trn:description"),
-        of_transaction("trn:num"),
-        of_transaction("trn:id"),
-        "",
-        _decimal(split, file),
+        date=of_transaction("trn:date-posted/ts:date")[:10],
+        currency=of_transaction("trn:currency/cmdty:id"),
+        text=split.text("split:memo") or of_transaction("trn:description"),
+        document_number=of_transaction("trn:num"),
+        voucher_id=of_transaction("trn:id"),
+        amount=_decimal(split, file),
     )
 
 
@@ -167,8 +147,7 @@ def _decimal(split: Record, file: File) -> str:
 
 def recognises_transactions(file: File) -> bool:
     """Whether the headings are those of GnuCash's export of transactions in English."""
-    cells_found = {cell.strip().casefold() for cell in first_cells(file)}
-    return {"transaction id", "full account name", "value num."} <= cells_found
+    return has_headings(file, "Transaction ID", "Full Account Name", "Value Num.")
 
 
 def transactions(file: File) -> Ledger:
@@ -182,7 +161,7 @@ def transactions(file: File) -> Ledger:
         )
 
     def above(*headings: str) -> pa.ChunkedArray:
-        return from_row_above(table.columns[required(table, *headings)], starts)
+        return _from_row_above(table.columns[required(table, *headings)], starts)
 
     memo, description = table.columns[required(table, "Memo")], above("Description")
     currency = pc.replace_substring_regex(above("Commodity/Currency"), r"^CURRENCY::", "")
@@ -200,11 +179,18 @@ def transactions(file: File) -> Ledger:
     return Ledger(selected, places, decimal=None, date_format=None)
 
 
+def _from_row_above(column: pa.ChunkedArray, starts: npt.NDArray[np.bool_]) -> pa.ChunkedArray:
+    """Return cells where an empty one below a row that starts a voucher has the value of that row."""
+    at = np.maximum.accumulate(np.where(starts, np.arange(len(starts)), 0))
+    above = column.take(pa.array(at))
+    empty = pc.equal(pc.utf8_trim_whitespace(column), "")
+    return pc.if_else(empty, above, column)
+
+
 def recognises_tree(file: File) -> bool:
     """Whether the headings are those of GnuCash's export of the account tree."""
-    found = {cell.strip().casefold() for cell in first_cells(file)}
-    newer = {"type", "full account name", "account code", "placeholder"}
-    return newer <= found or {"type", "full_name", "code", "commoditym", "placeholder"} <= found
+    newer = has_headings(file, "Type", "Full Account Name", "Account Code", "Placeholder")
+    return newer or has_headings(file, "type", "full_name", "code", "commoditym", "placeholder")
 
 
 def tree(file: File) -> Chart:

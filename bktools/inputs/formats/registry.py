@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from os import PathLike
-from pathlib import Path
 from pkgutil import iter_modules
 
 from bktools.caller import is_command, name_of
@@ -23,10 +22,8 @@ def known_formats() -> tuple[Format, ...]:
 
 
 def recognised(path: str | PathLike[str], encoding: str | None = None) -> tuple[File, Format] | None:
-    """Return the file and its format, None for a table of no format or a path that leads to no file."""
-    file = File.at(Path(path), encoding)
-    if file is None:
-        return None
+    """Return the file and its format, None for a table of no format."""
+    file = File.at(path, encoding)
     found = next((one for one in known_formats() if one.recognises(file)), None)
     return None if found is None else (file, found)
 

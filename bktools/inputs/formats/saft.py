@@ -17,14 +17,15 @@ from bktools.inputs.formats.format import (
     File,
     Format,
     Ledger,
-    Rows,
     Total,
     company_in_file,
     headed_by_fields,
 )
-from bktools.inputs.formats.xml_records import Record, records, root_of
+from bktools.inputs.formats.xml_records import Record, from_first_element, records
+from bktools.inputs.table import Rows
 
 _ACCOUNTS = ("Account", "GeneralLedger")
+
 _LINES = ("Line", "DebitLine", "CreditLine", "TransactionLine")
 _ACCOUNT = frozenset({"AccountID", "AccountDescription", "AccountType", "GroupingCategory"})
 # Of an account: debit is positive, and what the file states moves by closing less opening.
@@ -66,7 +67,7 @@ _SKIPPED = frozenset(
 
 def recognises(file: File) -> bool:
     """Whether the first element is SAF-T's."""
-    return root_of(file)[0] == "AuditFile"
+    return from_first_element(file).startswith("<AuditFile")
 
 
 def chart(file: File) -> Chart:
@@ -85,7 +86,7 @@ def chart(file: File) -> Chart:
                 record.text("AccountType", "GroupingCategory"),
             )
     nothing = "is a SAF-T file without accounts (MasterFiles): export it with the chart of accounts"
-    table = rows.table(file, nothing, note, company=company)
+    table = file.table(rows, nothing, note, company=company)
     return Chart(table, headed_by_fields(table))
 
 
@@ -105,13 +106,13 @@ def ledger(file: File) -> Ledger:
         elif record.name == "Header":
             currency, note = record.text("DefaultCurrencyCode", "CurrencyCode"), _note(record)
         elif record.name == "GeneralLedgerEntries":
-            totals = _totals(record, transactions, rows.count, file)
+            totals = _totals(record, transactions, len(rows), file)
         elif _is_account(record):
             names[record.text("AccountID")] = record.text("AccountDescription")
             if any(record.text(name) for name in _BALANCES):
                 movements[record.text("AccountID")] = _movement(record, file)
-    table = rows.table(
-        file, "is a SAF-T file without postings (GeneralLedgerEntries): export it with the general ledger", note
+    table = file.table(
+        rows, "is a SAF-T file without postings (GeneralLedgerEntries): export it with the general ledger", note
     )
     places = headed_by_fields(table)
     posted = set(pc.unique(table.columns[places["account_code"]]).to_pylist())
@@ -143,19 +144,19 @@ def _add(rows: Rows, line: Record, names: dict[str, str], file: File) -> None:
         missing = "amount" if account else "AccountID"
         raise InputError(f"a {line.name} has no {missing}: export the file again", source=file.source, line=line.line)
     number = " ".join(filter(None, (line.text_around("Journal", "JournalID"), _of_voucher(line, "TransactionID"))))
-    rows.add(
+    own_document = line.text("SourceDocumentID", "ReferenceNumber")
+    rows.add_fields(
         line.line,
-        account,
-        names.get(account, ""),
+        account_code=account,
+        account_name=names.get(account, ""),
         # Lithuania and others may add a time to a date.
-        _of_voucher(line, "TransactionDate")[:10],
-        "",
-        line.text("Description") or _of_voucher(line, "Description"),
-        line.text("SourceDocumentID", "ReferenceNumber") or _of_voucher(line, "DocArchivalNumber", "ReferenceNumber"),
-        number,
-        line.text("TaxInformation/TaxCode", "TaxCode"),
-        debit,
-        credit,
+        date=_of_voucher(line, "TransactionDate")[:10],
+        text=line.text("Description") or _of_voucher(line, "Description"),
+        document_number=own_document or _of_voucher(line, "DocArchivalNumber", "ReferenceNumber"),
+        voucher_id=number,
+        tax_code=line.text("TaxInformation/TaxCode", "TaxCode"),
+        debit=debit,
+        credit=credit,
     )
 
 

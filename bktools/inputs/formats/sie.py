@@ -7,7 +7,7 @@ programs that do not know it, and counts once. `#BTRANS` is a posting that was s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -20,11 +20,11 @@ from bktools.inputs.formats.format import (
     File,
     Format,
     Ledger,
-    Rows,
     company_in_file,
     headed_by_fields,
     number,
 )
+from bktools.inputs.table import Rows
 
 _FIRST = re.compile(r"\s*#(?:FLAGGA|PROGRAM|FORMAT|GEN|SIETYP)\s", re.IGNORECASE)
 _FIELD = re.compile(r'\s*(?:"((?:\\"|[^"])*)"|\{([^{}]*)\}|([^\s"{}]+))')
@@ -60,143 +60,113 @@ def recognises(file: File) -> bool:
 
 def chart(file: File) -> Chart:
     """Return the accounts (`#KONTO`) with their type (`#KTYP`)."""
-    names: dict[str, tuple[int, str]] = {}
-    types: dict[str, str] = {}
-    number = name = ""
-    encoding = _encoding(file)
-    for record in _records(file, encoding):
-        match record.label:
-            case "KONTO":
-                names[record.field(0)] = (record.line, record.field(1))
-            case "KTYP":
-                types[record.field(0)] = record.field(1)
-            case "ORGNR":
-                number = record.field(0)
-            case "FNAMN":
-                name = record.field(0)
+    encoding, records = _records(file)
+    accounts = {record.field(0): record for record in records if record.label == "KONTO"}
+    types = {record.field(0): record.field(1) for record in records if record.label == "KTYP"}
     rows = Rows("code", "name", "type")
-    for code, (line, account_name) in names.items():
-        rows.add(line, code, account_name, types.get(code, ""))
-    company = company_in_file(number, name)
+    for code, record in accounts.items():
+        rows.add(record.line, code, record.field(1), types.get(code, ""))
+    company = company_in_file(_last(records, "ORGNR"), _last(records, "FNAMN"))
     nothing = "is a SIE file without accounts (#KONTO)"
-    table = rows.table(file, nothing, "read as SIE", encoding=encoding, company=company)
+    table = file.table(rows, nothing, "read as SIE", encoding=encoding, company=company)
     return Chart(table, headed_by_fields(table))
 
 
 def ledger(file: File) -> Ledger:
     """Return the postings of all vouchers, and the movement of each account by its balances of the year."""
-    reader = _Reader(file)
-    encoding = _encoding(file)
-    found: set[str] = set()
-    for record in _records(file, encoding):
-        reader.take(record)
-        found.add(record.label)
-    reader.refuse_open_voucher()
+    encoding, records = _records(file)
+    names = {record.field(0): record.field(1) for record in records if record.label == "KONTO"}
+    rows = Rows(*POSTING, "amount")
+    voucher = opened = None
+    repeated: list[str] = []
+    for record in records:
+        match record.label:
+            case "VER":
+                if opened:
+                    break
+                voucher = record
+            case "{":
+                opened = voucher
+            case "}":
+                voucher = opened = None
+            case "RTRANS" | "TRANS" if record.label == "RTRANS" or record.fields != repeated:
+                _post(rows, record, opened, names, file)
+        repeated = record.fields if record.label == "RTRANS" else []
+    if opened:
+        raise InputError(
+            "the voucher that starts here is not closed by }: the file is cut off, export it again",
+            source=file.source,
+            line=opened.line,
+        )
+    kind = _last(records, "SIETYP")
     nothing = (
-        f"is a SIE file of type {reader.type or 'unknown'} without vouchers (#VER): export it as SIE type 4, with"
-        " transactions"
+        f"is a SIE file of type {kind or 'unknown'} without vouchers (#VER): export it as SIE type 4, with transactions"
     )
-    unverified = ", ".join(f"#{label}" for label in _UNVERIFIED if label in found)
-    notes = [f"not verified: {unverified} of the file"] * bool(unverified)
-    table = reader.rows.table(file, nothing, f"read as SIE type {reader.type or '4'}", *notes, encoding=encoding)
+    table = file.table(rows, nothing, f"read as SIE type {kind or '4'}", *_unverified(records), encoding=encoding)
+    opening, closing, results = (_balances(records, label, file) for label in ("IB", "UB", "RES"))
+    # The sum that the postings of an account must have is its closing less its opening balance, or its result.
+    movements = {code: amount - opening.get(code, Decimal()) for code, amount in closing.items()}
     return Ledger(
         table,
         headed_by_fields(table),
         date_format="%Y%m%d",
-        currency=reader.currency,
-        movements=reader.movements(),
+        currency=_last(records, "VALUTA") or "SEK",
+        movements=movements | results,
     )
 
 
-class _Reader:
-    def __init__(self, file: File) -> None:
-        self.rows = Rows(*POSTING, "amount")
-        self.type = ""
-        self.currency = "SEK"
-        self._file = file
-        self._names: dict[str, str] = {}
-        self._balances: dict[str, dict[str, Decimal]] = {"IB": {}, "UB": {}, "RES": {}}
-        self._voucher: _Record | None = None
-        self._is_open = False
-        self._repeated: list[str] | None = None
+def _last(records: Sequence[_Record], label: str) -> str:
+    return next((record.field(0) for record in reversed(records) if record.label == label), "")
 
-    def take(self, record: _Record) -> None:
-        repeated, self._repeated = self._repeated, None
-        match record.label:
-            case "SIETYP":
-                self.type = record.field(0)
-            case "VALUTA":
-                self.currency = record.field(0) or self.currency
-            case "KONTO":
-                self._names[record.field(0)] = record.field(1)
-            case "IB" | "UB" | "RES" if record.field(0) == _THIS_YEAR:
-                amount = number(record.field(2), f"#{record.label}", self._file, record.line)
-                self._balances[record.label][record.field(1)] = amount
-            case "VER":
-                self.refuse_open_voucher()
-                self._voucher = record
-            case "{":
-                self._is_open = True
-            case "}":
-                self._voucher, self._is_open = None, False
-            case "RTRANS":
-                self._post(record)
-                self._repeated = record.fields
-            case "TRANS" if record.fields != repeated:
-                self._post(record)
 
-    def refuse_open_voucher(self) -> None:
-        if self._is_open and self._voucher:
-            raise InputError(
-                "the voucher that starts here is not closed by }: the file is cut off, export it again",
-                source=self._file.source,
-                line=self._voucher.line,
-            )
+def _balances(records: Sequence[_Record], label: str, file: File) -> dict[str, Decimal]:
+    of_year = (record for record in records if record.label == label and record.field(0) == _THIS_YEAR)
+    return {record.field(1): _amount(record, file) for record in of_year}
 
-    def _post(self, record: _Record) -> None:
-        voucher = self._voucher
-        if voucher is None or not self._is_open:
-            raise InputError(
-                f"#{record.label} is in no voucher (#VER and braces): export the file again",
-                source=self._file.source,
-                line=record.line,
-            )
-        series, voucher_number = voucher.field(0), voucher.field(1)
-        account = record.field(0)
-        self.rows.add(
-            record.line,
-            account,
-            self._names.get(account, ""),
-            voucher.field(2),
-            "",
-            # Account, objects, amount, date, text.
-            record.field(4) or voucher.field(3),
-            "",
-            # A program that leaves the numbering to the one that imports the file writes no number.
-            f"{series} {voucher_number or f'(line {voucher.line})'}".strip(),
-            "",
-            str(number(record.field(2), f"#{record.label}", self._file, record.line)),
+
+def _unverified(records: Sequence[_Record]) -> list[str]:
+    labels = {record.label for record in records}
+    listed = ", ".join(f"#{label}" for label in _UNVERIFIED if label in labels)
+    return [f"not verified: {listed} of the file"] * bool(listed)
+
+
+def _post(rows: Rows, record: _Record, voucher: _Record | None, names: Mapping[str, str], file: File) -> None:
+    if voucher is None:
+        raise InputError(
+            f"#{record.label} is in no voucher (#VER and braces): export the file again",
+            source=file.source,
+            line=record.line,
         )
+    # Of a posting: account, objects, amount, date, text; of a voucher: series, number, date, text.
+    account = record.field(0)
+    # A program that leaves the numbering to the one that imports the file writes no number.
+    number = voucher.field(1) or f"(line {voucher.line})"
+    rows.add_fields(
+        record.line,
+        account_code=account,
+        account_name=names.get(account, ""),
+        date=voucher.field(2),
+        text=record.field(4) or voucher.field(3),
+        voucher_id=f"{voucher.field(0)} {number}".strip(),
+        amount=str(_amount(record, file)),
+    )
 
-    def movements(self) -> dict[str, Decimal]:
-        """Return the sum that the postings of each account must have: closing less opening balance, or the result."""
-        opening, closing = self._balances["IB"], self._balances["UB"]
-        return {
-            account: amount - opening.get(account, Decimal()) for account, amount in closing.items()
-        } | self._balances["RES"]
+
+def _amount(record: _Record, file: File) -> Decimal:
+    return number(record.field(2), f"#{record.label}", file, record.line)
 
 
-def _lines(file: File) -> Iterator[tuple[int, str, bytes]]:
-    """Yield the lines of the records that are read, with their number and label."""
+def _records(file: File) -> tuple[str, list[_Record]]:
+    """Return the encoding of a file, and those of its records that are read."""
+    lines = []
     for line, data in file.lines():
         match = _RECORD.match(data)
         label = (match[1] or match[2]).decode("ascii", errors="replace").upper() if match else ""
         if label in _READ:
-            yield line, label, data
-
-
-def _records(file: File, encoding: str) -> Iterator[_Record]:
-    for line, label, data in _lines(file):
+            lines.append((line, label, data))
+    encoding = _encoding(file, lines)
+    records = []
+    for line, label, data in lines:
         try:
             text = data.decode(encoding).strip()
         except UnicodeDecodeError as error:
@@ -205,13 +175,13 @@ def _records(file: File, encoding: str) -> Iterator[_Record]:
                 source=file.source,
                 line=line,
             ) from None
-        yield _Record(line, label, _fields(text, file, line)[1:] if text.startswith("#") else [])
+        records.append(_Record(line, label, _fields(text, file, line)[1:] if text.startswith("#") else []))
+    return encoding, records
 
 
 def _fields(text: str, file: File, line: int) -> list[str]:
     fields: list[str] = []
     at = 0
-    text = text.rstrip()
     while at < len(text):
         found = _FIELD.match(text, at)
         if found is None:
@@ -224,7 +194,7 @@ def _fields(text: str, file: File, line: int) -> list[str]:
     return fields or [""]
 
 
-def _encoding(file: File) -> str:
+def _encoding(file: File, lines: Sequence[tuple[int, str, bytes]]) -> str:
     """Return the encoding: UTF-8 where the bytes are, else PC8 (cp437) as the format has it.
 
     Programs that write Windows' encoding, whatever the file says, are told by their å, ä and ö, which are Greek letters
@@ -232,20 +202,18 @@ def _encoding(file: File) -> str:
     """
     if file.encoding is not None:
         return to_utf8(b"", file.encoding, file.source)[1]
-    is_utf8, seen = True, set[int]()
-    for line, _, data in _lines(file):
-        if not data.isascii():
-            seen |= set(data)
-            is_utf8 = is_utf8 and utf8_error(data) is None
-        if not is_utf8 and seen & _IN_WINDOWS and seen & _IN_PC8:
+    if utf8_error(b"\n".join(data for _, _, data in lines)) is None:
+        return "utf-8-sig"
+    seen: set[int] = set()
+    for line, _, data in lines:
+        seen |= {*data}
+        if seen & _IN_WINDOWS and seen & _IN_PC8:
             raise InputError(
                 f"holds letters of two encodings: choose one with {setting('encoding', 'cp437')} or"
                 f" {setting('encoding', 'cp1252')}",
                 source=file.source,
                 line=line,
             )
-    if is_utf8:
-        return "utf-8-sig"
     return "cp1252" if seen & _IN_WINDOWS else "cp437"
 
 

@@ -16,10 +16,10 @@ from bktools.errors import InputError
 from bktools.inputs.formats.format import File, number
 
 _DEEPEST = 64
-_MOST_KINDS = 50_000
+_MOST_NAMES = 50_000
 _LONGEST_TEXT = 1 << 20
 _LONGEST_TAG = 1 << 23
-_ROOT = re.compile(r"<(?![?!])(?:([\w.-]+):)?([\w.-]+)([^<>]*)")
+_ROOT = re.compile(r"<(?![?!])(?:[\w.-]+:)?(?=[\w.-])")
 _COMMENT = re.compile(r"(?s)<!--.*?-->")
 
 # What expat says of a file that ends too early.
@@ -49,11 +49,11 @@ class Record(NamedTuple):
         return next((one.text(*paths) for one in self.around if one.name == name), "")
 
 
-def root_of(file: File) -> tuple[str, str]:
-    """Return the local name and the attributes of the first element; empty texts for a file that is not XML."""
+def from_first_element(file: File) -> str:
+    """Return the head of an XML file from its first element on, whose prefix is left out; no text for another file."""
     text = file.text.lstrip()
-    found = _ROOT.search(_COMMENT.sub("", text)) if text.startswith("<") else None
-    return (found[2], found[3]) if found else ("", "")
+    root = _ROOT.search(_COMMENT.sub("", text)) if text.startswith("<") else None
+    return f"<{root.string[root.end() :]}" if root else ""
 
 
 def records(
@@ -87,6 +87,8 @@ def records(
             fed += len(piece)
             if fed - parser.CurrentByteIndex > _LONGEST_TAG:
                 raise InputError("a tag has more than 8 MB: the file is damaged", source=file.source)
+            if len(parser.intern) > _MOST_NAMES:
+                raise reader.error(f"more than {_MOST_NAMES:,} kinds of elements: the file is damaged")
             yield from reader.ended
             reader.ended.clear()
         parser.Parse(b"", True)
@@ -107,27 +109,6 @@ def records(
     yield from reader.ended
 
 
-class _Element:
-    """A kind of element: where it is below its record, and what of it is kept. There is one of each, not one an element."""
-
-    __slots__ = ("attributes", "below", "depth", "is_record", "is_text", "name", "path", "record")
-
-    def __init__(self, name: str, wanted: Mapping[str, frozenset[str]], above: _Element | None) -> None:
-        self.name = name
-        self.below: dict[str, _Element | None] = {}
-        self.depth: int = above.depth + 1 if above else 0
-        self.is_record = name in wanted
-        # Above the first record is none, and nothing is kept.
-        self.record: str | None = name if self.is_record else above.record if above else None
-        self.path: str = (
-            "" if self.is_record or above is None or not self.record else f"{above.path}/{name}".lstrip("/")
-        )
-        kept = wanted[self.record] if self.record else frozenset()
-        self.is_text = bool(self.record) and self.path in kept
-        start = f"{self.path}@"
-        self.attributes = {key.removeprefix(start): key for key in kept if key.startswith(start)} if self.record else {}
-
-
 class _Reader:
     """What expat calls. A record is open between its start and its end; texts go to the innermost one."""
 
@@ -140,8 +121,8 @@ class _Reader:
         self._skipped = skipped
         self._prefixes = prefixes
         self._records: list[Record] = []
-        self._elements = [_Element("", wanted, None)]
-        self._kinds = 0
+        # The open elements, each by its path below its record; none for a record itself.
+        self._paths: list[str] = []
         self._text: list[str] | None = None
         self._length = 0
         self._depth_skipped = 0
@@ -152,64 +133,50 @@ class _Reader:
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._data
 
-    def _refuse(self, why: str) -> InputError:
+    def error(self, why: str) -> InputError:
         return InputError(why, source=self._file.source, line=self.parser.CurrentLineNumber)
 
     def _refuse_doctype(self, *_: object) -> None:
-        raise self._refuse(
+        raise self.error(
             "has a document type (<!DOCTYPE …>), which accounting formats do not have and which can make a small file grow"
             " without end: export it again, or delete it from the file"
         )
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
-        if self._depth_skipped:
+        own = name if self._prefixes else name.rpartition(":")[2]
+        if self._depth_skipped or own in self._skipped:
             self._depth_skipped += 1
             return
-        above = self._elements[-1]
-        try:
-            element = above.below[name]
-        except KeyError:
-            element = self._entered(name, above)
-        if element is None:
-            self._depth_skipped = 1
-            return
-        self._elements.append(element)
-        if element.is_record:
-            self._records.append(Record(element.name, self.parser.CurrentLineNumber, {}, tuple(self._records)))
-        self._text = [] if element.is_text else None
+        if len(self._paths) == _DEEPEST:
+            raise self.error(f"elements are nested more than {_DEEPEST} deep: the file is damaged")
+        if own in self._wanted:
+            self._records.append(Record(own, self.parser.CurrentLineNumber, {}, tuple(self._records)))
+            path = ""
+        else:
+            path = f"{self._paths[-1]}/{own}".lstrip("/") if self._records else own
+        self._paths.append(path)
+        wanted = self._wanted[self._records[-1].name] if self._records else frozenset()
+        self._text = [] if path in wanted else None
         self._length = 0
-        if attributes and element.attributes:
-            for attribute, value in attributes.items():
-                key = element.attributes.get(attribute.rpartition(":")[2])
-                if key is not None:
-                    self._records[-1].texts.setdefault(key, value)
-
-    def _entered(self, name: str, above: _Element) -> _Element | None:
-        """Return the kind of an element that was not met at this place before; None for one that is passed over."""
-        if above.depth == _DEEPEST:
-            raise self._refuse(f"elements are nested more than {_DEEPEST} deep: the file is damaged")
-        self._kinds += 1
-        if self._kinds > _MOST_KINDS:
-            raise self._refuse(f"more than {_MOST_KINDS:,} kinds of elements: the file is damaged")
-        own = name if self._prefixes else name.rpartition(":")[2]
-        above.below[name] = None if own in self._skipped else _Element(own, self._wanted, above)
-        return above.below[name]
+        for attribute, value in attributes.items():
+            key = f"{path}@{attribute.rpartition(':')[2]}"
+            if key in wanted:
+                self._records[-1].texts.setdefault(key, value)
 
     def _data(self, text: str) -> None:
         if self._text is not None and not self._depth_skipped:
             self._length += len(text)
             if self._length > _LONGEST_TEXT:
-                raise self._refuse("a text has more than 1 MB: the file is damaged")
+                raise self.error("a text has more than 1 MB: the file is damaged")
             self._text.append(text)
 
     def _end(self, _: str) -> None:
         if self._depth_skipped:
             self._depth_skipped -= 1
             return
-        element = self._elements.pop()
-        if self._text is not None:
-            if self._text:
-                self._records[-1].texts.setdefault(element.path, "".join(self._text).strip())
-            self._text = None
-        if element.is_record:
+        path = self._paths.pop()
+        if self._text:
+            self._records[-1].texts.setdefault(path, "".join(self._text).strip())
+        self._text = None
+        if not path:
             self.ended.append(self._records.pop())

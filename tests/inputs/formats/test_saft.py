@@ -198,6 +198,8 @@ def test_jpk(write):
     assert set(found["date"].dt.strftime("%Y-%m-%d")) == {"2026-10-05"}
     chart = bktools.read_chart_of_accounts(path)
     assert chart["code"].tolist() == ["131", "402", "222"]
+    of_another_currency = write(JPK.replace(">PLN<", ">EUR<"), "jpk.xml")
+    assert set(bktools.read_general_ledger(of_another_currency)["currency"]) == {"EUR"}
 
 
 @pytest.mark.parametrize(
@@ -224,6 +226,21 @@ def test_jpk_that_does_not_agree(write, old, new, why):
     """Counts, sums and vouchers of a JPK are held to its postings."""
     with pytest.raises(InputError, match=why):
         bktools.read_general_ledger(write(JPK.replace(old, new), "jpk.xml"))
+
+
+def test_figures_of_several_vouchers(write):
+    """What a file states is of all its vouchers, not of the last one."""
+    saft = family("urn:x", "", FLAT, totals=(2, "1960.00", "1960.00"))
+    begin, end = saft.index("<Transaction>"), saft.index("</Journal>")
+    assert len(bktools.read_general_ledger(write(saft[:end] + saft[begin:], "saft.xml"))) == 4
+    begin, end = JPK.index("<tns:Dziennik typ"), JPK.index("<tns:DziennikCtrl>")
+    jpk = (
+        JPK[:end]
+        + JPK[begin:end].replace("PK/1", "PK/2")
+        + JPK[end:].replace("SumaKwotOperacji>12", "SumaKwotOperacji>24")
+    )
+    jpk = jpk.replace("LiczbaWierszyDziennika>1<", "LiczbaWierszyDziennika>2<").replace(">2430.00<", ">2460.00<")
+    assert len(bktools.read_general_ledger(write(jpk, "jpk.xml"))) == 3
 
 
 def test_balances_of_accounts_are_verified(write):

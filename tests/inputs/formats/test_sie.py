@@ -142,6 +142,7 @@ def test_what_does_not_agree(write, old, new, why):
         (HEAD + VOUCHERS.replace("48.00", "1E5"), "line 38: #TRANS is '1E5', must be a number"),
         (HEAD + VOUCHERS.replace("48.00", "NaN"), "#TRANS is 'NaN'"),
         (HEAD + VOUCHERS.replace("48.00", "9" * 40), "#TRANS is '9999"),
+        (HEAD + VOUCHERS.replace("48.00", "0." + "4" * 11), "#TRANS is '0.44"),
         (HEAD + VOUCHERS.replace("20261003", "20261332"), "must hold dates such as 20261031"),
         (HEAD + VOUCHERS.replace("20261003", "2026103"), "must hold dates such as 20261031"),
     ],
@@ -170,7 +171,7 @@ def test_letters_of_two_encodings(write):
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
 def test_an_encoding_that_is_said_is_used(write, encoding):
     """Bytes that do not fit the encoding that was asked for are refused with their line."""
-    with pytest.raises(InputError, match="line 14: byte 0x94 is no"):
+    with pytest.raises(InputError, match=f"line 14: byte 0x94 is not valid {encoding}; set encoding="):
         bktools.read_general_ledger(write(HEAD + VOUCHERS, "bok.se", "cp437"), encoding=encoding)
 
 
